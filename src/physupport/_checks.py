@@ -1,0 +1,100 @@
+"""Checks at the door: every public entry validates here, so that the code behind it need not."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._errors import MisuseError
+from ._typing import Array
+
+# A column normalised in float64 is off by a few units of rounding; one read from a text file with nine digits by 1e-9.
+UNIT_NORM_TOLERANCE = 1e-8
+
+
+def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
+    """A finite float64 array of the given shape; None leaves an axis free."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise MisuseError(name, "be an array of real numbers", type(value).__name__) from error
+    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    if not fits:
+        wanted = ", ".join("any" if axis is None else str(axis) for axis in shape)
+        raise MisuseError(name, f"have shape ({wanted})", f"shape {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise MisuseError(name, "be finite", f"{array[where]} at index {where}")
+    return array
+
+
+def check_unit_columns(name: str, value: ArrayLike, rows: int | None = None) -> Array:
+    """A (rows, any) array whose columns have norm one."""
+    array = check_array(name, value, (rows, None))
+    norms = np.linalg.norm(array, axis=0)
+    worst = int(np.argmax(np.abs(norms - 1.0))) if norms.size else 0
+    if norms.size and abs(norms[worst] - 1.0) > UNIT_NORM_TOLERANCE:
+        raise MisuseError(name, "have columns of norm 1", f"norm {norms[worst]:.12g} in column {worst}")
+    return array
+
+
+def check_open(name: str, value: float, lower: float, upper: float) -> float:
+    """A number strictly between two bounds."""
+    if not lower < value < upper:
+        raise MisuseError(name, f"lie strictly between {lower:g} and {upper:g}", repr(value))
+    return float(value)
+
+
+def check_positive(name: str, value: float) -> float:
+    """A finite number above zero."""
+    return check_open(name, value, 0.0, np.inf)
+
+
+def check_count(name: str, value: int, least: int = 1, most: int | None = None) -> int:
+    """A whole number within bounds."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise MisuseError(name, f"be a whole number {bounds}", repr(value))
+    return int(value)
+
+
+def check_support(name: str, value: Iterable[int], n_atoms: int) -> tuple[int, ...]:
+    """A nonempty set of distinct atom indices, sorted."""
+    support = tuple(sorted(int(j) for j in value))
+    if not support:
+        raise MisuseError(name, "hold at least one atom", "an empty support")
+    if len(set(support)) < len(support):
+        raise MisuseError(name, "hold distinct atoms", support)
+    if support[0] < 0 or support[-1] >= n_atoms:
+        raise MisuseError(name, f"hold indices from 0 to {n_atoms - 1}", support)
+    return support
+
+
+def check_support_size(r: int, q: int) -> int:
+    """A support size 2 <= r <= q - 1 within a block of q atoms."""
+    return check_count("r", r, 2, q - 1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed range of positive numbers, such as the allowed noise variances.
+
+    >>> Interval(0.5, 2.0).contains(1.0)
+    True
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.lower <= self.upper < np.inf:
+            raise MisuseError("interval", "satisfy 0 < lower <= upper < inf", (self.lower, self.upper))
+
+    def contains(self, value: float) -> bool:
+        """Whether the value lies in the closed range."""
+        return self.lower <= value <= self.upper

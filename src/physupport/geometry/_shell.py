@@ -1,0 +1,137 @@
+"""The supplied local shell: which dictionaries and noise levels are allowed, and by how much."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import Interval, check_positive, check_unit_columns
+from .._errors import MisuseError
+from .._typing import Array
+from ._block import Block
+from ._dictionary import LocalDictionary, separated_atom
+from ._frame import Frame
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One inequality ``value <= bound`` and by how much it is met (positive slack) or missed (negative slack)."""
+
+    name: str
+    value: float
+    bound: float
+
+    @property
+    def slack(self) -> float:
+        """Bound minus value."""
+        return self.bound - self.value
+
+    @property
+    def holds(self) -> bool:
+        """Whether the inequality is met; equality counts, the shell is closed."""
+        return self.value <= self.bound
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Whether a parameter lies in a set given by inequalities, and each of them."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def inside(self) -> bool:
+        """Whether every inequality is met."""
+        return all(condition.holds for condition in self.conditions)
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """Names of the inequalities that are missed."""
+        return tuple(condition.name for condition in self.conditions if not condition.holds)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Shell:
+    r"""Dictionaries whose block has separation scale s (eq:shell) and whose separated atom and noise are near (eq:anchor-noise-shell).
+
+    :math:`\max_j\|z_j\| \le C_0 s,\quad \kappa_- s \le \sigma_{\min}(L) \le \sigma_{\max}(L) \le \kappa_+ s,\quad
+    \|P_a - P_{a_0}\|_F \le C_a s,\quad \nu_- \le \nu \le \nu_+`.
+    """
+
+    frame: Frame
+    scale: float  # s
+    cap: float  # C_0
+    stretch: Interval  # kappa_-, kappa_+
+    reference: Array  # (q,), a_0
+    separated_radius: float  # C_a
+    noise: Interval  # nu_-, nu_+
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+        check_positive("cap", self.cap)
+        check_positive("separated_radius", self.separated_radius)
+        check_unit_columns("reference", np.reshape(self.reference, (-1, 1)), self.frame.q)
+        if self.cap * self.scale >= 1.0:
+            raise MisuseError("scale", f"satisfy cap * scale < 1 with cap = {self.cap:g}", repr(self.scale))
+        if abs(self.axial_cosine) >= 1.0 - 1e-12:
+            raise MisuseError("reference", "be separated from the axis by a positive angle", "a parallel vector")
+
+    @property
+    def q(self) -> int:
+        """Ambient dimension and number of coherent atoms."""
+        return self.frame.q
+
+    @property
+    def axial_cosine(self) -> float:
+        """Cosine of the angle between the axis and the separated reference."""
+        return float(self.frame.axis @ self.reference)
+
+    def membership(self, dictionary: LocalDictionary, noise: float) -> Membership:
+        """Every condition of the shell at one dictionary and noise variance."""
+        s, block = self.scale, dictionary.block
+        singular = np.linalg.svd(block.shape, compute_uv=False)
+        reach = float(np.linalg.norm(block.coordinates, axis=0).max())
+        shift = projector_distance(dictionary.separated, self.reference)
+        return Membership(
+            (
+                Condition("atoms within C_0 s of the axis", reach, self.cap * s),
+                Condition("kappa_- s at most the smallest stretch", self.stretch.lower * s, float(singular[-1])),
+                Condition("largest stretch at most kappa_+ s", float(singular[0]), self.stretch.upper * s),
+                Condition("separated atom within C_a s of its reference", shift, self.separated_radius * s),
+                Condition("nu_- at most the noise variance", self.noise.lower, noise),
+                Condition("noise variance at most nu_+", noise, self.noise.upper),
+            )
+        )
+
+    def sample(self, rng: np.random.Generator) -> LocalDictionary:
+        """A dictionary inside the shell: random orientation, stretches, centre and separated atom; not uniform."""
+        across, s = self.q - 1, self.scale
+        left, right = (np.linalg.qr(rng.standard_normal((across, across)))[0] for _ in range(2))
+        widest = min(self.stretch.upper, self.cap)
+        if self.stretch.lower > widest:
+            raise MisuseError("cap", "be at least the smallest stretch, or the shell may be empty", repr(self.cap))
+        shape = s * (left * rng.uniform(self.stretch.lower, widest, across)) @ right
+        room = self.cap * s - np.linalg.norm(shape @ self.frame.template, axis=0).max()
+        center = max(0.0, room) * rng.uniform() * _random_direction(rng, across)
+        across_reference = _random_direction(rng, self.q)
+        across_reference -= (across_reference @ self.reference) * self.reference
+        across_reference /= np.linalg.norm(across_reference)
+        # ||P_a - P_a0||_F = sqrt(2) sin(angle).
+        sine = min(1.0, self.separated_radius * s / np.sqrt(2.0)) * rng.uniform()
+        offset = across_reference * sine / np.sqrt(1.0 - sine**2)
+        return LocalDictionary(Block(self.frame, center, shape), separated_atom(self.reference, offset))
+
+
+def projector_distance(a: ArrayLike, b: ArrayLike) -> float:
+    r"""Frobenius distance of the projectors of two unit vectors, :math:`\|aa^\top - bb^\top\|_F = \sqrt2\sin\angle(a,b)`."""
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    # The rejection keeps full relative accuracy for close vectors, where 1 - (a.b)^2 has none.
+    return float(np.sqrt(2.0) * np.linalg.norm(a - (a @ b) * b))
+
+
+def _random_direction(rng: np.random.Generator, size: int) -> Array:
+    vector = rng.standard_normal(size)
+    return vector / np.linalg.norm(vector)
