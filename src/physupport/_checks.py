@@ -53,6 +53,13 @@ def check_positive(name: str, value: float) -> float:
     return check_open(name, value, 0.0, np.inf)
 
 
+def check_nonnegative(name: str, value: float) -> float:
+    """A finite number at or above zero."""
+    if not 0.0 <= value < np.inf:
+        raise MisuseError(name, "be finite and at least 0", repr(value))
+    return float(value)
+
+
 def check_count(name: str, value: int, least: int = 1, most: int | None = None) -> int:
     """A whole number within bounds."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -1,0 +1,5 @@
+"""The command line. Commands live in modules of their own and import what they need when they run."""
+
+from . import _plan as _plan
+from ._app import app as app
+from ._app import main as main

@@ -10,6 +10,7 @@ from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array
 from ._frame import Frame
+from ._simplex import check_orthogonal
 
 
 @final
@@ -29,11 +30,12 @@ class Block:
 
     @classmethod
     def balanced(cls, frame: Frame, radius: float, rotation: ArrayLike | None = None) -> Self:
-        r"""Centred block with :math:`L = \lambda_\star s R` (eq:balanced-hard-core); radius is :math:`\lambda_\star s`."""
+        r"""Centred block with :math:`L = \lambda_\star s R` (eq:balanced-hard-core).
+
+        radius: :math:`\lambda_\star s`.  rotation: R, (q - 1, q - 1) orthogonal; the identity unless given.
+        """
         across = frame.q - 1
-        turn = np.eye(across) if rotation is None else check_array("rotation", rotation, (across, across))
-        if np.abs(turn @ turn.T - np.eye(across)).max() > 1e-8:
-            raise MisuseError("rotation", "be orthogonal", f"R R^T =\n{turn @ turn.T}")
+        turn = np.eye(across) if rotation is None else check_orthogonal("rotation", rotation, across)
         return cls(frame, np.zeros(across), radius * turn)
 
     @classmethod

@@ -37,7 +37,8 @@ class LocalDictionary:
 
 def default_separated_atom(frame: Frame) -> Array:
     r""":math:`a_0 = (u + e_1)/\sqrt2` with e_1 the first basis vector across the axis (eq:balanced-hard-core)."""
-    return (frame.axis + frame.basis[:, 0]) / np.sqrt(2.0)
+    between: Array = (frame.axis + frame.basis[:, 0]) / np.sqrt(2.0)
+    return between
 
 
 def separated_atom(reference: ArrayLike, offset: ArrayLike) -> Array:

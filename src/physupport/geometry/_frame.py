@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from .._checks import check_array, check_count, check_unit_columns
 from .._errors import MisuseError
 from .._typing import Array
-from ._simplex import regular_simplex
+from ._simplex import check_simplex, regular_simplex
 
-# Products of unit vectors in float64 stay far within this; a template typed with nine digits does not fail either.
+# Products of unit vectors in float64 stay far within this; axes typed with nine digits do not fail either.
 _ORTHONORMAL_TOLERANCE = 1e-8
 
 
@@ -32,9 +32,7 @@ class Frame:
         square = np.column_stack([check_array("basis", self.basis, (q, q - 1)), check_array("axis", self.axis, (q,))])
         if np.abs(square.T @ square - np.eye(q)).max() > _ORTHONORMAL_TOLERANCE:
             raise MisuseError("basis and axis", "be orthonormal", f"Gram matrix\n{square.T @ square}")
-        gram = check_array("template", self.template, (q - 1, q)).T @ self.template
-        if np.abs(gram - (q * np.eye(q) - 1.0) / (q - 1)).max() > _ORTHONORMAL_TOLERANCE:
-            raise MisuseError("template", "be a centred regular simplex of unit vectors", f"Gram matrix\n{gram}")
+        check_simplex("template", check_array("template", self.template, (q - 1, q)))
 
     @classmethod
     def standard(cls, q: int, template: ArrayLike | None = None) -> Self:

@@ -55,7 +55,7 @@ class Membership:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Shell:
-    r"""Dictionaries whose block has separation scale s (eq:shell) and whose separated atom and noise are near (eq:anchor-noise-shell).
+    r"""Dictionaries with a block of separation scale s and a nearby separated atom (eq:shell, eq:anchor-noise-shell).
 
     :math:`\max_j\|z_j\| \le C_0 s,\quad \kappa_- s \le \sigma_{\min}(L) \le \sigma_{\max}(L) \le \kappa_+ s,\quad
     \|P_a - P_{a_0}\|_F \le C_a s,\quad \nu_- \le \nu \le \nu_+`.
@@ -76,6 +76,10 @@ class Shell:
         check_unit_columns("reference", np.reshape(self.reference, (-1, 1)), self.frame.q)
         if self.cap * self.scale >= 1.0:
             raise MisuseError("scale", f"satisfy cap * scale < 1 with cap = {self.cap:g}", repr(self.scale))
+        # sum_j ||z_j||^2 / q = ||b||^2 + ||L||_F^2 / (q - 1), so some atom is at least kappa_- s across the axis.
+        if self.cap < self.stretch.lower:
+            rule = f"be at least the smallest stretch {self.stretch.lower:g}, or the shell is empty"
+            raise MisuseError("cap", rule, repr(self.cap))
         if abs(self.axial_cosine) >= 1.0 - 1e-12:
             raise MisuseError("reference", "be separated from the axis by a positive angle", "a parallel vector")
 
@@ -89,6 +93,31 @@ class Shell:
         """Cosine of the angle between the axis and the separated reference."""
         return float(self.frame.axis @ self.reference)
 
+    @property
+    def axial_sine(self) -> float:
+        """Sine of that angle, by what the reference leaves of the axis."""
+        return float(np.linalg.norm(self.frame.axis - self.axial_cosine * self.reference))
+
+    @property
+    def axial_floor(self) -> float:
+        r"""Least component of a coherent atom along the axis, :math:`c_u = \sqrt{1 - C_0^2 s^2}`."""
+        reach = self.cap * self.scale
+        return float(np.sqrt((1.0 - reach) * (1.0 + reach)))
+
+    @property
+    def center_radius(self) -> float:
+        r"""Largest possible norm of a block's centre, :math:`\|b\| \le s\sqrt{C_0^2 - \kappa_-^2}`.
+
+        Sharper than C_0 s, by :math:`\|b\|^2 + \tfrac{1}{q-1}\|L\|_F^2 = \tfrac1q\sum_j\|z_j\|^2 \le C_0^2 s^2`.
+        """
+        smallest = self.stretch.lower
+        return self.scale * float(np.sqrt((self.cap - smallest) * (self.cap + smallest)))
+
+    @property
+    def vertex_separation(self) -> float:
+        r"""Least distance of two atoms across the axis, :math:`\kappa_- s\sqrt{2q/(q-1)} \le \|z_i - z_j\|`."""
+        return self.stretch.lower * self.scale * float(np.sqrt(2.0 * self.q / (self.q - 1)))
+
     def membership(self, dictionary: LocalDictionary, noise: float) -> Membership:
         """Every condition of the shell at one dictionary and noise variance."""
         s, block = self.scale, dictionary.block
@@ -101,18 +130,20 @@ class Shell:
                 Condition("kappa_- s at most the smallest stretch", self.stretch.lower * s, float(singular[-1])),
                 Condition("largest stretch at most kappa_+ s", float(singular[0]), self.stretch.upper * s),
                 Condition("separated atom within C_a s of its reference", shift, self.separated_radius * s),
+                Condition("separated atom on the side of its reference", -float(self.reference @ dictionary.separated), 0.0),
                 Condition("nu_- at most the noise variance", self.noise.lower, noise),
                 Condition("noise variance at most nu_+", noise, self.noise.upper),
             )
         )
 
     def sample(self, rng: np.random.Generator) -> LocalDictionary:
-        """A dictionary inside the shell: random orientation, stretches, centre and separated atom; not uniform."""
+        """A dictionary inside the shell: random orientation, stretches, centre and separated atom; not uniform.
+
+        When the shell allows a single stretch only, its conditions on it are met up to rounding.
+        """
         across, s = self.q - 1, self.scale
         left, right = (np.linalg.qr(rng.standard_normal((across, across)))[0] for _ in range(2))
         widest = min(self.stretch.upper, self.cap)
-        if self.stretch.lower > widest:
-            raise MisuseError("cap", "be at least the smallest stretch, or the shell may be empty", repr(self.cap))
         shape = s * (left * rng.uniform(self.stretch.lower, widest, across)) @ right
         room = self.cap * s - np.linalg.norm(shape @ self.frame.template, axis=0).max()
         center = max(0.0, room) * rng.uniform() * _random_direction(rng, across)
@@ -126,7 +157,7 @@ class Shell:
 
 
 def projector_distance(a: ArrayLike, b: ArrayLike) -> float:
-    r"""Frobenius distance of the projectors of two unit vectors, :math:`\|aa^\top - bb^\top\|_F = \sqrt2\sin\angle(a,b)`."""
+    r"""Distance of the projectors of two unit vectors, :math:`\|aa^\top - bb^\top\|_F = \sqrt2\sin\angle(a,b)`."""
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     # The rejection keeps full relative accuracy for close vectors, where 1 - (a.b)^2 has none.
     return float(np.sqrt(2.0) * np.linalg.norm(a - (a @ b) * b))

@@ -1,0 +1,45 @@
+"""The `physupport` program: its commands, its options and its exit codes.
+
+Exit codes: 0, the command ran, whatever the data said; 1, a fault of the program, shown with its traceback;
+2, misuse (an unknown option, or an argument that breaks a rule), told in one message.
+"""
+
+from typing import Annotated
+
+import typer
+
+from .._errors import MisuseError
+from .._version import __version__
+
+MISUSE = 2
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    # A fault of the program is reported as Python reports it: plain text that can be pasted into a bug report.
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"physupport {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Say the finest physical thing that the data allow, and no finer."""
+
+
+def main() -> None:
+    """Run the program; an argument that breaks a rule ends it with one message and exit code 2, no traceback."""
+    try:
+        app(prog_name="physupport")
+    except MisuseError as error:
+        typer.echo(f"physupport: {error}", err=True)
+        raise SystemExit(MISUSE) from None

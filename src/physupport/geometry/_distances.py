@@ -1,0 +1,150 @@
+"""Distances between physical elements, and between sets of them; sign and order of atoms never matter."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from .._checks import Interval, check_count, check_unit_columns
+from .._errors import MisuseError
+from .._typing import Array
+from ._shell import Shell
+
+# Entries of one block of distances: 16 MB, small enough for the cache of a laptop to help, large enough for numpy.
+_BLOCK_ENTRIES = 1 << 21
+
+
+def projective_distances(first: ArrayLike, second: ArrayLike) -> Array:
+    r"""Sine of the angle between the lines of unit atoms (eq:projective-distance).
+
+    :math:`d_{\rm pr}([d],[d']) = \sqrt{1-(d^\top d')^2} = \tfrac12\,\|d-d'\|\,\|d+d'\|`.
+
+    first: (q, m), second: (q, k), unit columns.  Returns (m, k).
+    """
+    a = _directions("first", first)  # (q, m)
+    b = _directions("second", second, len(a))  # (q, k)
+    return _line_distances(a.T, b.T)
+
+
+def hausdorff_distance(first: ArrayLike, second: ArrayLike) -> float:
+    r"""Projective Hausdorff distance of two nonempty sets of atoms, :math:`d_H^{\rm pr}`.
+
+    It is the physical-resolution loss of two targets whatever their marks (eq:physical-resolution-loss).
+    first: (q, m), second: (q, k), unit columns.
+    """
+    distances = projective_distances(_nonempty("first", first), _nonempty("second", second))  # (m, k)
+    return float(max(distances.min(axis=1).max(), distances.min(axis=0).max()))
+
+
+def marked_distance(mark: int, atoms: ArrayLike, other_mark: int, other_atoms: ArrayLike) -> float:
+    r"""Metric of the marked target space, :math:`|m - m'| + d_H^{\rm pr}(A, A')` (eq:marked-target-metric).
+
+    A mark is 1 for the coherent-block explanation and 0 for the separated one; a target is a mark with a nonempty
+    finite set of lines (eq:target-space).
+    """
+    gap = abs(check_count("mark", mark, 0, 1) - check_count("other_mark", other_mark, 0, 1))
+    return gap + hausdorff_distance(atoms, other_atoms)
+
+
+def physical_diameter(targets: Iterable[ArrayLike]) -> float:
+    r"""Largest projective Hausdorff distance within a collection of sets of atoms (eq:physical-diameter).
+
+    targets: arrays (q, r_i) of unit columns, all with the same q.  Exact over all pairs; the pairs are visited in
+    blocks, so memory does not grow with their number.
+    """
+    stacks = _stacks_by_size(targets)
+    largest = 0.0
+    for i, first in enumerate(stacks):
+        for second in stacks[i:]:
+            for here, there in _block_pairs(first, second):
+                largest = max(largest, _largest_hausdorff(here, there))
+    return largest
+
+
+def atom_chords(atoms: ArrayLike) -> Array:
+    r"""Euclidean distances :math:`\|d_i - d_j\|` of unit atoms with their signs; atoms: (q, m).  Returns (m, m)."""
+    rows = _directions("atoms", atoms).T
+    return cdist(rows, rows)
+
+
+def coherence_gaps(atoms: ArrayLike) -> Array:
+    r"""Shortfall from perfect coherence, :math:`1 - d_i^\top d_j = \tfrac12\|d_i - d_j\|^2` (eq:s-coherence).
+
+    atoms: (q, m) unit columns.  Returns (m, m), with full relative accuracy also where the atoms nearly coincide.
+    """
+    return 0.5 * atom_chords(atoms) ** 2
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CoherenceBounds:
+    """Where the distances and the coherence shortfalls of two atoms of one block lie, for every block of a shell."""
+
+    chord: Interval
+    gap: Interval
+
+
+def coherence_bounds(shell: Shell) -> CoherenceBounds:
+    r"""Both constants of (eq:s-coherence), for any i != j and any block of the shell.
+
+    :math:`\kappa_- s\sqrt{\tfrac{2q}{q-1}} \le \|z_i - z_j\| \le \|d_i - d_j\| \le
+    \min\{\tfrac{1}{c_u}\kappa_+ s\sqrt{\tfrac{2q}{q-1}},\ 2C_0 s\}`, and half the squares of the ends for the gap.
+
+    Proof. :math:`z_i - z_j = L(v_i - v_j)` and :math:`\|v_i - v_j\|^2 = 2 + 2/(q-1)`. Projection across the axis
+    shortens, so the chord is at least that. The chart has the derivative :math:`w \mapsto w - (z^\top w/c)u`, of
+    norm 1/c, and c is at least c_u on the ball of radius C_0 s, which is convex: the chord is at most 1/c_u times
+    longer. Both atoms are within the angle arcsin(C_0 s) of the axis, hence the last bound.
+    """
+    lower = shell.vertex_separation
+    across = lower * shell.stretch.upper / shell.stretch.lower
+    upper = min(across / shell.axial_floor, 2.0 * shell.cap * shell.scale)
+    return CoherenceBounds(Interval(lower, upper), Interval(0.5 * lower**2, 0.5 * upper**2))
+
+
+def _line_distances(a: Array, b: Array) -> Array:
+    # The product of chords keeps full relative accuracy for close lines, where 1 - (d.d')^2 has none; cdist
+    # subtracts coordinates and so keeps it too.
+    return 0.5 * cdist(a, b) * cdist(a, -b)
+
+
+def _directions(name: str, atoms: ArrayLike, rows: int | None = None) -> Array:
+    # Atoms read with few digits are unit only within the tolerance of the check; their lines are what is compared.
+    columns = check_unit_columns(name, atoms, rows)
+    directions: Array = columns / np.linalg.norm(columns, axis=0)
+    return directions
+
+
+def _nonempty(name: str, atoms: ArrayLike) -> ArrayLike:
+    if np.ndim(atoms) == 2 and np.shape(atoms)[1] == 0:
+        raise MisuseError(name, "hold at least one atom", "an empty set")
+    return atoms
+
+
+def _stacks_by_size(targets: Iterable[ArrayLike]) -> list[Array]:
+    """Targets with equally many atoms together, each stack (r, n, q)."""
+    by_size: dict[int, list[Array]] = {}
+    q: int | None = None
+    for i, target in enumerate(targets):
+        columns = _directions(f"targets[{i}]", _nonempty(f"targets[{i}]", target), q)
+        q = len(columns)
+        by_size.setdefault(columns.shape[1], []).append(columns.T)
+    if not by_size:
+        raise MisuseError("targets", "hold at least one target", "an empty collection")
+    return [np.stack(members, axis=1) for members in by_size.values()]
+
+
+def _block_pairs(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:
+    """Blocks that cover every pair; within one stack, every unordered pair."""
+    side = max(1, int((_BLOCK_ENTRIES / (len(first) * len(second))) ** 0.5))
+    for start in range(0, first.shape[1], side):
+        for other in range(start if first is second else 0, second.shape[1], side):
+            yield first[:, start : start + side], second[:, other : other + side]
+
+
+def _largest_hausdorff(first: Array, second: Array) -> float:
+    (r, n, q), (k, m, _) = first.shape, second.shape
+    distances = _line_distances(first.reshape(-1, q), second.reshape(-1, q)).reshape(r, n, k, m)
+    return float(max(distances.min(axis=2).max(), distances.min(axis=0).max()))

@@ -1,0 +1,114 @@
+"""The cross-dictionary correspondence: which (dictionary, support) pairs both data sets keep."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import final
+
+import numpy as np
+
+from .._checks import check_support, check_support_size
+from .._errors import MisuseError
+from .._typing import Array, BoolArray
+from ..geometry import Amplitudes, Condition, Membership
+from ._calibration import CalibrationParameter
+from ._deployment import DeploymentBall
+from ._profile import profile_losses
+from ._regions import CalibrationRegion
+
+Support = tuple[int, ...] | None
+"""Active coherent atoms; None is the separated alternative."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Retained:
+    """What the data keep of a collection of calibration parameters and all supports, as columns."""
+
+    parameters: tuple[CalibrationParameter, ...]  # K of them
+    supports: tuple[Support, ...]  # M of them
+    losses: Array  # (K, M) coefficient-profiled residuals, bounded from below
+    kept: BoolArray  # (K, M)
+
+    @property
+    def is_empty(self) -> bool:
+        """The flag F_empty: nothing survives."""
+        return not bool(self.kept.any())
+
+    @property
+    def n_kept(self) -> int:
+        """Number of surviving (parameter, support) pairs."""
+        return int(self.kept.sum())
+
+    def pairs(self) -> list[tuple[CalibrationParameter, Support]]:
+        """The surviving pairs, parameters in their given order."""
+        return [(self.parameters[k], self.supports[m]) for k, m in np.argwhere(self.kept)]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Correspondence:
+    r"""Explanations compatible with the calibration region and with the deployment ball (eq:raw-profile).
+
+    (p, nu, [D, S]) is kept when (p, nu, [D]) lies in the region and
+    :math:`\ell_{\mathrm{prof}}(\bar Z, D, S) \le \tau_{T,q}`. If the region loses the true parameter with probability at
+    most :math:`\alpha_D` and the ball loses the true mean with probability at most :math:`\alpha_T`, the true
+    explanation is kept with probability at least :math:`(1-\alpha_D)(1-\alpha_T)`, whatever the number of dictionaries
+    and supports (prop:profile-well-defined, eq:two-level-coverage, eq:marginal-coverage).
+    """
+
+    region: CalibrationRegion
+    ball: DeploymentBall
+    amplitudes: Amplitudes
+    support_size: int  # r
+
+    def membership(self, parameter: CalibrationParameter, support: Support) -> Membership:
+        """Every inequality at one explanation.
+
+        The deployment residual enters through its proven lower bound, so rounding can keep an explanation but
+        never lose one.
+        """
+        self._check(parameter, support)
+        loss = self._losses((parameter,), (support,))[0, 0]
+        deployment = Condition("deployment residual at most tau", float(loss), self.ball.radius)
+        return Membership((*self.region.membership(parameter).conditions, deployment))
+
+    def supports(self, q: int) -> tuple[Support, ...]:
+        """All supports of size r within the block, in lexicographic order, then the separated alternative."""
+        return (*combinations(range(q), check_support_size(self.support_size, q)), None)
+
+    def retain(self, parameters: Iterable[CalibrationParameter]) -> Retained:
+        """The retained subset of any collection of calibration parameters, over all supports.
+
+        Deployment residuals of one support are solved for all parameters at once.
+        """
+        candidates = tuple(parameters)
+        if not candidates:
+            raise MisuseError("parameters", "hold at least one calibration parameter", "an empty collection")
+        supports = self.supports(candidates[0].dictionary.q)
+        for candidate in candidates:
+            self._check(candidate, None)
+        losses = self._losses(candidates, supports)
+        calibrated = np.array([self.region.membership(candidate).inside for candidate in candidates])
+        return Retained(candidates, supports, losses, calibrated[:, None] & (losses <= self.ball.radius))
+
+    def _losses(self, parameters: Sequence[CalibrationParameter], supports: Sequence[Support]) -> Array:
+        atoms = np.stack([parameter.dictionary.atoms for parameter in parameters])  # (K, q, n)
+        columns = []
+        for support in supports:
+            active = [atoms.shape[2] - 1] if support is None else list(support)
+            box = self.amplitudes.separated if support is None else self.amplitudes.block
+            columns.append(profile_losses(self.ball.center, atoms[:, :, active], box).lower_bounds)
+        return np.column_stack(columns)  # (K, M)
+
+    def _check(self, parameter: CalibrationParameter, support: Support) -> None:
+        q = parameter.dictionary.q
+        if self.ball.center.shape != (q,):
+            raise MisuseError("parameters", f"have dictionaries in dimension {len(self.ball.center)}", q)
+        if support is not None and len(check_support("support", support, q)) != self.support_size:
+            raise MisuseError("support", f"hold {self.support_size} atoms", support)
+
+
+def combined_level(calibration: float, deployment: float) -> float:
+    r""":math:`\alpha = 1 - (1 - \alpha_D)(1 - \alpha_T)`, the level of the correspondence (thm:honest-region)."""
+    return calibration + deployment - calibration * deployment

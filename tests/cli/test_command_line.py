@@ -1,0 +1,81 @@
+"""The program starts at once, answers plainly, and tells misuse from faults by its exit code."""
+
+import subprocess
+import sys
+
+import pytest
+
+from physupport._version import __version__
+
+HEAVY = ["numpy", "scipy", "numba", "matplotlib"]
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def program(*arguments, setup=""):
+    """The installed entry point, with its name and arguments as a shell would give them."""
+    shell = f"import sys\nsys.argv = ['physupport', *{list(arguments)!r}]"
+    return run("-c", f"{shell}\nfrom physupport.cli import app, main\n{setup}\nmain()")
+
+
+def loaded_after(statement):
+    names = f"[name for name in {HEAVY!r} if name in sys.modules]"
+    answer = run("-c", f"import sys\n{statement}\nprint(*{names})")
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.splitlines()[-1].split()
+
+
+def test_version_is_printed():
+    assert program("--version").stdout == f"physupport {__version__}\n"
+
+
+def test_help_shows_the_usage():
+    answer = program("--help")
+    assert answer.returncode == 0
+    assert "Usage: physupport" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    "statement", ["import physupport", "import physupport.cli", "import physupport; physupport.__version__"]
+)
+def test_starting_loads_nothing_heavy(statement):
+    assert loaded_after(statement) == []
+
+
+def test_negative_control_the_same_look_sees_what_geometry_loads():
+    assert "numpy" in loaded_after("import physupport.geometry")
+
+
+def test_help_of_the_program_loads_nothing_heavy():
+    shown = "from physupport.cli import app\napp(['--help'], standalone_mode=False)"
+    assert loaded_after(shown) == []
+
+
+def test_pictures_load_matplotlib_only_when_drawn():
+    assert "matplotlib" not in loaded_after("import physupport.plots")
+
+
+RAISES = "from physupport._errors import MisuseError\n@app.command()\ndef wrong():\n    raise {error}"
+
+
+def test_an_argument_that_breaks_a_rule_ends_in_one_message_and_code_two():
+    answer = program("wrong", setup=RAISES.format(error="MisuseError('alpha', 'lie below 1', 2)"))
+    assert answer.returncode == 2
+    assert answer.stderr == "physupport: alpha must lie below 1, got 2.\n"
+    assert answer.stdout == ""
+
+
+def test_an_unknown_option_ends_with_code_two():
+    answer = program("--nonsense")
+    assert answer.returncode == 2
+    assert "nonsense" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_fault_of_the_program_ends_with_code_one_and_its_traceback():
+    answer = program("wrong", setup=RAISES.format(error="RuntimeError('broken')"))
+    assert answer.returncode == 1
+    assert "Traceback" in answer.stderr
+    assert answer.stderr.endswith("RuntimeError: broken\n")

@@ -1,0 +1,21 @@
+"""What the README shows is what happens."""
+
+from pathlib import Path
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+# What stands between fences, with the language in the first line.
+FENCED = README.split("```")[1::2]
+
+
+def fenced(language):
+    (only,) = (block for block in FENCED if block.startswith(f"{language}\n"))
+    return only.removeprefix(f"{language}\n")
+
+
+def test_the_example_prints_what_the_readme_shows(capsys):
+    exec(compile(fenced("python"), "README.md", "exec"), {})
+    assert capsys.readouterr().out.split() == fenced("text").split()
+
+
+def test_a_newcomer_needs_two_commands():
+    assert fenced("").splitlines() == ["make demo", "make test"]
