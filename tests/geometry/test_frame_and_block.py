@@ -65,6 +65,47 @@ def test_any_points_across_the_axis_are_an_affine_image_of_the_template(q, seed)
     assert np.abs(again.shape - block.shape).max() < ROUNDING
 
 
+@pytest.mark.parametrize("q", SIZES)
+def test_a_frame_around_a_block_has_the_sum_of_its_atoms_as_axis_whatever_their_signs(q, make_rotation):
+    rng = np.random.default_rng(q)
+    turn = make_rotation(rng, q)
+    block = Block.from_coordinates(Frame.standard(q), rng.uniform(-0.3, 0.3, (q - 1, q)) / np.sqrt(q))
+    atoms = turn @ block.atoms
+    frame = Frame.around(atoms)
+    assert (
+        np.linalg.norm(
+            frame.axis - atoms.sum(axis=1) * np.sign(frame.axis @ atoms.sum(axis=1)) / np.linalg.norm(atoms.sum(axis=1))
+        )
+        < 10 * ROUNDING
+    )
+    flipped = Frame.around(atoms * rng.choice([-1.0, 1.0], q))
+    assert np.abs(flipped.axis - frame.axis).max() < 10 * ROUNDING
+    again = Block.from_columns(frame, atoms)
+    assert np.abs(np.abs(np.sum(again.atoms * atoms, axis=0)) - 1.0).max() < 10 * ROUNDING
+    # The centre of the block is on the axis.
+    assert np.abs(again.center).max() < 10 * ROUNDING
+
+
+def test_a_frame_around_atoms_about_the_last_axis_is_the_standard_one():
+    frame = Frame.around(Block.balanced(Frame.standard(4), 0.2).atoms)
+    assert np.abs(frame.axis - np.eye(4)[3]).max() < ROUNDING
+    assert np.abs(frame.basis - np.eye(4)[:, :3]).max() < ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("atoms", "message"),
+    [
+        (2.0 * np.eye(3), "atoms must have columns of norm 1"),
+        (np.eye(4)[:, :3], r"atoms must have shape \(4, 4\)"),
+        (np.eye(2), "q must be a whole number at least 3"),
+        (np.eye(3)[:, [0, 0, 1]], "atoms must lie on one side of a common axis"),
+    ],
+)
+def test_a_frame_around_no_coherent_block_is_refused(atoms, message):
+    with pytest.raises(MisuseError, match=message):
+        Frame.around(atoms)
+
+
 def test_a_block_from_columns_ignores_their_length_and_sign():
     rng = np.random.default_rng(1)
     frame = Frame.standard(5)

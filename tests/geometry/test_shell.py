@@ -6,13 +6,14 @@ from physupport._errors import MisuseError
 from physupport.geometry import Block, LocalDictionary, Shell, separated_atom
 
 
-def _dictionary(shell, *, shape=1.0, center=0.0, tilt=0.0):
+def _dictionary(shell, *, shape=1.0, center=0.0, tilt=0.0, flipped=False):
     """The balanced block of the shell, stretched, shifted, with a tilted separated atom; all in units of the scale."""
     across = shell.q - 1
     block = Block(shell.frame, shell.scale * center * np.eye(across)[0], shell.scale * shape * np.eye(across))
     away = shell.frame.basis[:, 1]  # orthogonal to the reference, which lies in the span of axis and first basis vector
     sine = tilt * shell.scale / np.sqrt(2.0)
-    return LocalDictionary(block, separated_atom(shell.reference, away * sine / np.sqrt(1.0 - sine**2)))
+    atom = separated_atom(shell.reference, away * sine / np.sqrt(1.0 - sine**2))
+    return LocalDictionary(block, -atom if flipped else atom)
 
 
 VIOLATIONS = {
@@ -20,6 +21,7 @@ VIOLATIONS = {
     "kappa_- s at most the smallest stretch": ({"shape": 0.7}, 1.0),
     "largest stretch at most kappa_+ s": ({"shape": 1.3}, 1.0),
     "separated atom within C_a s of its reference": ({"tilt": 0.8}, 1.0),
+    "separated atom on the side of its reference": ({"flipped": True, "tilt": 0.5}, 1.0),
     "nu_- at most the noise variance": ({}, 0.4),
     "noise variance at most nu_+": ({}, 2.5),
 }

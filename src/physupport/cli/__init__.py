@@ -1,5 +1,6 @@
 """The command line. Commands live in modules of their own and import what they need when they run."""
 
+from . import _demo as _demo
 from . import _plan as _plan
 from ._app import app as app
 from ._app import main as main

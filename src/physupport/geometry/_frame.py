@@ -41,6 +41,28 @@ class Frame:
         vertices = regular_simplex(q) if template is None else check_array("template", template, (q - 1, q))
         return cls(np.eye(q)[:, -1], np.eye(q)[:, :-1], vertices)
 
+    @classmethod
+    def around(cls, atoms: ArrayLike) -> Self:
+        """The frame of a given block: its axis is the normalised sum of the atoms, their signs made to agree.
+
+        atoms: (q, q) unit columns, none orthogonal to their principal direction.  The basis is the
+        standard one, turned in the plane of the last coordinate axis and the axis of the block.
+        """
+        atoms = check_unit_columns("atoms", atoms)
+        q = check_count("q", len(atoms), 3)
+        check_array("atoms", atoms, (q, q))
+        principal = np.linalg.svd(atoms)[0][:, 0]
+        along = principal @ atoms  # (q,)
+        if np.abs(along).min() < _ORTHONORMAL_TOLERANCE:
+            rule = "lie on one side of a common axis up to sign"
+            raise MisuseError("atoms", rule, f"column {int(np.abs(along).argmin())} orthogonal to it")
+        total = atoms @ np.sign(along)
+        # The side of the last coordinate, so that the answer does not depend on the sign of a singular vector.
+        axis = total * (np.copysign(1.0, total[-1]) / np.linalg.norm(total))
+        last = np.eye(q)[:, -1]
+        basis = np.eye(q)[:, :-1] - np.outer(last + axis, axis[:-1]) / (1.0 + axis[-1])
+        return cls(axis, basis, regular_simplex(q))
+
     @property
     def q(self) -> int:
         """Ambient dimension, which is also the number of atoms of a block."""

@@ -59,6 +59,9 @@ class Shell:
 
     :math:`\max_j\|z_j\| \le C_0 s,\quad \kappa_- s \le \sigma_{\min}(L) \le \sigma_{\max}(L) \le \kappa_+ s,\quad
     \|P_a - P_{a_0}\|_F \le C_a s,\quad \nu_- \le \nu \le \nu_+`.
+
+    Projectors do not see the sign of the separated atom, but the mean :math:`\gamma a` with positive amplitude does, so
+    the sign is fixed as that of the coherent atoms is: :math:`a_0^\top a \ge 0`.
     """
 
     frame: Frame
@@ -124,13 +127,14 @@ class Shell:
         singular = np.linalg.svd(block.shape, compute_uv=False)
         reach = float(np.linalg.norm(block.coordinates, axis=0).max())
         shift = projector_distance(dictionary.separated, self.reference)
+        opposite = -float(self.reference @ dictionary.separated)
         return Membership(
             (
                 Condition("atoms within C_0 s of the axis", reach, self.cap * s),
                 Condition("kappa_- s at most the smallest stretch", self.stretch.lower * s, float(singular[-1])),
                 Condition("largest stretch at most kappa_+ s", float(singular[0]), self.stretch.upper * s),
                 Condition("separated atom within C_a s of its reference", shift, self.separated_radius * s),
-                Condition("separated atom on the side of its reference", -float(self.reference @ dictionary.separated), 0.0),
+                Condition("separated atom on the side of its reference", opposite, 0.0),
                 Condition("nu_- at most the noise variance", self.noise.lower, noise),
                 Condition("noise variance at most nu_+", noise, self.noise.upper),
             )

@@ -2,30 +2,43 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..theory import ResolutionMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Bounds of the bands as fractions of the block, each about three times the one before.
+_BOUNDS = (0.01, 0.03, 0.1, 0.3, 1.0)
+
 
 def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
-    """Relative resolution as colour and contours, with the frontier N s^6 = K above which the block is resolved."""
+    """Relative resolution in bands, the frontier N s^6 = K to the right of which the block is seen, and the plan."""
     import matplotlib.pyplot as plt
-    from matplotlib.colors import LogNorm
 
-    axes = plt.subplots(figsize=(5.2, 3.8), layout="constrained")[1] if ax is None else ax
-    shown = np.minimum(result.relative, 1.0)
-    mesh = axes.pcolormesh(
-        result.rows, result.scales, shown, norm=LogNorm(0.01, 1.0), cmap="cividis_r", shading="gouraud"
-    )
-    lines = axes.contour(result.rows, result.scales, result.relative, [0.03, 0.1, 0.3], colors="white", linewidths=0.8)
-    axes.clabel(lines, fmt=lambda level: f"{level:g}", fontsize=8)
-    frontier = (result.frontier / result.rows) ** (1.0 / 6.0)
-    axes.plot(result.rows, frontier, "--", color="black", label=rf"$N s^6 = {result.frontier:.3g}$")
-    axes.set(xscale="log", yscale="log", xlabel="calibration rows $N$", ylabel="coherence scale $s$")
-    axes.set(xlim=(result.rows[0], result.rows[-1]), ylim=(result.scales[0], result.scales[-1]))
-    axes.legend(loc="lower left", framealpha=0.9)
-    axes.figure.colorbar(mesh, ax=axes, label="resolution / block diameter")
+    axes = plt.subplots(figsize=(3.4, 2.5), layout="constrained")[1] if ax is None else ax
+    # cividis looks alike to every eye, and its light end, where nothing is seen, lets the frontier stand out.
+    colors = plt.get_cmap("cividis")([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    bands = axes.contourf(result.rows, result.scales, result.relative, _BOUNDS, colors=colors, extend="both")
+    if result.frontier > 0.0:
+        edge = (result.frontier / result.rows) ** (1.0 / 6.0)
+        axes.plot(result.rows, edge, "--", color="black", linewidth=1.5, label=f"$N s^6 = {result.frontier:.2g}$")
+    axes.plot(*result.planned, "o", color="#d55e00", markeredgecolor="white", markersize=7, label="planned")
+    _label(axes, result)
+    bar = axes.figure.colorbar(bands, ax=axes)
+    bar.set_label("resolution / block width", fontsize=8)
+    bar.ax.set_yticks(_BOUNDS, [f"{bound:g}" for bound in _BOUNDS], fontsize=7)
     return axes
+
+
+def _label(axes: "Axes", result: ResolutionMap) -> None:
+    """Axes of powers of ten in N and of plain numbers in s, legible in a column of 3.4 inches."""
+    low, high = float(result.scales[0]), float(result.scales[-1])
+    ticks = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
+    axes.set(xscale="log", yscale="log", xlim=(result.rows[0], result.rows[-1]), ylim=(low, high))
+    axes.set_xlabel("calibration rows $N$", fontsize=8)
+    axes.set_ylabel("coherence scale $s$", fontsize=8)
+    axes.set_yticks([], minor=True)
+    shown = [tick for tick in ticks if low <= tick <= high]
+    axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
+    axes.tick_params(labelsize=7)
+    axes.legend(loc="lower left", fontsize=7, framealpha=1.0)

@@ -1,17 +1,23 @@
 """Attainable resolution over calibration size and coherence scale."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
-from .._checks import check_array
+from .._checks import check_array, check_positive
 from .._errors import MisuseError
 from .._typing import Array
 from ..geometry import Block, LocalDictionary
-from ._planner import Design, block_information, block_scale, uncapped_diameter
+from ._design import Design, block_diameter, block_scale
+from ._joint import block_information, joint_information
+from ._resolution import diameter
+
+# Few draws: a map has many scales, and a percent cannot be seen in it.
+_DRAWS = 10_000
 
 
 @final
@@ -21,43 +27,60 @@ class ResolutionMap:
 
     scales: Array  # (m,), s
     rows: Array  # (n,), N
-    relative: Array  # (m, n), attainable diameter over block diameter, before capping at 1
+    relative: Array  # (m, n), attainable diameter over block diameter, before it is cut off at 1
+    onset: Array  # (m,), N at which the relative diameter is 1: calibration begins to see inside the block
+    planned: tuple[float, float]  # N and s of the design
 
     @property
     def frontier(self) -> float:
-        """K of the line N s^6 = K on which calibration begins to resolve the block, as the median over the scales."""
-        crossing = [self._crossing(row) * s**6 for s, row in zip(self.scales, self.relative, strict=True)]
-        return float(np.median(crossing))
-
-    def _crossing(self, row: Array) -> float:
-        """N at which one row of the map falls to 1; the row falls like a power of N, so logs are interpolated."""
-        return float(np.exp(np.interp(0.0, -np.log(row), np.log(self.rows))))
+        """K of the line N s^6 = K on which calibration begins to see inside the block: median over the scales."""
+        return float(np.median(self.onset * self.scales**6))
 
 
-def resolution_map(design: Design, scales: ArrayLike, rows: ArrayLike) -> Iterator[tuple[float, Array]]:
-    """Relative diameters scale by scale, so that a caller can show progress; collect them with `collect_map`.
+def resolution_map(
+    design: Design,
+    scales: ArrayLike,
+    rows: ArrayLike,
+    watched: Callable[[Iterable[float]], Iterable[float]] = iter,
+) -> ResolutionMap:
+    """The map of a design: its block is shrunk or grown to each scale about its axis, everything else stays.
 
-    The design's block is shrunk or grown to each scale about its axis; everything else stays.
+    watched: wraps the loop over the scales, for instance in a progress bar.
     """
-    sizes = check_array("rows", rows, (None,))
-    for s in check_array("scales", scales, (None,)):
-        at_scale = replace(design, dictionary=_rescaled(design.dictionary, float(s)))
-        information = block_information(at_scale, n_draws=40_000)
-        block = at_scale.block_diameter
-        relative = [
-            uncapped_diameter(information, replace(at_scale, n_calibration=max(1, round(n)))) / block for n in sizes
-        ]
-        yield float(s), np.array(relative)
+    heights, sizes = check_array("scales", scales, (None,)), check_array("rows", rows, (None,))
+    check_positive("rows", float(sizes.min()))
+    relative, onset = [], []
+    for scale in watched(heights.tolist()):
+        width = _relative_width(replace(design, dictionary=_rescaled(design.dictionary, scale)))
+        relative.append([width(n) for n in sizes])
+        onset.append(_onset(width))
+    planned = (float(design.n_calibration), block_scale(design.dictionary))
+    return ResolutionMap(heights, sizes, np.array(relative), np.array(onset), planned)
 
 
-def collect_map(rows: ArrayLike, found: Iterator[tuple[float, Array]]) -> ResolutionMap:
-    """The whole map from its rows."""
-    scales, relative = zip(*found, strict=True)
-    return ResolutionMap(np.array(scales), check_array("rows", rows, (None,)), np.array(relative))
+def map_scales(design: Design, n_scales: int) -> Array:
+    """Scales about that of the design, a factor 2.5 either way as far as the atoms allow."""
+    middle = block_scale(design.dictionary)
+    reach = float(np.linalg.norm(design.dictionary.block.coordinates, axis=0).max())
+    return np.geomspace(middle / 2.5, middle * min(2.5, 0.9 / reach), n_scales)
+
+
+def _relative_width(design: Design) -> Callable[[float], float]:
+    joint = joint_information(block_information(design, _DRAWS), design)
+    block = block_diameter(design.dictionary)
+    return lambda n: diameter(joint, design.level, n, design.n_deployment) / block
+
+
+def _onset(width: Callable[[float], float]) -> float:
+    """N at which the relative diameter is 1; 0 if deployment alone sees inside."""
+    if width(1e-30) <= 1.0:
+        return 0.0
+    # It falls like a power of N, so logarithms are searched.
+    return float(np.exp(brentq(lambda v: np.log(width(np.exp(v))), np.log(1e-30), np.log(1e60), xtol=1e-10)))
 
 
 def _rescaled(dictionary: LocalDictionary, scale: float) -> LocalDictionary:
-    block, factor = dictionary.block, scale / block_scale(dictionary)
+    block, factor = dictionary.block, check_positive("scales", scale) / block_scale(dictionary)
     reach = factor * float(np.linalg.norm(block.coordinates, axis=0).max())
     if reach >= 1.0:
         raise MisuseError("scales", "keep every atom within 1 of the axis", f"reach {reach:.3g} at scale {scale:g}")

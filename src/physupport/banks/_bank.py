@@ -1,0 +1,230 @@
+"""The bank: every combination of state, support and nuisances, as index arithmetic."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array
+from .._errors import MisuseError
+from .._typing import Array, BoolArray, IntArray
+from ._content import Record, check_indices, check_size, digest, first_occurrences, frozen, frozen_int
+from ._nuisances import Nuisances
+from ._states import StateFamily
+
+
+class Columns(NamedTuple):
+    """Where explanations stand along the four axes of a bank, each (k,)."""
+
+    state: IntArray
+    support: IntArray
+    calibration: IntArray
+    deployment: IntArray
+
+
+class CalibrationParts(NamedTuple):
+    """What calibration keys stand for, each (k,)."""
+
+    state: IntArray
+    nuisance: IntArray
+
+
+class DeploymentParts(NamedTuple):
+    """What deployment keys stand for; r_max is the size of the largest support of the bank."""
+
+    support: IntArray  # (k,)
+    elements: IntArray  # (k, r_max), in the order of the atoms, padded with -1
+    strengths: Array  # (k, r_max), padded with 0
+    nuisance: IntArray  # (k,)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """One explanation of a bank, written out."""
+
+    index: int
+    state: int
+    atoms: Array  # (q, n), the whole dictionary
+    positions: tuple[int, ...]  # the active atoms
+    strengths: Array  # (r,), of the active atoms
+    ids: tuple[str, ...]  # (r,), what the active elements are called
+    calibration: dict[str, float]  # nuisances
+    deployment: dict[str, float]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Bank:
+    """An ordered finite set of explanations: states x supports x calibration nuisances x deployment nuisances.
+
+    The state varies slowest and the deployment nuisance fastest.  Nothing is stored for each explanation: columns are
+    worked out for the indices asked for.  The calibration law depends on state and calibration nuisance alone; the
+    deployment law on the active elements, their strengths and the deployment nuisance.  Keys number these laws, so
+    that each is scored once.
+    """
+
+    states: StateFamily
+    strengths: Array  # (n_supports, n), strength of atom j in support u; 0 means inactive
+    calibration: Nuisances = field(default_factory=Nuisances)
+    deployment: Nuisances = field(default_factory=Nuisances)
+    positions: tuple[tuple[int, ...], ...] = field(init=False, repr=False)  # of each support, its active atoms
+    _starts: IntArray = field(init=False, repr=False)  # (n_supports + 1,) first deployment key of each support
+
+    def __post_init__(self) -> None:
+        strengths = _check_strengths(self.strengths, self.states.n_atoms)
+        positions = tuple(tuple(np.flatnonzero(row).tolist()) for row in strengths)
+        object.__setattr__(self, "strengths", strengths)
+        object.__setattr__(self, "positions", positions)
+        check_size("explanations", self.size)
+        counts = [self.states.n_active(active) * len(self.deployment) for active in positions]
+        check_size("deployment keys", sum(counts))
+        object.__setattr__(self, "_starts", frozen_int(np.cumsum([0, *counts])))
+
+    @property
+    def n_supports(self) -> int:
+        """Rows of the strengths."""
+        return len(self.strengths)
+
+    @property
+    def size(self) -> int:
+        """Number of explanations."""
+        return self.states.n_states * self.n_supports * len(self.calibration) * len(self.deployment)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def split(self, index: ArrayLike) -> Columns:
+        """(k,) explanations -> their state, support and nuisances."""
+        rest = check_indices("index", index, self.size)
+        rest, deployment = np.divmod(rest, len(self.deployment))
+        rest, calibration = np.divmod(rest, len(self.calibration))
+        state, support = np.divmod(rest, self.n_supports)
+        return Columns(state, support, calibration, deployment)
+
+    def index(
+        self, state: ArrayLike, support: ArrayLike, calibration: ArrayLike = 0, deployment: ArrayLike = 0
+    ) -> IntArray:
+        """Inverse of `split`; each argument is a number or (k,).  Returns (k,)."""
+        parts = (
+            check_indices("state", state, self.states.n_states),
+            check_indices("support", support, self.n_supports),
+            check_indices("calibration", calibration, len(self.calibration)),
+            check_indices("deployment", deployment, len(self.deployment)),
+        )
+        lengths = tuple(map(len, parts))
+        if len({*lengths} - {1}) > 1:
+            raise MisuseError("the parts of the index", "be single numbers or of one length", f"lengths {lengths}")
+        found = (parts[0] * self.n_supports + parts[1]) * len(self.calibration) + parts[2]
+        return found * len(self.deployment) + parts[3]
+
+    @property
+    def n_calibration_keys(self) -> int:
+        """Distinct calibration laws."""
+        return self.states.n_states * len(self.calibration)
+
+    def calibration_keys(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k,): state * number of calibration nuisances + calibration nuisance."""
+        columns = self.split(index)
+        return columns.state * len(self.calibration) + columns.calibration
+
+    def calibration_parts(self, keys: ArrayLike) -> CalibrationParts:
+        """Inverse of the calibration keys."""
+        return CalibrationParts(*np.divmod(check_indices("keys", keys, self.n_calibration_keys), len(self.calibration)))
+
+    @property
+    def n_deployment_keys(self) -> int:
+        """Distinct deployment laws."""
+        return int(self._starts[-1])
+
+    def deployment_keys(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k,): equal exactly when support, element of each active atom and deployment nuisance are equal."""
+        columns = self.split(index)
+        keys = self._starts[columns.support] + columns.deployment
+        for support, rows in _groups(columns.support):
+            active = self.states.active_keys(columns.state[rows], self.positions[support])
+            keys[rows] += active * len(self.deployment)
+        return keys
+
+    def deployment_parts(self, keys: ArrayLike) -> DeploymentParts:
+        """Inverse of the deployment keys: what each law is made of."""
+        keys = check_indices("keys", keys, self.n_deployment_keys)
+        support = np.searchsorted(self._starts, keys, side="right") - 1
+        active, nuisance = np.divmod(keys - self._starts[support], len(self.deployment))
+        r_max = max(map(len, self.positions))
+        elements = np.full((len(keys), r_max), -1, dtype=np.int64)
+        strengths = np.zeros((len(keys), r_max))
+        for u, rows in _groups(support):
+            atoms = self.positions[u]
+            elements[rows, : len(atoms)] = self.states.active_elements(active[rows], atoms)
+            strengths[rows, : len(atoms)] = self.strengths[u, list(atoms)]
+        return DeploymentParts(support, elements, strengths, nuisance)
+
+    def presence(self, index: ArrayLike) -> BoolArray:
+        """(k,) -> (k, R): whether the explanation has anything in region j (for arrays: at atom j)."""
+        present: BoolArray = self.strengths[self.split(index).support, : self.states.n_regions] > 0.0
+        return present
+
+    def location(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): the active element of region j, -1 where there is none."""
+        index = check_indices("index", index, self.size)
+        chosen = self.states.element_index(self.split(index).state)[:, : self.states.n_regions]
+        return np.where(self.presence(index), chosen, -1)
+
+    def explanation(self, index: int) -> Explanation:
+        """One explanation, written out."""
+        state, support, calibration, deployment = (int(column[0]) for column in self.split(index))
+        chosen = self.states.element_index(state)[0]
+        active = list(self.positions[support])
+        return Explanation(
+            index=int(index),
+            state=state,
+            atoms=self.states.elements[:, chosen],
+            positions=self.positions[support],
+            strengths=self.strengths[support, active],
+            ids=self.states.names(chosen[active]),
+            calibration=self.calibration.setting(calibration),
+            deployment=self.deployment.setting(deployment),
+        )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that defines the bank, in hexadecimal; the same on every machine."""
+        records: list[Record] = [("physupport bank, version 1", ()), *self.states.records()]
+        records.append(("strengths", self.strengths))
+        records += [("calibration", ()), *self.calibration.records()]
+        records += [("deployment", ()), *self.deployment.records()]
+        return digest(records)
+
+
+def check_digest(bank: Bank, expected: str) -> None:
+    """The bank is the one whose hash was written down; anything else is refused."""
+    found = bank.digest
+    if found != expected:
+        raise MisuseError("bank", f"have the hash {expected}", found, "It is not the bank that was frozen.")
+
+
+def _check_strengths(value: ArrayLike, n_atoms: int) -> Array:
+    strengths = frozen(check_array("strengths", value, (None, n_atoms)))
+    if not len(strengths):
+        raise MisuseError("strengths", "hold at least one support", "none")
+    if strengths.min() < 0.0:
+        support, atom = np.argwhere(strengths < 0.0)[0].tolist()
+        raise MisuseError(
+            "strengths", "be at least 0", f"{strengths[support, atom]} for atom {atom} of support {support}"
+        )
+    first, label = first_occurrences(strengths)
+    if len(first) < len(strengths):
+        again = int(np.flatnonzero(first[label] < np.arange(len(strengths)))[0])
+        raise MisuseError(
+            "strengths", "hold distinct supports", f"{strengths[again].tolist()} again as support {again}"
+        )
+    return strengths
+
+
+def _groups(labels: IntArray) -> list[tuple[int, IntArray]]:
+    """Rows of each label, by one sort."""
+    order = np.argsort(labels, kind="stable")
+    found, starts = np.unique(labels[order], return_index=True)
+    return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True)) if len(labels) else []

@@ -1,0 +1,98 @@
+"""Arrays that cannot change, rows compared by content, and the hash of what they hold."""
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._errors import MisuseError
+from .._typing import Array, BoolArray, IntArray
+
+# One named piece of content: an array, or texts in order.
+Record = tuple[str, NDArray[np.float64] | NDArray[np.int64] | tuple[str, ...]]
+
+# Indices are int64; every product of sizes must stay below this.
+INDEX_LIMIT = 2**63
+
+
+def frozen(array: ArrayLike) -> Array:
+    """A read-only C-ordered float64 copy without negative zeros, which would compare equal and hash differently."""
+    copy = np.array(array, dtype=np.float64, order="C")
+    copy += 0.0
+    copy.flags.writeable = False
+    return copy
+
+
+def frozen_int(array: ArrayLike) -> IntArray:
+    """A read-only C-ordered int64 copy."""
+    copy = np.array(array, dtype=np.int64, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+def check_indices(name: str, value: ArrayLike, count: int) -> IntArray:
+    """(k,) whole numbers from 0 to count - 1; a single number counts as k = 1."""
+    array = np.atleast_1d(np.asarray(value))
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise MisuseError(name, "be a list of whole numbers", f"{array.dtype} of shape {array.shape}")
+    outside: BoolArray = (array < 0) | (array >= count)
+    if outside.any():
+        raise MisuseError(name, f"lie from 0 to {count - 1}", int(array[outside.argmax()]))
+    return array.astype(np.int64, copy=False)
+
+
+def check_size(name: str, size: int) -> int:
+    """A product of sizes that an int64 index can count."""
+    if size >= INDEX_LIMIT:
+        raise MisuseError(name, f"number fewer than {INDEX_LIMIT}", size)
+    return size
+
+
+def first_occurrences(rows: NDArray[np.float64] | NDArray[np.int64]) -> tuple[IntArray, IntArray]:
+    """Distinct rows in order of first appearance, compared bit by bit.
+
+    rows: (m, w) C-ordered.  Returns where each distinct row first stands, (u,), and the number of every row's
+    distinct row, (m,).
+    """
+    if rows.shape[1] == 0:
+        return np.zeros(min(len(rows), 1), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]
+    _, first, label = np.unique(whole, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order].astype(np.int64), rank[label].astype(np.int64)
+
+
+def digest(records: Iterable[Record]) -> str:
+    """SHA-256 of named contents, in hexadecimal.
+
+    Each piece is preceded by its length or shape, so that no two contents give the same bytes, and all numbers are
+    little-endian, so that every machine gives the same.
+    """
+    sha = hashlib.sha256()
+    for name, content in records:
+        _feed_text(sha, name)
+        if isinstance(content, tuple):
+            _feed_numbers(sha, "texts", (len(content),))
+            for text in content:
+                _feed_text(sha, text)
+        else:
+            kind = "real" if content.dtype.kind == "f" else "whole"
+            _feed_numbers(sha, kind, content.shape)
+            little = np.ascontiguousarray(content, dtype="<f8" if kind == "real" else "<i8")
+            sha.update(little.reshape(-1).view(np.uint8).data)
+    return sha.hexdigest()
+
+
+def _feed_text(sha: "hashlib._Hash", text: str) -> None:
+    data = text.encode("utf-8")
+    sha.update(len(data).to_bytes(8, "little"))
+    sha.update(data)
+
+
+def _feed_numbers(sha: "hashlib._Hash", kind: str, shape: tuple[int, ...]) -> None:
+    _feed_text(sha, kind)
+    for number in (len(shape), *shape):
+        sha.update(number.to_bytes(8, "little"))

@@ -1,0 +1,184 @@
+"""Libraries of physical elements, and the states that take one element from every region."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array, check_unit_columns
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ._content import Record, check_indices, check_size, frozen
+from ._states import check_positions
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Library:
+    """Physical elements: what each is called, where it lies, and how the instrument answers to it.
+
+    >>> library = Library(["a", "b"], ["left", "right"], [[0.1], [0.9]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> library.region_names
+    ('left', 'right')
+    """
+
+    ids: tuple[str, ...]  # (E,) distinct
+    regions: tuple[str, ...]  # (E,) the region of every element
+    coordinates: Array = field(repr=False)  # (E, d)
+    responses: Array = field(repr=False)  # (q, E), unit columns
+
+    def __post_init__(self) -> None:
+        ids, regions = check_texts("ids", self.ids), check_texts("regions", self.regions)
+        if not ids:
+            raise MisuseError("ids", "name at least one element", "none")
+        check_distinct("ids", ids)
+        if len(regions) != len(ids):
+            raise MisuseError("regions", f"name one region for each of the {len(ids)} ids", f"{len(regions)} regions")
+        coordinates = check_array("coordinates", self.coordinates, (len(ids), None))
+        responses = check_unit_columns("responses", self.responses)
+        if responses.shape[1] != len(ids):
+            raise MisuseError(
+                "responses", f"have one column for each of the {len(ids)} ids", f"shape {responses.shape}"
+            )
+        for name, value in {"ids": ids, "regions": regions}.items():
+            object.__setattr__(self, name, value)
+        for name, array in {"coordinates": coordinates, "responses": responses}.items():
+            object.__setattr__(self, name, frozen(array))
+
+    @property
+    def region_names(self) -> tuple[str, ...]:
+        """The regions in the order in which elements first name them."""
+        return tuple(dict.fromkeys(self.regions))
+
+    def members(self, region: str) -> IntArray:
+        """The elements of a region, in the order of the library."""
+        found = np.flatnonzero(np.array([name == region for name in self.regions]))
+        if not found.size:
+            known = ", ".join(map(repr, self.region_names))
+            raise MisuseError("region", f"hold at least one element (regions: {known})", repr(region))
+        return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LibraryStates:
+    """Every choice of one element from each region, the first region slowest, and columns shared by all states.
+
+    Atom j of a state is the chosen element of region j; the shared columns follow, such as an atom that only the
+    calibration meets.  Elements are numbered as in the library, then the shared columns.  States are mixed-radix
+    numbers, so none is stored.
+    """
+
+    library: Library
+    regions: tuple[str, ...]  # which regions, in which order
+    extra: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)  # (q, m), none unless given
+    elements: Array = field(init=False, repr=False)  # (q, E + m)
+    _members: tuple[IntArray, ...] = field(init=False, repr=False)  # of each atom, the elements it may be
+
+    def __post_init__(self) -> None:
+        regions = check_regions("regions", self.regions, self.library)
+        q, count = self.library.responses.shape
+        extra = frozen(check_unit_columns("extra", self.extra if np.size(self.extra) else np.zeros((q, 0)), q))
+        shared = tuple(np.array([count + j]) for j in range(extra.shape[1]))
+        object.__setattr__(self, "regions", regions)
+        object.__setattr__(self, "extra", extra)
+        object.__setattr__(self, "elements", frozen(np.hstack([self.library.responses, extra])))
+        object.__setattr__(self, "_members", tuple(self.library.members(name) for name in regions) + shared)
+        check_size("states", self.n_states)
+
+    @property
+    def n_states(self) -> int:
+        """The product of the sizes of the regions."""
+        return prod(map(len, self._members))
+
+    @property
+    def n_atoms(self) -> int:
+        """Regions and shared columns."""
+        return len(self._members)
+
+    @property
+    def n_regions(self) -> int:
+        """Shared columns lie in no region."""
+        return len(self.regions)
+
+    def element_index(self, states: ArrayLike) -> IntArray:
+        """(k,) -> (k, n): which element is atom j of the state."""
+        return self.active_elements(check_indices("states", states, self.n_states), tuple(range(self.n_atoms)))
+
+    def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k,): the choices at these atoms as a number of their own, the first slowest."""
+        check_positions(positions, self.n_atoms)
+        rest = check_indices("states", states, self.n_states).copy()
+        keys, weight = np.zeros_like(rest), 1
+        for j in reversed(range(self.n_atoms)):
+            rest, digit = np.divmod(rest, len(self._members[j]))
+            if j in positions:
+                keys += digit * weight
+                weight *= len(self._members[j])
+        return keys
+
+    def n_active(self, positions: tuple[int, ...]) -> int:
+        """The product of the sizes of these regions."""
+        check_positions(positions, self.n_atoms)
+        return prod(len(self._members[j]) for j in positions)
+
+    def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k, r): the elements that a key stands for."""
+        rest = check_indices("keys", keys, self.n_active(positions))
+        chosen = np.empty((len(rest), len(positions)), dtype=np.int64)
+        for i in reversed(range(len(positions))):
+            members = self._members[positions[i]]
+            rest, digit = np.divmod(rest, len(members))
+            chosen[:, i] = members[digit]
+        return chosen
+
+    def names(self, elements: ArrayLike) -> tuple[str, ...]:
+        """The ids of the library; shared columns are `shared 0`, `shared 1`, ..."""
+        count = len(self.library.ids)
+        numbers = check_indices("elements", elements, self.elements.shape[1]).tolist()
+        return tuple(self.library.ids[e] if e < count else f"shared {e - count}" for e in numbers)
+
+    def records(self) -> list[Record]:
+        """The library, the order of the regions and the shared columns."""
+        library = self.library
+        return [
+            ("library states", self.regions),
+            ("ids", library.ids),
+            ("regions", library.regions),
+            ("coordinates", library.coordinates),
+            ("elements", self.elements),
+        ]
+
+
+def check_regions(name: str, regions: Sequence[str], library: Library) -> tuple[str, ...]:
+    """Distinct regions of the library, at least one."""
+    found = tuple(regions)
+    if not found:
+        raise MisuseError(name, "name at least one region", "none")
+    check_distinct(name, found)
+    for region in found:
+        if region not in library.regions:
+            known = ", ".join(map(repr, library.region_names))
+            raise MisuseError(name, f"name regions that hold elements ({known})", repr(region))
+    return found
+
+
+def check_distinct(name: str, values: Sequence[object]) -> None:
+    """No value twice."""
+    seen: set[object] = set()
+    for value in values:
+        if value in seen:
+            raise MisuseError(name, "be distinct", f"{value!r} more than once")
+        seen.add(value)
+
+
+def check_texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Nonempty texts; a single text is not a list of its letters."""
+    texts = (values,) if isinstance(values, str) else tuple(values)
+    for text in texts:
+        if isinstance(values, str) or not isinstance(text, str) or not text:
+            raise MisuseError(name, "be a list of nonempty texts", repr(text))
+    return texts

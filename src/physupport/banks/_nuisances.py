@@ -1,0 +1,69 @@
+"""Grids of what must be known to compute with but is not asked about: activities, noise variances."""
+
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array
+from .._errors import MisuseError
+from .._typing import Array
+from ._content import Record, check_indices, first_occurrences, frozen
+from ._library import check_distinct, check_texts
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Nuisances:
+    """Named parameters in a finite number of distinct settings; without names there is one setting.
+
+    >>> Nuisances(("p", "noise"), np.array([[0.2, 1.0], [0.3, 1.0]])).setting(1)
+    {'p': 0.3, 'noise': 1.0}
+    """
+
+    names: tuple[str, ...] = ()
+    values: Array = field(default_factory=lambda: np.zeros((1, 0)))  # (m, number of names)
+
+    def __post_init__(self) -> None:
+        names = check_texts("names", self.names)
+        check_distinct("names", names)
+        values = frozen(check_array("values", self.values, (None, len(names))))
+        if not len(values):
+            raise MisuseError("values", "hold at least one setting", "none")
+        first, label = first_occurrences(values)
+        if len(first) < len(values):
+            again = int(np.flatnonzero(first[label] < np.arange(len(values)))[0])
+            raise MisuseError("values", "hold distinct settings", f"{values[again].tolist()} again in row {again}")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "values", values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def column(self, name: str) -> Array:
+        """(m,) one parameter in every setting."""
+        if name not in self.names:
+            raise MisuseError("name", f"be one of {self.names}", repr(name))
+        return self.values[:, self.names.index(name)]
+
+    def setting(self, index: int) -> dict[str, float]:
+        """One setting by name."""
+        row = self.values[int(check_indices("index", index, len(self))[0])]
+        return dict(zip(self.names, row.tolist(), strict=True))
+
+    def records(self) -> list[Record]:
+        """Names and values, for the hash of a bank."""
+        return [("names", self.names), ("values", self.values)]
+
+
+def product_grid(**axes: ArrayLike) -> Nuisances:
+    """Every combination of the given values, the first name slowest.
+
+    >>> product_grid(p=[0.2, 0.3], noise=[0.9, 1.0]).values.tolist()
+    [[0.2, 0.9], [0.2, 1.0], [0.3, 0.9], [0.3, 1.0]]
+    """
+    columns = [check_array(name, np.atleast_1d(np.asarray(values)), (None,)) for name, values in axes.items()]
+    mesh = np.meshgrid(*columns, indexing="ij")
+    rows = np.column_stack([axis.ravel() for axis in mesh]) if mesh else np.zeros((1, 0))
+    return Nuisances(tuple(axes), rows)

@@ -1,0 +1,144 @@
+"""Dictionary states: which atoms stand together, without a copy of the atoms for every state."""
+
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, field
+from itertools import pairwise
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import UNIT_NORM_TOLERANCE, check_array
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ._content import Record, check_indices, first_occurrences, frozen, frozen_int
+
+
+class StateFamily(Protocol):
+    """Finitely many dictionaries of n atoms each, whose columns are drawn from one table of elements."""
+
+    @property
+    def elements(self) -> Array:
+        """(q, E) every response column that occurs, of norm one."""
+
+    @property
+    def n_states(self) -> int:
+        """States are 0 .. n_states - 1."""
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms of every state, n."""
+
+    @property
+    def n_regions(self) -> int:
+        """The first n_regions atoms are what is asked about, one a region; any others only serve the calibration."""
+
+    def element_index(self, states: ArrayLike) -> IntArray:
+        """(k,) -> (k, n): which element is atom j of the state."""
+
+    def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k,): states share a key exactly when they have the same element at each of these atoms."""
+
+    def n_active(self, positions: tuple[int, ...]) -> int:
+        """Number of keys at these atoms; each of 0 .. n_active - 1 is some state's."""
+
+    def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k, r): the elements that a key stands for, in the order of the positions."""
+
+    def names(self, elements: ArrayLike) -> tuple[str, ...]:
+        """What to call each of these elements."""
+
+    def records(self) -> list[Record]:
+        """All that defines the family, for the hash of a bank."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayStates:
+    """Dictionaries given as arrays; equal columns, bit by bit, are one element.
+
+    dictionaries: (K, q, n), unit columns.  They are copied, each distinct column once.
+    """
+
+    dictionaries: InitVar[ArrayLike]
+    elements: Array = field(init=False, repr=False)  # (q, E), in order of first appearance
+    index: IntArray = field(init=False, repr=False)  # (K, n)
+    _tables: dict[tuple[int, ...], tuple[IntArray, IntArray]] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self, dictionaries: ArrayLike) -> None:
+        array = check_array("dictionaries", dictionaries, (None, None, None))
+        n_states, q, n_atoms = array.shape
+        if 0 in array.shape:
+            raise MisuseError("dictionaries", "hold at least one state, row and atom", f"shape {array.shape}")
+        columns = frozen(array.transpose(0, 2, 1)).reshape(n_states * n_atoms, q)
+        off = np.abs(np.linalg.norm(columns, axis=1) - 1.0)
+        if off.max() > UNIT_NORM_TOLERANCE:
+            state, atom = divmod(int(off.argmax()), n_atoms)
+            norm = np.linalg.norm(array[state, :, atom])
+            raise MisuseError(
+                "dictionaries", "have columns of norm 1", f"norm {norm:.12g} in state {state}, atom {atom}"
+            )
+        first, label = first_occurrences(columns)
+        object.__setattr__(self, "elements", frozen(columns[first].T))
+        object.__setattr__(self, "index", frozen_int(label.reshape(n_states, n_atoms)))
+
+    @property
+    def n_states(self) -> int:
+        """Number of dictionaries, K."""
+        return len(self.index)
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms of every state, n."""
+        return int(self.index.shape[1])
+
+    @property
+    def n_regions(self) -> int:
+        """Every atom is asked about."""
+        return self.n_atoms
+
+    def element_index(self, states: ArrayLike) -> IntArray:
+        """(k,) -> (k, n): which element is atom j of the state."""
+        return self.index[check_indices("states", states, self.n_states)]
+
+    def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k,): keys in the order in which states first show these elements."""
+        _, label = self._table(positions)
+        return label[check_indices("states", states, self.n_states)]
+
+    def n_active(self, positions: tuple[int, ...]) -> int:
+        """Number of distinct active dictionaries at these atoms."""
+        first, _ = self._table(positions)
+        return len(first)
+
+    def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k, r): the elements that a key stands for."""
+        first, _ = self._table(positions)
+        return self.index[first[check_indices("keys", keys, len(first))]][:, list(positions)]
+
+    def names(self, elements: ArrayLike) -> tuple[str, ...]:
+        """Elements of arrays have no names of their own: `element 7`."""
+        return tuple(f"element {e}" for e in check_indices("elements", elements, self.elements.shape[1]).tolist())
+
+    def records(self) -> list[Record]:
+        """The distinct columns and where they stand."""
+        return [("array states", ()), ("elements", self.elements), ("index", self.index)]
+
+    def _table(self, positions: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+        """First state of every key, and the key of every state; found once for each set of atoms."""
+        if positions not in self._tables:
+            check_positions(positions, self.n_atoms)
+            self._tables[positions] = self._telling_atom(positions) or first_occurrences(self.index[:, list(positions)])
+        return self._tables[positions]
+
+    def _telling_atom(self, positions: tuple[int, ...]) -> tuple[IntArray, IntArray] | None:
+        """The table of an atom that differs in every state, if there is one: it tells them apart without a sort."""
+        singles = (self._table((j,)) for j in positions if len(positions) > 1)
+        return next((table for table in singles if len(table[0]) == self.n_states), None)
+
+
+def check_positions(positions: Sequence[int], n_atoms: int) -> None:
+    """Atoms in increasing order, possibly none."""
+    rising = all(a < b for a, b in pairwise(positions))
+    if not rising or (positions and (positions[0] < 0 or positions[-1] >= n_atoms)):
+        raise MisuseError("positions", f"be increasing atoms from 0 to {n_atoms - 1}", positions)
