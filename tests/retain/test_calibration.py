@@ -30,7 +30,7 @@ def test_conditions_of_the_shell_are_kept_beside_those_of_the_codes(bernoulli_cl
     theta = parameter(law=BernoulliGaussian(0.45), noise=0.7)
     found = bernoulli_class.membership(theta)
     assert found.violated == ("noise variance at most nu_+", "activity probability at most p_+")
-    assert found.conditions[:6] == shell().membership(theta.dictionary, 0.7).conditions
+    assert found.conditions[:7] == shell().membership(theta.dictionary, 0.7).conditions
 
 
 def test_a_known_law_admits_itself_alone(known_class, known_law, parameter):

@@ -1,23 +1,24 @@
 """Retained pairs that are far apart: a lower bound of the physical diameter over the continuous shell."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from typing import final
 
 import numpy as np
-from scipy.linalg import expm, null_space
-from scipy.optimize import least_squares, minimize
+from scipy.linalg import block_diag
+from scipy.optimize import Bounds, NonlinearConstraint, least_squares, minimize
 
-from .._checks import Interval, check_count
+from .._checks import check_count
 from .._typing import Array
-from ..geometry import Block, LocalDictionary, projective_distances, separated_atom, separated_offset
-from ..models import BernoulliGaussian
 from ..retain import CalibrationClass, CalibrationParameter, Correspondence, Support
-from ._targets import PhysicalTarget, physical_target
+from ._chart import Chart
+from ._outer import outer_bracket
+from ._secant import SecantMap
+from ._targets import physical_target
 
-# The optimiser ends on the boundary of the retained set; this relative slack lets the exact test confirm its answer.
-_SAFETY = 1e-7
+# The optimiser meets inequalities to its tolerance only; with this much relative slack the exact test agrees with it.
+_SAFETY = 1e-5
+_TOLERANCE = 1e-6
 
 
 @final
@@ -36,145 +37,157 @@ def inner_bracket(
     """The farthest pair found by constrained optimisation from many starts, or None when no retained point was found.
 
     Both explanations of a returned pair pass ``correspondence.membership``, so its distance never exceeds the true
-    diameter. Supports are taken up to relabelling: a dictionary ranges over the whole shell, so the first r atoms
-    stand for any r atoms.
+    diameter; it is a local optimum and may fall short of it. None proves nothing.
+    calibration: the class that the region of the correspondence refines.  starts: pairs for each kind of pair.
     """
-    starts = check_count("starts", starts)
-    kinds: tuple[Support, ...] = (tuple(range(correspondence.support_size)), None)
-    across = null_space(calibration.shell.reference[None, :])
-    searches = [_Search(correspondence, calibration, kind, across) for kind in kinds]
-    found = [(search, start) for search in searches if (start := search.feasible(rng, starts)) is not None]
+    starts, outer = check_count("starts", starts), outer_bracket(correspondence, calibration.shell)
+    possible = {True: outer.block_possible, False: outer.separated_possible}
+    charts = [Chart(correspondence, calibration, kind) for kind in (True, False) if possible[kind]]
+    pools = [(chart, pool) for chart in charts if (pool := _retained_points(chart, rng, 2 * starts))]
     pairs = [
-        pair
-        for (first, at), (second, start) in combinations_with_replacement(found, 2)
-        for pair in _pairs(first, at, second, start, rng, starts)
+        _farthest(first, here[k % len(here)], second, there[(starts + k) % len(there)])
+        for (first, here), (second, there) in combinations_with_replacement(pools, 2)
+        for k in range(starts)
     ]
     return max(pairs, key=lambda pair: pair.distance, default=None)
 
 
-def _pairs(
-    first: "_Search", at: Array, second: "_Search", start: Array, rng: np.random.Generator, starts: int
-) -> Iterator[RetainedPair]:
-    """Move the second away from the first, then the first away from where the second went."""
-    for k in range(starts):
-        moved = second.away(start, second.goal(start, rng, k), first.target(at), k)
-        back = first.away(at, at, second.target(moved), k)
-        distance = first.target(back).distance(second.target(moved))
-        yield RetainedPair((first.parameter(back), first.support), (second.parameter(moved), second.support), distance)
+def _retained_points(chart: Chart, rng: np.random.Generator, size: int) -> list[Array]:
+    """Points restored from random members of the class that pass the exact test: so many, or what many tries gave."""
+    restored = (_Search(chart).restored(chart.random(rng)) for _ in range(4 * size))
+    return list(islice(filter(chart.is_retained, restored), size))
+
+
+@final
+class _Search:
+    """A chart with all its inequalities, for one run of an optimiser."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+
+        def region(vector: Array) -> Array:
+            conditions = chart.correspondence.region.membership(chart.parameter(vector)).conditions
+            own = [c for c in conditions if c.name not in chart.class_conditions]
+            return np.array([c.slack / max(abs(c.bound), abs(c.value), 1e-300) for c in own])
+
+        self.region = SecantMap(region, chart.bounds, chart.bounds.shape[1] - chart.n_active)
+
+    def slacks(self, vector: Array) -> Array:
+        """Relative slacks of the shell and of the region, (m,)."""
+        return np.append(self.chart.shell_slacks(vector)[0], self.region.value(vector))
+
+    def slack_slopes(self, vector: Array) -> Array:
+        """Their derivatives, (m, d)."""
+        return np.vstack([self.chart.shell_slacks(vector)[1], self.region.jacobian(vector)])
+
+    def inequalities(self, vector: Array) -> Array:
+        """The slacks and that of the ball, positive inside, (m + 1,)."""
+        missed = self.chart.missed(vector)[0]
+        return np.append(self.slacks(vector), 1.0 - missed @ missed)
+
+    def inequality_slopes(self, vector: Array) -> Array:
+        """Their derivatives, (m + 1, d)."""
+        missed, moved = self.chart.missed(vector)
+        return np.vstack([self.slack_slopes(vector), -2.0 * missed @ moved])
+
+    def restored(self, vector: Array) -> Array:
+        """A nearby vector with every inequality met by some slack and the mean within half the radius, if found."""
+        # A tiny ball must not outweigh the other inequalities: a step of order one moves the mean by about s.
+        ball, scale = self.chart.correspondence.ball, self.chart.shell.scale
+        weight = min(1.0, ball.radius / (0.1 * scale * max(float(np.linalg.norm(ball.center)), ball.radius)))
+
+        def residuals(v: Array) -> Array:
+            return np.append(np.minimum(self.slacks(v) - 0.01, 0.0), weight * _shortened(*self.chart.missed(v))[0])
+
+        def slopes(v: Array) -> Array:
+            short = self.slacks(v) < 0.01
+            return np.vstack([self.slack_slopes(v) * short[:, None], weight * _shortened(*self.chart.missed(v))[1]])
+
+        lower, upper = self.chart.bounds
+        inside = np.clip(vector, lower + 1e-9 * (upper - lower), upper - 1e-9 * (upper - lower))
+        return np.asarray(least_squares(residuals, inside, slopes, bounds=(lower, upper), max_nfev=30).x)
+
+
+def _farthest(chart: Chart, here: Array, other: Chart, there: Array) -> RetainedPair:
+    """Move two retained explanations apart: one atom of the first away from every atom of the second.
+
+    The pair found is drawn back towards the one given until both pass the exact test; the one given does.
+    """
+    pair = _Pair(_Search(chart), _Search(other))
+    start = np.concatenate([[0.0], here, there])
+    start[0] = pair.apart(start)[0].min()
+    bounds = np.column_stack([[0.0, np.inf], chart.bounds, other.bounds])
+    found = minimize(
+        pair.closeness,
+        start,
+        jac=pair.closeness_slope,
+        method="SLSQP",
+        bounds=Bounds(*bounds),
+        constraints=NonlinearConstraint(pair.inequalities, 0.0, np.inf, jac=pair.slopes),
+        tol=_TOLERANCE,
+        options={"maxiter": 60},
+    ).x
+    move = np.clip(found, *bounds) - start
+    drawn = (start + fraction * move for fraction in (1.0, 0.999, 0.99, 0.9, 0.5))
+    first, second = pair.split(next(filter(pair.is_retained, drawn), start))
+    one, two = (chart.parameter(first), chart.support), (other.parameter(second), other.support)
+    here_target, there_target = (physical_target(parameter.dictionary, support) for parameter, support in (one, two))
+    return RetainedPair(one, two, here_target.distance(there_target))
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Search:
-    """Optimisation over the explanations of one support, in one vector of order one: (p), nu, b/s, L/s, w/s, x.
+class _Pair:
+    """Two explanations as one vector (t, first, second): t is to grow below all distances from one to the other."""
 
-    The coefficients x are part of the vector, because the profiled residual is not smooth where it vanishes.
-    """
+    first: _Search
+    second: _Search
 
-    correspondence: Correspondence
-    calibration: CalibrationClass
-    support: Support
-    across_reference: Array  # (q, q - 1), orthonormal
+    def split(self, v: Array) -> tuple[Array, Array]:
+        middle = 1 + self.first.chart.bounds.shape[1]
+        return v[1:middle], v[middle:]
 
-    @property
-    def n_active(self) -> int:
-        return 1 if self.support is None else len(self.support)
+    def closeness(self, v: Array) -> float:
+        return -float(v[0])
 
-    @property
-    def box(self) -> Interval:
-        ranges = self.correspondence.amplitudes
-        return ranges.separated if self.support is None else ranges.block
+    def closeness_slope(self, v: Array) -> Array:
+        return np.append(-1.0, np.zeros(len(v) - 1))
 
-    def vector(self, parameter: CalibrationParameter, coefficients: Array) -> Array:
-        shell, block = self.calibration.shell, parameter.dictionary.block
-        offset = separated_offset(shell.reference, parameter.dictionary.separated)
-        scaled = np.concatenate([block.center, block.shape.ravel(), self.across_reference.T @ offset]) / shell.scale
-        activity = [parameter.law.p] if isinstance(parameter.law, BernoulliGaussian) else []
-        return np.concatenate([activity, [parameter.noise], scaled, coefficients])
+    def is_retained(self, v: Array) -> bool:
+        one, two = self.split(v)
+        return self.first.chart.is_retained(one) and self.second.chart.is_retained(two)
 
-    def parameter(self, vector: Array) -> CalibrationParameter:
-        """The parameter at a vector. Line searches step outside the class, so every part is kept where it exists."""
-        shell, law = self.calibration.shell, self.calibration.activity
-        across = shell.q - 1
-        if isinstance(law, Interval):
-            law, vector = BernoulliGaussian(float(np.clip(vector[0], 1e-6, 0.5 - 1e-6))), vector[1:]
-        parts = np.split(vector[1:] * shell.scale, np.cumsum([across, across**2, across]))
-        center, shape, offset = parts[0], parts[1].reshape(across, across), parts[2]
-        shrink = min(1.0, 0.999 / np.linalg.norm(center[:, None] + shape @ shell.frame.template, axis=0).max())
-        block = Block(shell.frame, shrink * center, shrink * shape)
-        separated = separated_atom(shell.reference, self.across_reference @ offset)
-        return CalibrationParameter(law, LocalDictionary(block, separated), float(max(vector[0], 1e-9)))
+    def inequalities(self, v: Array) -> Array:
+        one, two = self.split(v)
+        kept = np.append(self.first.inequalities(one), self.second.inequalities(two))
+        return np.append(self.apart(v)[0] - v[0], kept - _SAFETY)
 
-    def target(self, vector: Array) -> PhysicalTarget:
-        return physical_target(self.parameter(vector).dictionary, self.support)
+    def slopes(self, v: Array) -> Array:
+        one, two = self.split(v)
+        kept = block_diag(self.first.inequality_slopes(one), self.second.inequality_slopes(two))
+        distances = self.apart(v)[1]
+        along = np.append(-np.ones(len(distances)), np.zeros(len(kept)))
+        return np.column_stack([along, np.vstack([distances, kept])])
 
-    def constraints(self, vector: Array) -> tuple[Array, Array]:
-        """Relative slack of every inequality but the ball's, and the deployment residual in units of its radius."""
-        parameter, x, ball = self.parameter(vector), vector[-self.n_active :], self.correspondence.ball
-        conditions = self.correspondence.region.membership(parameter).conditions
-        calibrated = [c.slack / max(abs(c.bound), abs(c.value), 1e-12) for c in conditions]
-        missed = ball.center - physical_target(parameter.dictionary, self.support).atoms @ x
-        return np.array([*calibrated, *(x / self.box.lower - 1.0), *(1.0 - x / self.box.upper)]), missed / ball.radius
+    def apart(self, v: Array) -> tuple[Array, Array]:
+        r"""Squared projective distances of the first atom of one to all atoms of the other, over s^2, and derivatives.
 
-    def slacks(self, vector: Array) -> Array:
-        """Slack of every inequality in (parameter, x); positive is inside."""
-        slacks, missed = self.constraints(vector)
-        return np.append(slacks, 1.0 - missed @ missed)
-
-    def is_retained(self, vector: Array) -> bool:
-        return self.correspondence.membership(self.parameter(vector), self.support).inside
-
-    def random(self, rng: np.random.Generator) -> Array:
-        shell, law = self.calibration.shell, self.calibration.activity
-        drawn = BernoulliGaussian(rng.uniform(law.lower, law.upper)) if isinstance(law, Interval) else law
-        noise = rng.uniform(shell.noise.lower, shell.noise.upper)
-        x = rng.uniform(self.box.lower, self.box.upper, self.n_active)
-        return self.vector(CalibrationParameter(drawn, shell.sample(rng), noise), x)
-
-    def feasible(self, rng: np.random.Generator, starts: int) -> Array | None:
-        """A retained point from random members of the class."""
-        found = (self.restored(self.random(rng), 1e-2) for _ in range(starts))
-        return next((vector for vector in found if self.is_retained(vector)), None)
-
-    def restored(self, vector: Array, slack: float) -> Array:
-        """A nearby vector with every inequality met by the given slack and the mean at the centre of the ball."""
-
-        def violation(v: Array) -> Array:
-            slacks, missed = self.constraints(v)
-            return np.concatenate([np.minimum(slacks - slack, 0.0), missed])
-
-        if self.slacks(vector).min() >= slack:
-            return vector
-        return np.asarray(least_squares(violation, vector, max_nfev=25, ftol=1e-6, xtol=1e-9).x)
-
-    def goal(self, start: Array, rng: np.random.Generator, k: int) -> Array:
-        """Where a search sets out from: alternately the block turned, and a random member of the class."""
-        if k % 2:
-            return self.random(rng)
-        parameter, across = self.parameter(start), self.calibration.shell.q - 1
-        turn = rng.standard_normal((across, across))
-        block, separated = parameter.dictionary.block, parameter.dictionary.separated
-        turned = Block(block.frame, block.center, block.shape @ expm(0.3 * (turn - turn.T)))
-        moved = CalibrationParameter(parameter.law, LocalDictionary(turned, separated), parameter.noise)
-        return self.vector(moved, start[-self.n_active :])
-
-    def away(self, retained: Array, goal: Array, target: PhysicalTarget, label: int) -> Array:
-        """Maximise the distance of one atom from a target, within the retained set.
-
-        Returns a retained vector in every case: the one it was given, when nothing better passes the exact test.
+        :math:`d_{\rm pr}^2 = \tfrac14\|d-d'\|^2\|d+d'\|^2`.  Returns (r,) and (r, d).
         """
-        fixed = target.atoms[:, [label % target.atoms.shape[1]]]
+        one, two = self.split(v)
+        (atoms, moved), (others, pushed) = self.first.chart.active_atoms(one), self.second.chart.active_atoms(two)
+        minus, plus = atoms[0] - others, atoms[0] + others  # (r, q)
+        near, far = np.sum(minus**2, axis=1)[:, None], np.sum(plus**2, axis=1)[:, None]
+        of_first, of_second = 0.5 * (minus * far + plus * near), 0.5 * (plus * near - minus * far)
+        slopes = np.hstack([of_first @ moved[0], np.einsum("jq,jqd->jd", of_second, pushed)])
+        scale = self.first.chart.shell.scale
+        return (0.25 * near * far)[:, 0] / scale**2, slopes / scale**2
 
-        def closeness(vector: Array) -> float:
-            atoms = self.target(vector).atoms
-            distance = projective_distances(fixed, atoms[:, [label % atoms.shape[1]]])[0, 0]
-            return -float(distance) / self.calibration.shell.scale
 
-        inside = {"type": "ineq", "fun": lambda v: self.slacks(v) - 2.0 * _SAFETY}
-        options = {"maxiter": 50, "ftol": 1e-5}
-        start = self.restored(goal, 1e-3)
-        found = self.restored(
-            minimize(closeness, start, method="SLSQP", constraints=[inside], options=options).x, _SAFETY
-        )
-        candidates = [vector for vector in (found, start) if self.is_retained(vector)]
-        return max([retained, *candidates], key=lambda v: self.target(v).distance(target))
+def _shortened(missed: Array, moved: Array) -> tuple[Array, Array]:
+    """A residual (q,) shortened by half a radius, to zero if it is not longer, and its derivative (q, d)."""
+    length = float(np.linalg.norm(missed))
+    if length <= 0.5:
+        return np.zeros_like(missed), np.zeros_like(moved)
+    kept, along = 1.0 - 0.5 / length, missed / length
+    return kept * missed, kept * moved + 0.5 / length * np.outer(along, along @ moved)

@@ -5,9 +5,13 @@ from typing import final
 
 import numpy as np
 
+from .._errors import MisuseError
 from .._typing import Array
 from ..geometry import Shell
 from ..retain import Correspondence
+
+# Relative to the largest length in a computation: a dozen roundings, with room to spare.
+_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 
 
 @final
@@ -23,55 +27,83 @@ class OuterBracket:
 def outer_bracket(correspondence: Correspondence, shell: Shell) -> OuterBracket:
     r"""The shell's own diameter, without the local explanations that the deployment ball excludes for every dictionary.
 
-    Proven facts only. Coherent atoms lie within :math:`\theta_0 = \arcsin C_0 s` of the axis, so two of them are at most
-    :math:`\sin 2\theta_0` apart; separated atoms lie within :math:`\theta_a = \arcsin(C_a s/\sqrt2)` of their reference; a
-    coherent and a separated atom are at most :math:`\omega + \theta_0 + \theta_a` apart, :math:`\omega` being the angle
-    from the axis to the reference. A local explanation is left out when its distance to the centre of the
-    ball, over the whole shell, exceeds the radius. The bound :math:`C\rho_N(s)` of the paper is not used: its constant exists
-    by compactness only.
+    Proven facts only. Coherent atoms lie within :math:`\theta_0 = \arcsin C_0 s` of the axis, so two of them are at
+    most :math:`\sin 2\theta_0` apart; separated atoms lie within :math:`\theta_a = \arcsin(C_a s/\sqrt2)` of their
+    reference; a coherent and a separated atom are at most :math:`\sin(\omega + \theta_0 + \theta_a)` apart,
+    :math:`\omega` being the angle between the lines of axis and reference. Beyond a right angle each sine is 1. A
+    local explanation is left out when its distance to the centre of the ball, over the whole shell, exceeds the radius
+    by more than rounding.
+
+    What calibration says of the dictionary is not used. The step from invariants to atoms has explicit constants
+    (`physupport.geometry.quotient_sensitivity`), but the step before it, from moments to invariants, has one that
+    exists by compactness only, so :math:`\rho_N(s)` (eq:dictionary-radius) is a number without proof. The bound is
+    therefore honest and wide once N is large; `inner_bracket` shows how wide.
     """
-    cone, around = np.arcsin(shell.cap * shell.scale), _separated_angle(shell)
-    block = block_distance(correspondence, shell) <= correspondence.ball.radius
-    separated = separated_distance(correspondence, shell) <= correspondence.ball.radius
+    radius = correspondence.ball.radius
+    block = bool(block_distance(correspondence, shell) <= radius)
+    separated = bool(separated_distance(correspondence, shell) <= radius)
+    cone = float(np.arctan2(shell.cap * shell.scale, shell.axial_floor))
+    around = _separated_angle(shell)
     angles = [2.0 * cone] * block + [2.0 * around] * separated
     if block and separated:
-        angles.append(np.arccos(shell.axial_cosine) + cone + around)
-    diameter = max((float(np.sin(min(angle, np.pi / 2))) for angle in angles), default=None)
-    return OuterBracket(diameter, block, separated)
+        angles.append(float(np.arctan2(shell.axial_sine, abs(shell.axial_cosine))) + cone + around)
+    diameters = [min(1.0, float(np.sin(min(angle, np.pi / 2.0))) * (1.0 + _ROUNDING)) for angle in angles]
+    return OuterBracket(max(diameters, default=None), block, separated)
 
 
 def block_distance(correspondence: Correspondence, shell: Shell) -> float:
-    r"""A lower bound of the profiled residual of the coherent block over all dictionaries of the shell.
+    r"""A lower bound, rounding included, of the profiled residual of the block over all dictionaries of the shell.
 
-    Every mean lies in the cone of half-angle :math:`\theta_0` about the axis, between the heights
-    :math:`r\beta_-\cos\theta_0` and :math:`r\beta_+`; the bound is the distance to that truncated cone.
+    A mean :math:`\sum_jx_jd_j` with r coefficients in :math:`[\beta_-, \beta_+]` has, with
+    :math:`X = \sum_jx_j \in [r\beta_-, r\beta_+]`, a height along the axis between :math:`X\cos\theta_0` and X and a
+    length across it of at most :math:`X\sin\theta_0`. In the plane of height and length these points lie in the convex
+    polygon spanned by :math:`r\beta_-(\cos\theta_0, 0), r\beta_-(\cos\theta_0, \sin\theta_0),
+    r\beta_+(\cos\theta_0, \sin\theta_0), r\beta_+(1, \sin\theta_0), r\beta_+(1, 0)`. Two vectors are at least as far
+    apart as their heights and lengths are, so the bound is the distance to this polygon.
     """
-    center, cone = correspondence.ball.center, np.arcsin(shell.cap * shell.scale)
-    r, box = correspondence.support_size, correspondence.amplitudes.block
-    low, high = r * box.lower * np.cos(cone), r * box.upper
+    center, sine, cosine = _center(correspondence, shell), shell.cap * shell.scale, shell.axial_floor
+    box, r = correspondence.amplitudes.block, correspondence.support_size
+    low, high = r * box.lower, r * box.upper
     height = float(shell.frame.axis @ center)
     point = np.array([height, float(np.linalg.norm(center - height * shell.frame.axis))])
-    corners = np.array([[low, 0.0], [low, low * np.tan(cone)], [high, high * np.tan(cone)], [high, 0.0]])
-    return _distance_to_convex_polygon(point, corners)
+    near, far = [[cosine, 0.0], [cosine, sine]], [[cosine, sine], [1.0, sine], [1.0, 0.0]]
+    corners = np.array([[low * x, low * y] for x, y in near] + [[high * x, high * y] for x, y in far])
+    return _rounded_down(_distance_to_convex_polygon(point, corners), high + float(np.linalg.norm(center)))
 
 
 def separated_distance(correspondence: Correspondence, shell: Shell) -> float:
-    r"""The least profiled residual of the separated atom over the shell, exactly.
+    r"""The least profiled residual of the separated atom over the shell, exact but for rounding, which lowers it.
 
-    The nearest atom to the centre lies at angle :math:`\psi = [\varphi - \theta_a]_+` from it, with :math:`\varphi` the angle of the
-    centre to the reference; the amplitude is then :math:`\gamma = \|z\|\cos\psi` clipped to its range.
+    The atom nearest to the centre z lies at angle :math:`\psi = [\varphi - \theta_a]_+` from it, with :math:`\varphi`
+    the angle of the centre to the reference; the amplitude is then :math:`\|z\|\cos\psi` clipped to its range.
     """
-    center, box = correspondence.ball.center, correspondence.amplitudes.separated
+    center, box = _center(correspondence, shell), correspondence.amplitudes.separated
     along = float(shell.reference @ center)
     across = float(np.linalg.norm(center - along * shell.reference))
-    turned = max(0.0, np.arctan2(across, along) - _separated_angle(shell))
-    length = np.hypot(along, across)
+    turned, length = (
+        max(0.0, float(np.arctan2(across, along)) - _separated_angle(shell)),
+        float(np.hypot(along, across)),
+    )
     gamma = min(max(length * np.cos(turned), box.lower), box.upper)
-    return float(np.hypot(length * np.cos(turned) - gamma, length * np.sin(turned)))
+    residual = float(np.hypot(length * np.cos(turned) - gamma, length * np.sin(turned)))
+    return _rounded_down(residual, length + box.upper)
+
+
+def _center(correspondence: Correspondence, shell: Shell) -> Array:
+    center = correspondence.ball.center
+    if len(center) != shell.q:
+        raise MisuseError("shell", f"have dimension {len(center)}, that of the deployment ball", shell.q)
+    return center
 
 
 def _separated_angle(shell: Shell) -> float:
-    return float(np.arcsin(min(1.0, shell.separated_radius * shell.scale / np.sqrt(2.0))))
+    """Largest angle of a separated atom to its reference: at most a right one, as it lies on the same side."""
+    sine = min(1.0, shell.separated_radius * shell.scale / float(np.sqrt(2.0)))
+    return float(np.arctan2(sine, np.sqrt((1.0 - sine) * (1.0 + sine)))) * (1.0 + _ROUNDING)
+
+
+def _rounded_down(distance: float, size: float) -> float:
+    return max(0.0, distance - _ROUNDING * size)
 
 
 def _distance_to_convex_polygon(point: Array, corners: Array) -> float:
@@ -81,5 +113,7 @@ def _distance_to_convex_polygon(point: Array, corners: Array) -> float:
     side = edges[:, 0] * offset[:, 1] - edges[:, 1] * offset[:, 0]
     if np.all(side >= 0.0) or np.all(side <= 0.0):
         return 0.0
-    reach = np.clip(np.sum(offset * edges, axis=1) / np.sum(edges**2, axis=1), 0.0, 1.0)
+    # An edge of equal ends is a point.
+    squared = np.maximum(np.sum(edges**2, axis=1), np.finfo(np.float64).tiny)
+    reach = np.clip(np.sum(offset * edges, axis=1) / squared, 0.0, 1.0)
     return float(np.linalg.norm(offset - reach[:, None] * edges, axis=1).min())

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from .._checks import check_support, check_support_size
+from .._checks import check_open, check_support, check_support_size
 from .._errors import MisuseError
 from .._typing import Array, BoolArray
 from ..geometry import Amplitudes, Condition, Membership
@@ -27,7 +27,7 @@ class Retained:
 
     parameters: tuple[CalibrationParameter, ...]  # K of them
     supports: tuple[Support, ...]  # M of them
-    losses: Array  # (K, M) coefficient-profiled residuals, bounded from below
+    losses: Array  # (K, M), proven lower bounds of the coefficient-profiled residuals
     kept: BoolArray  # (K, M)
 
     @property
@@ -51,10 +51,11 @@ class Correspondence:
     r"""Explanations compatible with the calibration region and with the deployment ball (eq:raw-profile).
 
     (p, nu, [D, S]) is kept when (p, nu, [D]) lies in the region and
-    :math:`\ell_{\mathrm{prof}}(\bar Z, D, S) \le \tau_{T,q}`. If the region loses the true parameter with probability at
-    most :math:`\alpha_D` and the ball loses the true mean with probability at most :math:`\alpha_T`, the true
-    explanation is kept with probability at least :math:`(1-\alpha_D)(1-\alpha_T)`, whatever the number of dictionaries
-    and supports (prop:profile-well-defined, eq:two-level-coverage, eq:marginal-coverage).
+    :math:`\ell_{\mathrm{prof}}(\bar Z, D, S) \le \tau_{T,q}` (eq:sm-tech-s11-10). If the region loses the true
+    parameter with probability at most :math:`\alpha_D` and, the calibration data given, the ball loses the true mean
+    with probability at most :math:`\alpha_T`, the true explanation is kept with probability at least
+    :math:`(1-\alpha_D)(1-\alpha_T)`, whatever the number of dictionaries and supports: all of them share one ball
+    (prop:profile-well-defined, eq:two-level-coverage, eq:marginal-coverage).
     """
 
     region: CalibrationRegion
@@ -62,53 +63,71 @@ class Correspondence:
     amplitudes: Amplitudes
     support_size: int  # r
 
+    def __post_init__(self) -> None:
+        check_support_size(self.support_size, self.q)
+
+    @property
+    def q(self) -> int:
+        """Ambient dimension and number of coherent atoms."""
+        return len(self.ball.center)
+
+    @property
+    def supports(self) -> tuple[Support, ...]:
+        """All supports of size r within the block, in lexicographic order, then the separated alternative."""
+        return (*combinations(range(self.q), self.support_size), None)
+
     def membership(self, parameter: CalibrationParameter, support: Support) -> Membership:
         """Every inequality at one explanation.
 
         The deployment residual enters through its proven lower bound, so rounding can keep an explanation but
         never lose one.
         """
-        self._check(parameter, support)
+        self._check_dimension("parameter", parameter)
+        if support is not None and len(check_support("support", support, self.q)) != self.support_size:
+            raise MisuseError("support", f"hold {self.support_size} atoms", support)
         loss = self._losses((parameter,), (support,))[0, 0]
         deployment = Condition("deployment residual at most tau", float(loss), self.ball.radius)
         return Membership((*self.region.membership(parameter).conditions, deployment))
 
-    def supports(self, q: int) -> tuple[Support, ...]:
-        """All supports of size r within the block, in lexicographic order, then the separated alternative."""
-        return (*combinations(range(q), check_support_size(self.support_size, q)), None)
-
     def retain(self, parameters: Iterable[CalibrationParameter]) -> Retained:
         """The retained subset of any collection of calibration parameters, over all supports.
 
-        Deployment residuals of one support are solved for all parameters at once.
+        Deployment residuals of one support are solved for all parameters at once. The collection stands for itself:
+        the guarantee speaks of a true parameter that is in it.
         """
         candidates = tuple(parameters)
         if not candidates:
             raise MisuseError("parameters", "hold at least one calibration parameter", "an empty collection")
-        supports = self.supports(candidates[0].dictionary.q)
-        for candidate in candidates:
-            self._check(candidate, None)
-        losses = self._losses(candidates, supports)
+        for k, candidate in enumerate(candidates):
+            self._check_dimension(f"parameters[{k}]", candidate)
+        losses = self._losses(candidates, self.supports)
         calibrated = np.array([self.region.membership(candidate).inside for candidate in candidates])
-        return Retained(candidates, supports, losses, calibrated[:, None] & (losses <= self.ball.radius))
+        return Retained(candidates, self.supports, losses, calibrated[:, None] & (losses <= self.ball.radius))
 
     def _losses(self, parameters: Sequence[CalibrationParameter], supports: Sequence[Support]) -> Array:
-        atoms = np.stack([parameter.dictionary.atoms for parameter in parameters])  # (K, q, n)
-        columns = []
-        for support in supports:
-            active = [atoms.shape[2] - 1] if support is None else list(support)
+        atoms = np.stack([parameter.dictionary.atoms for parameter in parameters])  # (K, q, q + 1)
+        losses = np.empty((len(parameters), len(supports)))
+        for m, support in enumerate(supports):
+            active = [self.q] if support is None else list(support)
             box = self.amplitudes.separated if support is None else self.amplitudes.block
-            columns.append(profile_losses(self.ball.center, atoms[:, :, active], box).lower_bounds)
-        return np.column_stack(columns)  # (K, M)
+            losses[:, m] = profile_losses(self.ball.center, atoms[:, :, active], box).lower_bounds
+        return losses
 
-    def _check(self, parameter: CalibrationParameter, support: Support) -> None:
-        q = parameter.dictionary.q
-        if self.ball.center.shape != (q,):
-            raise MisuseError("parameters", f"have dictionaries in dimension {len(self.ball.center)}", q)
-        if support is not None and len(check_support("support", support, q)) != self.support_size:
-            raise MisuseError("support", f"hold {self.support_size} atoms", support)
+    def _check_dimension(self, name: str, parameter: CalibrationParameter) -> None:
+        if parameter.dictionary.q != self.q:
+            raise MisuseError(
+                name, f"have a dictionary in dimension {self.q}, that of the ball", parameter.dictionary.q
+            )
 
 
 def combined_level(calibration: float, deployment: float) -> float:
-    r""":math:`\alpha = 1 - (1 - \alpha_D)(1 - \alpha_T)`, the level of the correspondence (thm:honest-region)."""
+    r""":math:`\alpha = 1 - (1 - \alpha_D)(1 - \alpha_T)`, the level of the correspondence (thm:honest-region).
+
+    >>> round(combined_level(0.1, 0.2), 12)
+    0.28
+    """
+    calibration, deployment = (
+        check_open("calibration", calibration, 0.0, 1.0),
+        check_open("deployment", deployment, 0.0, 1.0),
+    )
     return calibration + deployment - calibration * deployment

@@ -1,0 +1,159 @@
+"""Speed as ratios taken in one run: `make bench`.
+
+Nothing here is asserted; the table is the result. Times are the best of several, after one run that may compile.
+"""
+
+import resource
+import subprocess
+import sys
+import time
+
+import numba
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from physupport.models import BernoulliGaussian, GaussianCovariance
+from physupport.retain.evidence import Verdict, bank_evidence, doubling_checkpoints, verdicts
+from physupport.retain.streams import ArrayRows, covariance_stream, known_code_stream, latent_stream
+
+from . import _banks, _baseline
+from ._peak import exp_fma_peak
+
+LEVEL = 0.077
+
+
+def best_of(function, trials=3):
+    """Shortest of several runs, in seconds."""
+    times = []
+    for _ in range(trials):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def judge_all(bank, stream):
+    """Certified verdicts of a whole one-stream bank against its member nearest the truth, from fresh scores."""
+    evidence = bank_evidence(bank, calibration=(stream, (stream, bank.size // 2)))
+    return verdicts(evidence, np.arange(bank.size), LEVEL)
+
+
+def exhaustive(add):
+    """The global study's bank at N = 65536, against the plain way and against the machine."""
+    rows, bank = _banks.global_rows(65536, np.random.default_rng(0)), _banks.global_bank()
+    checkpoints = doubling_checkpoints(len(rows))
+    stream = _banks.global_stream(bank, rows, checkpoints)
+    judged = judge_all(bank, stream)
+    undecided = int((judged.codes == Verdict.INDETERMINATE).sum())
+    ours = best_of(lambda: judge_all(bank, stream))
+
+    sample = np.linspace(0, bank.size - 1, 12).astype(int)
+    gap = 0.0
+    start = time.perf_counter()
+    plain = [plain_score(bank, rows, e, checkpoints) for e in track(sample, "plain NumPy", transient=True)]
+    each = (time.perf_counter() - start) / len(sample)
+    fast = stream.log_likelihood(sample)
+    gap = np.abs(np.array(plain) - fast.values).max()
+    add("1025 explanations, N = 65536: certified", f"{ours:.3f} s", f"{undecided} undecided")
+    add("  plain NumPy, 12 of them timed", f"{1025 * each:.0f} s", f"largest difference {gap:.1e}")
+    add("  ratio", f"{1025 * each / ours:.0f}", "wanted: at least 60")
+    add("  ratio with plain NumPy on both cores", f"{1025 * each / ours / numba.get_num_threads():.0f}", "if it scaled perfectly")
+
+    peak = exp_fma_peak()
+    exponentials = 41 * 5 * 31 * len(rows)
+    add("exponentials a second", f"{exponentials / ours:.3g}", f"pure loop: {peak.total:.3g}")
+    add("  fraction of the machine's peak", f"{exponentials / ours / peak.total:.2f}", "wanted: at least 0.5")
+
+
+def plain_score(bank, rows, e, checkpoints):
+    explanation = bank.explanation(int(e))
+    setting = explanation.calibration
+    return _baseline.log_likelihood(rows, explanation.atoms, setting["p"], setting["noise"], checkpoints)
+
+
+def four_regions(add):
+    """All 216 explanations of one dataset of the four-region study's size, two streams."""
+    rng = np.random.default_rng(1)
+    library = _banks.large_library(3, rng)
+    bank = _banks.library_bank(library, ["AB", "ABC", "ABD"], {"A": 1.0, "B": 0.64, "C": 0.01, "D": 1.0})
+    y, z = rng.standard_normal((2253, 16)), rng.standard_normal((116, 16))
+    checkpoints = doubling_checkpoints(2253), doubling_checkpoints(116)
+
+    def judge():
+        calibration = latent_stream(ArrayRows(y), bank.states, [BernoulliGaussian(0.2)], [1.0], checkpoints[0])
+        deployment = covariance_stream(ArrayRows(z), bank, [0.8], checkpoints[1])
+        evidence = bank_evidence(bank, calibration=(calibration, (calibration, 0)), deployment=(deployment, (deployment, 0)))
+        return verdicts(evidence, np.arange(bank.size), LEVEL)
+
+    judge()
+    add(f"{bank.size} explanations, 81 states, 16 channels", f"{1e3 * best_of(judge, 20):.1f} ms", "wanted: under 15")
+
+
+def million(add):
+    """A library bank of more than a million explanations, Gaussian streams, in a process of its own for its memory."""
+    run = subprocess.run([sys.executable, "-m", "benchmarks", "million"], capture_output=True, text=True, check=True)
+    size, seconds, gigabytes, undecided = run.stdout.split()
+    add(f"{int(size):,} explanations, Gaussian streams", f"{float(seconds):.1f} s", f"wanted: under 20; {undecided} undecided")
+    add("  largest memory of the process", f"{float(gigabytes):.2f} GB", "wanted: under 2")
+
+
+def judge_million():
+    rng = np.random.default_rng(2)
+    bank = _banks.large_bank(rng)
+    codes = rng.standard_normal((4096, 4))
+    atoms = bank.explanation(bank.size // 2).atoms
+    y = codes @ atoms.T + rng.standard_normal((4096, 16))
+    z = GaussianCovariance(np.eye(16) + atoms[:, :2] @ atoms[:, :2].T).sample(rng, 512)
+    start = time.perf_counter()
+    calibration = known_code_stream(ArrayRows(y), ArrayRows(codes), bank.states, [1.0], doubling_checkpoints(4096))
+    deployment = covariance_stream(ArrayRows(z), bank, [1.0], doubling_checkpoints(512))
+    key = int(bank.deployment_keys(np.array([bank.size // 2]))[0])
+    state = int(bank.calibration_keys(np.array([bank.size // 2]))[0])
+    evidence = bank_evidence(bank, calibration=(calibration, (calibration, state)), deployment=(deployment, (deployment, key)))
+    judged = verdicts(evidence, np.arange(bank.size), LEVEL)
+    seconds = time.perf_counter() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(bank.size, seconds, memory, int((judged.codes == Verdict.INDETERMINATE).sum()))
+
+
+def growth(add):
+    """Cost over two decades of rows and of factors."""
+    rng = np.random.default_rng(3)
+    bank = _banks.global_bank()
+    keys = np.arange(bank.size)[:: bank.size // 20]
+    for n in (4096, 40960, 409600):
+        stream = _banks.global_stream(bank, _banks.global_rows(n, rng), [n])
+        stream.log_likelihood(keys)
+        add(f"{len(keys)} keys, N = {n}", f"{best_of(lambda s=stream: s.log_likelihood(keys)) / n * 1e9:.0f} ns a row", "flat is linear")
+    for n_angles in (4, 40, 400):
+        wide = _banks.global_bank(np.linspace(-0.4, 0.4, n_angles), [0.2], [1.0])
+        stream = _banks.global_stream(wide, _banks.global_rows(16384, rng), [16384])
+        everything = np.arange(wide.size)
+        stream.log_likelihood(everything)
+        each = best_of(lambda s=stream, k=everything: s.log_likelihood(k)) / n_angles
+        add(f"{n_angles} factors, N = 16384", f"{1e3 * each:.2f} ms a factor", "flat is linear")
+
+
+def second_start(add):
+    """A new process that scores one factor, its kernels already compiled."""
+    code = "from benchmarks import _banks; import numpy as np; b = _banks.global_bank(); " \
+        "_banks.global_stream(b, _banks.global_rows(1024, np.random.default_rng(0)), [1024]).log_likelihood(np.arange(5))"
+    run = lambda: subprocess.run([sys.executable, "-c", code], check=True)  # noqa: E731
+    run()
+    add("a new process, kernels cached", f"{best_of(run):.1f} s", "imports included")
+
+
+def main():
+    if sys.argv[1:] == ["million"]:
+        judge_million()
+        return
+    console = Console()
+    table = Table("what", "measured", "note", title=f"{numba.get_num_threads()} threads")
+    for case in (exhaustive, four_regions, million, growth, second_start):
+        case(table.add_row)
+    console.print(table)
+
+
+main()

@@ -1,0 +1,182 @@
+"""Regions of explanations that the user lists in columns."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array
+from .._errors import MisuseError
+from .._typing import Array, BoolArray, IntArray
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TableRegions:
+    """Regions of explanations that the user lists; `table_regions` makes one from columns of names."""
+
+    elements: dict[str, tuple[str, ...]]  # of each region, in the order of the columns
+    locations: IntArray = field(repr=False)  # (M, R) local element numbers, -1 = absent
+    represented: Array = field(repr=False)  # (M, R) strengths, 0 exactly where absent
+    places: dict[str, Array] = field(default_factory=dict, repr=False)  # region -> (m, d)
+    optional: tuple[str, ...] = field(init=False)  # the regions that some explanation leaves out
+    _supports: IntArray = field(init=False, repr=False)  # (M,)
+    _only: BoolArray = field(init=False, repr=False)  # (supports,) whether no optional region is present
+
+    def __post_init__(self) -> None:
+        locations = _check_locations(self.locations, self.elements)
+        represented = _check_strengths(self.represented, locations)
+        places = {
+            region: check_array(f"places[{region!r}]", value, (len(self.elements[region]), None)).copy()
+            for region, value in self.places.items()
+        }
+        _, first, supports = np.unique(
+            np.packbits(locations >= 0, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        patterns = locations[first] >= 0  # (supports, R)
+        persistent = np.all(patterns, axis=0)
+        optional = tuple(region for region, flag in zip(self.elements, persistent.tolist(), strict=True) if not flag)
+        arrays = {
+            "locations": locations,
+            "represented": represented,
+            "_supports": supports.reshape(-1).astype(np.int64),
+            "_only": np.all(patterns == persistent, axis=1),
+        }
+        for name, array in arrays.items():
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "places", places)
+        object.__setattr__(self, "optional", optional)
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """In the order of the columns."""
+        return tuple(self.elements)
+
+    @property
+    def n_explanations(self) -> int:
+        """Rows of the table, M."""
+        return len(self.locations)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of names, columns, strengths and coordinates, little-endian and with their shapes."""
+        sha = hashlib.sha256(repr([*self.elements.items()]).encode())
+        for array in (self.locations.astype("<i8"), self.represented.astype("<f8")):
+            sha.update(repr(array.shape).encode() + array.tobytes())
+        for region in self.regions:
+            if region in self.places:
+                sha.update(
+                    repr((region, self.places[region].shape)).encode() + self.places[region].astype("<f8").tobytes()
+                )
+        return sha.hexdigest()
+
+    def element_names(self, region: str) -> tuple[str, ...]:
+        """The elements of a region in their local order."""
+        return self.elements[region]
+
+    def coordinates(self, region: str) -> Array | None:
+        """(m, d), or None if none were given."""
+        return self.places.get(region)
+
+    def locate(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
+        return self.locations[_rows(index)]
+
+    def strengths(self, index: ArrayLike) -> Array:
+        """(k,) -> (k, R): the represented strengths."""
+        return self.represented[_rows(index)]
+
+    def support(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k,): a number for each pattern of present regions."""
+        return self._supports[_rows(index)]
+
+    def persistent_only(self, index: ArrayLike) -> BoolArray:
+        """(k,) -> (k,): whether no optional region is present."""
+        return self._only[self.support(index)]
+
+
+def table_regions(
+    columns: Mapping[str, Sequence[str | None]],
+    *,
+    coordinates: Mapping[str, Mapping[str, ArrayLike]] | None = None,
+    strengths: Mapping[str, ArrayLike] | None = None,
+) -> TableRegions:
+    """A view of explanations written out: for each region, the name of every explanation's element or None.
+
+    coordinates: region -> element -> a number or (d,); then the region's elements are these, in this order.  Without,
+    they are those that occur, in order of appearance.  strengths: region -> (M,), 1 where nothing is said.
+
+    >>> view = table_regions({"left": ["a", "b", "a"], "right": ["c", None, None]})
+    >>> view.optional, view.locate([1, 2]).tolist()
+    (('right',), [[1, -1], [0, -1]])
+    """
+    if not columns:
+        raise MisuseError("columns", "name at least one region", "none")
+    places = {region: _stacked(region, given) for region, given in (coordinates or {}).items()}
+    elements, located, represented = {}, [], []
+    for region, column in columns.items():
+        named = (coordinates or {}).get(region)
+        elements[region] = tuple(dict.fromkeys(n for n in column if n is not None) if named is None else named)
+        located.append(_local_numbers(region, column, elements[region]))
+        given = (strengths or {}).get(region)
+        represented.append(np.where(located[-1] >= 0, 1.0, 0.0) if given is None else np.asarray(given, dtype=float))
+    for name, mapping in {"coordinates": coordinates, "strengths": strengths}.items():
+        for region in mapping or {}:
+            if region not in elements:
+                raise MisuseError(name, f"be given for the regions {tuple(elements)}", repr(region))
+    for name, lengths in {"columns": [*map(len, located)], "strengths": [*map(len, represented)]}.items():
+        if set(lengths) != {len(located[0])}:
+            raise MisuseError(name, "be equally long", f"lengths {lengths}")
+    return TableRegions(elements, np.column_stack(located), np.column_stack(represented), places)
+
+
+def _rows(index: ArrayLike) -> IntArray:
+    return np.atleast_1d(np.asarray(index, dtype=np.int64))
+
+
+def _check_strengths(value: ArrayLike, locations: IntArray) -> Array:
+    strengths = check_array("represented", value, locations.shape).copy()
+    is_wrong = np.where(locations >= 0, strengths <= 0.0, strengths != 0.0)
+    if is_wrong.any():
+        where = tuple(np.argwhere(is_wrong)[0].tolist())
+        rule = "be positive where a region is present and 0 where it is absent"
+        raise MisuseError("represented", rule, f"{strengths[where]} at index {where}")
+    return strengths
+
+
+def _check_locations(value: ArrayLike, elements: Mapping[str, Sequence[str]]) -> IntArray:
+    given = np.asarray(value)
+    if given.ndim != 2 or given.shape[1] != len(elements) or not len(given) or given.dtype.kind not in "iu":
+        rule = f"be whole numbers of shape (M, {len(elements)}) with M at least 1"
+        raise MisuseError("locations", rule, f"{given.dtype} of shape {given.shape}")
+    locations = given.astype(np.int64)
+    for j, (region, names) in enumerate(elements.items()):
+        column = locations[:, j]
+        if not names or len(set(names)) < len(names):
+            raise MisuseError("elements", f"be distinct and at least one in region {region!r}", names)
+        if column.min() < -1 or column.max() >= len(names):
+            bad = int(np.flatnonzero((column < -1) | (column >= len(names)))[0])
+            rule = f"lie from -1 to {len(names) - 1} in region {region!r}"
+            raise MisuseError("locations", rule, f"{column[bad]} in row {bad}")
+    return locations
+
+
+def _local_numbers(region: str, column: Sequence[str | None], names: tuple[str, ...]) -> IntArray:
+    numbers: dict[str | None, int] = {None: -1} | {name: i for i, name in enumerate(names)}
+    for name in column:
+        if name not in numbers:
+            raise MisuseError(f"columns[{region!r}]", f"hold None or one of {names}", repr(name))
+    return np.fromiter((numbers[name] for name in column), dtype=np.int64, count=len(column))
+
+
+def _stacked(region: str, given: Mapping[str, ArrayLike]) -> Array:
+    rows = [np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in given.values()]
+    if len({row.shape for row in rows}) != 1:
+        raise MisuseError(
+            f"coordinates[{region!r}]", "have the same number of entries each", [row.shape for row in rows]
+        )
+    return np.stack(rows)

@@ -1,0 +1,110 @@
+"""The largest value of a smooth function over a box: many starts, exact gradients."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import OptimizeResult, minimize
+from scipy.stats import qmc
+
+from ..._checks import check_array, check_count
+from ..._errors import MisuseError
+from ..._typing import Array
+
+# A function of theta (d,): its value and its gradient (d,).
+Objective = Callable[[Array], tuple[float, Array]]
+
+_SOBOL_POINTS = 128
+_VALUE_TOLERANCE, _GRADIENT_TOLERANCE = 1e-12, 1e-8
+# Maxima this close are one: they differ by less than the stopping rule can tell.
+_EQUAL_MAXIMA = 1e-10
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Maximum:
+    """Where an objective is largest over a box."""
+
+    theta: Array  # (d,)
+    cube: Array  # (d,) the same point with the box scaled to [-1, 1]
+    value: float
+    evaluations: int
+
+
+def start_points(dimension: int, sobol_points: int = _SOBOL_POINTS) -> Array:
+    """Distinct points of the cube [-1, 1]^d, (m, d): unscrambled Sobol points, centre, corners, centres of faces.
+
+    The first Sobol point is a corner and the second is the centre: of equal points the first stands.
+
+    >>> start_points(3).shape
+    (141, 3)
+    """
+    d = check_count("dimension", dimension)
+    n = check_count("sobol_points", sobol_points)
+    sobol = 2.0 * qmc.Sobol(d, scramble=False).random_base2((n - 1).bit_length())[:n] - 1.0
+    corners = np.array(list(product((-1.0, 1.0), repeat=d)))
+    faces = np.concatenate([-np.eye(d), np.eye(d)])
+    points = np.concatenate([sobol, np.zeros((1, d)), corners, faces])
+    _, first = np.unique(points, axis=0, return_index=True)
+    return points[np.sort(first)]
+
+
+def propose_continuous(
+    objective: Objective, box: ArrayLike, starts: ArrayLike | None = None, *, n_best: int = 12
+) -> Maximum:
+    """The largest value of an objective over a box; it may lie between the members of any bank.
+
+    The box is scaled to the cube [-1, 1]^d. The n_best best start points start L-BFGS-B each; of maxima that agree
+    to 1e-10 the one of the smallest norm in the cube is taken.
+
+    objective: theta (d,) to (value, gradient (d,)).  box: (d, 2) lower and upper ends.  starts: (m, d) points of the
+    cube, `start_points(d)` if left out.
+    """
+    ends = check_array("box", box, (None, 2))
+    if len(ends) == 0 or np.any(ends[:, 0] >= ends[:, 1]):
+        raise MisuseError("box", "have lower ends below upper ends", ends.tolist())
+    points = start_points(len(ends)) if starts is None else check_array("starts", starts, (None, len(ends)))
+    if len(points) == 0 or np.abs(points).max() > 1.0:
+        raise MisuseError("starts", "be points of the cube [-1, 1]^d, at least one", points.tolist())
+    loss = _scaled_loss(objective, ends)
+    values = np.array([loss(point)[0] for point in points])
+    best = points[np.argsort(values, kind="stable")[: check_count("n_best", n_best)]]
+    runs = [_climb(loss, point) for point in best]
+    least = min(float(run.fun) for run in runs)
+    winner = min((run.x for run in runs if run.fun <= least + _EQUAL_MAXIMA), key=lambda x: float(np.linalg.norm(x)))
+    value = -loss(winner)[0]
+    return Maximum(_unscaled(winner, ends), winner, value, len(points) + sum(int(run.nfev) for run in runs) + 1)
+
+
+def _climb(loss: Objective, start: Array) -> OptimizeResult:
+    return minimize(
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-1.0, 1.0)] * len(start),
+        options={"ftol": _VALUE_TOLERANCE, "gtol": _GRADIENT_TOLERANCE},
+    )
+
+
+def _unscaled(cube: Array, ends: Array) -> Array:
+    return np.asarray(np.clip(ends.mean(axis=1) + 0.5 * (ends[:, 1] - ends[:, 0]) * cube, ends[:, 0], ends[:, 1]))
+
+
+def _scaled_loss(objective: Objective, ends: Array) -> Objective:
+    """Minus the objective, as a function of the cube."""
+    half = 0.5 * (ends[:, 1] - ends[:, 0])
+
+    def loss(cube: Array) -> tuple[float, Array]:
+        theta = _unscaled(cube, ends)
+        value, gradient = objective(theta)
+        slope = np.asarray(gradient, dtype=np.float64)
+        if slope.shape != theta.shape or not (np.isfinite(value) and np.isfinite(slope).all()):
+            rule = f"return a finite value and a gradient of shape {theta.shape}"
+            raise MisuseError("objective", rule, f"{value}, {slope} at {theta}")
+        return -float(value), -half * slope
+
+    return loss

@@ -1,0 +1,92 @@
+"""Where rows come from: arrays, memory maps, or anything that can be read again block by block."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._checks import check_count
+from ..._errors import MisuseError
+from ..._typing import Array
+
+BLOCK_ROWS = 8192
+
+
+class RowSource(Protocol):
+    """Rows of one width that can be read any number of times, in order."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def width(self) -> int:
+        """Entries of a row."""
+
+    def blocks(self) -> Iterator[Array]:
+        """(b, width) finite float64 blocks whose rows add up to n_rows."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayRows:
+    """Selected rows of an array or memory map, copied block by block."""
+
+    table: NDArray[np.generic]  # (n, width)
+    order: NDArray[np.int64] | None = None  # which rows, in which order; all of them if None
+    block_rows: int = BLOCK_ROWS
+
+    def __post_init__(self) -> None:
+        check_count("block_rows", self.block_rows)
+        if self.table.ndim != 2:
+            raise MisuseError("rows", "be a table (rows, entries)", f"shape {self.table.shape}")
+        if self.n_rows == 0:
+            raise MisuseError("rows", "hold at least one row", "none")
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are selected."""
+        return len(self.table) if self.order is None else len(self.order)
+
+    @property
+    def width(self) -> int:
+        """Entries of a row."""
+        return int(self.table.shape[1])
+
+    def blocks(self) -> Iterator[Array]:
+        """Blocks of at most block_rows rows."""
+        for start in range(0, self.n_rows, self.block_rows):
+            chosen = slice(start, start + self.block_rows) if self.order is None else self.order[start : start + self.block_rows]
+            yield _finite(np.ascontiguousarray(self.table[chosen], dtype=np.float64), start)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadRows:
+    """Rows from a function that opens the source anew and yields blocks; for data that no array holds."""
+
+    open: Callable[[], Iterable[ArrayLike]]
+    n_rows: int
+    width: int
+
+    def blocks(self) -> Iterator[Array]:
+        """The blocks of one reading; their rows must add up to n_rows."""
+        start = 0
+        for block in self.open():
+            rows = np.ascontiguousarray(block, dtype=np.float64)
+            if rows.ndim != 2 or rows.shape[1] != self.width:
+                raise MisuseError("block", f"have shape (any, {self.width})", f"shape {rows.shape} at row {start}")
+            yield _finite(rows, start)
+            start += len(rows)
+        if start != self.n_rows:
+            raise MisuseError("rows", f"number {self.n_rows} as declared", f"{start} in this reading")
+
+
+def _finite(rows: Array, start: int) -> Array:
+    finite = np.isfinite(rows)
+    if not finite.all():
+        row, column = (int(i) for i in np.argwhere(~finite)[0])
+        raise MisuseError("rows", "be finite", f"{rows[row, column]} in row {start + row}, column {column}")
+    return rows
