@@ -59,7 +59,11 @@ def exhaustive(add):
     add("1025 explanations, N = 65536: certified", f"{ours:.3f} s", f"{undecided} undecided")
     add("  plain NumPy, 12 of them timed", f"{1025 * each:.0f} s", f"largest difference {gap:.1e}")
     add("  ratio", f"{1025 * each / ours:.0f}", "wanted: at least 60")
-    add("  ratio with plain NumPy on both cores", f"{1025 * each / ours / numba.get_num_threads():.0f}", "if it scaled perfectly")
+    add(
+        "  ratio with plain NumPy on both cores",
+        f"{1025 * each / ours / numba.get_num_threads():.0f}",
+        "if it scaled perfectly",
+    )
 
     peak = exp_fma_peak()
     exponentials = 41 * 5 * 31 * len(rows)
@@ -84,7 +88,9 @@ def four_regions(add):
     def judge():
         calibration = latent_stream(ArrayRows(y), bank.states, [BernoulliGaussian(0.2)], [1.0], checkpoints[0])
         deployment = covariance_stream(ArrayRows(z), bank, [0.8], checkpoints[1])
-        evidence = bank_evidence(bank, calibration=(calibration, (calibration, 0)), deployment=(deployment, (deployment, 0)))
+        evidence = bank_evidence(
+            bank, calibration=(calibration, (calibration, 0)), deployment=(deployment, (deployment, 0))
+        )
         return verdicts(evidence, np.arange(bank.size), LEVEL)
 
     judge()
@@ -95,7 +101,11 @@ def million(add):
     """A library bank of more than a million explanations, Gaussian streams, in a process of its own for its memory."""
     run = subprocess.run([sys.executable, "-m", "benchmarks", "million"], capture_output=True, text=True, check=True)
     size, seconds, gigabytes, undecided = run.stdout.split()
-    add(f"{int(size):,} explanations, Gaussian streams", f"{float(seconds):.1f} s", f"wanted: under 20; {undecided} undecided")
+    add(
+        f"{int(size):,} explanations, Gaussian streams",
+        f"{float(seconds):.1f} s",
+        f"wanted: under 20; {undecided} undecided",
+    )
     add("  largest memory of the process", f"{float(gigabytes):.2f} GB", "wanted: under 2")
 
 
@@ -111,7 +121,9 @@ def judge_million():
     deployment = covariance_stream(ArrayRows(z), bank, [1.0], doubling_checkpoints(512))
     key = int(bank.deployment_keys(np.array([bank.size // 2]))[0])
     state = int(bank.calibration_keys(np.array([bank.size // 2]))[0])
-    evidence = bank_evidence(bank, calibration=(calibration, (calibration, state)), deployment=(deployment, (deployment, key)))
+    evidence = bank_evidence(
+        bank, calibration=(calibration, (calibration, state)), deployment=(deployment, (deployment, key))
+    )
     judged = verdicts(evidence, np.arange(bank.size), LEVEL)
     seconds = time.perf_counter() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -126,7 +138,11 @@ def growth(add):
     for n in (4096, 40960, 409600):
         stream = _banks.global_stream(bank, _banks.global_rows(n, rng), [n])
         stream.log_likelihood(keys)
-        add(f"{len(keys)} keys, N = {n}", f"{best_of(lambda s=stream: s.log_likelihood(keys)) / n * 1e9:.0f} ns a row", "flat is linear")
+        add(
+            f"{len(keys)} keys, N = {n}",
+            f"{best_of(lambda s=stream: s.log_likelihood(keys)) / n * 1e9:.0f} ns a row",
+            "flat is linear",
+        )
     for n_angles in (4, 40, 400):
         wide = _banks.global_bank(np.linspace(-0.4, 0.4, n_angles), [0.2], [1.0])
         stream = _banks.global_stream(wide, _banks.global_rows(16384, rng), [16384])
@@ -138,8 +154,10 @@ def growth(add):
 
 def second_start(add):
     """A new process that scores one factor, its kernels already compiled."""
-    code = "from benchmarks import _banks; import numpy as np; b = _banks.global_bank(); " \
+    code = (
+        "from benchmarks import _banks; import numpy as np; b = _banks.global_bank(); "
         "_banks.global_stream(b, _banks.global_rows(1024, np.random.default_rng(0)), [1024]).log_likelihood(np.arange(5))"
+    )
     run = lambda: subprocess.run([sys.executable, "-c", code], check=True)  # noqa: E731
     run()
     add("a new process, kernels cached", f"{best_of(run):.1f} s", "imports included")

@@ -58,7 +58,9 @@ def test_much_data_name_one_support_and_its_spread(read):
     assert found.supports == ((0, 1),)
     assert found.is_matched
     assert 0.0 < found.diameter < 0.02
-    assert found.sentence.startswith("One support, {0, 1}: over all surviving dictionaries its physical elements agree to within 0.0")
+    assert found.sentence.startswith(
+        "One support, {0, 1}: over all surviving dictionaries its physical elements agree to within 0.0"
+    )
 
 
 def test_few_measurements_leave_several_supports(read):

@@ -1,4 +1,4 @@
-"""The proven errors of the latent-code stream are never exceeded, over ordinary and hostile factors, nor far too wide."""
+"""The proven errors of the latent-code stream are never exceeded, over ordinary and hostile factors, nor too wide."""
 
 import numpy as np
 import pytest

@@ -34,14 +34,14 @@ class Factors:
         """Grow the trees of every dictionary; variances: (F,), used where the family is nested."""
         n_factors, q, n = atoms.shape
         n_sets = max(1, len(family.used)) << n
-        # The row loops take coordinates two by two.
-        directions = np.zeros((n_factors, n_sets, min(q, n) + min(q, n) % 2))
-        multipliers = np.empty((n_factors, n_sets))
+        directions, multipliers = np.empty((n_factors, n_sets, min(q, n))), np.empty((n_factors, n_sets))
         scalars = np.zeros((n_factors, 4))
         if family.is_nested:
-            nested_trees(atoms, noises, variances, directions[:, :, : min(q, n)], multipliers, scalars)
+            nested_trees(atoms, noises, variances, directions, multipliers, scalars)
         else:
-            mixed_trees(atoms, noises, family.trees, directions[:, :, : min(q, n)], multipliers, scalars)
+            mixed_trees(atoms, noises, family.trees, directions, multipliers, scalars)
+        # The row loops take coordinates two by two.
+        directions = np.pad(directions, ((0, 0), (0, 0), (0, min(q, n) % 2)))
         trusted = np.all((multipliers < RANGE) & (multipliers > 1.0 / RANGE), axis=1)
         return cls(atoms, noises, directions, multipliers, scalars, trusted)
 

@@ -47,12 +47,13 @@ class Family:
 
 def law_families(laws: tuple[CodeLaw, ...], noises: Array, n_atoms: int) -> tuple[Family, ...]:
     """Sort the nuisances; their weights are rounded once, from 128 bits."""
+    # Before the weights, because this is where a law refuses a number of atoms that it was not written for.
+    variances = np.array([law.active_variances(n_atoms) for law in laws], dtype=np.float64)  # (m, n + 1)
     with precision(_GUARD_BITS):
         balls = [exact_weights(law, n_atoms) for law in laws]
         weights = np.array([[float(w) for w in row] for row in balls])
         occurs = np.array([[not w.is_zero() for w in row] for row in balls])
     trusted = np.all(~occurs | ((weights > 1.0 / RANGE) & (weights < RANGE)), axis=1)
-    variances = np.array([law.active_variances(n_atoms) for law in laws], dtype=np.float64)  # (m, n + 1)
     kinds = [_kind(o, v) for o, v in zip(occurs, variances, strict=True)]
     families = []
     for kind in sorted(set(kinds)):
