@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # -qq leaves errors only.
 INSTALL = $(BIN)/pip install -qq -c constraints.txt -e
 
-.PHONY: demo test lint types imports docs clean
+.PHONY: demo test bench lint types imports docs clean
 
 demo: $(VENV)/installed-plot
 	$(BIN)/physupport demo
@@ -15,6 +15,10 @@ demo: $(VENV)/installed-plot
 # Two workers, one thread each: more threads than cores only wait for each other.
 test: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# Ratios taken in one run; nothing is asserted.
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check

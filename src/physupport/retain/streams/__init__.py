@@ -2,6 +2,7 @@
 
 from ._base import Scores as Scores
 from ._base import Stream as Stream
+from ._complex import as_pairs as as_pairs
 from ._covariance import CovarianceStream as CovarianceStream
 from ._covariance import covariance_stream as covariance_stream
 from ._known_codes import KnownCodeStream as KnownCodeStream

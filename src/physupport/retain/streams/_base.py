@@ -44,4 +44,4 @@ class Stream(Protocol):
         """Prefix log likelihoods of a batch of distinct keys, in the order given."""
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
-        """The same of one key in ball arithmetic at the given precision, one ball a checkpoint; slow and as tight as asked."""
+        """The same of one key in ball arithmetic, one ball a checkpoint; slow, and as tight as the bits allow."""

@@ -87,8 +87,8 @@ def covariance_enclosure(atoms: Array, variances: Array, noise: float, moment: f
             whitened = sigma.solve(arb_mat(moment))
         except ZeroDivisionError:
             return arb(0, np.inf)
-        trace: arb = whitened.trace()
-        return -(arb(count) * (q * (2 * arb.pi()).log() + determinant.log()) + trace) / 2
+        log_likelihood: arb = -(arb(count) * (q * (2 * arb.pi()).log() + determinant.log()) + whitened.trace()) / 2
+        return log_likelihood
 
 
 def exact_box_residual(atoms: Array, lower: Array, upper: Array, start: Array, moments: list[fmpq_mat]) -> fmpq:

@@ -1,11 +1,13 @@
 """Deployment with unknown source amplitudes: the likelihood of the best coefficients in a box."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import numpy as np
 from flint import arb
+from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
 from ..._errors import MisuseError
@@ -25,6 +27,9 @@ from ._residuals import (
 )
 from ._rows import RowSource
 from ._statistics import check_checkpoints, check_keys
+
+# Fits that a thread takes on at once.
+_TASK = 1024
 
 
 @final
@@ -60,9 +65,16 @@ class ProfiledMeanStream:
         first, which = _distinct(problems)
         sums, e_sums = np.empty((2, len(first), len(self.checkpoints)))
         m = self.moments
-        profiled_residuals(
-            elements[first], box[:, first], self.table, m.reference, m.energy, m.cross, m.gram, sums, e_sums
-        )
+
+        def fit(part: slice) -> None:
+            here = first[part]
+            known = (self.table, m.reference, m.energy, m.cross, m.gram)
+            # Kernels are compiled for one memory order.
+            ends = np.ascontiguousarray(box[:, here])
+            profiled_residuals(elements[here], ends, *known, sums[part], e_sums[part])
+
+        with ThreadPoolExecutor(get_num_threads()) as pool:
+            list(pool.map(fit, (slice(k, k + _TASK) for k in range(0, len(first), _TASK))))
         return white_noise_likelihood(sums, e_sums, which, self.noises[nuisance], m.counts)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
@@ -88,9 +100,8 @@ class ProfiledMeanStream:
         most = parts.elements.shape[1]
         atoms = np.array([(*active, *[0] * (most - len(active))) for active in self.bank.positions], dtype=np.int64)
         box = self.bounds[:, atoms.reshape(-1, most)[parts.support]]  # (2, k, r, 1 or 2)
-        box = np.where(parts.elements[:, :, None] < 0, 0.0, box).reshape(2, len(keys), -1)
-        # Kernels are compiled for one memory order.
-        box = np.ascontiguousarray(box)
+        box = np.where(parts.elements[:, :, None] < 0, 0.0, box)
+        box = np.ascontiguousarray(box.reshape(2, len(keys), -1))
         return doubled(parts.elements) if self.has_phase else parts.elements, box, parts.nuisance
 
     @cached_property

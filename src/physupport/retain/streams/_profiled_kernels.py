@@ -8,7 +8,7 @@ arithmetic.
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ..._typing import Array, IntArray
 from .._box_kernels import fit_boxes
@@ -63,6 +63,12 @@ def duality_slack(
 
 
 @njit(cache=True)
+def at(pair: tuple[Array, Array], t: int) -> tuple[Array, Array]:
+    """Values and errors at one checkpoint, as a list of one."""
+    return pair[0][t : t + 1], pair[1][t : t + 1]
+
+
+@njit(cache=True)
 def profile_sums(
     elements: IntArray,
     lower: Array,
@@ -94,16 +100,8 @@ def profile_sums(
         if r:
             fit_box(atoms, lower, upper, target, coefficients[t], dual)
         mean_difference(elements, coefficients[t], table, reference, delta, e_delta)
-        here = slice(t, t + 1)
-        residual_sums(
-            delta,
-            e_delta,
-            (energy[0][here], energy[1][here]),
-            (cross[0][here], cross[1][here]),
-            (gram[0][here], gram[1][here]),
-            sums[here],
-            e_sums[here],
-        )
+        only = sums[t : t + 1], e_sums[t : t + 1]
+        residual_sums(delta, e_delta, at(energy, t), at(cross, t), at(gram, t), only[0], only[1])
         if r:
             for a in range(q):
                 residual[a], e_residual[a] = sub(residual[a], e_residual[a], delta[0, a], e_delta[0, a])
@@ -113,7 +111,7 @@ def profile_sums(
             sums[t], e_sums[t] = sub(sums[t], e_sums[t], half, abs(half) + 2.0 * e_half)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def profiled_residuals(
     elements: IntArray,
     box: Array,
@@ -125,8 +123,11 @@ def profiled_residuals(
     sums: Array,
     e_sums: Array,
 ) -> None:
-    """Least residual sums of squares of k keys; elements: (k, r), box: (2, k, r).  Fills (k, c), (k, c)."""
-    for k in prange(len(elements)):
+    """Least residual sums of squares of k keys; elements: (k, r), box: (2, k, r).  Fills (k, c), (k, c).
+
+    Serial, and without the interpreter's lock, so that threads may share the keys; a parallel loop compiles too slowly.
+    """
+    for k in range(len(elements)):
         r = 0
         while r < elements.shape[1] and elements[k, r] >= 0:
             r += 1

@@ -58,8 +58,9 @@ class ArrayRows:
     def blocks(self) -> Iterator[Array]:
         """Blocks of at most block_rows rows."""
         for start in range(0, self.n_rows, self.block_rows):
-            chosen = slice(start, start + self.block_rows) if self.order is None else self.order[start : start + self.block_rows]
-            yield _finite(np.ascontiguousarray(self.table[chosen], dtype=np.float64), start)
+            block = slice(start, start + self.block_rows)
+            chosen = self.table[block] if self.order is None else self.table[self.order[block]]
+            yield _finite(np.ascontiguousarray(chosen, dtype=np.float64), start)
 
 
 @final
