@@ -96,7 +96,10 @@ class Evidence:
         for i, factor in enumerate(self.factors):
             _check_stations(factor, self.path, i)
         scored = tuple(ScoredKeys(f.name, f.stream, self.most_entries) for f in self.factors)
-        numerators = tuple(ScoredKeys(f"the numerator of {f.name}", f.numerator[0]) for f in self.factors)
+        numerators = tuple(
+            own if f.numerator[0] is f.stream else ScoredKeys(f"the numerator of {f.name}", f.numerator[0])
+            for own, f in zip(scored, self.factors, strict=True)
+        )
         for name, value in (("_scored", scored), ("_numerators", numerators), ("_balls", {})):
             object.__setattr__(self, name, value)
 

@@ -12,6 +12,8 @@ from ._intervals import score_bounds
 
 # Bounds kept for one stream, keys times checkpoints: two float64 each, 256 MiB.
 MOST_ENTRIES = 2**24
+# A question about few keys is answered for this many: reading the rows costs about the same, and neighbours come next.
+AHEAD = 64
 Number = TypeVar("Number", np.float64, np.int64)
 
 
@@ -42,9 +44,18 @@ class ScoredKeys:
             self._row[self._keys[: self._n_kept]] = 0
             self._n_kept, new = 0, keys
         if len(new):
-            self._keep(new)
+            self._keep(self._with_neighbours(new))
         rows = self._row[keys] - 1
         return self._lower[rows], self._upper[rows]
+
+    def _with_neighbours(self, new: IntArray) -> IntArray:
+        """The new keys and the next unscored ones behind them, as many as are scored at once and fit."""
+        room = min(AHEAD, self._most_keys - self._n_kept) - len(new)
+        if room <= 0:
+            return new
+        near = np.arange(new[-1] + 1, min(new[-1] + 1 + AHEAD, self._stream.n_keys))
+        near = np.setdiff1d(near[self._row[near] == 0], new)
+        return np.concatenate([new, near[:room]])
 
     def _keep(self, keys: IntArray) -> None:
         lower, upper = self._score(keys)

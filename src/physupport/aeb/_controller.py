@@ -1,0 +1,185 @@
+"""Active endpoint bracketing: ask until every field has its certificate, or the budget is spent."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..coarsen import Label, Progress, Question
+from ._brackets import Brackets
+from ._budget import budget_queries
+from ._judge import Judge
+from ._policies import Policy, Proposals, RunView, Selector
+from ._trace import Ending, Status, Trace, concluded, inform, replayed
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Tick:
+    """What is told after every query."""
+
+    used: int
+    budget: int
+    last: int  # the explanation just asked about
+    code: int
+    _progress: Progress = field(repr=False)
+
+    def open_fields(self) -> tuple[str, ...]:
+        """The fields about which nothing can be said yet."""
+        return tuple(answer.field for answer in self._progress.answers() if answer.label is Label.ABSTAIN)
+
+
+Callback: TypeAlias = Callable[[Tick], bool | None]
+
+
+def run(
+    judge: Judge,
+    question: Question,
+    policy: Policy,
+    budget: int | float | Fraction,
+    *,
+    proposals: Proposals | None = None,
+    callback: Callback | None = None,
+    until_witnessed: bool = True,
+    digests: tuple[tuple[str, str], ...] = (),
+) -> Trace:
+    r"""Algorithm S1 of the paper (alg:supp-aeb): query, update L and U, look for the certificate, until it is there.
+
+    Safe at every prefix (thm:finite-bank-bridge): labels hold for all of U or have their witnesses in L, whatever the
+    policy chose and whenever it stopped.  If a judge rejects the explanation that generated the data with probability
+    at most alpha, so is the probability of a false truth-level label (thm:on-bank-truth-validity).
+
+    budget: queries, or a share of the bank as a float.  callback: told after every query; returns False to stop.  A
+    stopped run, also one stopped by Ctrl-C, is a whole trace that `continue_run` takes further.
+    until_witnessed: go on while the certificate holds but nothing is witnessed, since that is no report yet; False
+    stops at the first certificate.  digests: kept in the trace.
+    """
+    empty = Trace(
+        question=question,
+        size=judge.size,
+        budget=budget_queries(budget, judge.size),
+        queries=np.zeros(0, dtype=np.int64),
+        codes=np.zeros(0, dtype=np.uint8),
+        margins=np.zeros((0, 2)),
+        status=Status.ABSTAIN,
+        ending=Ending.STOPPED,
+        answers=(),
+        is_certified=False,
+        n_witnessed=0,
+        n_possible=judge.size,
+        n_indeterminate=0,
+        until_witnessed=until_witnessed,
+        digests=digests,
+    )
+    return continue_run(empty, judge, policy, budget, proposals=proposals, callback=callback)
+
+
+def continue_run(
+    trace: Trace,
+    judge: Judge,
+    policy: Policy,
+    budget: int | float | Fraction,
+    *,
+    proposals: Proposals | None = None,
+    callback: Callback | None = None,
+) -> Trace:
+    """The trace that one uninterrupted run with this budget gives.
+
+    Nothing is asked twice; that the policy would have asked the same is checked on the way.
+    """
+    if judge.size != trace.size:
+        raise MisuseError("judge", f"decide about the {trace.size} explanations of the trace", judge.size)
+    allowed = budget_queries(budget, judge.size)
+    if allowed < len(trace):
+        raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, "Use trace.at for less.")
+    given = proposals or Proposals()
+    given.check_size(judge.size)
+    log = _Log.reopened(trace, allowed)
+    try:
+        state = _State.resumed(trace, policy, given)
+        ending = _advance(state, judge, log, trace.until_witnessed, callback)
+    except KeyboardInterrupt:
+        # It may have struck between two updates: start over from what the log holds completely.
+        brackets, progress = replayed(trace.question, trace.size, *log.verdicts())
+        return concluded(log.closed(trace), brackets, progress, Ending.STOPPED)
+    return concluded(log.closed(trace), state.brackets, state.progress, ending)
+
+
+@final
+@dataclass(slots=True, eq=False)
+class _Log:
+    """Columns long enough for the budget; only the first `used` entries count."""
+
+    queries: IntArray
+    codes: NDArray[np.uint8]
+    margins: Array
+    used: int
+
+    @classmethod
+    def reopened(cls, trace: Trace, budget: int) -> "_Log":
+        used = len(trace)
+        log = cls(np.empty(budget, np.int64), np.empty(budget, np.uint8), np.empty((budget, 2)), used)
+        log.queries[:used], log.codes[:used], log.margins[:used] = trace.queries, trace.codes, trace.margins
+        return log
+
+    def verdicts(self) -> tuple[IntArray, NDArray[np.uint8]]:
+        return self.queries[: self.used], self.codes[: self.used]
+
+    def closed(self, trace: Trace) -> Trace:
+        queries, codes = self.verdicts()
+        kept = replace(trace, budget=len(self.queries), queries=queries.copy(), codes=codes.copy())
+        return replace(kept, margins=self.margins[: self.used].copy())
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """What a run carries from query to query."""
+
+    brackets: Brackets
+    progress: Progress
+    selector: Selector
+
+    @classmethod
+    def resumed(cls, trace: Trace, policy: Policy, proposals: Proposals) -> "_State":
+        brackets, progress = Brackets(trace.size), trace.question.begin()
+        state = cls(brackets, progress, policy.begin(RunView(trace.question, progress, brackets, proposals)))
+        for e, code in zip(trace.queries.tolist(), trace.codes.tolist(), strict=True):
+            chosen = state.selector.choose()
+            if chosen != e:
+                raise MisuseError("policy", f"ask about {e} as the trace does", chosen, "Give what the run began with.")
+            state.take(e, code)
+        return state
+
+    def take(self, e: int, code: int) -> None:
+        self.brackets.record(e, code)
+        inform(self.progress, e, code)
+        self.selector.observe(e, code)
+
+
+def _advance(state: _State, judge: Judge, log: _Log, until_witnessed: bool, callback: Callback | None) -> Ending:
+    """Ask until there is a reason to end."""
+    brackets, progress, choose, take = state.brackets, state.progress, state.selector.choose, state.take
+    queries, codes, margins, allowed = log.queries, log.codes, log.margins, len(log.queries)
+    while True:
+        if not brackets.n_possible:
+            return Ending.NO_SURVIVOR
+        if progress.is_certified and (brackets.n_witnessed or not until_witnessed):
+            return Ending.CERTIFIED
+        e = choose()
+        if e is None:
+            return Ending.NOTHING_LEFT
+        if log.used == allowed:
+            return Ending.BUDGET
+        code, lower, upper = judge.verdict(e)
+        take(e, code)
+        k = log.used
+        queries[k], codes[k], margins[k, 0], margins[k, 1] = e, code, lower, upper
+        log.used = k + 1
+        if callback is not None and callback(Tick(k + 1, allowed, e, code, progress)) is False:
+            return Ending.STOPPED

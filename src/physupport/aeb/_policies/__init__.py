@@ -1,0 +1,20 @@
+"""Which explanation to ask about next."""
+
+from ._base import Policy as Policy
+from ._base import Proposals as Proposals
+from ._base import RunView as RunView
+from ._base import Selector as Selector
+from ._endpoints import EndpointPolicy as EndpointPolicy
+from ._endpoints import nuisance_order as nuisance_order
+from ._farthest import FarthestFirst as FarthestFirst
+from ._farthest import place_distances as place_distances
+from ._farthest import regional_distances as regional_distances
+from ._orders import FixedOrder as FixedOrder
+from ._orders import RandomOrder as RandomOrder
+from ._orders import proposal_order as proposal_order
+from ._regional import RegionalPolicy as RegionalPolicy
+from ._regional import plausible_order as plausible_order
+from ._witness_first import Obligation as Obligation
+from ._witness_first import WitnessFirst as WitnessFirst
+from ._witness_first import elsewhere as elsewhere
+from ._witness_first import presence as presence

@@ -1,0 +1,83 @@
+"""The contract of a policy: which explanation to ask about next."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._checks import check_array, check_count
+from ..._errors import MisuseError
+from ..._typing import Array
+from ...coarsen import Progress, Question
+from .._brackets import Brackets
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposals:
+    """What the proposal part of the data suggests, found before any held-out row is read.
+
+    explanations: the best first.  plausibility: (M,), larger is more likely to be admissible, such as the log
+    likelihood of the proposal rows.
+    """
+
+    explanations: tuple[int, ...] = ()
+    plausibility: Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "explanations", tuple(check_count("explanations", e, 0) for e in self.explanations))
+        if self.plausibility is not None:
+            object.__setattr__(self, "plausibility", check_array("plausibility", self.plausibility, (None,)).copy())
+
+    def check_size(self, size: int) -> None:
+        """That they speak of a bank of this size."""
+        if any(e >= size for e in self.explanations):
+            raise MisuseError("explanations", f"lie between 0 and {size - 1}", self.explanations)
+        if self.plausibility is not None and len(self.plausibility) != size:
+            raise MisuseError("plausibility", f"have shape ({size},)", f"shape {self.plausibility.shape}")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RunView:
+    """All that a policy may look at: the question, proposal data, and the verdicts so far.
+
+    There is no way from here to held-out data, and none to the budget: so a prefix of a trace is what a smaller
+    budget would have given.
+    """
+
+    question: Question
+    progress: Progress
+    brackets: Brackets
+    proposals: Proposals = field(default_factory=Proposals)
+
+
+class Selector(Protocol):
+    """A policy at work in one run."""
+
+    def choose(self) -> int | None:
+        """An unqueried explanation, or None to stop; asked again without a verdict in between, the same."""
+
+    def observe(self, e: int, code: int) -> None:
+        """The verdict on an explanation, after brackets and question have taken note of it."""
+
+
+class Policy(Protocol):
+    """A rule fixed before held-out data are read; ties are broken by the lowest index."""
+
+    def begin(self, run: RunView) -> Selector:
+        """Start on a run in which nothing has been asked."""
+
+    def describe(self) -> dict[str, object]:
+        """All that defines the policy, as JSON can hold it; a protocol hashes it."""
+
+
+def content_digest(*arrays: ArrayLike) -> str:
+    """SHA-256 over arrays of whole numbers, little-endian and with their shapes."""
+    sha = hashlib.sha256()
+    for array in arrays:
+        fixed = np.ascontiguousarray(array, dtype="<i8")
+        sha.update(repr(fixed.shape).encode() + fixed.tobytes())
+    return sha.hexdigest()

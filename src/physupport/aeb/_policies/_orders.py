@@ -1,0 +1,100 @@
+"""Policies that decide the whole order beforehand: baselines, and all that a question of one's own needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._checks import check_count
+from ..._errors import MisuseError
+from ..._typing import IntArray
+from .._brackets import Brackets
+from ._base import RunView, Selector, content_digest
+
+
+@final
+class OrderSelector:
+    """The first unqueried explanation of a list; every entry is passed once, so a choice costs the same on average."""
+
+    __slots__ = ("_marks", "_order", "_place")
+
+    def __init__(self, order: IntArray, brackets: Brackets) -> None:
+        self._order = np.ascontiguousarray(order, dtype=np.int64).data
+        self._place = 0
+        self._marks = brackets.marks
+
+    def choose(self) -> int | None:
+        """The next in the list, None at its end."""
+        order, marks, place = self._order, self._marks, self._place
+        while place < len(order) and marks[order[place]]:
+            place += 1
+        self._place = place
+        return order[place] if place < len(order) else None
+
+    def observe(self, e: int, code: int) -> None:
+        """The order does not depend on verdicts."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedOrder:
+    """A given order, or by index; explanations left out of it are never asked about."""
+
+    order: Sequence[int] | IntArray | None = None
+
+    def begin(self, run: RunView) -> Selector:
+        """Check the order against the bank."""
+        size = run.brackets.size
+        return OrderSelector(np.arange(size) if self.order is None else check_order(self.order, size), run.brackets)
+
+    def describe(self) -> dict[str, object]:
+        """The kind, and a hash of the order."""
+        return {"policy": "fixed order", "order": None if self.order is None else content_digest(self.order)}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RandomOrder:
+    """A uniformly random order from a seed."""
+
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_count("seed", self.seed, 0)
+
+    def begin(self, run: RunView) -> Selector:
+        """Draw the order."""
+        return OrderSelector(np.random.default_rng(self.seed).permutation(run.brackets.size), run.brackets)
+
+    def describe(self) -> dict[str, object]:
+        """The kind and the seed."""
+        return {"policy": "random order", "seed": self.seed}
+
+
+def check_order(value: ArrayLike, size: int) -> IntArray:
+    """Distinct explanations of a bank of this size."""
+    order = np.array(value)
+    if order.ndim != 1 or (order.size and order.dtype.kind not in "iu"):
+        raise MisuseError("order", "be one row of whole numbers", f"{order.dtype} of shape {order.shape}")
+    if order.size and (order.min() < 0 or order.max() >= size):
+        raise MisuseError("order", f"hold explanations from 0 to {size - 1}", f"{order.min()} to {order.max()}")
+    if len(np.unique(order)) < len(order):
+        raise MisuseError("order", "hold distinct explanations", "one twice")
+    return order.astype(np.int64)
+
+
+def proposal_order(groups: ArrayLike, first: Sequence[int]) -> IntArray:
+    """Explanations by index, but those of the given groups before all others, group after group.
+
+    groups: (M,), such as the dictionary state of every explanation.
+
+    >>> proposal_order([0, 0, 1, 1, 2, 2], first=[2, 1]).tolist()
+    [4, 5, 2, 3, 0, 1]
+    """
+    numbers = np.asarray(groups)
+    rank = np.full(len(numbers), len(first))
+    for place in reversed(range(len(first))):
+        rank[numbers == first[place]] = place
+    return np.argsort(rank, kind="stable")

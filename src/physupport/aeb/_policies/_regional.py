@@ -1,0 +1,173 @@
+"""The default policy for regional maps: no hand-written order, only witnesses and what opposes them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._checks import check_count
+from ..._errors import MisuseError
+from ..._typing import BoolArray, IntArray
+from ...coarsen import RegionalMap, RegionalProgress
+from ...retain.evidence import Verdict
+from .._brackets import INDETERMINATE, REJECTED, UNQUERIED, Brackets
+from ._base import Proposals, RunView, Selector
+from ._opposition import Knowledge, Opposition, knowledge, opposition
+from ._orders import OrderSelector
+
+_ADMISSIBLE, _REJECTED, _INDETERMINATE = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED), int(Verdict.INDETERMINATE)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RegionalPolicy:
+    """Find a witness, then settle each region by what opposes its witnesses, the smallest opposition first.
+
+    A verdict on an opponent always serves: if it is admissible, an ambiguity is witnessed or the claim moves to where
+    it can hold; if it is rejected, one less stands in the way of the truth-level label.  So every region is first
+    probed with its most plausible opponents, where an ambiguity costs a query or two; then oppositions are worked off
+    whole.  Explanations come in order of plausibility: as the proposals say, or by how many regions agree with the
+    proposed explanations; equals by index.  A region that no verdict can settle any more is left alone.
+
+    A plan is a list, made again only when it ends or a verdict changes what it was made for; so a choice costs the
+    same, on average, in a bank of any size.
+    probes: opponents to try for each region whenever its witnesses say something new.
+    """
+
+    probes: int = 2
+
+    def __post_init__(self) -> None:
+        check_count("probes", self.probes, 0)
+
+    def begin(self, run: RunView) -> Selector:
+        """For regional maps only."""
+        if not isinstance(run.question, RegionalMap) or not isinstance(run.progress, RegionalProgress):
+            raise MisuseError("question", "be a RegionalMap", type(run.question).__name__)
+        columns = _Columns(run.question, plausible_order(run.question, run.proposals))
+        return _RegionalSelector(run.brackets, run.progress, columns, self.probes)
+
+    def describe(self) -> dict[str, object]:
+        """The kind and the number of probes."""
+        return {"policy": "regional", "probes": self.probes}
+
+
+def plausible_order(question: RegionalMap, proposals: Proposals) -> IntArray:
+    """(M,) all explanations, the most plausible first.
+
+    Without a plausibility: the proposed ones as listed, then by how many regions agree with them, summed over them.
+    """
+    size = question.view.n_explanations
+    if proposals.plausibility is not None:
+        return np.argsort(-proposals.plausibility, kind="stable")
+    agreement = np.zeros(size, dtype=np.int64)
+    if proposals.explanations:
+        slots, proposed = question.slots(np.arange(size)), list(dict.fromkeys(proposals.explanations))
+        for row in question.slots(np.array(proposed)):
+            agreement += (slots == row).sum(axis=1)
+        agreement[proposed] = agreement.max() + 1 + np.arange(len(proposed))[::-1]
+    return np.argsort(-agreement, kind="stable")
+
+
+@final
+class _Columns:
+    """What each explanation says, in plausible order."""
+
+    __slots__ = ("_question", "_slots", "order")
+
+    def __init__(self, question: RegionalMap, order: IntArray) -> None:
+        self._question, self.order = question, order
+        self._slots = np.ascontiguousarray(question.slots(order).T, dtype=np.int32)  # (R, M)
+
+    def members(self, region: int, opponents: Opposition) -> BoolArray:
+        """(M,) who opposes."""
+        asked, view = self._question.asked[region], self._question.view
+        listed = [bool(opponents.elements >> i & 1) for i in range(len(asked.elements))]
+        mask = np.array([*listed, opponents.absent])[self._slots[region]]  # absence is -1, the last entry
+        if opponents.is_reaching and asked.threshold is not None:
+            strengths = view.strengths(self.order)[:, view.regions.index(asked.name)]
+            mask &= strengths >= asked.threshold
+        if opponents.is_qualified and asked.needs_persistent_only:
+            mask &= view.persistent_only(self.order)
+        return np.asarray(mask)
+
+
+class _Target(NamedTuple):
+    """A region to attack; compared in this order."""
+
+    is_blocked: bool  # an indeterminate opponent is there to stay
+    size: int
+    is_place: bool  # whether comes before where
+    region: int
+
+
+@final
+class _RegionalSelector:
+    """Region -1 is the search for a first witness."""
+
+    __slots__ = ("_brackets", "_columns", "_known", "_list", "_probed", "_probes", "_progress", "_region", "_stuck")
+
+    def __init__(self, brackets: Brackets, progress: RegionalProgress, columns: _Columns, probes: int) -> None:
+        self._brackets, self._progress, self._columns, self._probes = brackets, progress, columns, probes
+        self._stuck = [0] * len(progress.states)
+        self._probed: set[tuple[int, Knowledge]] = set()
+        self._region, self._known = -1, Knowledge(0, False, False, 0)
+        self._list: OrderSelector | None = OrderSelector(columns.order, brackets)
+
+    def choose(self) -> int | None:
+        while self._list is not None:
+            e = self._list.choose()
+            if e is not None:
+                return e
+            self._list = self._plan()
+        return None
+
+    def observe(self, e: int, code: int) -> None:
+        if code == _INDETERMINATE:
+            for j, slot in enumerate(self._progress.slots(e)):
+                self._stuck[j] |= 1 << slot if slot >= 0 else 0
+        if self._is_outdated(code):
+            self._list = self._plan()
+
+    def _is_outdated(self, code: int) -> bool:
+        """Whether the list was made for something else."""
+        if self._region < 0:
+            return code == _ADMISSIBLE
+        # Asking for the certificate brings the states up to date.
+        if self._progress.is_certified or self._progress.states[self._region].is_settled:
+            return True
+        return code != _REJECTED and self._knowledge(self._region) != self._known
+
+    def _knowledge(self, region: int) -> Knowledge:
+        return knowledge(self._progress.states[region], self._stuck[region])
+
+    def _plan(self) -> OrderSelector | None:
+        """The next list: a probe of a region that has none yet, else the smallest opposition; None if there is none."""
+        if not self._brackets.n_witnessed:
+            return None
+        marks = self._brackets.column()[self._columns.order]
+        found = {}
+        for j in self._progress.open_regions:
+            opponents = opposition(self._progress.states[j], self._knowledge(j))
+            if opponents is not None:
+                target, members = self._survey(j, opponents, marks)
+                if members.size:
+                    found[target] = members
+        if not found:
+            return None
+        fresh = [target for target in found if self._probes and not self._is_probed(target.region)]
+        chosen = min(fresh or found)
+        self._region, self._known = chosen.region, self._knowledge(chosen.region)
+        self._probed.add((chosen.region, self._known))
+        return OrderSelector(found[chosen][: self._probes] if fresh else found[chosen], self._brackets)
+
+    def _survey(self, region: int, opponents: Opposition, marks: NDArray[np.uint8]) -> tuple[_Target, IntArray]:
+        """How much stands against a region, and what of it can be asked about, the most plausible first."""
+        mask = self._columns.members(region, opponents)
+        here = marks[mask]
+        is_blocked = bool(self._brackets.n_indeterminate and (here == INDETERMINATE).any())
+        target = _Target(is_blocked, int((here != REJECTED).sum()), opponents.is_place, region)
+        return target, self._columns.order[mask][here == UNQUERIED]
+
+    def _is_probed(self, region: int) -> bool:
+        return (region, self._knowledge(region)) in self._probed

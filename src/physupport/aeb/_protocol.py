@@ -1,0 +1,248 @@
+"""A protocol: everything that decides how held-out rows will be read, fixed and hashed before the first is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._checks import check_count, check_open
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..banks import Bank
+from ..coarsen import Question
+from ..retain.evidence import (
+    Evidence,
+    Factor,
+    LatentPoint,
+    SplitRows,
+    best_explanation,
+    joint_path,
+    split_rows,
+    split_streams,
+)
+from ..retain.streams import ArrayRows, Stream
+from ._budget import budget_queries
+from ._controller import Callback, run
+from ._document import content_hash, rows_hash
+from ._judge import EvidenceJudge, Judge
+from ._policies import Policy, Proposals
+from ._protocol_streams import StreamLaw, StreamPlan, point_json, point_stream
+from ._trace import Trace
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposed:
+    """What the proposal rows said, for questions and policies that depend on it.
+
+    best: of each stream with its numerator in the bank, the explanation of lowest index with that law.
+    points: of each stream with its numerator off the bank, that law.
+    """
+
+    best: Mapping[str, int]
+    points: Mapping[str, LatentPoint]
+    proposals: Proposals
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Protocol:
+    """Bank, question, level, split, checkpoints, priorities, budget and seed.
+
+    question and policy may be functions of what the proposal rows said.  budget: queries, or a share of the bank.
+    streams: names to plans, usually `calibration` and `deployment`.  seed: of the split; a single stream takes the
+    seed itself, several take its children in their order, as `split_streams` does.
+    """
+
+    question: Question | Callable[[Proposed], Question]
+    policy: Policy | Callable[[Proposed], Policy]
+    level: float
+    budget: int | float | Fraction
+    bank: Bank | None = None
+    streams: Mapping[str, StreamPlan] = field(default_factory=dict)
+    seed: int = 0
+    until_witnessed: bool = True
+
+    def __post_init__(self) -> None:
+        check_open("level", self.level, 0.0, 1.0)
+        check_count("seed", self.seed, 0)
+        if self.streams and self.bank is None:
+            raise MisuseError("bank", "be given with streams", "none")
+
+    def read(self, **tables: NDArray[np.generic]) -> "Seal":
+        """Split the rows, propose, and freeze; held-out rows stay unread until the seal is asked for its judge.
+
+        tables: (n, width) for each stream, arrays or memory maps.
+        """
+        bank = self.bank
+        if bank is None or {*tables} != {*self.streams} or not tables:
+            raise MisuseError("tables", f"be given for the streams {tuple(self.streams)}", tuple(tables))
+        splits = self._splits([len(tables[name]) for name in self.streams])
+        parts = [
+            _Part.proposed(name, plan, bank, tables[name], split)
+            for (name, plan), split in zip(self.streams.items(), splits, strict=True)
+        ]
+        plausibility = sum((part.plausibility for part in parts), np.zeros(bank.size))
+        best = {part.name: part.best for part in parts if part.best is not None}
+        points = {part.name: part.point for part in parts if part.point is not None}
+        # Deployment knows most about what is active now, so the last stream comes first.
+        proposals = Proposals(tuple(reversed(best.values())), plausibility)
+        return self._sealed(Proposed(best, points, proposals), bank.size, tuple(parts), None)
+
+    def freeze(self, judge: Judge, proposals: Proposals | None = None) -> "Seal":
+        """Freeze a protocol whose verdicts come from a judge of one's own; its data are not part of the report."""
+        if self.streams:
+            raise MisuseError("judge", "come without streams, which have one", tuple(self.streams))
+        given = proposals or Proposals()
+        given.check_size(judge.size)
+        return self._sealed(Proposed({}, {}, given), judge.size, (), judge)
+
+    def _splits(self, counts: list[int]) -> tuple[SplitRows, ...]:
+        fractions = [plan.fraction for plan in self.streams.values()]
+        if len(counts) == 1:
+            return (split_rows(counts[0], fractions[0], self.seed),)
+        return split_streams(counts, fractions, self.seed)
+
+    def _sealed(self, proposed: Proposed, size: int, parts: tuple["_Part", ...], judge: Judge | None) -> "Seal":
+        question = self.question(proposed) if callable(self.question) else self.question
+        policy = self.policy(proposed) if callable(self.policy) else self.policy
+        plausibility = proposed.proposals.plausibility
+        content: dict[str, object] = {
+            "bank": None if self.bank is None else self.bank.digest,
+            "size": size,
+            "question": question.describe(),
+            "level": float(self.level),
+            "seed": int(self.seed),
+            "streams": [part.describe() for part in parts],
+            "proposals": list(proposed.proposals.explanations),
+            "plausibility": None if plausibility is None else rows_hash([plausibility[:, None]], (size, 1)),
+            "policy": policy.describe(),
+            "budget": budget_queries(self.budget, size),
+            "until_witnessed": bool(self.until_witnessed),
+        }
+        return Seal(self, content, content_hash(content), question, policy, proposed, parts, judge)
+
+
+class Opened(NamedTuple):
+    """The judge, and the hashes of the rows that it reads."""
+
+    judge: Judge
+    data: dict[str, str]  # stream -> SHA-256 of its held-out rows in their order
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: the judge is made when first asked for
+class Seal:
+    """A frozen protocol: its content and hash, made before any held-out row was read, and all that a run needs."""
+
+    protocol: Protocol
+    content: dict[str, object] = field(repr=False)
+    digest: str
+    question: Question = field(repr=False)
+    policy: Policy = field(repr=False)
+    proposed: Proposed = field(repr=False)
+    _parts: tuple["_Part", ...] = field(repr=False)
+    _judge: Judge | None = field(repr=False)
+
+    @property
+    def judge(self) -> Judge:
+        """Who decides; the first use reads held-out rows."""
+        return self._opened.judge
+
+    @property
+    def data(self) -> dict[str, str]:
+        """SHA-256 of each stream's held-out rows; reads them."""
+        return self._opened.data
+
+    def run(self, *, callback: Callback | None = None) -> Trace:
+        """Ask as the protocol says."""
+        return run(
+            self.judge,
+            self.question,
+            self.policy,
+            self.protocol.budget,
+            proposals=self.proposed.proposals,
+            callback=callback,
+            until_witnessed=self.protocol.until_witnessed,
+            digests=(("protocol", self.digest),),
+        )
+
+    @cached_property
+    def _opened(self) -> Opened:
+        bank = self.protocol.bank
+        if self._judge is not None:
+            return Opened(self._judge, {})
+        if bank is None:
+            raise MisuseError("protocol", "have a bank", "none")
+        factors = [part.factor(bank) for part in self._parts]
+        evidence = Evidence(bank.size, factors, joint_path([part.checkpoints for part in self._parts]))
+        data = {part.name: part.digest(part.split.held_out) for part in self._parts}
+        return Opened(EvidenceJudge(evidence, self.protocol.level), data)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """One stream after its proposal rows were read."""
+
+    name: str
+    plan: StreamPlan
+    law: StreamLaw
+    table: NDArray[np.generic]
+    split: SplitRows
+    checkpoints: IntArray
+    best: int | None  # explanation
+    key: int
+    point: LatentPoint | None
+    plausibility: Array  # (M,)
+
+    @classmethod
+    def proposed(cls, name: str, plan: StreamPlan, bank: Bank, table: NDArray[np.generic], split: SplitRows) -> "_Part":
+        law, keys_of = plan.law(bank), _keys_of(plan, bank)
+        stream = law.stream(bank, table, split.proposal, [len(split.proposal)])
+        every = keys_of(np.arange(bank.size))
+        keys, where = np.unique(every, return_inverse=True)
+        plausibility = stream.log_likelihood(keys).values[where, -1]
+        best, key, point = None, 0, None
+        if plan.propose is None:
+            found = best_explanation(stream, bank.size, keys_of)
+            best, key = found.index, found.key
+        else:
+            point = plan.propose(np.ascontiguousarray(table[split.proposal], dtype=np.float64))
+        stops = plan.stops(len(split.held_out))
+        return cls(name, plan, law, table, split, stops, best, key, point, plausibility)
+
+    def factor(self, bank: Bank) -> Factor:
+        """The part of the evidence that the held-out rows of this stream give."""
+        stream = self.law.stream(bank, self.table, self.split.held_out, self.checkpoints)
+        numerator: tuple[Stream, int] = (stream, self.key)
+        if self.point is not None:
+            numerator = point_stream(self.point, self.table, self.split.held_out, self.checkpoints)
+        return Factor(self.name, stream, _keys_of(self.plan, bank), numerator)
+
+    def digest(self, order: IntArray) -> str:
+        """SHA-256 of some of the rows, in this order."""
+        rows = ArrayRows(self.table, order)
+        return rows_hash(rows.blocks(), (rows.n_rows, rows.width))
+
+    def describe(self) -> dict[str, object]:
+        """What a protocol says of a stream; nothing here looks at held-out rows."""
+        numerator = {"key": self.key} if self.point is None else {"point": point_json(self.point)}
+        return {
+            "name": self.name,
+            "rows": len(self.table),
+            "width": int(self.table.shape[1]),
+            "fraction": float(self.plan.fraction),
+            "proposal_rows": self.digest(self.split.proposal),
+            "checkpoints": self.checkpoints.tolist(),
+            "law": self.law.describe(),
+            "numerator": numerator,
+        }
+
+
+def _keys_of(plan: StreamPlan, bank: Bank) -> Callable[[ArrayLike], IntArray]:
+    return bank.calibration_keys if plan.is_calibration else bank.deployment_keys

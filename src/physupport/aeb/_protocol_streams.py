@@ -1,0 +1,147 @@
+"""How held-out rows of one kind are to be scored, decided before any of them is read."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._checks import check_array, check_count, check_open
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..banks import ArrayStates, Bank, Nuisances
+from ..models import BernoulliGaussian, CodeLaw, ExchangeableGaussian
+from ..retain.evidence import LatentPoint, check_checkpoints, doubling_checkpoints
+from ..retain.streams import (
+    ArrayRows,
+    Stream,
+    covariance_stream,
+    known_code_stream,
+    latent_stream,
+    mean_stream,
+)
+from ._document import array_json
+
+Kind = Literal["latent", "known codes", "covariance", "mean"]
+KINDS: tuple[Kind, ...] = ("latent", "known codes", "covariance", "mean")
+_CALIBRATION = ("latent", "known codes")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamPlan:
+    """Rows of one kind: their law, the share that proposes, and the checkpoints of the rest.
+
+    kind: latent and known codes are calibration laws, the others deployment laws; see `physupport.retain.streams`.
+    Rows with known codes hold the measurement first and the codes after it.
+    noises: one for each nuisance setting of the bank; None takes the bank's nuisance `noise`.
+    laws: of latent codes, likewise; None is Bernoulli-Gaussian with the bank's nuisance `p`.
+    checkpoints: prefix lengths; None doubles from `first` on.
+    propose: proposal rows to a latent law off the bank, as numerator; None takes the best of the bank.
+    """
+
+    kind: Kind
+    fraction: float
+    noises: Sequence[float] | Array | None = None
+    laws: Sequence[CodeLaw] | None = None
+    is_complex: bool = False
+    first: int = 128
+    checkpoints: Sequence[int] | IntArray | None = None
+    propose: Callable[[Array], LatentPoint] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise MisuseError("kind", f"be one of {KINDS}", repr(self.kind))
+        check_open("fraction", self.fraction, 0.0, 1.0)
+        check_count("first", self.first)
+        if self.propose is not None and self.kind != "latent":
+            raise MisuseError("propose", "be given for latent codes only", self.kind)
+
+    @property
+    def is_calibration(self) -> bool:
+        """Whether the keys are the bank's calibration keys; else they are its deployment keys."""
+        return self.kind in _CALIBRATION
+
+    def law(self, bank: Bank) -> "StreamLaw":
+        """What the bank and this plan say together."""
+        nuisances = bank.calibration if self.is_calibration else bank.deployment
+        noises = _column(nuisances, "noise") if self.noises is None else np.asarray(self.noises, dtype=np.float64)
+        laws: tuple[CodeLaw, ...] = ()
+        if self.kind == "latent":
+            given = [BernoulliGaussian(float(p)) for p in _column(nuisances, "p")] if self.laws is None else self.laws
+            laws = tuple(given)
+        return StreamLaw(self.kind, check_array("noises", noises, (len(nuisances),)), laws, self.is_complex)
+
+    def stops(self, n_held_out: int) -> IntArray:
+        """(c,) checkpoints for this many held-out rows."""
+        if self.checkpoints is None:
+            return doubling_checkpoints(n_held_out, self.first)
+        return check_checkpoints(np.asarray(self.checkpoints), n_held_out)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamLaw:
+    """A law for every key of a bank in one stream."""
+
+    kind: Kind
+    noises: Array
+    laws: tuple[CodeLaw, ...]
+    is_complex: bool
+
+    def stream(self, bank: Bank, table: NDArray[np.generic], order: IntArray, checkpoints: ArrayLike) -> Stream:
+        """The stream of these rows of a table."""
+        rows, states = ArrayRows(table, order), bank.states
+        match self.kind:
+            case "latent":
+                return latent_stream(rows, states, self.laws, self.noises, checkpoints)
+            case "known codes":
+                q = len(states.elements)
+                rows, codes = ArrayRows(table[:, :q], order), ArrayRows(table[:, q:], order)
+                return known_code_stream(rows, codes, states, self.noises, checkpoints, is_complex=self.is_complex)
+            case "covariance":
+                return covariance_stream(rows, bank, self.noises, checkpoints, is_complex=self.is_complex)
+            case "mean":
+                return mean_stream(rows, bank, self.noises, checkpoints, is_complex=self.is_complex)
+
+    def describe(self) -> dict[str, object]:
+        """All that defines it."""
+        return {
+            "kind": self.kind,
+            "noises": self.noises.tolist(),
+            "laws": [law_json(law) for law in self.laws],
+            "is_complex": self.is_complex,
+        }
+
+
+def law_json(law: CodeLaw) -> dict[str, object]:
+    """A coefficient law by name and parameters."""
+    if isinstance(law, BernoulliGaussian):
+        return {"law": "bernoulli gaussian", "p": law.p}
+    if isinstance(law, ExchangeableGaussian):
+        sizes, variances = law.size_probabilities.tolist(), law.variances.tolist()
+        return {"law": "exchangeable gaussian", "size_probabilities": sizes, "variances": variances}
+    remedy = "Write it as an ExchangeableGaussian."
+    raise MisuseError("laws", "be Bernoulli-Gaussian or exchangeable", type(law).__name__, remedy)
+
+
+def point_json(point: LatentPoint) -> dict[str, object]:
+    """A latent law off the bank."""
+    atoms: Array = np.asarray(point.atoms, dtype=np.float64)
+    return {"atoms": array_json(atoms), "p": float(point.p), "noise": float(point.noise)}
+
+
+def point_stream(
+    point: LatentPoint, table: NDArray[np.generic], order: IntArray, checkpoints: ArrayLike
+) -> tuple[Stream, int]:
+    """The numerator that a law off the bank gives."""
+    states = ArrayStates(point.atoms[None])
+    laws, noises = [BernoulliGaussian(point.p)], [point.noise]
+    return latent_stream(ArrayRows(table, order), states, laws, noises, checkpoints), 0
+
+
+def _column(nuisances: Nuisances, name: str) -> Array:
+    if name not in nuisances.names:
+        raise MisuseError("plan", f"be given what the bank's nuisances {nuisances.names} lack", name)
+    return nuisances.column(name)

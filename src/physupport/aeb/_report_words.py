@@ -1,0 +1,162 @@
+"""What a report says in sentences; each follows from the entries of the document alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..coarsen import Label
+
+# An entry of a document, as JSON gives it.
+Entry = Mapping[str, Any]
+
+
+def outcome_sentence(outcome: Entry, level: float) -> str:
+    """The outcome as a whole: what it is, why there is no more, and what would change that."""
+    match outcome["status"]:
+        case "REPORT":
+            return (
+                f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
+                f"with probability at least {1.0 - level:g}."
+            )
+        case "EMPTY":
+            return (
+                f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
+                f"event of probability at most {level:g} has occurred. A wider bank, or laws that fit the rows, would "
+                f"change this; more queries would not."
+            )
+        case _:
+            return f"ABSTAIN as a whole: {_why(outcome)}"
+
+
+def _why(outcome: Entry) -> str:
+    if outcome["is_certified"] and not outcome["witnessed"]:
+        return (
+            "what is said holds for everything still possible, but nothing was found admissible, so there may be no "
+            "survivor at all. More queries would find a witness or show that there is none."
+        )
+    match outcome["ending"]:
+        case "BUDGET":
+            return f"the budget of {outcome['budget']} queries is spent. A larger one may settle what is open."
+        case "STOPPED":
+            return "the run was stopped. Continue it to settle what is open."
+    if outcome["indeterminate"]:
+        return (
+            f"nothing is left to ask, and {outcome['indeterminate']} verdicts are indeterminate. Arithmetic of higher "
+            f"precision would decide them."
+        )
+    return "nothing is left to ask. Another policy or another way of asking may settle what is open."
+
+
+def field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
+    """One field; kind is that of the question."""
+    if entry["label"] == Label.EMPTY:
+        return f"{_title(entry, kind)}: nothing can be said, because no explanation survives."
+    if kind == "regional map":
+        return _region_sentence(entry, outcome)
+    if kind == "resolution":
+        return _resolution_sentence(entry, outcome)
+    cell = f" ({_listed(entry['cell'])})" if entry["cell"] else ""
+    reason = f" {_sentence(_why(outcome))}" if entry["label"] == Label.ABSTAIN else ""
+    return f"{_title(entry, kind)}: {entry['label']}{cell}.{reason}{_separate(entry, 'To decide')}{_excluded(entry)}"
+
+
+def _region_sentence(entry: Entry, outcome: Entry) -> str:
+    title, cell, numbers = f"Region {entry['field']}", entry["cell"], entry["numbers"]
+    match entry["label"]:
+        case Label.FINE:
+            said = f"{title}: {_one_of(cell)}."
+            if len(cell) > 1:
+                said = f"{title}: {_one_of(cell)}, which lie within {_number(numbers['tolerance'])} of each other."
+            return said + _excluded(entry)
+        case Label.GROUP:
+            group = "" if entry["group"] in (None, entry["field"]) else f" (group {entry['group']})"
+            if not entry["witnesses"]:
+                more = "" if _is_exhausted(outcome) else " More queries may say more."
+                return f"{title}: {_one_of(cell)}{group}.{more}{_excluded(entry)}"
+            said = f"{title}: {_one_of(cell)}{group}; the data cannot tell {_rivals(entry)} apart."
+            return said + _separate(entry, "To separate them") + _excluded(entry)
+        case Label.LOCAL_AMBIGUOUS:
+            said = f"{title}: something is there, {_one_of(cell)}; the data cannot tell {_rivals(entry)} apart."
+            return said + _separate(entry, "To separate them")
+        case Label.SUPPORT_AMBIGUOUS:
+            said = f"{title}: {_one_of(cell)}, or nothing; the data cannot tell whether anything is there."
+            return said + _separate(entry, "To decide")
+        case Label.ABSENT:
+            weak = " as strong as the threshold" if numbers["possible_present"] else ""
+            return f"{title}: nothing there{weak}.{_excluded(entry)}"
+    absent = " or nothing" if numbers["possible_absent"] and cell else ""
+    possible = f"{_one_of(cell)}{absent}" if cell else "nothing"
+    return f"{title}: open; possible is {possible}. {_sentence(_why(outcome))}"
+
+
+def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
+    numbers, title = entry["numbers"], "Resolution"
+    lower, upper = _number(numbers["lower"]), _number(numbers["upper"])
+    match entry["label"]:
+        case Label.FINE:
+            return f"{title}: fine; what survives lies within {upper}.{_excluded(entry)}"
+        case Label.GROUP:
+            return f"{title}: a group; what survives spreads from {lower} to at most {upper}.{_excluded(entry)}"
+        case Label.AMBIGUOUS:
+            said = f"{title}: ambiguous; what survives spreads at least {lower}, more than a group may."
+            return said + _separate(entry, "To narrow it")
+    return f"{title}: open; what survives spreads between {lower} and {upper}. {_sentence(_why(outcome))}"
+
+
+def _rivals(entry: Entry) -> str:
+    """The elements that two witnesses have."""
+    names = [str(witness["says"][entry["field"]]) for witness in entry["witnesses"]]
+    return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(names)
+
+
+def _is_exhausted(outcome: Entry) -> bool:
+    """Whether everything that is possible was asked about."""
+    return bool(outcome["possible"] == outcome["witnessed"] + outcome["indeterminate"])
+
+
+def _separate(entry: Entry, opening: str) -> str:
+    """What it takes to get rid of one of the witnesses."""
+    witnesses: Sequence[Entry] = entry["witnesses"]
+    if not witnesses:
+        return ""
+    names = " or ".join(_explanation(witness) for witness in witnesses)
+    # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
+    missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
+    rise = f" by more than {_number(missing)}" if missing > 0.0 else ""
+    return f" {opening}, the log evidence against {names} must rise{rise}: more held-out rows or less noise."
+
+
+def _excluded(entry: Entry) -> str:
+    found = entry["excluded"]
+    if found is None:
+        return ""
+    lower = found["margin"][0]
+    margin = f", by a margin of at least {_number(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
+    return f" The nearest explanation that says otherwise, {_explanation(found)}, is rejected{margin}."
+
+
+def _explanation(entry: Entry) -> str:
+    says = ", ".join(f"{name}: {value or 'nothing'}" for name, value in entry["says"].items())
+    return f"explanation {entry['explanation']}" + (f" ({says})" if says else "")
+
+
+def _title(entry: Entry, kind: str) -> str:
+    if kind == "resolution":
+        return "Resolution"
+    return f"Region {entry['field']}" if kind == "regional map" else str(entry["field"])
+
+
+def _one_of(cell: Sequence[str]) -> str:
+    return cell[0] if len(cell) == 1 else f"one of {_listed(cell)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    most = 12
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"

@@ -1,0 +1,143 @@
+"""A run written down: every query in order, its verdict, and what may be said at the end and at every prefix."""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_count
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..coarsen import Answer, Progress, Question
+from ..retain.evidence import Verdict
+from ._brackets import Brackets
+
+# Plain numbers: looking up a member of an enumeration costs more than comparing it.
+_ADMISSIBLE, _REJECTED = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED)
+
+
+class Status(Enum):
+    """What a run amounts to as a whole."""
+
+    REPORT = "Every asked field has its certificate, and an admissible explanation was found."
+    EMPTY = "No explanation survives: an event of probability at most alpha, or the truth is outside the bank."
+    ABSTAIN = "No report as a whole; what is certified field by field stands in the answers."
+
+
+class Ending(Enum):
+    """Why a run asked no further."""
+
+    CERTIFIED = "Every asked field has its certificate."
+    NO_SURVIVOR = "Every explanation of the bank is rejected."
+    BUDGET = "The budget is spent; a larger one may settle the open fields."
+    NOTHING_LEFT = "The policy has nothing left to ask."
+    STOPPED = "The run was stopped; it can be continued."
+
+
+UNWITNESSED = (
+    "The fields hold for everything still possible, but nothing was found admissible: the profile may be empty, so the "
+    "report as a whole abstains. More queries would find a witness or show that there is none."
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """The queries of a run and the state they led to (alg:supp-aeb).
+
+    The answers follow from queries and codes alone, so `at` can give the result of every smaller budget, and another
+    program can check them.
+    """
+
+    question: Question
+    size: int  # of the bank, M
+    budget: int  # logical queries allowed
+    queries: IntArray  # (k,)
+    codes: NDArray[np.uint8]  # (k,) Verdict codes
+    margins: Array  # (k, 2) bounds
+    status: Status
+    ending: Ending
+    answers: tuple[Answer, ...]  # a field each, ABSTAIN where its certificate is incomplete
+    is_certified: bool  # every asked field holds on U; without a witness this is not yet a report
+    n_witnessed: int
+    n_possible: int
+    n_indeterminate: int
+    until_witnessed: bool = True
+    digests: tuple[tuple[str, str], ...] = ()  # names and hashes of what was frozen before
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def is_unwitnessed(self) -> bool:
+        """Whether all fields are certified on U although nothing was witnessed: ABSTAIN as a whole."""
+        return self.is_certified and not self.n_witnessed
+
+    @property
+    def sentence(self) -> str:
+        """The status, and why there is no more."""
+        if self.status is not Status.ABSTAIN:
+            return str(self.status.value)
+        return f"{self.status.value} {UNWITNESSED if self.is_unwitnessed else self.ending.value}"
+
+    def brackets(self) -> Brackets:
+        """L and U at the end."""
+        return replayed(self.question, self.size, self.queries, self.codes)[0]
+
+    def at(self, queries: int) -> "Trace":
+        """What a run with this smaller budget gives; the same question, data, policy and proposals understood."""
+        count = check_count("queries", queries, 0)
+        if count < len(self):
+            kept = replace(self, budget=count, queries=self.queries[:count], codes=self.codes[:count])
+            kept = replace(kept, margins=self.margins[:count])
+            brackets, progress = replayed(self.question, self.size, kept.queries, kept.codes)
+            return concluded(kept, brackets, progress, Ending.BUDGET)
+        if self.ending is Ending.STOPPED or (self.ending is Ending.BUDGET and count > self.budget):
+            if count > len(self):
+                remedy = "Continue the run to see further."
+                raise MisuseError("queries", f"be at most the {len(self)} that were asked", count, remedy)
+            return replace(self, budget=count, ending=Ending.BUDGET)
+        return replace(self, budget=min(count, self.size))
+
+
+def concluded(trace: Trace, brackets: Brackets, progress: Progress, ending: Ending) -> Trace:
+    """The trace with the outcome that brackets and question now give.
+
+    EMPTY if and only if U is empty.  A report needs every certificate and a witness: on a U of which nothing is known
+    to be admissible truth-level labels hold, perhaps of nothing.
+    """
+    is_certified = brackets.n_possible > 0 and progress.is_certified
+    status = Status.ABSTAIN
+    if not brackets.n_possible:
+        status, ending = Status.EMPTY, Ending.NO_SURVIVOR
+    elif is_certified and brackets.n_witnessed:
+        status, ending = Status.REPORT, Ending.CERTIFIED
+    return replace(
+        trace,
+        status=status,
+        ending=ending,
+        answers=progress.answers(),
+        is_certified=is_certified,
+        n_witnessed=brackets.n_witnessed,
+        n_possible=brackets.n_possible,
+        n_indeterminate=brackets.n_indeterminate,
+    )
+
+
+def replayed(question: Question, size: int, queries: IntArray, codes: NDArray[np.uint8]) -> tuple[Brackets, Progress]:
+    """Brackets and question after these verdicts."""
+    brackets, progress = Brackets(size), question.begin()
+    for e, code in zip(queries.tolist(), codes.tolist(), strict=True):
+        brackets.record(e, code)
+        inform(progress, e, code)
+    return brackets, progress
+
+
+def inform(progress: Progress, e: int, code: int) -> None:
+    """Tell the question about a verdict; an indeterminate one changes neither L nor U."""
+    if code == _REJECTED:
+        progress.reject(e)
+    elif code == _ADMISSIBLE:
+        progress.witness(e)

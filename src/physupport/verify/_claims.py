@@ -1,0 +1,164 @@
+"""What a report claims, compared with what follows from its trace."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._typing import BoolArray
+from ..aeb._report_words import field_sentence, outcome_sentence
+from ..retain.evidence import Verdict
+from ._derived import Derived, Rules
+from ._document import Node, Refusal, bound
+from ._trace import ReadTrace
+
+_UNIVERSAL = ("FINE", "GROUP", "ABSENT")
+
+
+def outcome_findings(outcome: Node, protocol: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+    """Status, ending and counts."""
+    count = len(trace)
+    possible, witnessed = trace.possible(count), trace.witnessed(count)
+    is_certified = rules.is_certified(possible, witnessed)
+    facts = {
+        "queries": count,
+        "witnessed": int(witnessed.sum()),
+        "possible": int(possible.sum()),
+        "indeterminate": int((trace.codes == Verdict.INDETERMINATE).sum()),
+        "is_certified": is_certified,
+        "status": _status(possible, witnessed, is_certified),
+    }
+    for name, value in facts.items():
+        if outcome[name] != value:
+            yield f"the outcome says {name} = {outcome[name]}, but the trace gives {value}"
+    if outcome["ending"] not in _endings(outcome, protocol, facts, trace):
+        yield f"the ending {outcome['ending']} does not fit the trace"
+    if not count <= outcome["budget"] <= trace.size:
+        yield f"the budget {outcome['budget']} does not fit {count} queries of {trace.size} explanations"
+    if count and _is_over(trace, count - 1, rules, protocol["until_witnessed"]):
+        yield "the last queries came after the run was over"
+    if outcome["sentence"] != outcome_sentence(outcome, protocol["level"]):
+        yield "the sentence of the outcome does not say what the outcome is"
+
+
+def _status(possible: BoolArray, witnessed: BoolArray, is_certified: bool) -> str:
+    if not possible.any():
+        return "EMPTY"
+    return "REPORT" if is_certified and witnessed.any() else "ABSTAIN"
+
+
+def _endings(outcome: Node, protocol: Node, facts: Node, trace: ReadTrace) -> tuple[str, ...]:
+    """The endings that a run with these facts may have."""
+    if facts["status"] != "ABSTAIN":
+        return ("CERTIFIED",) if facts["status"] == "REPORT" else ("NO_SURVIVOR",)
+    # Whether a policy had nothing left to ask, or someone stopped it, cannot be seen from a trace.
+    spent = ("BUDGET",) if len(trace) == outcome["budget"] else ()
+    is_over = facts["is_certified"] and not protocol["until_witnessed"]
+    return (*spent, "STOPPED", "CERTIFIED" if is_over else "NOTHING_LEFT")
+
+
+def _is_over(trace: ReadTrace, count: int, rules: Rules, until_witnessed: bool) -> bool:
+    possible, witnessed = trace.possible(count), trace.witnessed(count)
+    if not possible.any():
+        return True
+    return rules.is_certified(possible, witnessed) and (bool(witnessed.any()) or not until_witnessed)
+
+
+def field_findings(fields: Sequence[Node], kind: str, outcome: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+    """Labels and all that stands with them."""
+    possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
+    derived = rules.derive(possible, witnessed)
+    if [entry["field"] for entry in fields] != [field.field for field in derived]:
+        yield "the fields are not those of the question"
+        return
+    for entry, field in zip(fields, derived, strict=True):
+        yield from _field_findings(entry, field)
+        yield from _witness_findings(entry, trace, rules, witnessed)
+        yield from _excluded_findings(entry, trace, rules)
+        if entry["sentence"] != field_sentence(entry, kind, outcome):
+            yield f"{field.field}: the sentence does not say what the label says"
+
+
+def _field_findings(entry: Node, field: Derived) -> Iterator[str]:
+    if entry["label"] != field.label:
+        yield f"{field.field}: the report says {entry['label']}, but the trace gives {field.label}"
+    given = {"cell": tuple(entry["cell"]), "group": entry["group"], "certificate": entry["certificate"]}
+    for name, value in given.items():
+        if value != getattr(field, name):
+            yield f"{field.field}: the {name} is not what the trace gives"
+    numbers: dict[str, Any] = entry["numbers"]
+    if any(type(value) is not float for value in numbers.values()) or numbers != dict(field.numbers):
+        yield f"{field.field}: the numbers are not what the trace gives"
+
+
+def _witness_findings(entry: Node, trace: ReadTrace, rules: Rules, witnessed: BoolArray) -> Iterator[str]:
+    chosen = []
+    for witness in entry["witnesses"]:
+        e = witness["explanation"]
+        yield from _explanation_findings(entry, witness, trace, rules)
+        if not witnessed[e]:
+            yield f"{entry['field']}: explanation {e} is called a witness but was not found admissible"
+        chosen.append(e)
+    if len({*chosen}) < len(chosen) or not rules.force(entry["field"], entry["label"], chosen, witnessed):
+        yield f"{entry['field']}: the witnesses do not show what the label needs"
+
+
+def _excluded_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+    found = _nearest_excluded(entry["field"], entry["label"], trace, rules)
+    given = entry["excluded"]
+    if (None if given is None else given["explanation"]) != found:
+        yield f"{entry['field']}: the nearest excluded explanation is not the one named"
+    elif given is not None:
+        yield from _explanation_findings(entry, given, trace, rules)
+
+
+def _nearest_excluded(field: str, label: str, trace: ReadTrace, rules: Rules) -> int | None:
+    """Of the rejected explanations that would change the label, the one of least margin, then asked first."""
+    rejected = np.flatnonzero(trace.codes == Verdict.REJECTED)
+    if label not in _UNIVERSAL or not rejected.size:
+        return None
+    possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
+    order = rejected[np.argsort(trace.margins[rejected, 0], kind="stable")]
+    explanations = trace.queries[order].tolist()
+    verdicts: dict[Any, bool] = {}
+    for e, kind in zip(explanations, rules.kinds(field, explanations), strict=True):
+        if kind not in verdicts:
+            verdicts[kind] = rules.changes(field, possible, witnessed, e)
+        if verdicts[kind]:
+            return int(e)
+    return None
+
+
+def _explanation_findings(entry: Node, named: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+    e = named["explanation"]
+    margin = [bound(value) for value in named["margin"]]
+    if margin != trace.margins[trace.place(e)].tolist():
+        yield f"{entry['field']}: the margin of explanation {e} is not the one of the trace"
+    if not isinstance(named["says"], dict) or named["says"] != dict(rules.says(e)):
+        yield f"{entry['field']}: explanation {e} says something else"
+
+
+def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
+    """Numbers that no protocol can have."""
+    size, names = protocol["size"], [stream["name"] for stream in protocol["streams"]]
+    if not 0.0 < protocol["level"] < 1.0:
+        yield f"the level {protocol['level']} is no probability of an error"
+    if size < 1 or not 0 <= protocol["budget"] <= size or protocol["seed"] < 0:
+        yield "size, budget or seed of the protocol are out of range"
+    if not all(0 <= e < size for e in protocol["proposals"]):
+        yield "a proposal lies outside the bank"
+    if [*data] != names or len({*names}) < len(names):
+        yield "the hashes of the data are not those of the streams"
+
+
+def budget_notes(outcome: Node, protocol: Node) -> Iterator[str]:
+    """A budget that was raised is worth knowing, and no reason to refuse."""
+    if outcome["budget"] > protocol["budget"]:
+        raised = f"from {protocol['budget']} to {outcome['budget']}"
+        yield f"the budget was raised {raised} after the protocol was frozen; labels are safe at any budget"
+
+
+def check_digest(name: str, given: object, found: object) -> None:
+    """Refuse a hash that is not the hash of the content."""
+    if given != found:
+        raise Refusal(f"the {name} does not match its hash")

@@ -1,0 +1,76 @@
+"""The bank and the view of a question, made again from a document."""
+
+import hashlib
+from typing import Any
+
+from .._errors import MisuseError
+from .._typing import Array
+from ..banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, StateFamily
+from ..project import RegionalView, TableRegions, bank_regions
+from ._document import Node, Refusal, real, whole
+
+
+def rebuilt_bank(node: Node | None) -> Bank | None:
+    """The bank of a document; None if it has none."""
+    if node is None:
+        return None
+    _names(node, "states", "strengths", "calibration", "deployment")
+    calibration, deployment = (_nuisances(node[name]) for name in ("calibration", "deployment"))
+    return Bank(_states(node["states"]), real(node["strengths"], None, None), calibration, deployment)
+
+
+def _states(node: Node) -> StateFamily:
+    if node["kind"] == "library":
+        _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared")
+        places, responses = real(node["coordinates"], None, None), real(node["responses"], None, None)
+        library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses)
+        return LibraryStates(library, tuple(node["order"]), real(node["shared"], None, None))
+    if node["kind"] == "arrays":
+        _names(node, "kind", "elements", "index")
+        elements, index = real(node["elements"], None, None), whole(node["index"], None, None)
+        return ArrayStates(elements[:, index].transpose(1, 0, 2))
+    raise Refusal(f"states of the unknown kind {node['kind']!r}")
+
+
+def _nuisances(node: Node) -> Nuisances:
+    _names(node, "names", "values")
+    return Nuisances(tuple(node["names"]), real(node["values"], None, None))
+
+
+def rebuilt_view(node: Node, bank: Bank | None) -> RegionalView:
+    """The view of a regional map."""
+    if node["kind"] == "bank" and bank is not None:
+        _names(node, "kind")
+        return bank_regions(bank)
+    if node["kind"] == "table":
+        _names(node, "kind", "elements", "locations", "strengths", "coordinates")
+        elements = {region: tuple(names) for region, names in node["elements"]}
+        places = {region: real(places, None, None) for region, places in node["coordinates"]}
+        if len(elements) < len(node["elements"]) or len(places) < len(node["coordinates"]):
+            raise Refusal("a region stands twice in the table")
+        return TableRegions(elements, whole(node["locations"], None, None), real(node["strengths"], None, None), places)
+    raise Refusal(f"a view of the unknown kind {node['kind']!r}")
+
+
+def array_hash(array: Array) -> str:
+    """SHA-256 of the entries as little-endian float64, as the description of a question gives it."""
+    return hashlib.sha256(array.astype("<f8").tobytes()).hexdigest()
+
+
+def _names(node: Node, *names: str) -> None:
+    if {*node} != {*names}:
+        raise Refusal(f"an entry has other names than {', '.join(names)}")
+
+
+def text_of(error: Exception) -> str:
+    """An exception in one line."""
+    known: tuple[type[Exception], ...] = (Refusal, MisuseError)
+    text = str(error) if isinstance(error, known) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())
+
+
+def as_dict(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    """A JSON object, or a finding."""
+    if not isinstance(value, dict):
+        raise Refusal("an entry is no JSON object")
+    return value

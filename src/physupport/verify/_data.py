@@ -1,0 +1,140 @@
+"""Every verdict of a trace scored again from the rows."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Array, IntArray
+from ..banks import ArrayStates, Bank
+from ..models import BernoulliGaussian, CodeLaw, ExchangeableGaussian
+from ..retain.evidence import Evidence, Factor, SplitRows, best_key, joint_path, split_rows, split_streams, verdicts
+from ..retain.streams import (
+    ArrayRows,
+    Stream,
+    covariance_stream,
+    known_code_stream,
+    latent_stream,
+    mean_stream,
+)
+from ._document import Node, Refusal, real
+from ._trace import ReadTrace
+
+# Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
+# more than their usual width of about 1e-9, they are not those of the same rows.
+MARGIN_TOLERANCE = 1e-6
+
+Tables = Mapping[str, NDArray[np.generic]]
+
+
+def data_findings(protocol: Node, data: Node, bank: Bank, trace: ReadTrace, tables: Tables) -> Iterator[str]:
+    """Hashes of the rows, the proposals, and every verdict."""
+    streams = protocol["streams"]
+    names = [stream["name"] for stream in streams]
+    if {*names} != {*tables} or {*names} != {*data} or len({*names}) < len(names):
+        raise Refusal(f"the streams are {names}, those of the data {sorted(tables)}")
+    for stream in streams:
+        shape = tables[stream["name"]].shape
+        if shape != (stream["rows"], stream["width"]):
+            raise Refusal(f"the {stream['name']} rows have shape {shape}, not {(stream['rows'], stream['width'])}")
+    splits = _splits(protocol)
+    for stream, split in zip(streams, splits, strict=True):
+        table, name = tables[stream["name"]], stream["name"]
+        if _rows_hash(table, split.proposal) != stream["proposal_rows"]:
+            yield f"the proposal rows of {name} do not match their hash"
+        if _rows_hash(table, split.held_out) != data[name]:
+            yield f"the held-out rows of {name} do not match their hash"
+        yield from _proposal_findings(stream, table, split, bank)
+    factors = [_factor(s, tables[s["name"]], split, bank) for s, split in zip(streams, splits, strict=True)]
+    evidence = Evidence(bank.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
+    yield from _verdict_findings(evidence, protocol["level"], trace)
+
+
+def _verdict_findings(evidence: Evidence, level: float, trace: ReadTrace) -> Iterator[str]:
+    if not len(trace):
+        return
+    scored = verdicts(evidence, trace.queries, level)
+    lower, upper = (side[:, 0] for side in scored.margins())
+    wrong = np.flatnonzero(scored.codes[:, 0] != trace.codes)
+    for query in wrong[:10].tolist():
+        yield f"the verdict on explanation {trace.queries[query]} is not what the rows give"
+    if len(wrong) > 10:
+        yield f"{len(wrong) - 10} more verdicts are not what the rows give"
+    off = _differs(trace.margins[:, 0], lower) | _differs(trace.margins[:, 1], upper)
+    if off.any():
+        yield f"{int(off.sum())} margins are not what the rows give, that of explanation {trace.queries[off][0]} first"
+
+
+def _differs(given: Array, found: Array) -> NDArray[np.bool_]:
+    is_same = (given == found) | (np.abs(given - found) <= MARGIN_TOLERANCE * (1.0 + np.abs(found)))
+    return ~np.asarray(is_same, dtype=np.bool_)
+
+
+def _splits(protocol: Node) -> tuple[SplitRows, ...]:
+    streams, seed = protocol["streams"], protocol["seed"]
+    counts, fractions = [s["rows"] for s in streams], [s["fraction"] for s in streams]
+    if len(streams) == 1:
+        return (split_rows(counts[0], fractions[0], seed),)
+    return split_streams(counts, fractions, seed)
+
+
+def _rows_hash(table: NDArray[np.generic], order: IntArray) -> str:
+    rows = ArrayRows(table, order)
+    sha = hashlib.sha256(np.array([rows.n_rows, rows.width], dtype="<i8").tobytes())
+    for block in rows.blocks():
+        sha.update(block.astype("<f8").tobytes())
+    return sha.hexdigest()
+
+
+def _proposal_findings(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Iterator[str]:
+    """A numerator in the bank must be the best of the bank on the proposal rows."""
+    if "key" not in stream["numerator"]:
+        return
+    proposal = _stream(stream["law"], table, split.proposal, [len(split.proposal)], bank)
+    keys = np.unique(_keys(stream, bank)(np.arange(bank.size)))
+    if stream["numerator"]["key"] not in best_key(proposal, keys).tied.tolist():
+        yield f"the numerator of {stream['name']} is not the best of the bank on the proposal rows"
+
+
+def _factor(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Factor:
+    checkpoints, numerator = stream["checkpoints"], stream["numerator"]
+    denominator = _stream(stream["law"], table, split.held_out, checkpoints, bank)
+    if {*numerator} == {"key"}:
+        above: tuple[Stream, int] = (denominator, numerator["key"])
+    else:
+        point = numerator["point"]
+        states, laws = ArrayStates(real(point["atoms"], None, None)[None]), [BernoulliGaussian(point["p"])]
+        rows = ArrayRows(table, split.held_out)
+        above = (latent_stream(rows, states, laws, [point["noise"]], checkpoints), 0)
+    return Factor(stream["name"], denominator, _keys(stream, bank), above)
+
+
+def _keys(stream: Node, bank: Bank) -> Any:  # noqa: ANN401
+    return bank.calibration_keys if stream["law"]["kind"] in ("latent", "known codes") else bank.deployment_keys
+
+
+def _stream(law: Node, table: NDArray[np.generic], order: IntArray, checkpoints: list[int], bank: Bank) -> Stream:
+    noises, is_complex = np.array(law["noises"], dtype=np.float64), law["is_complex"]
+    rows, q = ArrayRows(table, order), len(bank.states.elements)
+    match law["kind"]:
+        case "latent":
+            return latent_stream(rows, bank.states, [_law(node) for node in law["laws"]], noises, checkpoints)
+        case "known codes":
+            measured, codes = ArrayRows(table[:, :q], order), ArrayRows(table[:, q:], order)
+            return known_code_stream(measured, codes, bank.states, noises, checkpoints, is_complex=is_complex)
+        case "covariance":
+            return covariance_stream(rows, bank, noises, checkpoints, is_complex=is_complex)
+        case "mean":
+            return mean_stream(rows, bank, noises, checkpoints, is_complex=is_complex)
+    raise Refusal(f"rows of the unknown kind {law['kind']!r}")
+
+
+def _law(node: Node) -> CodeLaw:
+    if {*node} == {"law", "p"} and node["law"] == "bernoulli gaussian":
+        return BernoulliGaussian(node["p"])
+    if {*node} == {"law", "size_probabilities", "variances"} and node["law"] == "exchangeable gaussian":
+        sizes, variances = (np.array(node[name], dtype=np.float64) for name in ("size_probabilities", "variances"))
+        return ExchangeableGaussian(sizes, variances)
+    raise Refusal("a coefficient law is malformed")

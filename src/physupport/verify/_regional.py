@@ -1,0 +1,235 @@
+"""The label rules of a regional map, from sets: nothing is counted, updated or remembered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from .._typing import Array, BoolArray, IntArray
+from ..banks import Bank
+from ..project import RegionalView, check_distances
+from ._content import array_hash, rebuilt_view
+from ._derived import Derived
+from ._document import Node, Refusal, real
+
+_ASKS = ("fine", "group", "presence", "absence", "ambiguity")
+_NAMES = {
+    "region", "elements", "distances", "tolerance", "groups", "asks", "absence_threshold", "absent_witness"
+}  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Region:
+    """One region: its rule, and for every explanation what it has there."""
+
+    name: str
+    elements: tuple[str, ...]
+    distances: Array  # (m, m)
+    tolerance: float
+    groups: tuple[tuple[str, frozenset[int]], ...]  # smallest first, the region itself last
+    asks: frozenset[str]
+    is_finest: bool
+    threshold: float | None
+    slots: IntArray  # (M,), -1 where absent
+    strengths: Array  # (M,)
+    may_witness_absence: BoolArray  # (M,)
+
+    def has(self, mask: BoolArray) -> frozenset[int]:
+        """The elements that occur in a set."""
+        return frozenset(np.unique(self.slots[mask & (self.slots >= 0)]).tolist())
+
+    def reaches(self, mask: BoolArray) -> BoolArray:
+        """(M,) those of a set that have the region, as strong as the threshold."""
+        return mask & (self.slots >= 0) & (self.strengths >= (self.threshold or 0.0))
+
+    def lacks(self, mask: BoolArray) -> BoolArray:
+        """(M,) those of a set that lack the region."""
+        return mask & (self.slots < 0)
+
+    def spread(self, elements: frozenset[int]) -> float:
+        """Largest distance between two of these elements."""
+        chosen = sorted(elements)
+        return float(self.distances[np.ix_(chosen, chosen)].max(initial=0.0))
+
+    def smallest_group(self, elements: frozenset[int]) -> int:
+        """Number of the smallest group around these elements."""
+        return next(i for i, (_, members) in enumerate(self.groups) if elements <= members)
+
+    def derive(self, possible: BoolArray, witnessed: BoolArray) -> Derived:
+        """The region as it must stand in the report."""
+        cell, seen = self.has(possible), self.has(witnessed)
+        is_sure = bool(cell) and not self.lacks(possible).any()
+        label = self.label(possible, witnessed)
+        numbers = {
+            "possible_spread": self.spread(cell),
+            "witnessed_spread": self.spread(seen),
+            "tolerance": self.tolerance,
+            "possible_present": float((possible & (self.slots >= 0)).sum()),
+            "possible_absent": float(self.lacks(possible).sum()),
+            "possible_at_threshold": float(self.reaches(possible).sum()),
+            "witnessed_present": float((witnessed & (self.slots >= 0)).sum()),
+            "witnessed_absent": float(self.lacks(witnessed).sum()),
+        }
+        return Derived(
+            field=self.name,
+            label=label,
+            cell=tuple(self.elements[i] for i in sorted(cell)),
+            group=self.groups[self.smallest_group(cell)][0] if is_sure else None,
+            numbers=numbers,
+            certificate=_CERTIFICATES.get(label, "universal"),
+            is_settled=self.is_settled(label, cell, seen, witnessed),
+        )
+
+    def label(self, possible: BoolArray, witnessed: BoolArray) -> str:
+        """What is asked for and holds on all of U, or is witnessed in L; the finest first."""
+        if not possible.any():
+            return "EMPTY"
+        cell, seen = self.has(possible), self.has(witnessed)
+        if "absence" in self.asks and not self.reaches(possible).any():
+            return "ABSENT"
+        if not self.lacks(possible).any():
+            if "fine" in self.asks and self.spread(cell) <= self.tolerance:
+                return "FINE"
+            is_named = len(self.groups) == 1 or self.smallest_group(cell) < len(self.groups) - 1
+            if "presence" in self.asks or ("group" in self.asks and is_named):
+                return "GROUP"
+            if "ambiguity" in self.asks and self.spread(seen) > self.tolerance:
+                return "LOCAL_AMBIGUOUS"
+        is_split = bool(seen) and (self.lacks(witnessed) & self.may_witness_absence).any()
+        return "SUPPORT_AMBIGUOUS" if "ambiguity" in self.asks and is_split else "ABSTAIN"
+
+    def is_settled(self, label: str, cell: frozenset[int], seen: frozenset[int], witnessed: BoolArray) -> bool:
+        """Whether no further verdict could give a finer label than this, where the finest is asked for."""
+        if label in ("ABSTAIN", "EMPTY"):
+            return False
+        if not self.is_finest or label == "ABSENT":
+            return True
+        if self.threshold is not None and not self.reaches(witnessed).any():
+            return False
+        is_wide = self.spread(seen) > self.tolerance and self.smallest_group(seen) == self.smallest_group(cell)
+        return label != "GROUP" or is_wide
+
+    def force(self, label: str, witnesses: Sequence[int], witnessed: BoolArray) -> bool:
+        """Whether these witnesses contradict each other as the label says."""
+        chosen = np.zeros(len(witnessed), dtype=np.bool_)
+        chosen[list(witnesses)] = True
+        if label == "SUPPORT_AMBIGUOUS":
+            absent = self.lacks(chosen) & self.may_witness_absence
+            return len(witnesses) == 2 and bool(self.has(chosen)) and bool(absent.any())
+        is_apart = len(witnesses) == 2 and self.spread(self.has(chosen)) > self.tolerance
+        if label == "LOCAL_AMBIGUOUS":
+            return is_apart
+        # A GROUP names two witnesses if there are two apart, and no other truth-level label needs any.
+        needs = label == "GROUP" and self.spread(self.has(witnessed)) > self.tolerance
+        return is_apart if needs else not witnesses
+
+
+_CERTIFICATES = {"ABSTAIN": "open", "SUPPORT_AMBIGUOUS": "witnesses", "LOCAL_AMBIGUOUS": "witnesses"}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionalRules:
+    """All regions that are asked about."""
+
+    regions: Mapping[str, _Region]
+
+    def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
+        """Region by region."""
+        return tuple(region.derive(possible, witnessed) for region in self.regions.values())
+
+    def is_certified(self, possible: BoolArray, witnessed: BoolArray) -> bool:
+        """Every region is settled and something is possible."""
+        return bool(possible.any()) and all(field.is_settled for field in self.derive(possible, witnessed))
+
+    def force(self, field: str, label: str, witnesses: Sequence[int], witnessed: BoolArray) -> bool:
+        """Whether witnesses show what the label needs them for."""
+        return self.regions[field].force(label, witnesses, witnessed)
+
+    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:
+        """Whether the label, or the group of a GROUP, would be another with e in U."""
+        region, wider = self.regions[field], possible.copy()
+        wider[e] = True
+        before, after = region.derive(possible, witnessed), region.derive(wider, witnessed)
+        return after.label != before.label or (before.label == "GROUP" and after.group != before.group)
+
+    def kinds(self, field: str, explanations: Sequence[int]) -> list[Any]:
+        """The element, and whether it reaches the threshold."""
+        region, chosen = self.regions[field], list(explanations)
+        reaching = region.strengths[chosen] >= (region.threshold or 0.0)
+        return [*zip(region.slots[chosen].tolist(), reaching.tolist(), strict=True)]
+
+    def says(self, e: int) -> Mapping[str, str | None]:
+        """The element of every region asked about."""
+        slots = {name: int(region.slots[e]) for name, region in self.regions.items()}
+        return {name: self.regions[name].elements[slot] if slot >= 0 else None for name, slot in slots.items()}
+
+
+def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> RegionalRules:
+    """The rules that the description of a question and its written-out part define together."""
+    if {*asked} != {"question", "version", "view", "n_explanations", "regions"} or asked["version"] != 1:
+        raise Refusal("the question has another form than a regional map, version 1")
+    if {*content} != {"kind", "view", "distances"} or len(content["distances"]) != len(asked["regions"]):
+        raise Refusal("the question is not written out region by region")
+    view = rebuilt_view(content["view"], bank)
+    if asked["view"] != view.digest:
+        raise Refusal("the view of the question does not match its hash")
+    if not asked["n_explanations"] == view.n_explanations == size:
+        raise Refusal("question and protocol differ in the number of explanations")
+    every = np.arange(size)
+    columns = view.locate(every), view.strengths(every), view.persistent_only(every)
+    regions = [
+        _region(rule, real(node, None, None), view, columns)
+        for rule, node in zip(asked["regions"], content["distances"], strict=True)
+    ]
+    names = [region.name for region in regions]
+    if names != [name for name in view.regions if name in names]:
+        raise Refusal("regions stand twice or in another order than in the view")
+    return RegionalRules({region.name: region for region in regions})
+
+
+def _region(rule: Node, distances: Array, view: RegionalView, columns: tuple[IntArray, Array, BoolArray]) -> _Region:
+    name, elements = rule["region"], tuple(rule["elements"])
+    if {*rule} != _NAMES or name not in view.regions or elements != view.element_names(name):
+        raise Refusal(f"the rule of region {name!r} does not fit its view")
+    if distances.shape != (len(elements), len(elements)) or array_hash(distances) != rule["distances"]:
+        raise Refusal(f"the distances of region {name!r} do not match their hash")
+    check_distances(f"distances of region {name!r}", distances, len(elements))
+    column = view.regions.index(name)
+    qualified = rule["absent_witness"] == "persistent_only"
+    if rule["absent_witness"] not in ("any", "persistent_only"):
+        raise Refusal(f"region {name!r} takes unknown witnesses of absence")
+    is_finest = rule["asks"] == "finest"
+    asks = frozenset(_ASKS if is_finest else rule["asks"])
+    if not asks <= {*_ASKS} or not (is_finest or rule["asks"] == sorted(asks)):
+        raise Refusal(f"region {name!r} asks for something unknown")
+    return _Region(
+        name=name,
+        elements=elements,
+        distances=distances,
+        tolerance=_nonnegative(rule["tolerance"]),
+        groups=_groups(rule["groups"], name, elements),
+        asks=asks,
+        is_finest=is_finest,
+        threshold=None if rule["absence_threshold"] is None else _nonnegative(rule["absence_threshold"]),
+        slots=columns[0][:, column],
+        strengths=columns[1][:, column],
+        may_witness_absence=columns[2] if qualified else np.ones(len(columns[2]), dtype=np.bool_),
+    )
+
+
+def _groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
+    groups = tuple((name, frozenset(elements.index(member) for member in members)) for name, members in node)
+    sizes = [len(members) for _, members in groups]
+    is_whole = bool(groups) and groups[-1] == (region, frozenset(range(len(elements))))
+    if not is_whole or sizes != sorted(sizes) or len({name for name, _ in groups}) < len(groups):
+        raise Refusal(f"the groups of region {region!r} are not nested in it, smallest first")
+    return groups
+
+
+def _nonnegative(value: object) -> float:
+    if not isinstance(value, float) or not value >= 0.0:
+        raise Refusal(f"{value!r} is no tolerance or threshold")
+    return value

@@ -1,0 +1,112 @@
+"""The label rules of a resolution, from sets."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from .._typing import Array, BoolArray, IntArray
+from ..project import check_distances
+from ._content import array_hash
+from ._derived import Derived
+from ._document import Node, Refusal, real, whole
+
+_NAMES = {
+    "question", "version", "n_explanations", "names", "places", "distances", "proposal_distances", "delta_fine",
+    "delta_group", "slack",
+}  # fmt: skip
+FIELD = "resolution"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ResolutionRules:
+    """Places, their distances, and the two bounds."""
+
+    names: tuple[str, ...]
+    places: IntArray  # (M,)
+    distances: Array  # (P + 1, P + 1), the last is the proposal
+    delta_fine: float
+    delta_group: float
+    slack: float
+
+    def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
+        """The one field."""
+        lower, upper = self.diameter(witnessed), self.diameter(possible)
+        label, is_settled = "ABSTAIN", False
+        if not possible.any():
+            label = "EMPTY"
+        elif lower > self.delta_group:
+            label, is_settled = "AMBIGUOUS", True
+        elif upper <= self.delta_fine:
+            label, is_settled = "FINE", True
+        elif upper <= self.delta_group:
+            label, is_settled = "GROUP", lower > self.delta_fine and upper - lower <= self.slack
+        cell = tuple(self.names[place] for place in np.unique(self.places[possible]).tolist())
+        certificate = {"ABSTAIN": "open", "AMBIGUOUS": "witnesses"}.get(label, "universal")
+        numbers = {"lower": lower, "upper": upper}
+        return (Derived(FIELD, label, cell, None, numbers, certificate, is_settled),)
+
+    def diameter(self, mask: BoolArray) -> float:
+        """Of the places of a set, and the proposal."""
+        chosen = [*np.unique(self.places[mask]).tolist(), len(self.names)]
+        return float(self.distances[np.ix_(chosen, chosen)].max())
+
+    def is_certified(self, possible: BoolArray, witnessed: BoolArray) -> bool:
+        """Whether the label is final."""
+        return bool(possible.any()) and self.derive(possible, witnessed)[0].is_settled
+
+    def force(self, field: str, label: str, witnesses: Sequence[int], witnessed: BoolArray) -> bool:  # noqa: ARG002
+        """AMBIGUOUS needs one or two witnesses that spread, with the proposal, more than a group may."""
+        if label != "AMBIGUOUS":
+            return not witnesses
+        chosen = np.zeros(len(self.places), dtype=np.bool_)
+        chosen[list(witnesses)] = True
+        return 1 <= len(witnesses) <= 2 and self.diameter(chosen) > self.delta_group
+
+    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:  # noqa: ARG002
+        """Whether the label would be another with e in U."""
+        wider = possible.copy()
+        wider[e] = True
+        return self.derive(wider, witnessed)[0].label != self.derive(possible, witnessed)[0].label
+
+    def kinds(self, field: str, explanations: Sequence[int]) -> list[Any]:  # noqa: ARG002
+        """The place."""
+        return [int(self.places[e]) for e in explanations]
+
+    def says(self, e: int) -> Mapping[str, str | None]:
+        """The place."""
+        return {"place": self.names[int(self.places[e])]}
+
+
+def resolution_rules(asked: Node, content: Node, size: int) -> ResolutionRules:
+    """The rules that the description of a question and its written-out part define together."""
+    if {*asked} != _NAMES or asked["version"] != 1:
+        raise Refusal("the question has another form than a resolution, version 1")
+    if {*content} != {"kind", "places", "distances", "proposal_distances"}:
+        raise Refusal("the question is not written out as a resolution")
+    names = tuple(asked["names"])
+    count = len(names)
+    places, near = whole(content["places"], size), real(content["proposal_distances"], count)
+    between = real(content["distances"], count, count)
+    if asked["n_explanations"] != size or len({*names}) < count or places.min() < 0 or places.max() >= count:
+        raise Refusal("places and names of the resolution do not fit the bank")
+    hashes = (
+        hashlib.sha256(places.astype("<i8").tobytes()).hexdigest() == asked["places"],
+        array_hash(between) == asked["distances"],
+        array_hash(near) == asked["proposal_distances"],
+    )
+    if not all(hashes):
+        raise Refusal("places or distances of the resolution do not match their hashes")
+    check_distances("distances", between, count)
+    if near.min() < 0.0:
+        raise Refusal("a distance from the proposal is negative")
+    table = np.zeros((count + 1, count + 1))
+    table[:count, :count], table[:count, count], table[count, :count] = between, near, near
+    slack = float("inf") if asked["slack"] == "inf" else asked["slack"]
+    bounds = [asked["delta_fine"], asked["delta_group"], slack]
+    if not all(isinstance(value, float) and value >= 0.0 for value in bounds) or bounds[0] > bounds[1]:
+        raise Refusal("the bounds of the resolution are no distances in order")
+    return ResolutionRules(names, places, table, *bounds)

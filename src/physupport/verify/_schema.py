@@ -1,0 +1,71 @@
+"""The form of a document: which names stand where, and what kind of value each has."""
+
+from typing import Any
+
+from ._document import FORMAT, VERSION, Refusal
+
+# A form is a type, a tuple of forms of which one must fit, a list with the form of all entries, a table of forms by
+# name, or a constant that must stand there as it is.
+Form = Any
+ANY = object()
+
+_EXPLANATION = {"explanation": int, "margin": [(float, str)], "says": ANY}
+_FIELD = {
+    "field": str, "label": str, "cell": [str], "group": (str, None), "numbers": ANY, "certificate": str,
+    "witnesses": [_EXPLANATION], "excluded": (_EXPLANATION, None), "sentence": str,
+}  # fmt: skip
+_OUTCOME = {
+    "status": str, "ending": str, "is_certified": bool, "queries": int, "budget": int, "witnessed": int,
+    "possible": int, "indeterminate": int, "sentence": str,
+}  # fmt: skip
+_STREAM = {
+    "name": str, "rows": int, "width": int, "fraction": float, "proposal_rows": str, "checkpoints": [int],
+    "law": {"kind": str, "noises": [float], "laws": [ANY], "is_complex": bool}, "numerator": ANY,
+}  # fmt: skip
+_PROTOCOL = {
+    "bank": (str, None), "size": int, "question": ANY, "level": float, "seed": int, "streams": [_STREAM],
+    "proposals": [int], "plausibility": (str, None), "policy": ANY, "budget": int, "until_witnessed": bool,
+}  # fmt: skip
+_DIGESTS = {"bank": (str, None), "question": str, "protocol": str, "data": str, "chain": str, "document": str}
+DOCUMENT: Form = {
+    "format": FORMAT, "version": VERSION, "program": {"physupport": str, "numpy": str, "python": str},
+    "fields": [_FIELD], "outcome": _OUTCOME, "protocol": _PROTOCOL, "data": ANY,
+    "trace": {"queries": ANY, "codes": ANY, "lower": ANY, "upper": ANY},
+    "question": ANY, "bank": ANY, "digests": _DIGESTS,
+}  # fmt: skip
+
+
+def check_form(value: object, form: Form = DOCUMENT, where: str = "document") -> None:
+    """Refuse a value that has not exactly this form: no name may be missing, and none may be added."""
+    if not _fits(value, form):
+        raise Refusal(f"{where} is malformed")
+    if isinstance(form, tuple):
+        return
+    if isinstance(form, dict) and isinstance(value, dict):
+        if value.keys() != form.keys():
+            raise Refusal(f"{where} has other names than {', '.join(form)}")
+        for name, inner in form.items():
+            check_form(value[name], inner, f"{where}.{name}")
+    elif isinstance(form, list) and isinstance(value, list):
+        for number, entry in enumerate(value):
+            check_form(entry, form[0], f"{where}[{number}]")
+
+
+def _fits(value: object, form: Form) -> bool:
+    if form is ANY:
+        return True
+    if isinstance(form, tuple):
+        return any(_fits_wholly(value, choice) for choice in form)
+    if isinstance(form, type):
+        return type(value) is form  # True is an int, but not a number here
+    if isinstance(form, dict | list):
+        return isinstance(value, type(form))
+    return type(value) is type(form) and value == form
+
+
+def _fits_wholly(value: object, form: Form) -> bool:
+    try:
+        check_form(value, form)
+    except Refusal:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""The trace of a document: its form, its chain of hashes, and the sets that it leads to."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from .._typing import Array, BoolArray, IntArray
+from ..retain.evidence import Verdict
+from ._document import Node, Refusal, bounds, whole
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadTrace:
+    """Queries in order with their verdicts."""
+
+    size: int
+    queries: IntArray  # (k,)
+    codes: IntArray  # (k,)
+    margins: Array  # (k, 2)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def possible(self, count: int) -> BoolArray:
+        """(M,) U after this many queries."""
+        mask = np.ones(self.size, dtype=np.bool_)
+        mask[self._with(Verdict.REJECTED, count)] = False
+        return mask
+
+    def witnessed(self, count: int) -> BoolArray:
+        """(M,) L after this many queries."""
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[self._with(Verdict.ADMISSIBLE, count)] = True
+        return mask
+
+    def place(self, e: int) -> int:
+        """At which query an explanation was asked about."""
+        found = np.flatnonzero(self.queries == e)
+        if not found.size:
+            raise Refusal(f"explanation {e} is named but was never asked about")
+        return int(found[0])
+
+    def _with(self, verdict: Verdict, count: int) -> IntArray:
+        queries: IntArray = self.queries[:count][self.codes[:count] == verdict]
+        return queries
+
+
+def read_trace(node: Node, size: int) -> ReadTrace:
+    """Check what can be checked of a trace without knowing how it came about."""
+    queries = whole(node["queries"], None)
+    codes = whole(node["codes"], len(queries))
+    margins = np.column_stack([bounds(node[side], len(queries)) for side in ("lower", "upper")])
+    if queries.size and (queries.min() < 0 or queries.max() >= size):
+        raise Refusal("a query is about an explanation outside the bank")
+    if len(np.unique(queries)) < len(queries):
+        raise Refusal("an explanation is asked about twice")
+    if not np.isin(codes, [int(v) for v in Verdict]).all():
+        raise Refusal("a verdict has an unknown code")
+    for query, text in _contradictions(codes, margins):
+        raise Refusal(f"the verdict on explanation {queries[query]} {text}")
+    return ReadTrace(size, queries, codes, margins)
+
+
+def _contradictions(codes: IntArray, margins: Array) -> Iterator[tuple[int, str]]:
+    """Verdicts that their own margin excludes: rejected needs a positive number, admissible one that is not."""
+    lower, upper = margins.T
+    for text, is_wrong in {
+        "has bounds of its margin in the wrong order": ~(lower <= upper),
+        "is REJECTED although its margin is at most 0": (codes == Verdict.REJECTED) & (upper <= 0.0),
+        "is ADMISSIBLE although its margin is positive": (codes == Verdict.ADMISSIBLE) & (lower > 0.0),
+        "is INDETERMINATE although its margin has a sign": (codes == Verdict.INDETERMINATE)
+        & ((lower > 0.0) | (upper <= 0.0)),
+    }.items():
+        if is_wrong.any():
+            yield int(np.argmax(is_wrong)), text
+
+
+def chained(protocol: str, data: str, trace: ReadTrace) -> str:
+    """The hash at the end of the chain: each link covers the one before, the query, its verdict and its margin."""
+    link = hashlib.sha256(f"{protocol}|{data}".encode("ascii")).hexdigest()
+    for e, code, (lower, upper) in zip(
+        trace.queries.tolist(), trace.codes.tolist(), trace.margins.tolist(), strict=True
+    ):
+        link = hashlib.sha256(f"{link}|{e}|{code}|{lower.hex()}|{upper.hex()}".encode("ascii")).hexdigest()
+    return link

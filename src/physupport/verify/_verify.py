@@ -1,0 +1,189 @@
+"""All checks of a report, in order; each finding is one line."""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import MisuseError
+from ..banks import Bank
+from ..coarsen import Question
+from ._claims import budget_notes, check_digest, field_findings, outcome_findings, protocol_findings
+from ._content import as_dict, rebuilt_bank, text_of
+from ._data import data_findings
+from ._derived import Rules
+from ._document import Refusal, hashed, parse
+from ._own import OwnRules
+from ._regional import regional_rules
+from ._resolution import resolution_rules
+from ._schema import check_form
+from ._trace import ReadTrace, chained, read_trace
+
+# What a malformed document may raise on the way through checks that expect a sound one.
+_MALFORMED = (
+    Refusal, MisuseError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, zlib.error
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a check of a report found: it is verified if there is no finding.
+
+    notes: what was not checked, or is worth knowing, and is no reason to refuse.
+    """
+
+    findings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether nothing speaks against the report."""
+        return not self.findings
+
+
+def verify(
+    report: str | Path | Mapping[str, Any],
+    rows: Mapping[str, NDArray[np.generic]] | None = None,
+    *,
+    protocol: str | None = None,
+    question: Question | None = None,
+) -> Verification:
+    """Check a saved report.
+
+    report: JSON text, the path of a file, or the document itself.  rows: (n, width) the whole table of each stream, to
+    score every verdict again.  protocol: the hash of the protocol as it was known before the data were read.
+    question: needed for a question of one's own, whose predicates no document can hold.
+
+    Alone: every label follows from the trace, and nothing was changed since the hashes were made.  With the hash of
+    the protocol: bank, question, level, split and numerators are those of before.  With rows: every verdict, too, is
+    what the evidence gives at the declared level, from rows with the declared hashes.
+    """
+    notebook = _Notebook([])
+    document = notebook.attempt(lambda: _document(report))
+    if document is None or not notebook.passes(lambda: check_form(document)):
+        return Verification(tuple(notebook.findings), ())
+    notebook.collect(lambda: _digest_findings(document, protocol))
+    notebook.collect(lambda: protocol_findings(document["protocol"], as_dict(document["data"])))
+    bank, has_bank = None, notebook.passes(lambda: _check_bank(document))
+    if has_bank:
+        bank = rebuilt_bank(document["bank"])
+    trace = notebook.attempt(lambda: read_trace(document["trace"], document["protocol"]["size"]))
+    rules = notebook.attempt(lambda: _rules(document, bank, question)) if has_bank else None
+    if trace is not None:
+        notebook.passes(lambda: _check_chain(document["digests"], trace))
+    if trace is not None and rules is not None:
+        notebook.collect(lambda: _claims(document, trace, rules))
+    if rows is not None:
+        notebook.collect(lambda: _scored(document, bank, trace, rows))
+    return Verification(tuple(dict.fromkeys(notebook.findings)), tuple(_notes(document, rows is not None)))
+
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Notebook:
+    """Findings, whichever way a check comes upon them."""
+
+    findings: list[str]
+
+    def attempt(self, action: Callable[[], T]) -> T | None:
+        """The result of an action, or a finding."""
+        try:
+            return action()
+        except _MALFORMED as error:
+            self.findings.append(text_of(error))
+            return None
+
+    def passes(self, action: Callable[[], None]) -> bool:
+        """Whether an action comes upon nothing."""
+        before = len(self.findings)
+        self.attempt(action)
+        return len(self.findings) == before
+
+    def collect(self, action: Callable[[], Iterable[str]]) -> None:
+        """All findings of an action, and the one that broke it off."""
+        self.attempt(lambda: self.findings.extend(action()))
+
+
+def _notes(document: Mapping[str, Any], is_scored: bool) -> Iterator[str]:
+    yield from budget_notes(document["outcome"], document["protocol"])
+    if not document["protocol"]["streams"]:
+        yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
+    elif not is_scored:
+        yield "verdicts are taken as they stand: give the rows to score them again"
+
+
+def _digest_findings(document: Mapping[str, Any], protocol: str | None) -> Iterator[str]:
+    digests = document["digests"]
+    if protocol is not None and digests["protocol"] != protocol:
+        yield f"the protocol is {digests['protocol']}, not {protocol}"
+    others = {name: value for name, value in digests.items() if name != "document"}
+    for name, content in {
+        "document": {**document, "digests": others},
+        "protocol": document["protocol"],
+        "question": document["protocol"]["question"],
+        "data": document["data"],
+    }.items():
+        if digests[name] != hashed(content):
+            yield f"the {name} does not match its hash"
+
+
+def _scored(
+    document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace | None, rows: Mapping[str, NDArray[np.generic]]
+) -> Iterable[str]:
+    if bank is None or trace is None:
+        raise Refusal("the rows cannot be scored: the report has no sound bank or trace")
+    return data_findings(document["protocol"], as_dict(document["data"]), bank, trace, rows)
+
+
+def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(report, Mapping):
+        return dict(report)
+    text = report.read_text(encoding="utf-8") if isinstance(report, Path) else report
+    return parse(text)
+
+
+def _check_bank(document: Mapping[str, Any]) -> None:
+    declared = document["digests"]["bank"]
+    if document["protocol"]["bank"] != declared:
+        raise Refusal("the bank does not match its hash in the protocol")
+    bank = rebuilt_bank(document["bank"])
+    check_digest("bank", declared, None if bank is None else bank.digest)
+    if bank is not None and bank.size != document["protocol"]["size"]:
+        raise Refusal(f"the bank has {bank.size} explanations, not {document['protocol']['size']}")
+
+
+def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
+    if digests["chain"] != chained(digests["protocol"], digests["data"], trace):
+        raise Refusal("queries, verdicts or margins were changed, deleted or put in another order: the chain is broken")
+
+
+def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None) -> Rules:
+    asked, content = document["protocol"]["question"], as_dict(document["question"])
+    size, kind = document["protocol"]["size"], content["kind"]
+    if kind == "own":
+        if own is None:
+            raise Refusal("the question is one of the author's own: give it to verify to derive the labels again")
+        if own.describe() != asked or {*content} != {"kind"}:
+            raise Refusal("the question given is not the one that was asked")
+        return OwnRules(own)
+    if asked.get("question") != kind:
+        raise Refusal("the question is written out as another kind than it was asked")
+    if kind == "regional map":
+        return regional_rules(asked, content, bank, size)
+    if kind == "resolution":
+        return resolution_rules(asked, content, size)
+    raise Refusal(f"a question of the unknown kind {kind!r}")
+
+
+def _claims(document: Mapping[str, Any], trace: ReadTrace, rules: Rules) -> Iterable[str]:
+    outcome = document["outcome"]
+    yield from outcome_findings(outcome, document["protocol"], trace, rules)
+    yield from field_findings(document["fields"], document["question"]["kind"], outcome, trace, rules)

@@ -1,0 +1,169 @@
+"""What holds for every bank, every verdict table and every policy."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from physupport.aeb import FixedOrder, Proposals, RegionalPolicy, Status, TableJudge, continue_run, run
+from physupport.coarsen import Label, exhaustive_answers
+
+EXAMPLES = settings(max_examples=40, deadline=None)
+
+
+def traces(kit, question, codes, plausibility, budget=1.0):
+    given_ = Proposals(plausibility=plausibility)
+    for policy in kit[1](question):
+        yield policy, run(TableJudge(codes), question, policy, budget, proposals=given_)
+
+
+def same(one, other):
+    assert one.queries.tolist() == other.queries.tolist()
+    assert one.codes.tolist() == other.codes.tolist()
+    assert one.margins.tolist() == other.margins.tolist()
+    assert (one.status, one.ending, one.budget, one.answers) == (
+        other.status,
+        other.ending,
+        other.budget,
+        other.answers,
+    )
+    assert (one.is_certified, one.n_witnessed, one.n_possible) == (
+        other.is_certified,
+        other.n_witnessed,
+        other.n_possible,
+    )
+
+
+def claim(answer):
+    return answer.label, answer.group if answer.label is Label.GROUP else None
+
+
+def is_true(question, answer, profile):
+    """Read an answer against the profile by the definition of its label."""
+    view, rule = question.view, question.rules[answer.field]
+    j = view.regions.index(answer.field)
+    slots, strengths = view.locate(profile)[:, j], view.strengths(profile)[:, j]
+    where = view.coordinates(answer.field)[slots[slots >= 0], 0]
+    names = {view.element_names(answer.field)[slot] for slot in slots if slot >= 0}
+    match answer.label:
+        case Label.FINE:
+            return (
+                (slots >= 0).all() and names <= {*answer.cell} and (not len(where) or np.ptp(where) <= rule.tolerance)
+            )
+        case Label.GROUP:
+            members = (rule.groups or {}).get(answer.group, view.element_names(answer.field))
+            return (slots >= 0).all() and names <= {*answer.cell} and names <= {*members}
+        case Label.ABSENT:
+            return (strengths < (rule.absence_threshold or 1e-300)).all()
+        case Label.SUPPORT_AMBIGUOUS:
+            return (slots >= 0).any() and (slots < 0).any()
+        case Label.LOCAL_AMBIGUOUS:
+            return np.ptp(where) > rule.tolerance
+        case Label.EMPTY:
+            return len(profile) == 0
+    return True
+
+
+def test_every_prefix_is_sandwiched_and_its_labels_are_true(kit):
+    @EXAMPLES
+    @given(kit[0]())
+    def check(problem):
+        question, codes, plausibility = problem
+        profile = np.flatnonzero(codes == 0)
+        for _, trace in traces(kit, question, codes, plausibility):
+            for k in range(len(trace) + 1):
+                prefix = trace.at(k)
+                brackets = prefix.brackets()
+                assert {*brackets.witnessed().tolist()} <= {*profile.tolist()} <= {*brackets.possible().tolist()}
+                assert all(is_true(question, answer, profile) for answer in prefix.answers)
+                for answer in prefix.answers:
+                    if answer.label.is_ambiguity:
+                        witnesses = np.array(answer.certificate.witnesses)
+                        assert {*witnesses.tolist()} <= {*brackets.witnessed().tolist()}
+                        assert is_true(question, answer, witnesses)
+                assert (prefix.status is Status.EMPTY) == (brackets.n_possible == 0)
+                assert prefix.status is not Status.REPORT or (prefix.n_witnessed and prefix.is_certified)
+
+    check()
+
+
+def test_a_full_budget_gives_the_exhaustive_labels_when_the_finest_is_asked_for(kit):
+    @EXAMPLES
+    @given(kit[0](finest=True, indeterminate=False))
+    def check(problem):
+        question, codes, plausibility = problem
+        exhaustive = [claim(answer) for answer in exhaustive_answers(question, codes)]
+        for policy, trace in traces(kit, question, codes, plausibility):
+            if isinstance(policy, FixedOrder | RegionalPolicy):
+                assert trace.status is (Status.REPORT if 0 in codes else Status.EMPTY)
+                assert [claim(answer) for answer in trace.answers] == exhaustive
+
+    check()
+
+
+def test_the_default_policy_gives_up_only_what_all_verdicts_together_leave_open(kit):
+    @settings(max_examples=200, deadline=None)
+    @given(kit[0](indeterminate=False), st.integers(0, 3))
+    def check(problem, probes):
+        question, codes, plausibility = problem
+        given_ = Proposals(plausibility=plausibility)
+        trace = run(TableJudge(codes), question, RegionalPolicy(probes), 1.0, proposals=given_)
+        everything = question.begin()
+        for e, code in enumerate(codes.tolist()):
+            everything.witness(e) if code == 0 else everything.reject(e)
+        if 0 in codes:
+            assert trace.is_certified == everything.is_certified
+            # Labels of settled regions may be refined by asking on, never contradicted; open ones stay open.
+            for here, state in zip(trace.answers, everything.states, strict=True):
+                assert (here.label is Label.ABSTAIN) == (state.label is Label.ABSTAIN)
+        else:
+            assert trace.status is Status.EMPTY
+
+    check()
+
+
+def test_a_prefix_is_what_a_smaller_budget_gives(kit):
+    @EXAMPLES
+    @given(kit[0](), st.data())
+    def check(problem, data):
+        question, codes, plausibility = problem
+        for policy, trace in traces(kit, question, codes, plausibility):
+            k = data.draw(st.integers(0, len(codes)))
+            same(
+                trace.at(k), run(TableJudge(codes), question, policy, k, proposals=Proposals(plausibility=plausibility))
+            )
+
+    check()
+
+
+def test_a_run_that_was_stopped_and_continued_is_the_uninterrupted_one(kit):
+    @EXAMPLES
+    @given(kit[0](), st.data())
+    def check(problem, data):
+        question, codes, plausibility = problem
+        judge, given_ = TableJudge(codes), Proposals(plausibility=plausibility)
+        for policy, whole in traces(kit, question, codes, plausibility):
+            k = data.draw(st.integers(0, len(codes)))
+            stopped = run(judge, question, policy, 1.0, proposals=given_, callback=lambda tick, k=k: tick.used < k)
+            assert len(stopped) == min(max(k, 1), len(whole))
+            same(continue_run(stopped, judge, policy, 1.0, proposals=given_), whole)
+            part = run(judge, question, policy, k, proposals=given_)
+            same(continue_run(part, judge, policy, 1.0, proposals=given_), whole)
+
+    check()
+
+
+def test_the_verdict_of_an_unqueried_explanation_cannot_change_the_trace(kit):
+    @EXAMPLES
+    @given(kit[0](), st.data())
+    def check(problem, data):
+        question, codes, plausibility = problem
+        budget = data.draw(st.integers(0, len(codes)))
+        for policy, trace in traces(kit, question, codes, plausibility, budget):
+            other = codes.copy()
+            unqueried = np.setdiff1d(np.arange(len(codes)), trace.queries)
+            other[unqueried] = (other[unqueried] + data.draw(st.integers(1, 2))) % 3
+            same(
+                run(TableJudge(other), question, policy, budget, proposals=Proposals(plausibility=plausibility)), trace
+            )
+
+    check()

@@ -1,0 +1,190 @@
+"""A protocol is frozen and hashed before the first held-out row is read."""
+
+import numpy as np
+import pytest
+
+from physupport import Interval
+from physupport._errors import MisuseError
+from physupport.aeb import EndpointPolicy, EvidenceJudge, Protocol, RegionalPolicy, StreamPlan, TableJudge, report, run
+from physupport.banks import Library, library_bank, orbit_bank, product_grid
+from physupport.coarsen import RegionalMap, RegionRule, Resolution
+from physupport.models import BernoulliGaussian, ExchangeableGaussian, make_calibration
+from physupport.project import bank_regions
+from physupport.retain.evidence import (
+    LatentObjective,
+    bank_evidence,
+    best_explanation,
+    doubling_checkpoints,
+    latent_box,
+    propose_continuous,
+    split_streams,
+)
+from physupport.retain.streams import ArrayRows, covariance_stream, latent_stream
+from physupport.verify import verify
+
+
+class WatchedRows(np.ndarray):
+    """An array that notes which of its rows are read; slices of rows come as plain arrays."""
+
+    def __getitem__(self, chosen):
+        rows = chosen[0] if isinstance(chosen, tuple) else chosen
+        self.log.update(np.arange(len(self))[rows].ravel().tolist())
+        return np.asarray(self)[chosen]
+
+
+def watched(table):
+    rows = np.array(table).view(WatchedRows)
+    rows.log = set()
+    return rows
+
+
+ATOMS = np.linalg.qr(np.random.default_rng(4).standard_normal((5, 5)))[0]
+
+
+@pytest.fixture(scope="module")
+def bank():
+    library = Library(["a1", "a2", "b1", "b2"], ["A", "A", "B", "B"], [[0.0], [1.0], [0.0], [1.0]], ATOMS[:, :4])
+    nuisances = {"calibration": product_grid(p=[0.2], noise=[0.3]), "deployment": product_grid(noise=[0.5])}
+    return library_bank(library, ["A", "AB"], {"A": 1.0, "B": 1.0}, **nuisances)
+
+
+@pytest.fixture(scope="module")
+def rows(bank):
+    rng = np.random.default_rng(1)
+    calibration = make_calibration(BernoulliGaussian(0.2), ATOMS[:, [0, 3]], 0.3, rng, 400)
+    return {"calibration": calibration, "deployment": rng.standard_normal((60, 5)) @ np.diag([1.0, 1, 1, 1, 0.7])}
+
+
+def make_protocol(bank, **changes):
+    plans = {"calibration": StreamPlan("latent", 0.4), "deployment": StreamPlan("covariance", 0.5, first=16)}
+    given = {"question": RegionalMap(bank_regions(bank)), "policy": RegionalPolicy(), "level": 0.1, "budget": 1.0}
+    return Protocol(**(given | {"bank": bank, "streams": plans, "seed": 7} | changes))
+
+
+def test_no_held_out_row_is_read_before_the_freeze(bank, rows):
+    tables = {name: watched(table) for name, table in rows.items()}
+    seal = make_protocol(bank).read(**tables)
+    splits = dict(zip(rows, split_streams([400, 60], [0.4, 0.5], 7), strict=True))
+    for name, table in tables.items():
+        assert table.log == {*splits[name].proposal.tolist()}
+    assert len(seal.digest) == 64
+    seal.run()
+    for name, table in tables.items():
+        assert table.log == set(range(len(rows[name])))
+
+
+def test_the_hash_does_not_depend_on_held_out_rows_but_on_all_else(bank, rows):
+    seal = make_protocol(bank).read(**rows)
+    held_out = split_streams([400, 60], [0.4, 0.5], 7)[0].held_out
+    other = rows["calibration"].copy()
+    other[held_out] += 1.0
+    assert make_protocol(bank).read(**(rows | {"calibration": other})).digest == seal.digest
+    changes = (
+        {"level": 0.2},
+        {"budget": 3},
+        {"seed": 8},
+        {"policy": RegionalPolicy(probes=1)},
+        {"question": RegionalMap(bank_regions(bank), {"A": RegionRule(0.1)})},
+        {"until_witnessed": False},
+        {"streams": {"calibration": StreamPlan("latent", 0.4), "deployment": StreamPlan("covariance", 0.5)}},
+    )
+    digests = {make_protocol(bank, **change).read(**rows).digest for change in changes}
+    assert len(digests | {seal.digest}) == len(changes) + 1
+    proposal = rows["calibration"].copy()
+    proposal[split_streams([400, 60], [0.4, 0.5], 7)[0].proposal[0]] += 1.0
+    assert make_protocol(bank).read(**(rows | {"calibration": proposal})).digest != seal.digest
+
+
+def test_the_judge_is_the_one_built_by_hand(bank, rows):
+    seal = make_protocol(bank).read(**rows)
+    c, d = split_streams([400, 60], [0.4, 0.5], 7)
+    y, z = rows["calibration"], rows["deployment"]
+
+    def latent(order, stops):
+        return latent_stream(ArrayRows(y, order), bank.states, [BernoulliGaussian(0.2)], [0.3], stops)
+
+    def covariance(order, stops):
+        return covariance_stream(ArrayRows(z, order), bank, [0.5], stops)
+
+    first = best_explanation(latent(c.proposal, [160]), bank.size, bank.calibration_keys)
+    second = best_explanation(covariance(d.proposal, [30]), bank.size, bank.deployment_keys)
+    streams = latent(c.held_out, doubling_checkpoints(240)), covariance(d.held_out, doubling_checkpoints(30, 16))
+    evidence = bank_evidence(
+        bank, calibration=(streams[0], (streams[0], first.key)), deployment=(streams[1], (streams[1], second.key))
+    )
+    judge = EvidenceJudge(evidence, 0.1)
+    assert [seal.judge.verdict(e) for e in range(bank.size)] == [judge.verdict(e) for e in range(bank.size)]
+    assert seal.proposed.best == {"calibration": first.index, "deployment": second.index}
+    trace = run(judge, seal.question, seal.policy, 1.0, proposals=seal.proposed.proposals)
+    assert trace.queries.tolist() == seal.run().queries.tolist()
+
+
+def test_a_report_of_both_streams_is_verified_with_its_rows(bank, rows):
+    seal = make_protocol(bank).read(**rows)
+    found = report(seal, seal.run())
+    assert verify(found.json(), rows, protocol=seal.digest).findings == ()
+    assert found.digests["bank"] == bank.digest
+
+
+@pytest.mark.parametrize("kind", ["mean", "known codes"])
+def test_the_other_kinds_of_rows_are_scored_again_as_well(bank, kind):
+    rng = np.random.default_rng(2)
+    codes = rng.standard_normal((80, 2))
+    measured = codes @ ATOMS[:, [0, 3]].T + 0.5 * rng.standard_normal((80, 5))
+    table = np.hstack([measured, codes]) if kind == "known codes" else ATOMS[:, 0] + 0.7 * rng.standard_normal((80, 5))
+    seal = make_protocol(bank, streams={"one": StreamPlan(kind, 0.5, noises=[0.5], checkpoints=[10, 40])}).read(
+        one=table
+    )
+    found = report(seal, seal.run())
+    assert verify(found.json(), {"one": table}).findings == ()
+    assert "held-out rows of one do not match" in " ".join(verify(found.json(), {"one": table + 1.0}).findings)
+
+
+def test_a_numerator_off_the_bank_and_a_question_around_it():
+    """The global study in small: orientations, a continuous proposal, and distances from it."""
+    atoms = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 1.0]])
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    angles = np.arange(-3, 4) * 0.15
+    grid = product_grid(p=[0.15, 0.25], noise=[0.1])
+    bank = orbit_bank(atoms, turn, angles, supports=[(0, 1)], calibration=grid)
+    table = make_calibration(BernoulliGaussian(0.2), atoms, 0.1, np.random.default_rng(1), 500)
+
+    def propose(rows):
+        objective = LatentObjective(rows, atoms, turn)
+        best = propose_continuous(objective, latent_box((-0.5, 0.5), Interval(0.1, 0.3), Interval(0.05, 0.3)))
+        return objective.point(best.theta)
+
+    def question(proposed):
+        first = proposed.points["calibration"].atoms[:, 0]
+        away = np.abs(angles - np.arctan2(first[1], first[0]))
+        between = np.abs(angles[:, None] - angles)
+        return Resolution.of_states(bank, between, away, delta_fine=0.2, delta_group=0.5)
+
+    plans = {"calibration": StreamPlan("latent", 0.45, propose=propose)}
+    seal = Protocol(question, EndpointPolicy(), 0.1, 1.0, bank, plans, seed=3).read(calibration=table)
+    found = report(seal, seal.run())
+    assert found.status == "REPORT"
+    assert verify(found.json(), {"calibration": table}).findings == ()
+
+
+def test_misuse_is_named(bank, rows):
+    with pytest.raises(MisuseError, match="tables must be given for the streams"):
+        make_protocol(bank).read(calibration=rows["calibration"])
+    with pytest.raises(MisuseError, match="bank must be given with streams"):
+        Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.1, 1.0, streams={"one": StreamPlan("mean", 0.5)})
+    with pytest.raises(MisuseError, match="judge must come without streams"):
+        make_protocol(bank).freeze(TableJudge(np.zeros(8, dtype=int)))
+    with pytest.raises(MisuseError, match="level must lie strictly between 0 and 1"):
+        make_protocol(bank, level=1.0)
+    with pytest.raises(MisuseError, match="kind must be one of"):
+        StreamPlan("poisson", 0.5)
+    with pytest.raises(MisuseError, match="plan must be given what the bank's nuisances"):
+        StreamPlan("latent", 0.5).law(orbit_bank(ATOMS, np.eye(5)[None], supports=[(0,)]))
+
+
+def test_laws_are_written_by_their_parameters(bank):
+    law = ExchangeableGaussian(np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 2.0]))
+    described = StreamPlan("latent", 0.5, laws=[law], noises=[0.3]).law(bank).describe()
+    assert described["laws"] == [
+        {"law": "exchangeable gaussian", "size_probabilities": [0.5, 0.3, 0.2], "variances": [0.0, 1.0, 2.0]}
+    ]

@@ -1,0 +1,80 @@
+"""Two programs, one answer: whatever the question, the verdicts and the budget, an honest report is verified."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from physupport.aeb import Protocol, RandomOrder, RegionalPolicy, TableJudge, report
+from physupport.coarsen import RegionalMap, RegionRule, Resolution
+from physupport.project import table_regions
+from physupport.verify import verify
+
+ASKS = ("fine", "group", "presence", "absence", "ambiguity")
+
+
+@st.composite
+def rules(draw, names):
+    asks = draw(st.just("finest") | st.lists(st.sampled_from(ASKS), min_size=1, unique=True).map(tuple))
+    members = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    return RegionRule(
+        tolerance=draw(st.sampled_from([0.0, 0.5, 1.0, 2.5])),
+        groups=draw(st.none() | st.just({"outer": {"inner": members, "one more": names[:1]}})),
+        asks=asks,
+        absence_threshold=draw(st.sampled_from([None, 0.5, 1.5])),
+        absent_witness=draw(st.sampled_from(["any", "persistent_only"])),
+    )
+
+
+@st.composite
+def maps(draw):
+    size, columns, places, strengths, asked = draw(st.integers(1, 14)), {}, {}, {}, {}
+    for region in draw(st.sampled_from(["P", "PQ", "PQR"])):
+        names = [f"{region}{i}" for i in range(draw(st.integers(1, 4)))]
+        options = st.sampled_from(names if draw(st.booleans()) else [*names, None])
+        columns[region] = draw(st.lists(options, min_size=size, max_size=size))
+        places[region] = {name: float(i) for i, name in enumerate(names)}
+        levels = draw(st.lists(st.sampled_from([0.4, 1.0, 2.0]), min_size=size, max_size=size))
+        strengths[region] = [level if there else 0.0 for level, there in zip(levels, columns[region], strict=True)]
+        asked[region] = draw(rules(names))
+    return RegionalMap(table_regions(columns, coordinates=places, strengths=strengths), asked), size
+
+
+@st.composite
+def resolutions(draw):
+    size, count = draw(st.integers(1, 14)), draw(st.integers(1, 5))
+    places = np.array(draw(st.lists(st.integers(0, count - 1), min_size=size, max_size=size)))
+    x = np.array(draw(st.lists(st.integers(0, 8), min_size=count, max_size=count))) / 4
+    near, wide = sorted(draw(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5]), min_size=2, max_size=2)))
+    slack = draw(st.sampled_from([1e-12, np.inf]))
+    return Resolution(
+        places, np.abs(x[:, None] - x), np.abs(x - draw(st.integers(0, 8)) / 4), near, wide, slack=slack
+    ), size
+
+
+def check(question, size, data, policies):
+    codes = np.array(data.draw(st.lists(st.sampled_from([0, 1, 1, 1, 2]), min_size=size, max_size=size)))
+    margins = None
+    if data.draw(st.booleans()):
+        heights = np.array(data.draw(st.lists(st.integers(1, 4), min_size=size, max_size=size)), dtype=float)
+        middle = np.select([codes == 1, codes == 0], [heights, -heights], 0.0)
+        margins = np.column_stack([middle - 0.5, middle + 0.5])
+    protocol = Protocol(
+        question, data.draw(st.sampled_from(policies)), 0.1, data.draw(st.integers(0, size)),
+        until_witnessed=data.draw(st.booleans()),
+    )  # fmt: skip
+    seal = protocol.freeze(TableJudge(codes, margins))
+    trace = seal.run()
+    for part in (trace, trace.at(data.draw(st.integers(0, len(trace))))):
+        assert verify(report(seal, part).json(), protocol=seal.digest).findings == ()
+
+
+@settings(max_examples=150)
+@given(maps(), st.data())
+def test_reports_about_random_maps_are_verified(drawn, data):
+    check(*drawn, data, [RandomOrder(0), RandomOrder(1), RegionalPolicy()])
+
+
+@settings(max_examples=80)
+@given(resolutions(), st.data())
+def test_reports_about_random_resolutions_are_verified(drawn, data):
+    check(*drawn, data, [RandomOrder(0), RandomOrder(1)])

@@ -1,0 +1,186 @@
+"""Every single change of a saved report is refused; and what remains when a forger makes all hashes fit again."""
+
+import copy
+import hashlib
+import json
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from physupport.verify import verify
+from physupport.verify._content import rebuilt_bank, rebuilt_view
+from physupport.verify._document import real
+from physupport.verify._trace import chained, read_trace
+
+NEXT_FLOAT = 2
+
+
+def nodes(value, path=()):
+    """Every node below the top, the deepest included."""
+    if path:
+        yield path, value
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from nodes(inner, (*path, name))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from nodes(inner, (*path, number))
+
+
+def other_values(value):
+    """What may stand in place of a value: numbers one off and a rounding off, texts altered, truth turned around."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, value - 1]
+    if isinstance(value, float):
+        return [value + 1.0, value - 1.0, float(np.nextafter(value, np.inf))]  # the last is number NEXT_FLOAT
+    if isinstance(value, str):
+        return [value + "x", value[:-1] + ("0" if value[-1:] != "0" else "1")]
+    if value is None:
+        return ["x", 0]
+    if isinstance(value, list):
+        shorter = [value[:i] + value[i + 1 :] for i in range(len(value))]
+        swapped = [[*value[:i], value[i + 1], value[i], *value[i + 2 :]] for i in range(len(value) - 1)]
+        return shorter + [changed for changed in swapped if changed != value] + [[*value, *value[-1:]]]
+    names = [{k: v for k, v in value.items() if k != name} for name in value]
+    return [*names, value | {"more": 1}]
+
+
+def mutants(document):
+    """(path, document) for every single change."""
+    for path, value in nodes(document):
+        for number, other in enumerate(other_values(value)):
+            if other != value:
+                yield (*path, number), changed(document, path, other)
+
+
+def changed(document, path, value):
+    copied = copy.copy(document)
+    here, there = copied, document
+    for step in path[:-1]:
+        here[step] = copy.copy(there[step])
+        here, there = here[step], there[step]
+    here[path[-1]] = value
+    return copied
+
+
+def sha(value):
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def resealed(document):
+    """The same with every hash that can be made to fit made to fit; data hashes are of rows that are not here."""
+    forged = copy.deepcopy(document)
+    for repair in (_fit_bank, _fit_view, _fit_question, _fit_protocol, _fit_chain, _fit_document):
+        # What is broken beyond repair stays as it is.
+        with suppress(Exception):
+            repair(forged, forged["protocol"]["question"])
+    return forged
+
+
+def _fit_protocol(forged, asked):
+    digests = forged["digests"]
+    digests["question"], digests["protocol"] = sha(asked), sha(forged["protocol"])
+    digests["data"] = sha(forged["data"])
+
+
+def _fit_chain(forged, asked):
+    digests, trace = forged["digests"], read_trace(forged["trace"], forged["protocol"]["size"])
+    digests["chain"] = chained(digests["protocol"], digests["data"], trace)
+
+
+def _fit_document(forged, asked):
+    others = {name: value for name, value in forged["digests"].items() if name != "document"}
+    forged["digests"]["document"] = sha(forged | {"digests": others})
+
+
+def _fit_bank(forged, asked):
+    bank = rebuilt_bank(forged["bank"])
+    digest = None if bank is None else bank.digest
+    forged["protocol"]["bank"] = forged["digests"]["bank"] = digest
+
+
+def _fit_view(forged, asked):
+    asked["view"] = rebuilt_view(forged["question"]["view"], rebuilt_bank(forged["bank"])).digest
+
+
+def _fit_question(forged, asked):
+    content = forged["question"]
+    if content["kind"] == "regional map":
+        for rule, node in zip(asked["regions"], content["distances"], strict=True):
+            rule["distances"] = hashlib.sha256(real(node, None, None).astype("<f8").tobytes()).hexdigest()
+        return
+    for name, kind in (("places", "<i8"), ("distances", "<f8"), ("proposal_distances", "<f8")):
+        values = np.array(content[name]["values"], dtype=kind)
+        asked[name] = hashlib.sha256(values.tobytes()).hexdigest()
+
+
+def name_of(path):
+    """The place of a change without the numbers of list entries."""
+    return ".".join(step for step in path[:-1] if isinstance(step, str))
+
+
+# A forger who makes all hashes fit has written another report: about another question, bank or protocol, or with
+# other verdicts.  It is refused all the same if its claims do not follow from its trace.  The rest cannot be told from
+# an honest report without more knowledge; these are the places where that is so.
+ANOTHER_PROTOCOL = (
+    "protocol.question", "protocol.level", "protocol.seed", "protocol.plausibility", "protocol.proposals",
+    "protocol.policy", "protocol.budget", "protocol.until_witnessed", "protocol.streams", "question.view",
+    "question.places", "question.distances", "question.proposal_distances", "bank.", "data",
+)  # fmt: skip
+# Verdicts and margins are claims about the rows: these are needed to refute them.
+ANOTHER_TRACE = ("trace.",)
+# No claim depends on these: versions are there for the curious, and labels are safe at every budget.
+WITHOUT_EFFECT = ("program.", "outcome.budget")
+
+
+@pytest.mark.parametrize("name", ["group and ambiguity", "cut", "resolution wide"])
+def test_every_single_change_is_refused(reports, name):
+    document = reports[name].report.document
+    assert verify(document).is_verified
+    found = [verify(mutant).is_verified for _, mutant in mutants(document)]
+    assert len(found) > 200
+    assert not any(found)
+
+
+def test_every_single_change_of_a_real_run_is_refused(four_regions):
+    """Of some 5000 changes, up to 60 of each part of the document."""
+    parts = {name: [] for name in four_regions.report.document}
+    for path, mutant in mutants(four_regions.report.document):
+        parts[path[0]].append((path, mutant))
+    chosen = [pair for part in parts.values() for pair in part[:: len(part) // 60 + 1]]
+    assert len(chosen) > 200
+    assert [path for path, mutant in chosen if verify(mutant).is_verified] == []
+
+
+@pytest.mark.parametrize("name", ["group and ambiguity", "resolution wide"])
+def test_a_change_with_all_hashes_made_to_fit_is_refused_unless_it_is_another_protocol_or_trace(reports, name):
+    document = reports[name].report.document
+    count = 0
+    for path, mutant in [*mutants(document)][::3]:
+        forged = resealed(mutant)
+        if forged == document:
+            continue  # only a hash was changed, and is mended
+        count += 1
+        place = name_of(path)
+        if verify(forged).is_verified:
+            assert place.startswith(ANOTHER_PROTOCOL + ANOTHER_TRACE + WITHOUT_EFFECT), path
+        if verify(forged, protocol=document["digests"]["protocol"]).is_verified:
+            assert place.startswith(ANOTHER_TRACE + WITHOUT_EFFECT), path
+    assert count > 100
+
+
+def test_with_hash_and_rows_nothing_but_a_rounding_is_left_to_a_forger(four_regions):
+    document, rows = four_regions.report.document, four_regions.rows
+    digest, count = document["digests"]["protocol"], 0
+    for path, mutant in [*mutants(document)][::43]:
+        forged = resealed(mutant)
+        if forged == document or not verify(forged, protocol=digest).is_verified:
+            continue
+        count += 1  # the trace alone does not refute it
+        if verify(forged, rows, protocol=digest).is_verified:
+            is_rounding = path[:2] in {("trace", "lower"), ("trace", "upper")} and path[-1] == NEXT_FLOAT
+            assert is_rounding or name_of(path).startswith(WITHOUT_EFFECT), path
+    assert count > 8
