@@ -42,7 +42,7 @@ def test_results_do_not_depend_on_threads_company_or_blocks():
     everything = np.arange(bank.n_deployment_keys)
     before = numba.get_num_threads()
     found = []
-    for threads, block in [(1, 8192), (before, 7)]:
+    for threads, block in [(1, 8192), (numba.config.NUMBA_NUM_THREADS, 7)]:
         numba.set_num_threads(threads)
         found.append(
             covariance_stream(ArrayRows(rows, block_rows=block), bank, NOISES, POINTS).log_likelihood(everything)
