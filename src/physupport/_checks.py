@@ -13,9 +13,14 @@ from ._typing import Array
 # A column normalised in float64 is off by a few units of rounding; one read from a text file with nine digits by 1e-9.
 UNIT_NORM_TOLERANCE = 1e-8
 
+# Products such as D D^T come out symmetric to rounding; anything beyond is a mistake in the input.
+SYMMETRY_TOLERANCE = 1e-10
+
 
 def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
     """A finite float64 array of the given shape; None leaves an axis free."""
+    if np.iscomplexobj(value):
+        raise MisuseError(name, "be real", "complex numbers", "Imaginary parts are never dropped.")
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -41,10 +46,30 @@ def check_unit_columns(name: str, value: ArrayLike, rows: int | None = None) -> 
     return array
 
 
+def check_symmetric(name: str, matrices: Array) -> Array:
+    """Square matrices (..., q, q), each equal to its transpose up to rounding relative to its largest entry."""
+    if matrices.ndim < 2 or matrices.shape[-1] != matrices.shape[-2]:
+        raise MisuseError(name, "be square", f"shape {matrices.shape}")
+    gap = np.abs(matrices - np.swapaxes(matrices, -1, -2)).max(axis=(-1, -2), initial=0.0)
+    asymmetric = gap > SYMMETRY_TOLERANCE * np.abs(matrices).max(axis=(-1, -2), initial=0.0)
+    if np.any(asymmetric):
+        where = tuple(int(i) for i in np.argwhere(asymmetric)[0])
+        place = f" in matrix {where}" if where else ""
+        raise MisuseError(name, "be symmetric", f"asymmetry {gap[where]:.3g}{place}")
+    return matrices
+
+
 def check_open(name: str, value: float, lower: float, upper: float) -> float:
     """A number strictly between two bounds."""
-    if not lower < value < upper:
+    if not lower < check_number(name, value) < upper:
         raise MisuseError(name, f"lie strictly between {lower:g} and {upper:g}", repr(value))
+    return float(value)
+
+
+def check_number(name: str, value: object) -> float:
+    """One real number; texts, truth values and arrays of several are refused."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise MisuseError(name, "be a real number", repr(value))
     return float(value)
 
 
@@ -55,7 +80,7 @@ def check_positive(name: str, value: float) -> float:
 
 def check_nonnegative(name: str, value: float) -> float:
     """A finite number at or above zero."""
-    if not 0.0 <= value < np.inf:
+    if not 0.0 <= check_number(name, value) < np.inf:
         raise MisuseError(name, "be finite and at least 0", repr(value))
     return float(value)
 
@@ -99,7 +124,7 @@ class Interval:
     upper: float
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.lower <= self.upper < np.inf:
+        if not 0.0 < check_number("lower", self.lower) <= check_number("upper", self.upper) < np.inf:
             raise MisuseError("interval", "satisfy 0 < lower <= upper < inf", (self.lower, self.upper))
 
     def contains(self, value: float) -> bool:

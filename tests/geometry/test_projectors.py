@@ -107,11 +107,13 @@ def test_subset_moments_average_symmetric_products_of_projector_increments():
     assert np.abs(subset_moments(values, h)[2] - expected).max() < 1e-11 * np.abs(expected).max()
 
 
-@given(st.integers(3, 9), st.data())
-def test_inclusion_probabilities_count_subsets(q, data):
-    h = data.draw(st.integers(0, q))
-    subsets = [set(c) for c in combinations(range(q), h)]
-    for m, probability in enumerate(inclusion_probabilities(q, h), start=1):
+@given(st.integers(1, 8), st.integers(1, 5), st.data())
+def test_inclusion_probabilities_count_subsets(n, most, data):
+    h = data.draw(st.integers(0, n))
+    subsets = [set(c) for c in combinations(range(n), h)]
+    table = inclusion_probabilities(n, most)
+    assert table.shape == (most, n + 1)
+    for m, probability in enumerate(table[:, h], start=1):
         assert probability == pytest.approx(np.mean([set(range(m)) <= c for c in subsets]), abs=1e-15)
 
 

@@ -53,6 +53,6 @@ def make_correspondence(regions, truth):
     def make(region="whole class", radius=0.1, center=None, r=2, separated=Interval(0.3, 3.0)):  # noqa: B008
         mean = truth.dictionary.block.atoms[:, :2] @ [1.0, 0.8] if center is None else np.asarray(center)
         amplitudes = Amplitudes(Interval(0.5, 1.5), separated)
-        return Correspondence(regions.get(region, region), DeploymentBall(mean, radius), amplitudes, r)
+        return Correspondence(regions.get(region, region), DeploymentBall(mean, radius, 0.05), amplitudes, r)
 
     return make

@@ -6,7 +6,7 @@ from physupport._errors import MisuseError
 from physupport.geometry import projective_distances
 from physupport.models import BernoulliGaussian
 from physupport.project import block_distance, outer_bracket, separated_distance, target_diameter, targets
-from physupport.retain import CalibrationParameter, profile_losses
+from physupport.retain import CalibrationParameter, median_of_means_region, profile_losses
 
 
 def sample(shell, n, seed):
@@ -31,10 +31,10 @@ def test_distances_are_below_the_losses_of_every_dictionary_of_the_shell(make_cl
         ranges = correspondence.amplitudes
         for pair in ([0, 1], [2, 3]):
             losses = profile_losses(center, block[:, :, pair], ranges.block).losses
-            assert block_distance(correspondence, shell) <= losses.min()
+            assert block_distance(correspondence) <= losses.min()
         losses = profile_losses(center, separated, ranges.separated).losses
-        assert separated_distance(correspondence, shell) <= losses.min()
-        away += block_distance(correspondence, shell) > 0.0 and separated_distance(correspondence, shell) > 0.0
+        assert separated_distance(correspondence) <= losses.min()
+        away += block_distance(correspondence) > 0.0 and separated_distance(correspondence) > 0.0
     assert away > 10
 
 
@@ -50,7 +50,7 @@ def test_the_separated_distance_is_attained(make_class, make_correspondence):
             atom = center / np.linalg.norm(center)
         gamma = np.clip(atom @ center, 0.3, 3.0)
         # The bound is lowered by a few units of rounding of the lengths, which are below ten.
-        assert separated_distance(correspondence, shell) == pytest.approx(
+        assert separated_distance(correspondence) == pytest.approx(
             np.linalg.norm(center - gamma * atom), rel=1e-12, abs=1e-12
         )
 
@@ -59,17 +59,17 @@ def test_the_block_distance_is_attained_on_the_axis_and_beyond_its_ends(make_cla
     shell = make_class().shell
     axis, reach = shell.frame.axis, shell.cap * shell.scale
     for height, expected in [(5.0, 5.0 - 3.0), (2.0, 0.0), (0.4, np.sqrt(1.0 - reach**2) - 0.4)]:
-        found = block_distance(make_correspondence(center=height * axis), shell)
+        found = block_distance(make_correspondence(center=height * axis))
         assert found == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("radius", [0.05, 0.3, 2.0])
 def test_no_retained_pair_exceeds_the_outer_diameter(make_class, make_correspondence, truth, radius):
-    shell, parameters = make_class().shell, sample(make_class().shell, 100, 7)
+    parameters = sample(make_class().shell, 100, 7)
     survivors = 0
     for center in centers(6, 8, truth.dictionary.block.atoms[:, :2] @ [1.0, 0.8]):
         correspondence = make_correspondence(radius=radius, center=center)
-        retained, outer = correspondence.retain(parameters), outer_bracket(correspondence, shell)
+        retained, outer = correspondence.retain(parameters), outer_bracket(correspondence)
         assert outer.block_possible or not retained.kept[:, :-1].any()
         assert outer.separated_possible or not retained.kept[:, -1].any()
         survivors += retained.n_kept
@@ -81,30 +81,29 @@ def test_no_retained_pair_exceeds_the_outer_diameter(make_class, make_correspond
 @pytest.mark.parametrize("angle", [0.3, 1.2, 1.5, 2.0, 3.0])
 def test_atoms_of_the_shell_are_within_the_outer_diameter(make_class, make_correspondence, angle):
     shell = make_class(angle=angle).shell
-    wide = make_correspondence(radius=10.0)
+    wide = make_correspondence(median_of_means_region(np.ones((2, 4)), make_class(angle=angle), 0.05), radius=10.0)
     drawn = [p.dictionary for p in sample(shell, 500, 4)]
     block = np.hstack([d.block.atoms for d in drawn])
     separated = np.column_stack([d.separated for d in drawn])
     everything = np.hstack([block, separated])
-    assert projective_distances(everything, everything).max() <= outer_bracket(wide, shell).diameter
+    assert projective_distances(everything, everything).max() <= outer_bracket(wide).diameter
 
 
-def test_the_diameter_is_that_of_the_cone_when_only_the_block_is_possible(make_class, make_correspondence):
-    shell = make_class().shell
-    outer = outer_bracket(make_correspondence(radius=0.02), shell)
+def test_the_diameter_is_that_of_the_cone_when_only_the_block_is_possible(make_correspondence):
+    outer = outer_bracket(make_correspondence(radius=0.02))
     assert (outer.block_possible, outer.separated_possible) == (True, False)
     assert outer.diameter == pytest.approx(np.sin(2.0 * np.arcsin(1.3 * 0.15)), rel=1e-13)
 
 
 def test_only_the_separated_atom_is_left_near_its_reference(make_class, make_correspondence):
     shell = make_class().shell
-    outer = outer_bracket(make_correspondence(radius=0.02, center=2.0 * shell.reference), shell)
+    outer = outer_bracket(make_correspondence(radius=0.02, center=2.0 * shell.reference))
     assert (outer.block_possible, outer.separated_possible) == (False, True)
     assert outer.diameter == pytest.approx(np.sin(2.0 * np.arcsin(0.5 * 0.15 / np.sqrt(2.0))), rel=1e-13)
 
 
-def test_a_ball_that_holds_no_mean_of_the_shell_leaves_nothing(make_class, make_correspondence):
-    outer = outer_bracket(make_correspondence(radius=0.1, center=[0.0, 0.0, 0.0, -3.0]), make_class().shell)
+def test_a_ball_that_holds_no_mean_of_the_shell_leaves_nothing(make_correspondence):
+    outer = outer_bracket(make_correspondence(radius=0.1, center=[0.0, 0.0, 0.0, -3.0]))
     assert outer == type(outer)(None, False, False)
 
 
@@ -117,9 +116,10 @@ def test_rounding_never_excludes_an_explanation_that_touches_the_ball(make_class
         sine = shell.separated_radius * shell.scale / np.sqrt(2.0)
         atom = np.sqrt(1.0 - sine**2) * shell.reference + sine * w / np.linalg.norm(w)
         touching = make_correspondence(radius=1e-300, center=3.0 * atom, separated=box)
-        assert outer_bracket(touching, shell).separated_possible
+        assert outer_bracket(touching).separated_possible
 
 
-def test_a_shell_of_another_dimension_is_refused(make_class, make_correspondence):
-    with pytest.raises(MisuseError, match="shell must have dimension 4, that of the deployment ball, got 5"):
-        outer_bracket(make_correspondence(), make_class(5).shell)
+def test_a_region_of_another_dimension_is_refused(make_class, make_correspondence):
+    region = median_of_means_region(np.ones((2, 5)), make_class(5), 0.05)
+    with pytest.raises(MisuseError, match="region must have dimension 4, that of the deployment ball, got 5"):
+        make_correspondence(region)

@@ -102,7 +102,7 @@ def whole_class(bernoulli_class):
 
 @pytest.fixture
 def correspondence(whole_class, parameter):
-    return Correspondence(whole_class, DeploymentBall(true_mean(parameter(), (1, 3)), 0.15), AMPLITUDES, 2)
+    return Correspondence(whole_class, DeploymentBall(true_mean(parameter(), (1, 3)), 0.15, ALPHA_T), AMPLITUDES, 2)
 
 
 def test_what_is_kept_is_what_an_independent_solver_keeps(correspondence, parameter):
@@ -116,7 +116,7 @@ def test_what_is_kept_is_what_an_independent_solver_keeps(correspondence, parame
             fit = lsq_linear(atoms, correspondence.ball.center, (box.lower, box.upper), method="bvls", tol=1e-14)
             # The solver stops a little above the minimum; a residual may vanish, where only absolute errors remain.
             loss = np.sqrt(2.0 * fit.cost)
-            assert retained.losses[k, m] == pytest.approx(loss, rel=1e-7, abs=1e-7)
+            assert retained.loss_bounds[k, m] == pytest.approx(loss, rel=1e-7, abs=1e-7)
             assert retained.kept[k, m] == (loss <= 0.15)
     assert 0 < retained.n_kept < retained.kept.size
 
@@ -165,7 +165,7 @@ def test_relabelling_atoms_with_their_support_changes_nothing(correspondence, pa
 def test_a_larger_ball_keeps_at_least_as_much(whole_class, parameter):
     parameters, mean = [parameter(seed=seed) for seed in range(5)], true_mean(parameter(), None)
     kept = [
-        Correspondence(whole_class, DeploymentBall(mean, radius), AMPLITUDES, 2).retain(parameters).kept
+        Correspondence(whole_class, DeploymentBall(mean, radius, ALPHA_T), AMPLITUDES, 2).retain(parameters).kept
         for radius in (0.01, 0.3, 1.0, 3.0)
     ]
     assert all((a <= b).all() for a, b in pairwise(kept))
@@ -177,12 +177,12 @@ def test_the_exact_mean_is_kept_by_any_radius(whole_class, parameter):
     for seed in range(30):
         theta = parameter(seed=seed)
         for support in TRUE_SUPPORTS:
-            ball = DeploymentBall(true_mean(theta, support), 1e-300)
+            ball = DeploymentBall(true_mean(theta, support), 1e-300, ALPHA_T)
             assert Correspondence(whole_class, ball, AMPLITUDES, 2).membership(theta, support).inside
 
 
 def test_no_survivor_raises_the_flag(whole_class, parameter):
-    ball = DeploymentBall(np.array([0.0, 0.0, 0.0, -9.0]), 0.1)
+    ball = DeploymentBall(np.array([0.0, 0.0, 0.0, -9.0]), 0.1, ALPHA_T)
     retained = Correspondence(whole_class, ball, AMPLITUDES, 2).retain([parameter()])
     assert retained.is_empty
     assert retained.n_kept == 0
@@ -191,6 +191,15 @@ def test_no_survivor_raises_the_flag(whole_class, parameter):
 
 def test_the_combined_level_is_that_of_two_independent_failures():
     assert combined_level(0.1, 0.2) == pytest.approx(1.0 - 0.9 * 0.8, rel=1e-15)
+
+
+def test_the_level_is_that_of_the_region_and_of_the_ball_and_goes_with_what_is_retained(whole_class, parameter):
+    ball = ball_of(true_mean(parameter(), None), np.random.default_rng(0))
+    narrower = replace(whole_class, alpha=0.02)
+    for region, expected in ((whole_class, 1.0 - 0.9 * 0.9), (narrower, 1.0 - 0.98 * 0.9)):
+        correspondence = Correspondence(region, ball, AMPLITUDES, 2)
+        assert correspondence.level == pytest.approx(expected, rel=1e-14)
+        assert correspondence.retain([parameter()]).level == correspondence.level
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, np.nan])
@@ -204,7 +213,7 @@ def test_a_level_outside_its_range_is_refused(level):
 @pytest.mark.parametrize("r", [1, 4, 2.0])
 def test_a_support_size_outside_2_to_q_minus_1_is_refused(whole_class, r):
     with pytest.raises(MisuseError, match="r must be a whole number between 2 and 3"):
-        Correspondence(whole_class, DeploymentBall(np.ones(4), 0.1), AMPLITUDES, r)
+        Correspondence(whole_class, DeploymentBall(np.ones(4), 0.1, ALPHA_T), AMPLITUDES, r)
 
 
 def test_an_empty_collection_is_refused(correspondence):
@@ -217,6 +226,11 @@ def test_a_dictionary_of_another_dimension_is_refused(correspondence, parameter)
         correspondence.retain([parameter(), parameter(5)])
     with pytest.raises(MisuseError, match="parameter must have a dictionary in dimension 4, that of the ball, got 5"):
         correspondence.membership(parameter(5), (0, 1))
+
+
+def test_a_region_of_another_dimension_is_refused(whole_class):
+    with pytest.raises(MisuseError, match="region must have dimension 5, that of the deployment ball, got 4"):
+        Correspondence(whole_class, DeploymentBall(np.ones(5), 0.1, ALPHA_T), AMPLITUDES, 2)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +249,11 @@ def test_a_wrong_support_is_refused(correspondence, parameter, support, message)
 
 def test_a_ball_that_is_not_finite_is_refused():
     with pytest.raises(MisuseError, match="center must be finite"):
-        DeploymentBall(np.array([0.0, np.nan]), 0.1)
+        DeploymentBall(np.array([0.0, np.nan]), 0.1, ALPHA_T)
     with pytest.raises(MisuseError, match="radius must lie strictly between 0 and inf"):
-        DeploymentBall(np.zeros(4), np.nan)
+        DeploymentBall(np.zeros(4), np.nan, ALPHA_T)
+    with pytest.raises(MisuseError, match="alpha must lie strictly between 0 and 1"):
+        DeploymentBall(np.zeros(4), 0.1, 1.0)
 
 
 def test_a_law_that_the_class_does_not_know_is_refused(correspondence, parameter, known_law):

@@ -29,9 +29,17 @@ def test_the_radius_holds_the_stated_probability_of_a_chi_square():
 
 
 def test_the_ball_is_closed():
-    ball = DeploymentBall(np.zeros(2), 1.0)
+    ball = DeploymentBall(np.zeros(2), 1.0, ALPHA)
     assert ball.contains([1.0, 0.0])
     assert not ball.contains([1.0, 1e-7])
+
+
+def test_a_ball_holds_plain_numbers_and_its_level():
+    ball = deployment_ball([[1.0, 2.0]], np.float32(0.5), 0.1)
+    assert type(ball.radius) is float
+    assert ball.alpha == 0.1
+    assert type(DeploymentBall([0, 1], np.float64(2.0), 0.1).radius) is float
+    assert DeploymentBall([0, 1], 1, 0.1).center.dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -40,7 +48,7 @@ def test_the_ball_is_closed():
         (lambda: deployment_ball(np.empty((0, 3)), 1.0, 0.1), "rows must hold at least one row"),
         (lambda: deployment_ball(np.ones((2, 3)), 0.0, 0.1), "sigma_max must lie strictly between 0"),
         (lambda: deployment_ball(np.ones((2, 3)), 1.0, 1.0), "alpha must lie strictly between 0 and 1"),
-        (lambda: DeploymentBall(np.zeros(2), 1.0).contains([0.0]), r"mean must have shape \(2\)"),
+        (lambda: DeploymentBall(np.zeros(2), 1.0, ALPHA).contains([0.0]), r"mean must have shape \(2\)"),
     ],
 )
 def test_misuse_is_named(call, message):

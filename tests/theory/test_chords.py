@@ -12,7 +12,6 @@ from physupport.theory import (
     dictionary_radius_constant_estimate,
     differential_estimate,
     information_estimate,
-    make_parameter,
     make_parameter_pair,
     moment_chord_estimate,
     orientation_chord_estimate,
@@ -121,4 +120,4 @@ def test_misuse_is_named():
         make_parameter_pair(calibration(0.05), np.random.default_rng(0), 3)
     with pytest.raises(MisuseError, match="n_pairs must be a whole number at least 1"):
         estimate(moment_chord_estimate, 0.05, 0)
-    assert isinstance(make_parameter(calibration(0.05, KNOWN), np.random.default_rng(0)).law, ExchangeableGaussian)
+    assert isinstance(calibration(0.05, KNOWN).sample(np.random.default_rng(0)).law, ExchangeableGaussian)

@@ -6,10 +6,16 @@ import pytest
 from physupport import MisuseError
 from physupport._checks import Interval
 from physupport.geometry import Frame, LocalDictionary, Shell, default_separated_atom, separated_atom
-from physupport.retain import matrix_coordinates, power_coordinates, projector_square_sum, projector_sum
+from physupport.retain import (
+    matrix_coordinates,
+    power_coordinates,
+    projector_square_sum,
+    projector_sum,
+    symmetric_dimension,
+)
 from physupport.theory import balanced_dictionary, collapsed_operator
 from physupport.theory._collapsed import offset_basis
-from physupport.theory._symmetric import symmetric_basis, symmetric_dimension
+from physupport.theory._symmetric import symmetric_basis
 
 
 def turned_frame(q, seed):

@@ -4,11 +4,27 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.linalg import expm
-from scipy.optimize import lsq_linear
+from scipy.optimize import lsq_linear, minimize
 
 from physupport import Interval, MisuseError
-from physupport.geometry import Amplitudes, Block, Frame, LocalDictionary, default_separated_atom, hausdorff_distance
-from physupport.models import BernoulliGaussian, calibration_mixture
+from physupport.geometry import (
+    Amplitudes,
+    Block,
+    Frame,
+    LocalDictionary,
+    Shell,
+    default_separated_atom,
+    hausdorff_distance,
+)
+from physupport.models import BernoulliGaussian, calibration_mixture, make_calibration
+from physupport.retain import (
+    CalibrationClass,
+    CalibrationParameter,
+    fourth_moment,
+    inverted_median_of_means_region,
+    median_distance_blocks,
+    total_variances,
+)
 from physupport.theory import (
     Design,
     balanced_dictionary,
@@ -20,9 +36,11 @@ from physupport.theory import (
     deployment_information,
     diameter,
     explanation_gate,
+    floor,
     information_scales,
     joint_information,
     map_scales,
+    moment_region_rows,
     plan,
     plan_sentences,
     remedies,
@@ -31,6 +49,7 @@ from physupport.theory import (
     support_gate,
     tangent_secant,
     turned_block,
+    two_point_distance,
     two_point_factor,
 )
 
@@ -165,7 +184,7 @@ def test_a_known_law_is_one_unknown_less():
     law = ExchangeableGaussian(np.array([0.3, 0.3, 0.2, 0.1, 0.06, 0.04]), np.ones(6))
     known = block_information(make_design(law=law), n_draws=2000)
     assert known.chart.n_directions == INFORMATION.chart.n_directions - 1
-    assert resolution(joint_information(known, make_design(law=law)), make_design(law=law)).attainable > 0.0
+    assert resolution(known, make_design(law=law)).attainable > 0.0
 
 
 def test_the_maximum_likelihood_angle_has_the_planned_deviation():
@@ -236,7 +255,58 @@ def test_the_floor_is_the_best_two_point_bound_within_half_the_spacing():
         kappa = np.linspace(0.0, min(6.0, 0.5 * block_diameter(design.dictionary) / deviation), 200_001)
         bounds = kappa * deviation * np.maximum(0.0, 2 * (1 - design.level) - 2 * stats.norm.cdf(kappa / 2))
         # A grid misses a smooth maximum by the square of its step.
-        assert resolution(joint(design), design).floor == pytest.approx(bounds.max(), rel=1e-8)
+        assert resolution(INFORMATION, design).floor == pytest.approx(bounds.max(), rel=1e-8)
+
+
+def held_deviation(design, held):
+    """Worst deviation from the whole inverse information with some coefficients known."""
+    directions = INFORMATION.chart.d_atoms[:, :, list(design.support)]
+    k, free = len(directions), [j for j in range(len(held)) if not held[j]]
+    mean = np.vstack([directions @ design.coefficients, design.active[:, free].T])
+    whole = design.n_deployment / design.sigma**2 * mean @ mean.T
+    whole[:k, :k] += design.n_calibration * INFORMATION.information
+    size = np.sqrt(np.diag(whole))
+    covariance = (np.linalg.inv(whole / np.outer(size, size)) / np.outer(size, size))[:k, :k]
+    spread = np.einsum("kqj,kl,lpj->jqp", directions, covariance, directions)
+    return np.sqrt(np.linalg.eigvalsh(spread).max())
+
+
+@pytest.mark.parametrize(
+    ("x", "held"),
+    [
+        ([1.0, 1.0], [0, 0]),
+        ([0.5, 0.5], [1, 1]),
+        ([2.0, 1.0], [1, 0]),
+        ([0.5, 2.0], [1, 1]),
+        ([0.5 + 1e-9, 1.0], [1, 0]),
+    ],
+)
+def test_the_floor_holds_coefficients_that_would_leave_their_range(x, held):
+    """On the edge, and so near it that the least favourable pair would cross it."""
+    design = make_design(coefficients=np.array(x))
+    deviation = held_deviation(design, held)
+    expected = deviation * two_point_factor(design.level, block_diameter(design.dictionary) / 2 / deviation)
+    # The dense inverse loses digits to the spread of the informations.
+    assert floor(INFORMATION, design) == pytest.approx(expected, rel=1e-6)
+    assert floor(INFORMATION, design) <= joint(design).deviation(10**6, 10**4) * two_point_factor(design.level)
+
+
+def test_both_points_of_the_floor_are_allowed():
+    """The pair itself: coefficients in their range, atoms the stated distance apart, information as stated."""
+    for x in ([1.0, 1.0], [0.52, 1.0], [0.5, 1.9], [0.5, 2.0]):
+        for n in (10**4, 10**6, 10**9):
+            design = make_design(coefficients=np.array(x), n_calibration=n)
+            held = np.zeros(2, dtype=bool)
+            for _ in range(3):
+                known = joint_information(INFORMATION, design, held)
+                deviation = known.deviation(n, 10**4)
+                kappa = two_point_distance(design.level, block_diameter(design.dictionary) / 2 / deviation)
+                moved = kappa / 2 * known.coefficient_shift(n, 10**4)
+                held |= (np.minimum(x - moved, x + moved) < 0.5) | (np.maximum(x - moved, x + moved) > 2.0)
+            assert np.all(moved[held] == 0.0)
+            expected = deviation * two_point_factor(design.level, block_diameter(design.dictionary) / 2 / deviation)
+            # Every distance of the balanced block is the same, up to rounding.
+            assert floor(INFORMATION, design) == pytest.approx(expected, rel=1e-12)
 
 
 def test_no_floor_is_left_at_level_one_half():
@@ -246,10 +316,10 @@ def test_no_floor_is_left_at_level_one_half():
 
 
 def test_the_resolution_is_never_coarser_than_the_block():
-    coarse = resolution(joint(make_design(n_calibration=10)), make_design(n_calibration=10))
+    coarse = resolution(INFORMATION, make_design(n_calibration=10))
     assert coarse.attainable == coarse.block
     assert not coarse.sees_inside
-    assert resolution(joint(DESIGN), DESIGN).sees_inside
+    assert resolution(INFORMATION, DESIGN).sees_inside
 
 
 def box_distance(mean, atoms, low, high):
@@ -292,8 +362,60 @@ def test_a_gate_with_a_rival_of_the_same_mean_never_opens():
     mean = block.atoms[:, :2].sum(axis=1)
     twin = LocalDictionary(block, mean / np.linalg.norm(mean))
     gate = explanation_gate(make_design(dictionary=twin))
+    assert gate.separation == 0.0
     assert not gate.is_open
-    assert gate.rows_needed > 1e25  # rounding of the mean is all that separates the two
+    assert gate.rows_needed == np.inf
+    sentences = plan_sentences(make_design(dictionary=twin), plan(make_design(dictionary=twin), None, INFORMATION))
+    assert sentences[0].endswith("Not resolved, whatever T: a competing explanation makes the very same mean.")
+
+
+def test_a_separation_is_never_above_the_distance_of_any_rival_mean():
+    """Rivals that all but coincide with the planned mean: the bound may be too small, never too large."""
+    rng, block = np.random.default_rng(4), Block.balanced(FRAME, 0.2)
+    mean = block.atoms[:, :2].sum(axis=1)
+    for exponent in range(-17, -3):
+        away = mean / np.linalg.norm(mean) + 10.0**exponent * rng.standard_normal(4)
+        twin = LocalDictionary(block, away / np.linalg.norm(away))
+        # The best coefficient in exact arithmetic is the inner product; its residual comes from the difference itself.
+        exact = np.linalg.norm(mean - (mean @ twin.separated) * twin.separated)
+        assert explanation_gate(make_design(dictionary=twin)).separation <= exact
+
+
+@pytest.mark.parametrize("doubt", [1e-3, 0.02, 0.1])
+def test_a_gate_that_stays_open_rejects_the_rivals_of_every_dictionary_within_the_doubt(doubt):
+    rng, design = np.random.default_rng(6), make_design(n_deployment=10**6)
+    known = support_gate(design)
+    mean, atoms = design.active @ design.coefficients, design.dictionary.block.atoms
+    gate = support_gate(design, doubt)
+    assert (gate.separation, gate.radius, known.shift) == (known.separation, known.radius, 0.0)
+    assert gate.stays_open == (doubt < 0.05)
+    moved_towards = np.inf
+    for _ in range(200):
+        steps = rng.standard_normal((4, 4))
+        moved = atoms + doubt * steps / np.linalg.norm(steps, axis=0)
+        for pair in ([0, 2], [1, 3], [2, 3]):
+            moved_towards = min(moved_towards, box_distance(mean, moved[:, pair], 0.5, 2.0))
+    assert moved_towards >= gate.separation - gate.shift
+    assert moved_towards < gate.separation  # the doubt does bring rivals nearer
+    far = explanation_gate(design, doubt)
+    assert far.shift == pytest.approx(4.0 * doubt)
+    assert far.stays_open
+
+
+def test_the_doubt_of_the_gates_is_that_of_the_whole_inverse_information():
+    covariance, _ = dense_covariance(DESIGN)
+    every = INFORMATION.chart.d_atoms
+    spread = np.einsum("kqj,kl,lpj->jqp", every, covariance, every)
+    deviations = np.sqrt(np.linalg.eigvalsh(spread).max(axis=1))
+    reach = 2.0 * np.sqrt(stats.chi2.isf(DESIGN.level, len(every)))
+    found = plan(DESIGN, information=INFORMATION)
+    # The dense inverse loses digits to the spread of the informations.
+    assert found.support.shift == pytest.approx(2 * 2.0 * reach * deviations[:4].max(), rel=1e-7)
+    assert found.explanation.shift == pytest.approx(4.0 * reach * deviations[4], rel=1e-7)
+    assert found.explanation.stays_open
+    assert found.support.is_open
+    assert not found.support.stays_open
+    assert plan(make_design(n_calibration=10**9), information=INFORMATION).support.stays_open
 
 
 @pytest.mark.parametrize("turn", [None, TURN])
@@ -343,6 +465,13 @@ def test_a_larger_contrast_keeps_the_mean_coefficient_and_the_range():
     assert changed.coefficients.min() == pytest.approx(0.5, abs=1e-8)
     assert changed.contrast == pytest.approx(1.2, abs=1e-8)
     assert make_design(coefficients=np.array([0.5, 2.0])).widest_contrast == pytest.approx(1.5)
+    # Coefficients on the edge are not pushed over it by rounding; beyond it they are refused.
+    for low, high in ((0.5, 1.7), (0.5, 1.3), (0.7, 2.0), (0.5, 0.9)):
+        edge = make_design(coefficients=np.array([low, high]))
+        assert edge.with_contrast(edge.contrast).coefficients == pytest.approx([low, high])
+        assert edge.with_contrast(edge.widest_contrast).coefficients == pytest.approx([low, high])
+    with pytest.raises(MisuseError, match="coefficients must lie in"):
+        edge.with_contrast(1.1)
     three = make_design(support=(0, 1, 2), coefficients=np.ones(3)).with_contrast(0.6)
     assert three.coefficients == pytest.approx([1.2, 0.6, 1.2])
 
@@ -371,8 +500,14 @@ def test_the_plan_is_the_same_in_any_coordinates():
 def test_sentences_say_what_is_open_and_what_to_raise():
     sentences = plan_sentences(DESIGN, plan(DESIGN, 0.05, INFORMATION))
     text = "\n".join(sentences)
-    assert "Which local explanation is supported? Resolved at T = 10,000" in text
-    assert "Which atoms participate? Resolved" in text
+    assert "Which local explanation is supported? Resolved at T = 10,000 for a known dictionary" in text
+    assert "so it stays resolved" in sentences[0]
+    assert "Which atoms participate? Resolved at T = 10,000 for a known dictionary" in text
+    assert "Not shown for the planned calibration" in sentences[1]
+    assert "Once the questions above are resolved: How precisely" in text
+    assert (
+        "by an efficient confidence set, one from the likelihood. The moment regions of this package are wider" in text
+    )
     assert "N alone: raise it from 1,000,000 to " in text
     assert "T alone: impossible. However large T" in text
     assert "N s^6 = 64" in text
@@ -383,7 +518,7 @@ def test_sentences_say_what_is_open_and_what_to_raise():
     ("changes", "wanted", "expected"),
     [
         ({"n_deployment": 100}, None, "Not resolved at T = 100"),
-        ({"n_deployment": 100}, None, "T = 120 resolves it."),
+        ({"n_deployment": 100}, None, "T = 120 resolves it for a known dictionary."),
         ({"n_calibration": 100}, None, "No finer than the whole block, 0.322 wide"),
         ({}, 0.5, "The wanted 0.5 is wider than the block, 0.322"),
         ({}, 0.2, "The wanted 0.2 is reached: nothing to raise."),
@@ -403,6 +538,74 @@ def test_counts_are_shown_rounded_upwards():
     found = plan(design, 0.05, INFORMATION)
     shown = next(s for s in plan_sentences(design, found) if "N alone" in s).rsplit(" ", 1)[1].strip(".")
     assert 0 <= int(shown.replace(",", "")) - found.remedies.n_calibration < 0.01 * found.remedies.n_calibration
+
+
+def test_bounds_are_shown_rounded_to_their_safe_side():
+    for wanted in (0.02, 0.025, 0.03, 0.035):
+        design = make_design(turn=TURN)
+        found = plan(design, wanted, INFORMATION)
+        sentences = plan_sentences(design, found)
+        contrast = float(next(s for s in sentences if "contrast" in s).rsplit(" ", 1)[1].strip("."))
+        assert found.remedies.contrast <= contrast <= min(found.remedies.contrast * 1.001, design.widest_contrast)
+        changed = joint(design.with_contrast(contrast))
+        assert diameter(changed, design.level, design.n_calibration, design.n_deployment) <= wanted
+        reach = float(next(s for s in sentences if "To within" in s).split("To within ")[1].split(",")[0])
+        assert found.resolution.attainable <= reach <= 1.01 * found.resolution.attainable
+        least = float(next(s for s in sentences if "No procedure" in s).split("below ")[1].split(" ")[0])
+        assert 0.9 * found.resolution.floor <= least <= found.resolution.floor
+
+
+def least_visible_turn(design):
+    """The turn of the block that the fourth moment sees least for the way its active atoms go, by search."""
+    block, law, rng = design.dictionary.block, design.law, np.random.default_rng(0)
+
+    def moment(turn, angle):
+        atoms = np.column_stack([turned_block(block, turn, angle).atoms, design.dictionary.separated])
+        return fourth_moment(law, atoms, design.noise)
+
+    def visibility(weights):
+        a, b, c = weights / np.linalg.norm(weights)
+        turn = np.array([[0, a, b], [-a, 0, c], [-b, -c, 0]])
+        shift = np.linalg.norm(moment(turn, 1e-4) - moment(turn, -1e-4))
+        there, here = (turned_block(block, turn, angle).atoms[:, :2] for angle in (1e-4, -1e-4))
+        return shift / np.linalg.norm(there - here, axis=0).max()
+
+    starts = rng.standard_normal((6, 3))
+    return min(minimize(visibility, start, method="Nelder-Mead", options={"xatol": 1e-7}).fun for start in starts)
+
+
+def test_the_moment_region_needs_the_rows_at_which_its_radius_is_the_shift_of_the_least_visible_turn():
+    size = 0.01
+    rows = moment_region_rows(DESIGN, size)
+    blocks, multiplier = median_distance_blocks(rows, DESIGN.alpha_calibration / 2)
+    theta = CalibrationParameter(DESIGN.law, DESIGN.dictionary, DESIGN.noise)
+    radius = multiplier * np.sqrt(total_variances(theta)[1] / blocks.size)
+    # Differences with step 1e-4 and a search without derivatives.
+    assert radius == pytest.approx(least_visible_turn(DESIGN) * size, rel=1e-4)
+    assert moment_region_rows(DESIGN, 2 * size) == pytest.approx(rows / 4, rel=1e-9)
+    # A single turn is at least as visible as the least visible one.
+    assert moment_region_rows(make_design(turn=TURN), size) <= rows
+    found = plan(DESIGN, information=INFORMATION)
+    assert found.moment_rows == moment_region_rows(DESIGN, found.resolution.attainable)
+    assert plan(make_design(n_calibration=10), information=INFORMATION).moment_rows is None
+
+
+def test_the_moment_region_keeps_the_turn_at_a_quarter_of_these_rows_and_rejects_it_at_four_times_as_many():
+    design = make_design(dictionary=balanced_dictionary(FRAME, 0.5), noise=0.05, turn=TURN)
+    block, away, rng = design.dictionary.block, design.dictionary.separated, np.random.default_rng(2)
+    angle = 0.3
+    other = LocalDictionary(turned_block(block, TURN, angle), away)
+    size = float(np.linalg.norm(other.block.atoms[:, :2] - block.atoms[:, :2], axis=0).max())
+    rows = moment_region_rows(design, size)
+    shell = Shell(FRAME, 0.5, 1.2, Interval(0.8, 1.2), away, 0.5, Interval(0.01, 0.1))
+    allowed = CalibrationClass(shell, Interval(0.1, 0.3))
+    kept = {}
+    for factor in (0.25, 4.0):
+        sample = make_calibration(design.law, design.dictionary.atoms, 0.05, rng, int(factor * rows))
+        region = inverted_median_of_means_region(sample, allowed, 0.05)
+        assert region.membership(CalibrationParameter(design.law, design.dictionary, 0.05)).inside
+        kept[factor] = region.membership(CalibrationParameter(design.law, other, 0.05)).inside
+    assert kept == {0.25: True, 4.0: False}
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def retained_at(step, radius, support, seed):
     dictionaries = [base, *(near(base, step * rng.uniform(), rng) for _ in range(25))]
     parameters = [CalibrationParameter(BernoulliGaussian(0.2), d, 0.3) for d in dictionaries]
     mean = separated_mean(AWAY, 1.5) if support is None else deployment_mean(base.atoms, support, [0.9, 1.1])
-    ball = DeploymentBall(mean + 0.5 * radius / 2.0 * rng.standard_normal(4), radius)
+    ball = DeploymentBall(mean + 0.5 * radius / 2.0 * rng.standard_normal(4), radius, 0.1)
     return Correspondence(REGION, ball, AMPLITUDES, 2).retain(parameters)
 
 

@@ -32,6 +32,7 @@ class Case:
 
     n_deployment: int
     coefficients: tuple[float, ...]
+    level: float
     n_kept: int
     reading: "Reading"
 
@@ -102,15 +103,15 @@ def _design() -> "Design":
 def _reading_part(console: "Console") -> list[Case]:
     from rich.table import Table
 
+    cases = _cases()
     console.print()
     console.rule("2. After measuring: what do the data allow?", align="left")
     console.print(
         f"A block of scale {_SCALE} is known up to a turn about its two active atoms: {_TURNS} turns, times 6 pairs "
         f"of atoms and 1 separated atom, make {7 * _TURNS} explanations. They are kept or dropped by {_ROWS:,} "
         "calibration rows and by T measurements of the signal; the truth is kept with probability at least "
-        f"{1 - _level():.0%}.\n"
+        f"{1 - cases[0].level:.0%}.\n"
     )
-    cases = _cases()
     table = Table("T", "coefficients", "kept", "spread", "what all that is kept says", box=None, pad_edge=False)
     for case in cases:
         pair = " and ".join(f"{x:g}" for x in case.coefficients)
@@ -122,12 +123,6 @@ def _reading_part(console: "Console") -> list[Case]:
         "the signal, so no T makes the third row finer; unequal ones show it, and the fourth row is."
     )
     return cases
-
-
-def _level() -> float:
-    from ..retain import combined_level
-
-    return combined_level(_ALPHA, _ALPHA)
 
 
 def _cases() -> list[Case]:
@@ -146,7 +141,7 @@ def _cases() -> list[Case]:
         signal = GaussianMean(deployment_mean(truth.atoms, _SUPPORT, coefficients), _SIGMA**2)
         ball = deployment_ball(signal.sample(rng, replicates), _SIGMA, _ALPHA)
         kept = _correspondence(region, ball).retain(candidates)
-        cases.append(Case(replicates, coefficients, kept.n_kept, reading(kept, _level())))
+        cases.append(Case(replicates, coefficients, kept.level, kept.n_kept, reading(kept)))
     return cases
 
 
@@ -209,5 +204,5 @@ def _write_cases(cases: list[Case], path: Path) -> None:
         }
         for case in cases
     ]
-    setup = {"seed": _SEED, "n_calibration": _ROWS, "scale": _SCALE, "level": _level(), "n_turns": _TURNS}
+    setup = {"seed": _SEED, "n_calibration": _ROWS, "scale": _SCALE, "level": cases[0].level, "n_turns": _TURNS}
     path.write_text(json.dumps(setup | {"cases": fields}, indent=2, allow_nan=False) + "\n", encoding="utf-8")

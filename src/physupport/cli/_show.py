@@ -30,6 +30,7 @@ def as_json(design: "Design", found: "Plan") -> str:
     fields = asdict(found)
     for gate in ("explanation", "support"):
         fields[gate]["is_open"] = getattr(found, gate).is_open
+        fields[gate]["stays_open"] = getattr(found, gate).stays_open
     return json.dumps(_finite(fields | {"sentences": plan_sentences(design, found)}), indent=2, allow_nan=False)
 
 

@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
-from .._checks import check_open
-from ..geometry import LocalDictionary, bottleneck_assignment, projective_distances
+from .._typing import Array, IntArray
+from ..geometry import projective_distances
 from ..project import target_diameter, targets
 from ..retain import Retained, Support
 
@@ -29,63 +29,71 @@ class Reading:
 
     stage: Stage
     diameter: float
-    supports: tuple[Support, ...]  # distinct ones, in the labels of the first retained dictionary
-    is_matched: bool  # every retained dictionary has one matching of its atoms to the first, so labels carry over
+    supports: tuple[Support, ...]  # distinct ones, in the labels of the first block survivor; none of it if unmatched
+    is_matched: (
+        bool  # the atoms of any two block survivors match in one way, and all matchings agree: labels carry over
+    )
     sentence: str
 
 
-def reading(retained: Retained, level: float) -> Reading:
+def reading(retained: Retained) -> Reading:
     """Read a retained set: local explanation first, then atom support, then the physical mapping.
 
-    Supports of different dictionaries are compared after matching their atoms to the first retained dictionary. Where
-    a matching is not unique, labels mean nothing across dictionaries, and one support is never claimed: the reading
-    coarsens, never refines.
-    level: probability with which the correspondence may lose the truth; it appears in the sentence only.
+    Supports of different dictionaries are compared after their atoms have been matched. Unless the atoms of every two
+    surviving dictionaries match in one way only, and going from one to another through a third makes no difference,
+    labels mean nothing across dictionaries and one support is never claimed. The condition is on all pairs and
+    triples, so stage and diameter depend on neither order nor labels, and more survivors never refine the reading.
     """
-    level = check_open("level", level, 0.0, 1.0)
-    supports, is_matched = _aligned_supports(retained)
-    stage = _stage(supports, is_matched)
-    diameter = target_diameter(targets(retained))
-    return Reading(stage, diameter, supports, is_matched, _sentence(stage, supports, is_matched, diameter, level))
-
-
-def _stage(supports: tuple[Support, ...], is_matched: bool) -> Stage:
-    if not supports:
-        return Stage.EMPTY
-    if supports == (None,):
-        return Stage.SEPARATED_MAPPING
-    if None in supports:
-        return Stage.LOCAL_EXPLANATION
-    return Stage.BLOCK_MAPPING if is_matched and len(supports) == 1 else Stage.ATOM_SUPPORT
-
-
-def _aligned_supports(retained: Retained) -> tuple[tuple[Support, ...], bool]:
-    """Distinct surviving supports in the labels of the first block survivor, and whether every matching was unique."""
     of_block = np.array([support is not None for support in retained.supports])
-    found: dict[Support, None] = {}
-    is_matched = True
-    reference: LocalDictionary | None = None
-    for k in np.flatnonzero((retained.kept & of_block).any(axis=1)):
-        dictionary = retained.parameters[k].dictionary
-        reference = dictionary if reference is None else reference
-        labels, is_unique = _labels(reference, dictionary)
-        is_matched &= is_unique
-        for m in np.flatnonzero(retained.kept[k] & of_block):
-            found[tuple(sorted(labels[j] for j in retained.supports[m] or ()))] = None
-    separated: tuple[Support, ...] = (None,) if (retained.kept & ~of_block).any() else ()
-    return tuple(found) + separated, is_matched
+    has_separated = bool((retained.kept & ~of_block).any())
+    survivors = np.flatnonzero((retained.kept & of_block).any(axis=1))
+    labels = _common_labels([retained.parameters[k].dictionary.block.atoms for k in survivors])
+    named: dict[Support, None] = {}
+    if labels is not None:
+        for row, k in enumerate(survivors):
+            for m in np.flatnonzero(retained.kept[k] & of_block):
+                named[tuple(sorted(int(labels[row, j]) for j in retained.supports[m] or ()))] = None
+    supports = (*named, None) if has_separated else tuple(named)
+    stage = _stage(len(survivors) > 0, has_separated, labels is not None and len(named) == 1)
+    diameter = target_diameter(targets(retained))
+    sentence = _sentence(stage, supports, labels is not None, diameter, retained.level)
+    return Reading(stage, diameter, supports, labels is not None, sentence)
 
 
-def _labels(reference: LocalDictionary, other: LocalDictionary) -> tuple[dict[int, int], bool]:
-    """Atom of the other dictionary -> its partner in the reference, and whether no other matching is as close.
+def _stage(has_block: bool, has_separated: bool, has_one_support: bool) -> Stage:
+    if has_block and has_separated:
+        return Stage.LOCAL_EXPLANATION
+    if has_block:
+        return Stage.BLOCK_MAPPING if has_one_support else Stage.ATOM_SUPPORT
+    return Stage.SEPARATED_MAPPING if has_separated else Stage.EMPTY
 
-    With all partners closer than half the least distance between two reference atoms, an atom cannot be that close to
-    two of them, by the triangle inequality of projective distances: each atom has one partner only.
+
+def _common_labels(blocks: list[Array]) -> IntArray | None:
+    r"""Label of every atom of every block in the first of them, (K, q), or None when labels do not carry over.
+
+    Let h be half the smaller of the least spacings of blocks k and l. They match in one way when every atom of k has
+    an atom of l closer than h: by the triangle inequality of projective distances no other atom of l, and no other
+    atom of k for that one, is as close, so the nearest atoms are a bijection and its inverse comes from l to k. All
+    matchings agree when the labels that k and l have from the first block agree with the matching of k and l.
+    One row of pairs at a time: memory of the order of K q^2.
     """
-    atoms, moved = reference.block.atoms, other.block.atoms
-    distance, partner = bottleneck_assignment(projective_distances(atoms, moved))
-    spacing = projective_distances(atoms, atoms)[~np.eye(reference.q, dtype=bool)].min()
-    return {int(j): i for i, j in enumerate(partner)}, bool(distance < spacing / 2.0)
+    if not blocks:
+        return np.empty((0, 0), dtype=np.int64)
+    n_blocks, q = len(blocks), len(blocks[0])
+    everything = np.hstack(blocks)  # (q, K q)
+    off_diagonal = ~np.eye(q, dtype=bool)
+    half = np.array([projective_distances(block, block)[off_diagonal].min() for block in blocks]) / 2.0  # (K,)
+    labels = np.empty((n_blocks, q), dtype=np.int64)
+    for k, block in enumerate(blocks):
+        distances = projective_distances(block, everything).reshape(q, n_blocks, q)
+        nearest = distances.argmin(axis=2)  # (q, K): partner of each atom of k in each block
+        if not np.all(distances.min(axis=2) < np.minimum(half[k], half)):
+            return None
+        if k == 0:
+            np.put_along_axis(labels, nearest.T, np.arange(q)[None, :], axis=1)
+        if not np.array_equal(np.take_along_axis(labels, nearest.T, axis=1), np.tile(labels[k], (n_blocks, 1))):
+            return None
+    return labels
 
 
 def _sentence(stage: Stage, supports: tuple[Support, ...], is_matched: bool, diameter: float, level: float) -> str:

@@ -52,6 +52,7 @@ from ._quotient import QuotientMatch as QuotientMatch
 from ._quotient import bottleneck_assignment as bottleneck_assignment
 from ._quotient import orbit_distance as orbit_distance
 from ._quotient import quotient_distance as quotient_distance
+from ._rotations import make_rotation as make_rotation
 from ._shell import Condition as Condition
 from ._shell import Membership as Membership
 from ._shell import Shell as Shell

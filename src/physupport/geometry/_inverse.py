@@ -5,14 +5,13 @@ from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from .._checks import check_count
-from .._typing import Array
 from ._block import Block
 from ._dictionary import LocalDictionary
 from ._invariants import InvariantCoordinates, cubic_invariant, invariant_coordinates
 from ._quotient import orbit_distance, quotient_distance
+from ._rotations import make_rotation
 from ._shell import Shell
 from ._simplex import check_simplex
 
@@ -99,7 +98,7 @@ def orbit_constant_estimate(template: ArrayLike, rng: np.random.Generator, n_dra
     base = cubic_invariant(np.eye(across), vertices)
     largest = 0.0
     for draw in range(check_count("n_draws", n_draws)):
-        turn = _small_rotation(rng, across) if draw % 2 else _uniform_rotation(rng, across)
+        turn = make_rotation(rng, across, _small_size(rng) if draw % 2 else None)
         gap = np.linalg.norm(cubic_invariant(turn, vertices) - base)
         largest = max(largest, orbit_distance(turn, np.eye(across), vertices)[0] / float(gap))
     return largest
@@ -122,7 +121,7 @@ def quotient_inverse_estimate(shell: Shell, rng: np.random.Generator, n_draws: i
 
 def _turned(dictionary: LocalDictionary, rng: np.random.Generator) -> LocalDictionary:
     block = dictionary.block
-    shape = block.shape @ _small_rotation(rng, len(block.shape))
+    shape = block.shape @ make_rotation(rng, len(block.shape), _small_size(rng))
     return LocalDictionary(Block(block.frame, block.center, shape), dictionary.separated)
 
 
@@ -144,14 +143,5 @@ def _gaps(first: InvariantCoordinates, second: InvariantCoordinates) -> tuple[fl
     )
 
 
-def _uniform_rotation(rng: np.random.Generator, size: int) -> Array:
-    turn, triangle = np.linalg.qr(rng.standard_normal((size, size)))
-    # Without the signs the law depends on the sign convention of the factorisation.
-    return turn * np.sign(np.diag(triangle))
-
-
-def _small_rotation(rng: np.random.Generator, size: int) -> Array:
-    draws = rng.standard_normal((size, size))
-    angle = 10.0 ** rng.uniform(-4.0, 0.0)
-    rotation: Array = expm(angle * (draws - draws.T) / np.linalg.norm(draws - draws.T))
-    return rotation
+def _small_size(rng: np.random.Generator) -> float:
+    return float(10.0 ** rng.uniform(-4.0, 0.0))

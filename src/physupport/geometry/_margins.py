@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from .._checks import Interval, check_open, check_support_size
+from .._checks import Interval, check_nonnegative, check_open, check_support_size
 from .._errors import MisuseError
 from .._typing import Array
 from ._shell import Shell
@@ -64,7 +64,7 @@ def support_margin(shell: Shell, amplitudes: Amplitudes, r: int, rho: float) -> 
     entries (eq:sm-tech-s12-10). The atom chart is 1/c_u-Lipschitz on the cap, so moving the r atoms of one support to
     their partners moves the mean by at most r beta_+ rho / c_u.
     """
-    r, rho = check_support_size(r, shell.q), _check_radius(rho)
+    r, rho = check_support_size(r, shell.q), check_nonnegative("rho", rho)
     same = np.sqrt(2.0) * lower_singular_constant(shell) * amplitudes.block.lower * shell.scale
     return max(0.0, float(same - r * amplitudes.block.upper * rho / shell.axial_floor))
 
@@ -96,7 +96,8 @@ def separated_margin(shell: Shell, amplitudes: Amplitudes, r: int, rho: float) -
     :math:`m_G(\rho) = [g_G^0 - C_G(r\beta_+ + \gamma_+)\rho]_+` with :math:`C_G = 1/c_u`, the paper's form. It
     decreases in rho although its value at rho = 0 already holds for all pairs of the shell, see `separated_gap`.
     """
-    transport = (r * amplitudes.block.upper + amplitudes.separated.upper) * _check_radius(rho) / shell.axial_floor
+    reach = check_nonnegative("rho", rho) / shell.axial_floor
+    transport = (r * amplitudes.block.upper + amplitudes.separated.upper) * reach
     return max(0.0, separated_gap(shell, amplitudes, r) - transport)
 
 
@@ -109,7 +110,7 @@ def matching_is_unique(shell: Shell, rho: float) -> bool:
     :math:`c_D \le \kappa_-\sqrt{q/(q-1)}`, and a positive margin means
     :math:`\rho < \sqrt2\,c_D s\,c_u\beta_-/(r\beta_+)` with r at least 2.
     """
-    return _check_radius(rho) < 0.5 * shell.vertex_separation
+    return check_nonnegative("rho", rho) < 0.5 * shell.vertex_separation
 
 
 def balanced_amplitude_range(shell: Shell, amplitudes: Amplitudes, r: int, stretch: float) -> tuple[float, float]:
@@ -145,9 +146,3 @@ def _corner_sums(q: int, r: int, block: Interval) -> tuple[Array, Array]:
     squares = high * block.upper**2 + (r - high) * block.lower**2
     # ||w||^2 by the simplex inner products; q squares exceed totals^2 because r < q.
     return totals, np.sqrt((q * squares - totals**2) / (q - 1))
-
-
-def _check_radius(rho: float) -> float:
-    if not 0.0 <= rho < np.inf:
-        raise MisuseError("rho", "be finite and not negative", repr(rho))
-    return float(rho)

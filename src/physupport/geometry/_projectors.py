@@ -71,13 +71,18 @@ def remainder_constants(radius: float) -> RemainderConstants:
     return RemainderConstants(float(radius / (np.sqrt(2.0) * (1.0 + c) ** 2)), float(derivative))
 
 
-def inclusion_probabilities(q: int, h: int) -> tuple[float, float, float]:
-    r"""Chances :math:`\pi_m(h) = (h)_m/(q)_m`, m = 1, 2, 3, that a uniform h-subset of q atoms holds m given ones."""
-    q = check_count("q", q, 3)
-    h = check_count("h", h, 0, q)
-    one = h / q
-    two = one * (h - 1) / (q - 1)
-    return one, two, two * (h - 2) / (q - 2)
+def inclusion_probabilities(n: int, most: int) -> Array:
+    r"""Chances :math:`\pi_m(h) = (h)_m/(n)_m` that a uniform h-subset of n atoms holds m given ones.
+
+    Returns (most, n + 1): row m - 1 for m = 1..most, column h for h = 0..n; 0 where m exceeds n.
+    """
+    n, most = check_count("n", n), check_count("most", most)
+    size, table = np.arange(n + 1.0), np.zeros((most, n + 1))
+    included = np.ones(n + 1)
+    for m in range(min(most, n)):
+        included = included * np.maximum(size - m, 0.0) / (n - m)
+        table[m] = included
+    return table
 
 
 def subset_moments(values: ArrayLike, h: int) -> tuple[Array, Array, Array]:
@@ -94,7 +99,8 @@ def subset_moments(values: ArrayLike, h: int) -> tuple[Array, Array, Array]:
     if evaluated.ndim == 0:
         raise MisuseError("values", "have one row for each atom", "a single number")
     evaluated = check_array("values", evaluated, evaluated.shape)
-    one, two, three = inclusion_probabilities(len(evaluated), h)
+    q = check_count("number of rows of values", len(evaluated))
+    one, two, three = inclusion_probabilities(q, 3)[:, check_count("h", h, 0, q)]
     first, second, third = ((evaluated**m).sum(axis=0) for m in (1, 2, 3))
     return (
         one * first,

@@ -2,20 +2,9 @@
 
 import numpy as np
 
+from .._checks import check_symmetric
 from .._errors import MisuseError
 from .._typing import Array
-
-# Products such as D D^T come out symmetric to rounding; anything beyond is a mistake in the input.
-_SYMMETRY_TOLERANCE = 1e-10
-
-
-def check_symmetric(name: str, matrices: Array) -> None:
-    """Every matrix of the stack (..., q, q) equals its transpose, relative to its largest entry."""
-    gap = np.abs(matrices - np.swapaxes(matrices, -1, -2)).max(axis=(-1, -2), initial=0.0)
-    size = np.abs(matrices).max(axis=(-1, -2), initial=0.0)
-    if np.any(gap > _SYMMETRY_TOLERANCE * size):
-        where = tuple(int(i) for i in np.argwhere(gap > _SYMMETRY_TOLERANCE * size)[0])
-        raise MisuseError(name, "be symmetric", f"asymmetry {gap[where]:.3g} in matrix {where}")
 
 
 def cholesky_factors(name: str, covariances: Array) -> Array:

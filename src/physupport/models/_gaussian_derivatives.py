@@ -7,10 +7,10 @@ from math import factorial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array, check_count, check_positive
+from .._checks import check_array, check_count, check_positive, check_symmetric
 from .._errors import MisuseError
 from .._typing import Array
-from ._factors import check_symmetric, cholesky_factors, forward_solved, whitened_matrices
+from ._factors import cholesky_factors, forward_solved, whitened_matrices
 
 # The envelope is stated up to this order; beyond it the sums over permutations and partitions grow fast.
 _HIGHEST_ORDER = 5

@@ -6,11 +6,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array
+from .._checks import check_array, check_symmetric
 from .._errors import MisuseError
 from .._typing import Array
 from ._components import active_components
-from ._factors import check_symmetric
 from ._laws import BernoulliGaussian, CodeLaw
 
 # Derivatives of weights cancel to a sum of zero; in float64 they do so to a few units of rounding of the largest.
@@ -28,8 +27,6 @@ class Tangent:
     def __post_init__(self) -> None:
         weights = check_array("weights", self.weights, (None, None))
         covariances = check_array("covariances", self.covariances, (*weights.shape, None, None))
-        if covariances.shape[-1] != covariances.shape[-2]:
-            raise MisuseError("covariances", "be square", f"shape {covariances.shape}")
         check_symmetric("covariances", covariances)
         if np.any(np.abs(weights.sum(axis=1)) > _BALANCE_TOLERANCE * np.abs(weights).sum(axis=1)):
             raise MisuseError("weights", "sum to 0 in every direction", f"sums {weights.sum(axis=1)}")

@@ -28,8 +28,12 @@ class Chart:
     """
 
     correspondence: Correspondence
-    calibration: CalibrationClass
     is_block: bool
+
+    @property
+    def calibration(self) -> CalibrationClass:
+        """The class that the region refines."""
+        return self.correspondence.region.calibration_class
 
     @property
     def shell(self) -> Shell:
@@ -130,13 +134,7 @@ class Chart:
 
     def random(self, rng: np.random.Generator) -> Array:
         """A random member of the class with random coefficients."""
-        activity, noise = self.calibration.activity, self.shell.noise
-        law = (
-            BernoulliGaussian(rng.uniform(activity.lower, activity.upper))
-            if isinstance(activity, Interval)
-            else activity
-        )
-        parameter = CalibrationParameter(law, self.shell.sample(rng), rng.uniform(noise.lower, noise.upper))
+        parameter = self.calibration.sample(rng)
         coefficients = rng.uniform(self.box.lower, self.box.upper, self.n_active)
         return np.asarray(np.clip(self.vector(parameter, coefficients), *self.bounds))
 

@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, NonlinearConstraint, least_squares, minimize
 
 from .._checks import check_count
 from .._typing import Array
-from ..retain import CalibrationClass, CalibrationParameter, Correspondence, Support
+from ..retain import CalibrationParameter, Correspondence, Support
 from ._chart import Chart
 from ._outer import outer_bracket
 from ._secant import SecantMap
@@ -31,18 +31,16 @@ class RetainedPair:
     distance: float
 
 
-def inner_bracket(
-    correspondence: Correspondence, calibration: CalibrationClass, rng: np.random.Generator, starts: int = 4
-) -> RetainedPair | None:
+def inner_bracket(correspondence: Correspondence, rng: np.random.Generator, starts: int = 4) -> RetainedPair | None:
     """The farthest pair found by constrained optimisation from many starts, or None when no retained point was found.
 
     Both explanations of a returned pair pass ``correspondence.membership``, so its distance never exceeds the true
     diameter; it is a local optimum and may fall short of it. None proves nothing.
-    calibration: the class that the region of the correspondence refines.  starts: pairs for each kind of pair.
+    starts: pairs for each kind of pair.
     """
-    starts, outer = check_count("starts", starts), outer_bracket(correspondence, calibration.shell)
+    starts, outer = check_count("starts", starts), outer_bracket(correspondence)
     possible = {True: outer.block_possible, False: outer.separated_possible}
-    charts = [Chart(correspondence, calibration, kind) for kind in (True, False) if possible[kind]]
+    charts = [Chart(correspondence, kind) for kind in (True, False) if possible[kind]]
     pools = [(chart, pool) for chart in charts if (pool := _retained_points(chart, rng, 2 * starts))]
     pairs = [
         _farthest(first, here[k % len(here)], second, there[(starts + k) % len(there)])

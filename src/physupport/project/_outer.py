@@ -5,7 +5,6 @@ from typing import final
 
 import numpy as np
 
-from .._errors import MisuseError
 from .._typing import Array
 from ..geometry import Shell
 from ..retain import Correspondence
@@ -24,7 +23,7 @@ class OuterBracket:
     separated_possible: bool
 
 
-def outer_bracket(correspondence: Correspondence, shell: Shell) -> OuterBracket:
+def outer_bracket(correspondence: Correspondence) -> OuterBracket:
     r"""The shell's own diameter, without the local explanations that the deployment ball excludes for every dictionary.
 
     Proven facts only. Coherent atoms lie within :math:`\theta_0 = \arcsin C_0 s` of the axis, so two of them are at
@@ -39,9 +38,9 @@ def outer_bracket(correspondence: Correspondence, shell: Shell) -> OuterBracket:
     exists by compactness only, so :math:`\rho_N(s)` (eq:dictionary-radius) is a number without proof. The bound is
     therefore honest and wide once N is large; `inner_bracket` shows how wide.
     """
-    radius = correspondence.ball.radius
-    block = bool(block_distance(correspondence, shell) <= radius)
-    separated = bool(separated_distance(correspondence, shell) <= radius)
+    radius, shell = correspondence.ball.radius, _shell(correspondence)
+    block = bool(block_distance(correspondence) <= radius)
+    separated = bool(separated_distance(correspondence) <= radius)
     cone = float(np.arctan2(shell.cap * shell.scale, shell.axial_floor))
     around = _separated_angle(shell)
     angles = [2.0 * cone] * block + [2.0 * around] * separated
@@ -51,7 +50,7 @@ def outer_bracket(correspondence: Correspondence, shell: Shell) -> OuterBracket:
     return OuterBracket(max(diameters, default=None), block, separated)
 
 
-def block_distance(correspondence: Correspondence, shell: Shell) -> float:
+def block_distance(correspondence: Correspondence) -> float:
     r"""A lower bound, rounding included, of the profiled residual of the block over all dictionaries of the shell.
 
     A mean :math:`\sum_jx_jd_j` with r coefficients in :math:`[\beta_-, \beta_+]` has, with
@@ -61,7 +60,8 @@ def block_distance(correspondence: Correspondence, shell: Shell) -> float:
     r\beta_+(\cos\theta_0, \sin\theta_0), r\beta_+(1, \sin\theta_0), r\beta_+(1, 0)`. Two vectors are at least as far
     apart as their heights and lengths are, so the bound is the distance to this polygon.
     """
-    center, sine, cosine = _center(correspondence, shell), shell.cap * shell.scale, shell.axial_floor
+    center, shell = correspondence.ball.center, _shell(correspondence)
+    sine, cosine = shell.cap * shell.scale, shell.axial_floor
     box, r = correspondence.amplitudes.block, correspondence.support_size
     low, high = r * box.lower, r * box.upper
     height = float(shell.frame.axis @ center)
@@ -71,13 +71,13 @@ def block_distance(correspondence: Correspondence, shell: Shell) -> float:
     return _rounded_down(_distance_to_convex_polygon(point, corners), high + float(np.linalg.norm(center)))
 
 
-def separated_distance(correspondence: Correspondence, shell: Shell) -> float:
+def separated_distance(correspondence: Correspondence) -> float:
     r"""The least profiled residual of the separated atom over the shell, exact but for rounding, which lowers it.
 
     The atom nearest to the centre z lies at angle :math:`\psi = [\varphi - \theta_a]_+` from it, with :math:`\varphi`
     the angle of the centre to the reference; the amplitude is then :math:`\|z\|\cos\psi` clipped to its range.
     """
-    center, box = _center(correspondence, shell), correspondence.amplitudes.separated
+    center, shell, box = correspondence.ball.center, _shell(correspondence), correspondence.amplitudes.separated
     along = float(shell.reference @ center)
     across = float(np.linalg.norm(center - along * shell.reference))
     turned, length = (
@@ -89,11 +89,8 @@ def separated_distance(correspondence: Correspondence, shell: Shell) -> float:
     return _rounded_down(residual, length + box.upper)
 
 
-def _center(correspondence: Correspondence, shell: Shell) -> Array:
-    center = correspondence.ball.center
-    if len(center) != shell.q:
-        raise MisuseError("shell", f"have dimension {len(center)}, that of the deployment ball", shell.q)
-    return center
+def _shell(correspondence: Correspondence) -> Shell:
+    return correspondence.region.calibration_class.shell
 
 
 def _separated_angle(shell: Shell) -> float:

@@ -74,6 +74,16 @@ class CalibrationClass:
         of_shell = self.shell.membership(parameter.dictionary, parameter.noise)
         return Membership(of_shell.conditions + self._activity_conditions(parameter.law))
 
+    def sample(self, rng: np.random.Generator) -> CalibrationParameter:
+        """A parameter inside the class; not uniform."""
+        law: CodeLaw
+        if isinstance(self.activity, Interval):
+            law = BernoulliGaussian(rng.uniform(self.activity.lower, self.activity.upper))
+        else:
+            law = self.activity
+        dictionary, noise = self.shell.sample(rng), self.shell.noise
+        return CalibrationParameter(law, dictionary, rng.uniform(noise.lower, noise.upper))
+
     def _activity_conditions(self, law: CodeLaw) -> tuple[Condition, ...]:
         if isinstance(self.activity, ExchangeableGaussian):
             distance = law_distance(law, self.activity, self.n_atoms)

@@ -27,8 +27,12 @@ class Retained:
 
     parameters: tuple[CalibrationParameter, ...]  # K of them
     supports: tuple[Support, ...]  # M of them
-    losses: Array  # (K, M), proven lower bounds of the coefficient-profiled residuals
+    loss_bounds: Array  # (K, M), proven lower bounds of the coefficient-profiled residuals
     kept: BoolArray  # (K, M)
+    level: float  # probability with which a true explanation of the collection may be missing
+
+    def __post_init__(self) -> None:
+        check_open("level", self.level, 0.0, 1.0)
 
     @property
     def is_empty(self) -> bool:
@@ -65,6 +69,14 @@ class Correspondence:
 
     def __post_init__(self) -> None:
         check_support_size(self.support_size, self.q)
+        if self.region.calibration_class.q != self.q:
+            rule = f"have dimension {self.q}, that of the deployment ball"
+            raise MisuseError("region", rule, self.region.calibration_class.q)
+
+    @property
+    def level(self) -> float:
+        """Probability with which the true explanation may be lost, from the levels of the region and of the ball."""
+        return combined_level(self.region.alpha, self.ball.alpha)
 
     @property
     def q(self) -> int:
@@ -85,8 +97,8 @@ class Correspondence:
         self._check_dimension("parameter", parameter)
         if support is not None and len(check_support("support", support, self.q)) != self.support_size:
             raise MisuseError("support", f"hold {self.support_size} atoms", support)
-        loss = self._losses((parameter,), (support,))[0, 0]
-        deployment = Condition("deployment residual at most tau", float(loss), self.ball.radius)
+        bound = self._loss_bounds((parameter,), (support,))[0, 0]
+        deployment = Condition("deployment residual at most tau", float(bound), self.ball.radius)
         return Membership((*self.region.membership(parameter).conditions, deployment))
 
     def retain(self, parameters: Iterable[CalibrationParameter]) -> Retained:
@@ -100,18 +112,19 @@ class Correspondence:
             raise MisuseError("parameters", "hold at least one calibration parameter", "an empty collection")
         for k, candidate in enumerate(candidates):
             self._check_dimension(f"parameters[{k}]", candidate)
-        losses = self._losses(candidates, self.supports)
+        bounds = self._loss_bounds(candidates, self.supports)
         calibrated = np.array([self.region.membership(candidate).inside for candidate in candidates])
-        return Retained(candidates, self.supports, losses, calibrated[:, None] & (losses <= self.ball.radius))
+        kept = calibrated[:, None] & (bounds <= self.ball.radius)
+        return Retained(candidates, self.supports, bounds, kept, self.level)
 
-    def _losses(self, parameters: Sequence[CalibrationParameter], supports: Sequence[Support]) -> Array:
+    def _loss_bounds(self, parameters: Sequence[CalibrationParameter], supports: Sequence[Support]) -> Array:
         atoms = np.stack([parameter.dictionary.atoms for parameter in parameters])  # (K, q, q + 1)
-        losses = np.empty((len(parameters), len(supports)))
+        bounds = np.empty((len(parameters), len(supports)))
         for m, support in enumerate(supports):
             active = [self.q] if support is None else list(support)
             box = self.amplitudes.separated if support is None else self.amplitudes.block
-            losses[:, m] = profile_losses(self.ball.center, atoms[:, :, active], box).lower_bounds
-        return losses
+            bounds[:, m] = profile_losses(self.ball.center, atoms[:, :, active], box).lower_bounds
+        return bounds
 
     def _check_dimension(self, name: str, parameter: CalibrationParameter) -> None:
         if parameter.dictionary.q != self.q:

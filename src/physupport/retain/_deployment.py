@@ -16,14 +16,16 @@ from ._moments import check_rows
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class DeploymentBall:
-    r"""All means within :math:`\tau` of the sample mean."""
+    r"""All means within :math:`\tau` of the sample mean, and the probability with which the true one is not there."""
 
     center: Array  # (q,), sample mean
     radius: float  # tau
+    alpha: float  # alpha_T
 
     def __post_init__(self) -> None:
-        check_array("center", self.center, (None,))
-        check_positive("radius", self.radius)
+        object.__setattr__(self, "center", check_array("center", self.center, (None,)))
+        object.__setattr__(self, "radius", check_positive("radius", self.radius))
+        object.__setattr__(self, "alpha", check_open("alpha", self.alpha, 0.0, 1.0))
 
     def contains(self, mean: ArrayLike) -> bool:
         """Whether a mean (q,) lies in the closed ball."""
@@ -45,4 +47,4 @@ def deployment_ball(rows: ArrayLike, sigma_max: float, alpha: float) -> Deployme
     """
     rows = check_rows("rows", rows)
     n_rows, q = rows.shape
-    return DeploymentBall(rows.mean(axis=0), deployment_radius(q, n_rows, sigma_max, alpha))
+    return DeploymentBall(rows.mean(axis=0), deployment_radius(q, n_rows, sigma_max, alpha), alpha)

@@ -12,12 +12,12 @@ from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..models import CodeLaw, law_moments
 from ._tensors import (
-    check_symmetric,
     double_contraction,
     multi_indices,
     multiplicity_roots,
     power_coordinates,
     symmetric_dimension,
+    symmetric_matrix,
     symmetrized_square,
 )
 
@@ -84,7 +84,7 @@ def invert_moments(second: ArrayLike, cumulant: ArrayLike, n_atoms: int) -> Mome
     Exact at population moments; at sample moments a plug-in without a guarantee, whose noise may come out negative.
     second: (q, q).  cumulant: (d_4,) coordinates.
     """
-    second = check_symmetric("second", second)
+    second = symmetric_matrix("second", second)
     q, n = len(second), check_count("n_atoms", n_atoms)
     cumulant = check_array("cumulant", cumulant, (symmetric_dimension(q, 4),))
     u = double_contraction(cumulant, q) / (3.0 * n)

@@ -6,6 +6,7 @@ from scipy.special import comb
 
 from .._checks import check_positive, check_unit_columns
 from .._typing import Array
+from ..geometry import inclusion_probabilities
 from ..models import CodeLaw
 
 
@@ -59,14 +60,4 @@ def _cycle_sum_means(gram: Array) -> Array:
             [*paired, (n + e) ** 2 - sum(paired)],
         ]
     )
-    return splits @ _inclusion_probabilities(n)
-
-
-def _inclusion_probabilities(n: int) -> Array:
-    """Probability that t given atoms all lie in a uniform subset of size k, t = 1..4 by k = 0..n; 0 where t > n."""
-    size, table = np.arange(n + 1.0), np.zeros((4, n + 1))
-    included = np.ones(n + 1)
-    for t in range(min(4, n)):
-        included = included * (size - t) / (n - t)
-        table[t] = included
-    return table
+    return splits @ inclusion_probabilities(n, 4)

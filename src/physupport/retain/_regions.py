@@ -21,6 +21,10 @@ class CalibrationRegion(Protocol):
     """A set of calibration parameters that holds the true one with probability at least 1 - alpha, whichever it is."""
 
     @property
+    def calibration_class(self) -> CalibrationClass:
+        """Everything allowed before data; the region is a part of it."""
+
+    @property
     def alpha(self) -> float:
         """The probability with which the true parameter may be missed."""
 

@@ -7,7 +7,7 @@ from math import comb, factorial, prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array, check_count
+from .._checks import check_array, check_count, check_symmetric
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 
@@ -55,7 +55,7 @@ def power_coordinates(vectors: ArrayLike, order: int) -> Array:
 
 def matrix_coordinates(matrix: ArrayLike) -> Array:
     """Coordinates (d_2,) of a symmetric (q, q) matrix; the Euclidean norm becomes the Frobenius norm."""
-    matrix = check_symmetric("matrix", matrix)
+    matrix = symmetric_matrix("matrix", matrix)
     q = len(matrix)
     rows, columns = multi_indices(q, 2).T
     return np.asarray(matrix[rows, columns] * multiplicity_roots(q, 2))
@@ -88,8 +88,8 @@ def symmetrized_product(first: ArrayLike, second: ArrayLike) -> Array:
     B_{il}A_{jk})`, hence bilinear and :math:`\|A\odot B\|_F \le \|A\|_F\|B\|_F`.
     first, second: (q, q).  Returns (d_4,).
     """
-    a = check_symmetric("first", first)
-    b = check_symmetric("second", second, len(a))
+    a = symmetric_matrix("first", first)
+    b = symmetric_matrix("second", second, len(a))
     q = len(a)
     i, j, k, m = multi_indices(q, 4).T
     paired = a[i, j] * b[k, m] + a[i, k] * b[j, m] + a[i, m] * b[j, k]
@@ -116,13 +116,6 @@ def double_contraction(coordinates: ArrayLike, q: int) -> float:
     return float(coordinates @ symmetrized_square(np.eye(q)))
 
 
-def check_symmetric(name: str, value: ArrayLike, q: int | None = None) -> Array:
-    """A symmetric (q, q) matrix."""
-    matrix = check_array(name, value, (q, q))
-    if matrix.shape[0] != matrix.shape[1]:
-        raise MisuseError(name, "be square", f"shape {matrix.shape}")
-    gap = float(np.abs(matrix - matrix.T).max()) if matrix.size else 0.0
-    # Products such as D D^T come out symmetric to rounding only.
-    if gap > 1e-8 * float(np.abs(matrix).max(initial=0.0)):
-        raise MisuseError(name, "be symmetric", f"entries that differ from their mirror by {gap:.3g}")
-    return matrix
+def symmetric_matrix(name: str, value: ArrayLike, q: int | None = None) -> Array:
+    """A symmetric (q, q) matrix, of any size unless given."""
+    return check_symmetric(name, check_array(name, value, (q, q)))

@@ -42,6 +42,7 @@ from ._generators import two_atom_generator as two_atom_generator
 from ._joint import JointInformation as JointInformation
 from ._joint import block_information as block_information
 from ._joint import joint_information as joint_information
+from ._moment_rows import moment_region_rows as moment_region_rows
 from ._orientation import OrientationInformation as OrientationInformation
 from ._orientation import orientation_information as orientation_information
 from ._orientation import orientation_information_quadrature as orientation_information_quadrature
@@ -59,12 +60,14 @@ from ._remedies import Remedies as Remedies
 from ._remedies import remedies as remedies
 from ._resolution import Resolution as Resolution
 from ._resolution import diameter as diameter
+from ._resolution import dictionary_diameters as dictionary_diameters
+from ._resolution import floor as floor
 from ._resolution import resolution as resolution
+from ._resolution import two_point_distance as two_point_distance
 from ._resolution import two_point_factor as two_point_factor
 from ._resolution_map import ResolutionMap as ResolutionMap
 from ._resolution_map import map_scales as map_scales
 from ._resolution_map import resolution_map as resolution_map
-from ._sampling import make_parameter as make_parameter
 from ._sampling import make_parameter_pair as make_parameter_pair
 from ._scales import InformationScales as InformationScales
 from ._scales import crossover_contrast as crossover_contrast

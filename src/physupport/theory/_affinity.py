@@ -112,8 +112,8 @@ def midpoint_quadrature(law: GaussianMixture, other: GaussianMixture, order: int
     nodes, node_weights = gauss_hermite(law.covariances.shape[1], check_count("order", order))  # (k, q), (k,)
     jeffreys = deficit = 0.0
     for mixture in (law, other):
-        for weight, covariance in zip(mixture.weights, mixture.covariances, strict=True):
-            rows = nodes @ np.linalg.cholesky(covariance).T  # (k, q)
+        for weight, factor in zip(mixture.weights, mixture.factors, strict=True):
+            rows = nodes @ factor.T  # (k, q)
             ratio = law.log_density(rows) - other.log_density(rows)  # (k,)
             jeffreys += weight / 2.0 * float(node_weights @ jeffreys_midpoint(ratio))
             deficit += weight / 2.0 * float(node_weights @ affinity_midpoint(ratio))

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from .._checks import check_nonnegative, check_positive, check_support_size
-from ..geometry import Amplitudes, Shell, separated_margin, support_margin
+from ..geometry import Amplitudes, Shell, separated_gap, support_margin
 from ._scales import InformationScales, optimal_resolution
 
 
@@ -38,15 +38,16 @@ def three_scale_upper_bound(
     Let any two retained dictionaries be within quotient distance rho and any two fitted means within 2 tau.
     Align the atoms by the permutation that attains rho.  Three kinds of pairs remain:
 
-    - Block against separated atom: their means differ by at least m_G(rho); impossible if 2 tau < m_G(rho), else at
-      most 1, the largest projective distance.
+    - Block against separated atom: their means differ by at least the `separated_gap`, whatever the two dictionaries of
+      the shell; impossible if 2 tau is below it, else at most 1, the largest projective distance. The paper compares
+      with m_G(rho), which is the same at rho = 0 and smaller beyond, so this bound is never larger than the paper's.
     - Different aligned supports: means differ by at least m_S(rho); else both sets lie within angle
       :math:`\arcsin(C_0 s)` of the axis, so within :math:`\sin(2\arcsin C_0 s)` of each other (1 beyond a right angle).
     - Same support: at most :math:`\rho/\sqrt{1 - C_0^2s^2}`, because
       :math:`d_{\mathrm{pr}} \le \|d(z) - d(z')\| \le \|z - z'\|/\sqrt{1 - C_0^2 s^2}`, the chart's Lipschitz constant
       on its cap, and :math:`d_{\mathrm{pr}}([a],[a']) = \|P_a - P_{a'}\|_F/\sqrt2` for two separated atoms.
 
-    dictionary_radius: rho.  ball_radius: tau.  The bound is a guarantee only where rho is one.
+    dictionary_radius: rho.  ball_radius: tau.  The bound is a guarantee only if the given rho is guaranteed itself.
     """
     r, rho = check_support_size(r, shell.q), check_nonnegative("dictionary_radius", dictionary_radius)
     gap, reach = 2.0 * check_positive("ball_radius", ball_radius), shell.cap * shell.scale
@@ -55,7 +56,7 @@ def three_scale_upper_bound(
     return ThreeScaleBound(
         dictionary=min(1.0, rho / height),
         support=spread if gap >= support_margin(shell, amplitudes, r, rho) else 0.0,
-        explanation=1.0 if gap >= separated_margin(shell, amplitudes, r, rho) else 0.0,
+        explanation=1.0 if gap >= separated_gap(shell, amplitudes, r) else 0.0,
     )
 
 

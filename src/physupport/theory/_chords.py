@@ -18,6 +18,7 @@ from ..geometry import (
     LocalDictionary,
     invariant_coordinates,
     invariant_distance,
+    make_rotation,
     orbit_distance,
     quotient_distance,
 )
@@ -28,7 +29,7 @@ from ._chart import balanced_dictionary, invariant_differentials
 from ._collapsed import collapsed_operator
 from ._generators import skew_basis, symmetric_matrix_basis
 from ._orientation import orientation_information
-from ._sampling import make_parameter, make_parameter_pair, make_rotation
+from ._sampling import make_parameter_pair
 from ._scales import dictionary_radius
 
 
@@ -126,7 +127,7 @@ def information_estimate(
         )
         return found.mixed_range
 
-    return _extremes(ratio(make_parameter(kept, rng)) for _ in range(check_count("n_points", n_points)))
+    return _extremes(ratio(kept.sample(rng)) for _ in range(check_count("n_points", n_points)))
 
 
 def differential_estimate(kept: CalibrationClass, rng: np.random.Generator, n_points: int) -> ConstantEstimate:
@@ -135,7 +136,7 @@ def differential_estimate(kept: CalibrationClass, rng: np.random.Generator, n_po
     def ratio(theta: CalibrationParameter) -> tuple[float, float]:
         return differential_range(theta.dictionary, kept.shell.scale)
 
-    return _extremes(ratio(make_parameter(kept, rng)) for _ in range(check_count("n_points", n_points)))
+    return _extremes(ratio(kept.sample(rng)) for _ in range(check_count("n_points", n_points)))
 
 
 def differential_range(dictionary: LocalDictionary, scale: float) -> tuple[float, float]:

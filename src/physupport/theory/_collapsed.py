@@ -10,7 +10,8 @@ from scipy.linalg import null_space
 from .._checks import check_array, check_positive, check_unit_columns
 from .._typing import Array
 from ..geometry import Frame, LocalDictionary, default_separated_atom, power_sums, separated_offset
-from ._symmetric import symmetric_basis, symmetric_dimension
+from ..retain import symmetric_dimension
+from ._symmetric import symmetric_basis
 
 
 @final
@@ -76,8 +77,9 @@ def collapsed_operator(frame: Frame, reference: ArrayLike | None = None) -> Coll
             + 4t\dot B_3[x,x,x] - 6t^3\dot B_3[x,I] + 2h_0H(\dot w)[X,X].
 
     The B are free symmetric tensors; the trace of B_2 is free too.  reference: a_0, by default the one of
-    eq:balanced-hard-core.  The map is injective iff a_0 is neither parallel nor orthogonal to the axis: in the
-    orthogonal case its kernel holds
+    eq:balanced-hard-core.  The map is injective at that reference. At other angles this is known numerically only: the
+    smallest singular value is positive wherever it was computed, and vanishes as a_0 turns parallel or orthogonal to
+    the axis, where the map is not injective. In the orthogonal case its kernel holds
     :math:`(\dot B_1, \dot B_3, \dot w) = (\tfrac34 a_0, \tfrac12 a_0^{\otimes3}, -\tfrac12 u)`.
     """
     unit = default_separated_atom(frame) if reference is None else check_array("reference", reference, (frame.q,))

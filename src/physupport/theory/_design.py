@@ -79,7 +79,10 @@ class Design:
 
     def with_contrast(self, contrast: float) -> Self:
         """The same mean coefficient, its present differences scaled; alternating ones where there are none."""
-        return replace(self, coefficients=self.coefficients.mean() + contrast * self._pattern())
+        box, changed = self.amplitudes.block, self.coefficients.mean() + contrast * self._pattern()
+        # A coefficient on the edge of its range must not fall out of it by rounding; one farther out is refused.
+        inside = np.clip(changed, box.lower, box.upper)
+        return replace(self, coefficients=np.where(np.abs(changed - inside) < 1e-12 * box.upper, inside, changed))
 
     def _pattern(self) -> Array:
         """Zero-mean direction of contrast one, (r,)."""

@@ -17,6 +17,14 @@ def skew_basis(dimension: int) -> Array:
     return basis
 
 
+def check_skew(name: str, value: ArrayLike, dimension: int) -> Array:
+    """A skew (d, d) matrix, up to rounding."""
+    skew = check_array(name, value, (dimension, dimension))
+    if np.abs(skew + skew.T).max() > 1e-12 * max(1.0, float(np.abs(skew).max())):
+        raise MisuseError(name, "be skew", f"symmetric part {np.abs(skew + skew.T).max() / 2:.3g}")
+    return skew
+
+
 def symmetric_matrix_basis(dimension: int) -> Array:
     """Orthonormal basis of the symmetric matrices in the Frobenius norm.  Returns (d(d+1)/2, d, d)."""
     rows, columns = np.triu_indices(check_count("dimension", dimension))

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._errors import MisuseError
-from .._typing import Array
+from .._typing import Array, BoolArray
 from ._design import Design, block_scale
 from ._orientation import OrientationInformation, orientation_information, skew_coordinates
 
@@ -31,14 +31,35 @@ class JointInformation:
 
     moves: Array  # (r, q, k): velocity of each active atom along mode i, E_j F W
     worth: Array  # (k,): calibration rows that one deployment row replaces
+    adjustments: Array  # (r, k): change of each coefficient along mode i that hides most of it; 0 for those held
+    dictionary_moves: Array  # (q + 1, q, k): velocity of every atom of the dictionary along mode i
 
     def deviation(self, n_calibration: float, n_deployment: float) -> float:
         r"""Standard deviation of the worst-known active atom in its worst direction.
 
         Square root of the largest eigenvalue of :math:`\sum_i a_{ji}a_{ji}^\top/(N + T v_i^2/\sigma^2)` over atoms j.
         """
-        scaled = self.moves / np.sqrt(n_calibration + n_deployment * self.worth)
+        scaled = self.moves / self._roots(n_calibration, n_deployment)
         return float(np.linalg.svd(scaled, compute_uv=False).max())
+
+    def dictionary_deviations(self, n_calibration: float, n_deployment: float) -> Array:
+        """Standard deviation of every atom in its worst direction, (q + 1,), the separated atom last."""
+        scaled = self.dictionary_moves / self._roots(n_calibration, n_deployment)
+        return np.asarray(np.linalg.svd(scaled, compute_uv=False).max(axis=1))
+
+    def coefficient_shift(self, n_calibration: float, n_deployment: float) -> Array:
+        """Change of the coefficients (r,) when the worst-known active atom moves by one standard deviation.
+
+        Along the least favourable direction: of all changes of the unknowns that move that atom so far, the one that
+        the data see least.
+        """
+        roots = self._roots(n_calibration, n_deployment)
+        _, sizes, directions = np.linalg.svd(self.moves / roots, full_matrices=False)
+        worst = int(sizes[:, 0].argmax())
+        return np.asarray(self.adjustments @ (directions[worst, 0] / roots))
+
+    def _roots(self, n_calibration: float, n_deployment: float) -> Array:
+        return np.sqrt(n_calibration + n_deployment * self.worth)
 
     @property
     def n_dimensions(self) -> int:
@@ -47,16 +68,27 @@ class JointInformation:
         return int(min(k, r * (q - 1)))
 
 
-def joint_information(information: OrientationInformation, design: Design) -> JointInformation:
-    """Both experiments together, at the coefficients of the design."""
+def joint_information(
+    information: OrientationInformation, design: Design, held: BoolArray | None = None
+) -> JointInformation:
+    """Both experiments together, at the coefficients of the design.
+
+    held: (r,), coefficients that count as known; none unless given.
+    """
+    free = np.ones(len(design.support), dtype=bool) if held is None else ~held
     unknown = _unknown_directions(information, design)  # (m, k)
-    velocities = np.einsum("mk,kqj->mqj", unknown, information.chart.d_atoms[:, :, list(design.support)])
+    velocities = np.einsum("mk,kqj->mqj", unknown, information.chart.d_atoms)  # (m, q, q + 1)
     whitener = _inverse_factor(unknown @ information.information @ unknown.T)  # (m, m)
-    seen = _across(design.active, velocities @ design.coefficients)  # (m, q)
-    _, values, modes = np.linalg.svd(seen.T @ whitener)
+    moved = velocities[:, :, list(design.support)] @ design.coefficients  # (m, q), of the mean
+    frame, triangle = np.linalg.qr(design.active[:, free])
+    _, values, modes = np.linalg.svd(_across(frame, moved).T @ whitener)
     worth = np.zeros(len(unknown))
     worth[: len(values)] = (values / design.sigma) ** 2
-    return JointInformation(np.einsum("mqj,mi->jqi", velocities, whitener @ modes.T), worth)
+    to_modes = whitener @ modes.T  # (m, m)
+    adjustments = np.zeros((len(free), len(unknown)))
+    adjustments[free] = -np.linalg.solve(triangle, frame.T @ moved.T @ to_modes)
+    everywhere = np.einsum("mqj,mi->jqi", velocities, to_modes)
+    return JointInformation(everywhere[list(design.support)], worth, adjustments, everywhere)
 
 
 def block_information(design: Design, n_draws: int | None = None, seed: int = 0) -> OrientationInformation:
@@ -92,8 +124,7 @@ def _inverse_factor(information: Array) -> Array:
     return np.asarray(solve_triangular(lower, np.diag(1.0 / unit), lower=True).T)
 
 
-def _across(active: Array, vectors: Array) -> Array:
-    """The part of each row vector (m, q) that no change of coefficients reproduces."""
-    frame = np.linalg.qr(active)[0]
+def _across(frame: Array, vectors: Array) -> Array:
+    """The part of each row vector (m, q) outside the span of orthonormal columns (q, f)."""
     rest = vectors - vectors @ frame @ frame.T
     return np.asarray(rest - rest @ frame @ frame.T)  # once more: the first pass leaves rounding

@@ -6,8 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array, check_count, check_positive
-from .._errors import MisuseError
+from .._checks import check_count, check_positive
 from .._typing import Array
 from ..geometry import LocalDictionary
 from ..models import (
@@ -20,7 +19,7 @@ from ..models import (
     fisher_quadrature,
 )
 from ._chart import TangentChart, tangent_chart
-from ._generators import skew_basis
+from ._generators import check_skew, skew_basis
 
 # Squared orientation scores are polynomials of degree twelve, so their mean lives on large rows: drawing rows from
 # components with doubled covariance cuts the variance about twentyfold, and the weights stay below 2^(q/2).
@@ -79,9 +78,7 @@ class OrientationInformation:
 
 def skew_coordinates(generator: ArrayLike, dimension: int) -> Array:
     """Coordinates of a skew matrix in `skew_basis`; their Euclidean norm is its Frobenius norm."""
-    skew = check_array("generator", generator, (dimension, dimension))
-    if np.abs(skew + skew.T).max() > 1e-12 * max(1.0, float(np.abs(skew).max())):
-        raise MisuseError("generator", "be skew", f"symmetric part {np.abs(skew + skew.T).max() / 2:.3g}")
+    skew = check_skew("generator", generator, dimension)
     return np.asarray(np.einsum("kij,ij->k", skew_basis(dimension), skew))
 
 

@@ -7,11 +7,11 @@ from typing import final
 import numpy as np
 from scipy.linalg import expm
 
-from .._checks import check_array, check_count, check_positive, check_support
+from .._checks import check_count, check_positive, check_support
 from .._errors import MisuseError
 from .._typing import Array
 from ..geometry import Block, LocalDictionary, hausdorff_distance, projective_distances
-from ._generators import compensated_generator
+from ._generators import check_skew, compensated_generator
 from ._two_point import total_variation_from_divergence, two_point_diameter
 
 
@@ -79,10 +79,7 @@ class OrientationPair:
 def turned_block(block: Block, generator: Array, angle: float) -> Block:
     r"""The block with :math:`L e^{h\Omega}` for L (eq:restricted-orbit, eq:sm-tech-s10-2 with S = 0)."""
     across = block.frame.q - 1
-    skew = check_array("generator", generator, (across, across))
-    if np.abs(skew + skew.T).max() > 1e-12 * max(1.0, float(np.abs(skew).max())):
-        raise MisuseError("generator", "be skew", f"symmetric part {np.abs(skew + skew.T).max() / 2:.3g}")
-    return Block(block.frame, block.center, block.shape @ expm(angle * skew))
+    return Block(block.frame, block.center, block.shape @ expm(angle * check_skew("generator", generator, across)))
 
 
 def orientation_pair(block: Block, support: Iterable[int], step: float) -> OrientationPair:

@@ -1,5 +1,6 @@
 """A plan in sentences."""
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import ceil, inf
 
 from ._design import Design
@@ -12,9 +13,8 @@ from ._scales import InformationScales
 
 def plan_sentences(design: Design, found: Plan) -> list[str]:
     """One sentence for each gate, one for the resolution, and, when one is wanted, one for each way to reach it."""
-    are_open = found.explanation.is_open and found.support.is_open
     sentences = [_gate(found.explanation, design), _gate(found.support, design)]
-    sentences += _resolution(found.resolution, design, are_open)
+    sentences += _resolution(found, design)
     sentences.append(_scales(found.scales))
     if found.remedies is not None:
         sentences += _remedies(found.remedies, design, found.resolution)
@@ -24,24 +24,34 @@ def plan_sentences(design: Design, found: Plan) -> list[str]:
 def _gate(gate: Gate, design: Design) -> str:
     if gate.rows_needed == inf:
         return f"{gate.question} Not resolved, whatever T: a competing explanation makes the very same mean."
+    rows, shift = f"at T = {_count(design.n_deployment)}", _up(gate.shift, 2)
     ball = f"the nearest competing mean is {gate.separation:.3g} away, the confidence ball {2 * gate.radius:.3g} wide"
-    if gate.is_open:
-        return f"{gate.question} Resolved at T = {_count(design.n_deployment)}: {ball}."
-    needed = _count(_rounded_up(ceil(gate.rows_needed)))
-    return f"{gate.question} Not resolved at T = {_count(design.n_deployment)}: {ball}. T = {needed} resolves it."
+    if not gate.is_open:
+        needed = _count(_rounded_up(ceil(gate.rows_needed)))
+        return f"{gate.question} Not resolved {rows}: {ball}. T = {needed} resolves it for a known dictionary."
+    resolved = f"{gate.question} Resolved {rows} for a known dictionary: {ball}."
+    if gate.stays_open:
+        return f"{resolved} Calibration leaves competing means open by at most {shift}, so it stays resolved."
+    return f"{resolved} Not shown for the planned calibration, which leaves competing means open by up to {shift}."
 
 
-def _resolution(found: Resolution, design: Design, are_open: bool) -> list[str]:
-    condition = "" if are_open else "Once the questions above are resolved: "
-    if found.sees_inside:
-        share = found.attainable / found.block
-        reach = f"To within {found.attainable:.3g}, which is {share:.2g} of the block's width of {found.block:.3g}."
+def _resolution(found: Plan, design: Design) -> list[str]:
+    stay_open, reached = found.explanation.stays_open and found.support.stays_open, found.resolution
+    condition = "" if stay_open else "Once the questions above are resolved: "
+    if reached.sees_inside:
+        share = f"{reached.attainable / reached.block:.2g} of the block's width of {reached.block:.3g}"
+        reach = (
+            f"To within {_up(reached.attainable, 3)}, which is {share}, by an efficient confidence set, one from the "
+            "likelihood. The moment regions of this package are wider"
+        )
+        if found.moment_rows is not None:
+            reach += f": they begin to see turns of that size at about N = {_count(_rounded_up(found.moment_rows))}"
+        reach += "."
     else:
-        reach = f"No finer than the whole block, {found.block:.3g} wide: too few calibration rows to see inside it."
-    return [
-        f"{condition}How precisely do those atoms map physically? {reach}",
-        f"No procedure valid at level {design.level:.3g} gets below {found.floor:.2g} on average in the worst case.",
-    ]
+        reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
+    least = f"gets below {_down(reached.floor, 2)} on average in the worst case"
+    floor = f"No procedure valid at level {design.level:.3g} {least}."
+    return [f"{condition}How precisely do those atoms map physically? {reach}", floor]
 
 
 def _scales(found: InformationScales) -> str:
@@ -73,7 +83,7 @@ def _raised(now: int, needed: int | None) -> str:
 
 def _raised_contrast(found: Remedies, design: Design) -> str:
     if found.contrast is not None:
-        return f"raise it from {design.contrast:.3g} to {found.contrast:.4g}."
+        return f"raise it from {design.contrast:.3g} to {_promised(found.contrast, design.widest_contrast)}."
     box = design.amplitudes.block
     return f"impossible; coefficients from {box.lower:g} to {box.upper:g} reach {found.best_by_contrast:.3g} at best."
 
@@ -94,6 +104,27 @@ def _rounded_up(count: int) -> int:
     """To three digits, upwards, so that the promise holds for the number shown."""
     step: int = 10 ** max(0, len(str(count)) - 3)
     return -(-count // step) * step
+
+
+def _promised(value: float, most: float) -> str:
+    """Rounded up, to as few digits from four on as keep it within what is allowed."""
+    shown = (_up(value, digits) for digits in range(4, 17))
+    return next((text for text in shown if float(text) <= most), repr(value))
+
+
+def _up(value: float, digits: int) -> str:
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def _down(value: float, digits: int) -> str:
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, direction: str) -> str:
+    """So many significant digits, in one direction, so that a bound stays a bound."""
+    exact = Decimal(value)
+    cut = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=direction) if value else exact
+    return f"{float(cut):.{digits}g}"
 
 
 def _number(value: float) -> str:

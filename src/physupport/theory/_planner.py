@@ -7,9 +7,10 @@ from .._checks import check_positive
 from ._design import Design, block_scale
 from ._gates import Gate, explanation_gate, support_gate
 from ._joint import block_information, joint_information
+from ._moment_rows import moment_region_rows
 from ._orientation import OrientationInformation
 from ._remedies import Remedies, remedies
-from ._resolution import Resolution, resolution
+from ._resolution import Resolution, dictionary_diameters, resolution
 from ._scales import InformationScales, information_scales
 
 
@@ -23,6 +24,9 @@ class Plan:
     resolution: Resolution
     scales: InformationScales
     remedies: Remedies | None
+    moment_rows: (
+        int | None
+    )  # N from which the moment region begins to see turns of the attainable size; None: no inside
 
 
 def plan(design: Design, wanted: float | None = None, information: OrientationInformation | None = None) -> Plan:
@@ -40,10 +44,13 @@ def plan(design: Design, wanted: float | None = None, information: OrientationIn
         weakest=design.amplitudes.block.lower,
         noisiest=design.sigma,
     )
+    joint, resolved = joint_information(known, design), resolution(known, design)
+    block, separated = dictionary_diameters(joint, design.level, design.n_calibration, design.n_deployment)
     return Plan(
-        explanation_gate(design),
-        support_gate(design),
-        resolution(joint_information(known, design), design),
+        explanation_gate(design, separated),
+        support_gate(design, block),
+        resolved,
         scales,
         None if wanted is None else remedies(known, design, check_positive("wanted", wanted)),
+        moment_region_rows(design, resolved.attainable) if resolved.sees_inside else None,
     )

@@ -1,28 +1,15 @@
-"""Random parameters of a calibration class, and pairs of them at all distances."""
+"""Random pairs of parameters of a calibration class, at all distances."""
 
 import numpy as np
-from scipy.linalg import expm
 
-from .._checks import Interval, check_count
+from .._checks import check_count
 from .._errors import MisuseError
-from .._typing import Array
-from ..geometry import Block, LocalDictionary
-from ..models import BernoulliGaussian, CodeLaw
+from ..geometry import Block, LocalDictionary, make_rotation
+from ..models import BernoulliGaussian
 from ..retain import CalibrationClass, CalibrationParameter
 
 # Perturbations of an interior point leave the shell only when large; this many tries all but always find one.
 _TRIES = 200
-
-
-def make_parameter(kept: CalibrationClass, rng: np.random.Generator) -> CalibrationParameter:
-    """One parameter inside the class; not uniform."""
-    noise = rng.uniform(kept.shell.noise.lower, kept.shell.noise.upper)
-    law: CodeLaw
-    if isinstance(kept.activity, Interval):
-        law = BernoulliGaussian(rng.uniform(kept.activity.lower, kept.activity.upper))
-    else:
-        law = kept.activity
-    return CalibrationParameter(law, kept.shell.sample(rng), float(noise))
 
 
 def make_parameter_pair(
@@ -31,8 +18,7 @@ def make_parameter_pair(
     """Two parameters inside the class: independent (kind 0), close (1), or equal up to a turn of the block (2)."""
     check_count("kind", kind, 0, 2)
     for _ in range(_TRIES):
-        first = make_parameter(kept, rng)
-        second = make_parameter(kept, rng)
+        first, second = kept.sample(rng), kept.sample(rng)
         if kind == 1:
             second = _mixed(first, second, 10.0 ** rng.uniform(-2.0, 0.0))
         elif kind == 2:
@@ -55,14 +41,3 @@ def _mixed(first: CalibrationParameter, second: CalibrationParameter, share: flo
     if isinstance(law, BernoulliGaussian) and isinstance(second.law, BernoulliGaussian):
         law = BernoulliGaussian((1.0 - share) * law.p + share * second.law.p)
     return CalibrationParameter(law, dictionary, (1.0 - share) * first.noise + share * second.noise)
-
-
-def make_rotation(rng: np.random.Generator, dimension: int, size: float | None = None) -> Array:
-    """A rotation: uniform over the orthogonal group, or the exponential of a random skew matrix of the given norm."""
-    gaussian = rng.standard_normal((dimension, dimension))
-    if size is None:
-        factor, triangle = np.linalg.qr(gaussian)
-        # Signs of the diagonal make the factor unique, and with that the law invariant.
-        return np.asarray(factor * np.sign(np.diagonal(triangle)))
-    skew = gaussian - gaussian.T
-    return np.asarray(expm(size * skew / np.linalg.norm(skew)))

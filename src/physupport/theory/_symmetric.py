@@ -2,17 +2,12 @@
 
 from functools import cache
 from itertools import combinations_with_replacement, permutations
-from math import comb
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from .._checks import check_count
-
-
-def symmetric_dimension(dimension: int, order: int) -> int:
-    r"""Dimension of :math:`\mathrm{Sym}^k(\mathbb R^d)`, :math:`\binom{d+k-1}{k}`."""
-    return comb(dimension + order - 1, order)
+from ..retain import symmetric_dimension
 
 
 @cache
