@@ -41,12 +41,14 @@ def question():
     return RegionalMap(table_regions({"where": [name for name in names for _ in range(2)]}))
 
 
-def test_only_what_is_asked_about_is_scored_and_the_rest_of_the_data_cannot_change_the_trace():
+def test_data_of_explanations_never_asked_about_cannot_change_the_trace():
     losses = np.full(16, -50.0)
     losses[[0, 9]] = -1.0  # below log 10: admissible
     stream, judge = judged(losses)
     trace = run(judge, question(), RegionalPolicy(), 0.5)
-    assert sorted(set(stream.scored)) == sorted(trace.queries.tolist())
+    # Neighbours may be scored along with a key, each once; what they score must not show.
+    assert set(trace.queries.tolist()) <= set(stream.scored)
+    assert len(set(stream.scored)) == len(stream.scored)
     changed = losses.copy()
     changed[np.setdiff1d(np.arange(16), trace.queries)] = 7.0
     again = run(judged(changed)[1], question(), RegionalPolicy(), 0.5)

@@ -1,7 +1,8 @@
 """The `physupport` program: its commands, its options and its exit codes.
 
-Exit codes: 0, the command ran, whatever the data said; 1, a fault of the program, shown with its traceback;
-2, misuse (an unknown option, or an argument that breaks a rule), told in one message; 3, a report that `verify` refuses.
+Exit codes: 0, the command ran, whatever the data said; 1, a fault of the program, shown with its traceback, or a
+published count that `reproduce` misses or a level that `coverage` finds broken; 2, misuse (an unknown option, or an
+argument that breaks a rule), told in one message; 3, a report that `verify` refuses.
 """
 
 from typing import Annotated

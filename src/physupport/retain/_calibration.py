@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from scipy.special import comb
 
-from .._checks import Interval, check_positive
+from .._checks import Interval, check_instance, check_positive
 from .._errors import MisuseError
 from ..geometry import Condition, LocalDictionary, Membership, Shell
 from ..models import BernoulliGaussian, CodeLaw, ExchangeableGaussian
@@ -25,6 +25,7 @@ class CalibrationParameter:
     noise: float  # nu
 
     def __post_init__(self) -> None:
+        check_instance("dictionary", self.dictionary, LocalDictionary)
         check_positive("noise", self.noise)
 
 
@@ -40,6 +41,8 @@ class CalibrationClass:
     activity: Interval | ExchangeableGaussian
 
     def __post_init__(self) -> None:
+        check_instance("shell", self.shell, Shell)
+        check_instance("activity", self.activity, (Interval, ExchangeableGaussian))
         if isinstance(self.activity, Interval):
             if self.activity.upper >= 0.5:
                 raise MisuseError("activity", "stay below 1/2, where p(1-p) determines p", repr(self.activity.upper))

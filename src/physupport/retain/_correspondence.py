@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from .._checks import check_open, check_support, check_support_size
+from .._checks import check_instance, check_open, check_support, check_support_size
 from .._errors import MisuseError
 from .._typing import Array, BoolArray
 from ..geometry import Amplitudes, Condition, Membership
@@ -68,6 +68,8 @@ class Correspondence:
     support_size: int  # r
 
     def __post_init__(self) -> None:
+        check_instance("ball", self.ball, DeploymentBall)
+        check_instance("amplitudes", self.amplitudes, Amplitudes)
         check_support_size(self.support_size, self.q)
         if self.region.calibration_class.q != self.q:
             rule = f"have dimension {self.q}, that of the deployment ball"
@@ -108,6 +110,8 @@ class Correspondence:
         the guarantee speaks of a true parameter that is in it.
         """
         candidates = tuple(parameters)
+        for k, candidate in enumerate(candidates):
+            check_instance(f"parameters[{k}]", candidate, CalibrationParameter)
         if not candidates:
             raise MisuseError("parameters", "hold at least one calibration parameter", "an empty collection")
         for k, candidate in enumerate(candidates):

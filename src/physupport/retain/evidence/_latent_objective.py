@@ -14,8 +14,10 @@ from ..._typing import Array
 from ...models import BernoulliGaussian, GaussianMixture, Tangent, calibration_mixture, calibration_tangent
 from ..streams._exp import exp2_minus
 
-# Rows times components of one pass: its responsibilities stay in the cache.
-_PASS_ENTRIES = 2**15
+# Rows of one pass: their densities under 32 components stay in the cache.
+_PASS_ROWS = 256
+# Products and sums may become one rounding; only sums of products may also change their order, which makes them fast.
+_CONTRACT, _REORDER = {"contract"}, {"contract", "reassoc"}
 _LOG2_E = 1.4426950408889634
 
 
@@ -94,47 +96,75 @@ def latent_box(angle: tuple[float, float], activity: Interval, noise: Interval) 
 
 
 def _responsible_sums(squares: Array, mixture: GaussianMixture, inverses: Array) -> tuple[float, Array, Array]:
-    """Log likelihood, sums of responsibilities (m,) and of responsible squares (m, q (q + 1) / 2).
+    r"""Log likelihood, sums of responsibilities (m,) and of responsible squares (m, q (q + 1) / 2).
 
-    A quadratic form is linear in the squares of a row, so all forms of a block of rows are one product of matrices.
+    A quadratic form is linear in the squares of a row.  No component is wider than the one with all atoms active, so
+    that the exponents relative to its form and to the largest offset are never positive: no maximum is looked for,
+    and a row cannot underflow, since the widest component keeps its whole weight.
     """
     q = mixture.q
     left, right = np.tril_indices(q)
-    forms = -0.5 * inverses[:, left, right]  # (m, q (q + 1) / 2)
+    forms = 0.5 * _LOG2_E * inverses[:, left, right]  # (m, q (q + 1) / 2)
     pivots = np.log(np.diagonal(mixture.factors, axis1=1, axis2=2)).sum(axis=1)
-    offsets = np.log(mixture.weights) - pivots - 0.5 * q * np.log(2.0 * np.pi)  # (m,)
-    value, counts, sums = 0.0, np.zeros(len(offsets)), np.zeros((len(offsets), len(squares)))
-    size = max(1, _PASS_ENTRIES // len(offsets))
-    for start in range(0, squares.shape[1], size):
-        block = squares[:, start : start + size]
-        joint = forms @ block  # (m, b)
-        joint += offsets[:, None]
-        value += _responsibilities(joint)
-        counts += joint.sum(axis=1)
-        sums += joint @ block.T
+    offsets = _LOG2_E * (pivots + 0.5 * q * np.log(2.0 * np.pi) - np.log(mixture.weights))  # (m,)
+    widest = forms[int(np.trace(mixture.covariances, axis1=1, axis2=2).argmax())]
+    least = offsets.min()
+    value, counts, sums = _relative_sums(squares, forms - widest, offsets - least)
+    return value - float(squares.sum(axis=1) @ widest + least * squares.shape[1]) / _LOG2_E, counts, sums
+
+
+@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+def _relative_sums(squares: Array, forms: Array, offsets: Array) -> tuple[float, Array, Array]:
+    """Sum of log totals, and the sums over rows; a pass of rows stays in the cache."""
+    (k, n), m = squares.shape, len(offsets)
+    block, powers, totals = np.empty((k, _PASS_ROWS)), np.empty((m, _PASS_ROWS)), np.empty(_PASS_ROWS)
+    value, counts, sums = 0.0, np.zeros(m), np.zeros((m, k))
+    for start in range(0, n, _PASS_ROWS):
+        rows = min(_PASS_ROWS, n - start)
+        block[:, :rows] = squares[:, start : start + rows]
+        totals[:rows] = 0.0
+        for i in range(m):
+            _add_powers(powers[i], block, forms[i], offsets[i], totals, rows)
+        for b in range(rows):
+            value += np.log(totals[b])
+            totals[b] = 1.0 / totals[b]
+        for i in range(m):
+            counts[i] += _dot(powers[i], totals, rows)
+        # Dividing the squares spares a division for every component.
+        for j in range(k):
+            for b in range(rows):
+                block[j, b] *= totals[b]
+        for i in range(m):
+            for j in range(k):
+                sums[i, j] += _dot(powers[i], block[j], rows)
     return value, counts, sums
 
 
-@njit(cache=True, nogil=True)
-def _responsibilities(joint: Array) -> float:
-    """Turn joint log densities (m, b) into responsibilities in place; the sum over b of the log densities."""
-    m, n = joint.shape
-    top, totals = joint[0].copy(), np.zeros(n)
-    for i in range(1, m):
-        for b in range(n):
-            top[b] = max(top[b], joint[i, b])
-    for i in range(m):
-        for b in range(n):
-            joint[i, b] = exp2_minus((top[b] - joint[i, b]) * _LOG2_E)
-            totals[b] += joint[i, b]
-    value = 0.0
-    for b in range(n):
-        value += top[b] + np.log(totals[b])
-        totals[b] = 1.0 / totals[b]
-    for i in range(m):
-        for b in range(n):
-            joint[i, b] *= totals[b]
-    return value
+@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+def _add_powers(power: Array, block: Array, form: Array, offset: float, totals: Array, rows: int) -> None:
+    """The densities of one component, up to the common factor of each row, into power and onto totals."""
+    for b in range(rows):
+        power[b] = offset
+    whole = len(form) // 4 * 4
+    for j in range(0, whole, 4):
+        f, g, h, e = form[j], form[j + 1], form[j + 2], form[j + 3]
+        first, second, third, fourth = block[j], block[j + 1], block[j + 2], block[j + 3]
+        for b in range(rows):
+            power[b] = power[b] + f * first[b] + g * second[b] + h * third[b] + e * fourth[b]
+    for j in range(whole, len(form)):
+        for b in range(rows):
+            power[b] += form[j] * block[j, b]
+    for b in range(rows):
+        power[b] = exp2_minus(power[b])
+        totals[b] += power[b]
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _dot(first: Array, second: Array, rows: int) -> float:
+    total = 0.0
+    for b in range(rows):
+        total += first[b] * second[b]
+    return total
 
 
 def _gradient(mixture: GaussianMixture, inverses: Array, tangent: Tangent, counts: Array, sums: Array) -> Array:

@@ -1,0 +1,9 @@
+"""The paper's three studies, from their seeds, as short programs on the public pieces."""
+
+from ._catalogue import STUDIES as STUDIES
+from ._catalogue import load_study as load_study
+from ._published import Line as Line
+from ._published import Outcome as Outcome
+from ._published import Study as Study
+from ._writing import make_folder as make_folder
+from ._writing import write_outcome as write_outcome

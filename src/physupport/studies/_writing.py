@@ -1,0 +1,92 @@
+"""How a study reaches the disk: all of it, or nothing."""
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from .._errors import MisuseError
+from ._published import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+
+def make_folder(path: Path) -> Path:
+    """The folder, made if it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MisuseError("the folder for the output", "be one that can be made", f"{path} ({error})") from None
+    return path
+
+
+def write_outcome(outcome: Outcome, parent: Path, draw: Callable[[Path], object] | None = None) -> list[Path]:
+    """Write parent/<study>/: summary.json, published.csv, every table, and what draw makes of them.
+
+    All is made in a hidden folder beside the target and moved in only when it is complete, so a fault leaves no
+    partial output; files that the study does not write are left alone.
+    """
+    with TemporaryDirectory(dir=make_folder(parent), prefix=f".{outcome.study}-") as scratch:
+        stage = Path(scratch)
+        _write_json(stage / "summary.json", outcome.summary)
+        _write_table(stage / "published.csv", [asdict(line) for line in outcome.lines])
+        for name, rows in outcome.tables.items():
+            _write_table(stage / f"{name}.csv", rows)
+        if draw is not None:
+            draw(stage)
+        made, target = sorted(stage.iterdir()), make_folder(parent / outcome.study)
+        for path in made:
+            os.replace(path, target / path.name)
+    return [target / path.name for path in made]
+
+
+def read_summary(folder: Path) -> dict[str, object]:
+    """The numbers of summary.json."""
+    return dict(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
+
+
+def read_table(folder: Path, name: str) -> list[dict[str, str]]:
+    """The rows of one CSV, every cell as text."""
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read_columns(folder: Path, name: str) -> "dict[str, NDArray[Any]]":
+    """The columns of one CSV: numbers where every cell is one, words elsewhere."""
+    import numpy as np
+
+    rows = read_table(folder, name)
+    columns: dict[str, NDArray[Any]] = {}
+    for column in rows[0]:
+        words = np.array([row[column] for row in rows])
+        try:
+            columns[column] = words.astype(np.float64)
+        except ValueError:
+            columns[column] = words
+    return columns
+
+
+def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
+    """The figure as PNG and PDF; the same figure gives the same files, whatever the day."""
+    png, pdf = folder / f"{name}.png", folder / f"{name}.pdf"
+    figure.savefig(png, dpi=200)
+    figure.savefig(pdf, metadata={"CreationDate": None})
+    return [png, pdf]
+
+
+def _write_json(path: Path, content: Mapping[str, object]) -> None:
+    path.write_text(json.dumps(dict(content), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _write_table(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    rows = list(rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,122 @@
+"""What the global study fixes: the balanced block, its turns, the banks, the profiles, the budgets and the seeds."""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import Final, final
+
+import numpy as np
+
+from ..._checks import Interval
+from ..._typing import Array
+from ...banks import Bank, Nuisances, orbit_bank, product_grid, turns
+from ...geometry import Block, Frame, LocalDictionary, default_separated_atom, hausdorff_distance
+from ...models import BernoulliGaussian
+from ...retain.evidence import latent_box
+
+TEMPLATE: Final = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0)
+SUPPORT: Final = (0, 1)
+ANGLES: Final = np.arange(-20, 21) * 0.02
+TRUE_P, SHARE = 0.20, 0.45
+BUDGETS: Final = (0.10, 0.20, 0.35, 0.50, 0.75, 1.00)
+# The proposal's ranges, also where a bank is narrower.
+BOX: Final = latent_box((-0.4, 0.4), Interval(0.15, 0.30), Interval(0.8, 1.2))
+
+
+def _generator() -> Array:
+    """The turn about the sum of the two active vertices, the first axis; (4, 4)."""
+    skew = np.zeros((4, 4))
+    skew[1, 2], skew[2, 1] = -1.0, 1.0
+    return skew
+
+
+GENERATOR: Final = _generator()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How much the data tell: rows, coherence scale, true noise, which grid of nuisances, and the seeds."""
+
+    name: str
+    n_rows: int
+    scale: float
+    noise: float
+    is_narrow: bool
+    seeds: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A way of reporting: the level, and the largest diameters of FINE and of GROUP as shares of the shell's."""
+
+    name: str
+    level: float
+    fine: float
+    group: float
+
+
+CONDITIONS: Final = (
+    Condition("low", 4096, 0.35, 1.2, False, tuple(range(2026080111, 2026080117))),
+    Condition("intermediate", 65536, 0.50, 0.9, False, tuple(range(2026080121, 2026080127))),
+    Condition("high", 131072, 0.50, 0.8, True, tuple(range(2026080131, 2026080137))),
+)
+PROFILES: Final = (
+    Profile("risk-conservative", 0.025, 0.40, 0.50),
+    Profile("balanced", 0.077, 0.35, 0.60),
+    Profile("resolution-favoring", 0.150, 0.25, 0.40),
+)
+
+
+def nuisances(condition: Condition) -> Nuisances:
+    """The grid of activities and noise variances, the noise fastest."""
+    if condition.is_narrow:
+        return product_grid(p=[0.19, 0.20, 0.21], noise=[condition.noise + step for step in (-0.05, 0.0, 0.05)])
+    return product_grid(p=[0.15, 0.175, 0.20, 0.25, 0.30], noise=[0.8, 0.9, 1.0, 1.1, 1.2])
+
+
+def atoms(scale: float) -> Array:
+    """The balanced block and its separated atom at angle 0; (4, 5)."""
+    frame = Frame.standard(4, TEMPLATE)
+    return LocalDictionary(Block.balanced(frame, scale), default_separated_atom(frame)).atoms
+
+
+@cache
+def study_bank(condition: Condition) -> Bank:
+    """41 orientations times the nuisances."""
+    dictionary = atoms(condition.scale)
+    return orbit_bank(dictionary, GENERATOR, ANGLES, supports=[SUPPORT], calibration=nuisances(condition))
+
+
+def laws(condition: Condition) -> list[BernoulliGaussian]:
+    """The coefficient law of every nuisance."""
+    return [BernoulliGaussian(p) for p in nuisances(condition).column("p").tolist()]
+
+
+def true_place() -> int:
+    """The orientation that generates all data, angle 0."""
+    return int(np.flatnonzero(ANGLES == 0.0)[0])
+
+
+def true_explanation(condition: Condition) -> int:
+    """The member of the bank that generates the data of a condition."""
+    grid = nuisances(condition).values
+    return true_place() * len(grid) + int(np.abs(grid - [TRUE_P, condition.noise]).sum(axis=1).argmin())
+
+
+@cache
+def place_distances(scale: float) -> Array:
+    """Projective Hausdorff distances of the active pairs of all orientations; (41, 41)."""
+    pairs = turns(GENERATOR, ANGLES) @ atoms(scale)[:, SUPPORT]
+    distances = np.zeros((len(pairs), len(pairs)))
+    for i, j in combinations(range(len(pairs)), 2):
+        distances[i, j] = distances[j, i] = hausdorff_distance(pairs[i], pairs[j])
+    return distances
+
+
+def proposal_distances(scale: float, angle: float) -> Array:
+    """The same from an angle that need not be on the grid; (41,)."""
+    pairs = turns(GENERATOR, ANGLES) @ atoms(scale)[:, SUPPORT]
+    here = turns(GENERATOR, [angle])[0] @ atoms(scale)[:, SUPPORT]
+    return np.array([hausdorff_distance(here, pair) for pair in pairs])

@@ -1,0 +1,62 @@
+"""Every divergence of the study as a list of independent tasks."""
+
+from collections.abc import Iterable
+from functools import partial
+from itertools import product
+
+import numpy as np
+from numpy.random import SeedSequence, default_rng
+
+from ...models import GaussianMixture
+from ...theory import Divergence, midpoint_monte_carlo, midpoint_quadrature
+from .._tasks import Task
+from ._model import calibration_pair
+
+SCALES = (0.045, 0.055, 0.067, 0.082, 0.100, 0.122)
+P, NOISE, STEP = 0.2, 0.5, 0.25
+ORDERS = (10, 14)
+
+STEPS, STEP_SCALE = (0.10, 0.15, 0.20, 0.25, 0.35, 0.45), 0.082
+GRID = tuple(product((0.1, 0.2, 0.35), (0.3, 0.5, 1.0)))  # (p, noise) of the nine cells
+GRID_SCALES = (0.05, 0.07, 0.10, 0.14)
+
+_SEED, _STEP_SEED, _GRID_SEED = 2026072201, 2026072221, 2026072211
+
+Pair = tuple[GaussianMixture, GaussianMixture]
+
+
+def scaling_tasks() -> list[Task[Divergence]]:
+    """The six scales, 128 batches each; a batch has the same random numbers at every scale."""
+    pairs = [calibration_pair(scale, STEP, P, NOISE) for scale in SCALES]
+    return [task for pair in pairs for task in _batches(pair, _SEED, 128, 8192)]
+
+
+def quadrature_tasks() -> list[Task[Divergence]]:
+    """The six scales by order 10, then by order 14."""
+    pairs = [calibration_pair(scale, STEP, P, NOISE) for scale in SCALES]
+    sizes = {order: 2 * pairs[0][0].n_components * order**4 for order in ORDERS}
+    return [Task(partial(midpoint_quadrature, *pair, order), sizes[order]) for order in ORDERS for pair in pairs]
+
+
+def step_tasks() -> list[Task[Divergence]]:
+    """Six lengths of the path at one scale, 32 batches each."""
+    pairs = [calibration_pair(STEP_SCALE, step, P, NOISE) for step in STEPS]
+    return [task for pair in pairs for task in _batches(pair, _STEP_SEED, 32, 8192)]
+
+
+def grid_tasks() -> list[Task[Divergence]]:
+    """Nine cells of activation probability and noise, four scales each, 4 batches each."""
+    cells = [(cell, calibration_pair(s, STEP, *nuisance)) for cell, nuisance in enumerate(GRID) for s in GRID_SCALES]
+    return [task for cell, pair in cells for task in _batches(pair, _GRID_SEED + cell, 4, 25_000)]
+
+
+def _batches(pair: Pair, seed: int, count: int, size: int) -> Iterable[Task[Divergence]]:
+    return (Task(partial(_batch, pair, child, size), size) for child in SeedSequence(seed).spawn(count))
+
+
+def _batch(pair: Pair, seed: SeedSequence, size: int) -> Divergence:
+    rng = default_rng(seed)
+    # The published stream first shuffles which row comes from which law. A mean does not see the order of its rows,
+    # but the numbers drawn after the shuffle depend on it.
+    rng.shuffle(np.repeat([0, 1], size // 2))
+    return midpoint_monte_carlo(*pair, rng, size)

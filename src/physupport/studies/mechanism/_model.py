@@ -1,0 +1,38 @@
+"""The balanced model of the mechanism study: one block, one path of turns, exact calibration laws."""
+
+import numpy as np
+
+from ..._typing import Array
+from ...geometry import Block, Frame, LocalDictionary, default_separated_atom
+from ...models import BernoulliGaussian, GaussianMixture, calibration_mixture
+from ...theory import compensated_generator, turned_block, two_atom_generator
+
+ACTIVE = (0, 1)
+
+# A regular tetrahedron whose first two vertices have their sum on the first axis.
+FRAME = Frame.standard(4, np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0))
+
+
+def dictionary(scale: float, angle: float = 0.0) -> LocalDictionary:
+    r"""The block :math:`d_j(s, \phi)` of (eq:supp-numerical-path) and its separated atom, which does not turn."""
+    block = Block.balanced(FRAME, scale)
+    turned = turned_block(block, two_atom_generator(FRAME.template, ACTIVE), angle) if angle else block
+    return LocalDictionary(turned, default_separated_atom(FRAME))
+
+
+def step_angle(step: float) -> float:
+    r"""The angle of a path parameter h, whose generator moves the active vertices at unit speed."""
+    unit, path = (make(FRAME.template, ACTIVE) for make in (two_atom_generator, compensated_generator))
+    return step * float(np.linalg.norm(path) / np.linalg.norm(unit))
+
+
+def calibration_pair(scale: float, step: float, p: float, noise: float) -> tuple[GaussianMixture, GaussianMixture]:
+    r"""The laws P and Q of one calibration row before and after the turn, as exact mixtures of 32 Gaussians."""
+    law = BernoulliGaussian(p)
+    before, after = (dictionary(scale, angle).atoms for angle in (0.0, step_angle(step)))
+    return calibration_mixture(law, before, noise), calibration_mixture(law, after, noise)
+
+
+def active_atoms(scale: float, angle: float = 0.0) -> Array:
+    """The two active atoms as columns, (4, 2)."""
+    return dictionary(scale, angle).block.atoms[:, list(ACTIVE)]
