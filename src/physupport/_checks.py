@@ -59,6 +59,13 @@ def check_symmetric(name: str, matrices: Array) -> Array:
     return matrices
 
 
+def check_instance(name: str, value: object, kind: type | tuple[type, ...]) -> None:
+    """An object of the given class, or of one of several."""
+    if not isinstance(value, kind):
+        names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+        raise MisuseError(name, f"be of type {names}", f"{type(value).__name__} {value!r}")
+
+
 def check_open(name: str, value: float, lower: float, upper: float) -> float:
     """A number strictly between two bounds."""
     if not lower < check_number(name, value) < upper:

@@ -41,6 +41,26 @@ def test_json_holds_the_gates_the_resolution_the_scales_and_the_remedies():
     assert len(found["sentences"]) == 8
 
 
+def test_too_many_rows_are_told_from_the_impossible():
+    found = plan_json("--wanted", 1e-7)
+    assert found["remedies"]["n_calibration"] is None
+    assert found["remedies"]["n_deployment"] is None
+    assert found["remedies"]["beyond_search"] == ["n_calibration"]
+    assert "To reach 1e-07 with N alone: possible, but only with more than 1e18 rows." in found["sentences"]
+    assert any(each.startswith("To reach 1e-07 with T alone: impossible.") for each in found["sentences"])
+
+
+def test_a_bound_of_zero_is_not_told():
+    assert not any("No procedure" in sentence for sentence in plan_json("--alpha", 0.5)["sentences"])
+
+
+def test_the_largest_design_leaves_what_no_deployment_shows():
+    largest = plan_json("--deployment", "1e18")["resolution"]["attainable"]
+    rest = plan_json("--wanted", 0.05)["remedies"]["best_by_deployment"]
+    # Deployment rows worth 1e18 leave 1e-6 of what they show at all.
+    assert largest == pytest.approx(rest, rel=1e-6)
+
+
 def test_the_same_question_has_the_same_answer():
     assert run("--json").stdout == run("--json").stdout
 
@@ -85,7 +105,7 @@ def test_order_signs_and_support_of_own_atoms_are_respected(write):
     [
         (
             ATOMS[:, :4],
-            "must have q rows, at least 3, and q + 1 columns, the separated atom last, got 4 rows and 4 columns",
+            "must have q rows, 3 to 8, and q + 1 columns, the separated atom last, got 4 rows and 4 columns",
         ),
         (2.0 * ATOMS, "must have columns of norm 1, got norm 2 in column"),
         (np.where(np.eye(4, 5) == 1, np.nan, ATOMS), "must be finite, got nan at index (0, 0)"),
@@ -101,33 +121,52 @@ def test_a_table_that_breaks_a_rule_is_refused(write, table, message):
 def test_a_file_that_is_no_table_is_refused_by_name(tmp_path):
     missing = run("--dictionary", tmp_path / "none.csv").exception
     assert isinstance(missing, MisuseError)
-    assert str(missing).startswith(f"dictionary {tmp_path / 'none.csv'} must be a readable file, got No such file")
+    assert str(missing).startswith(f"--dictionary {tmp_path / 'none.csv'} must be a readable file, got No such file")
     (tmp_path / "words.csv").write_text("1,2\n3,four\n")
-    assert "must hold numbers, equally many in every row" in str(run("--dictionary", tmp_path / "words.csv").exception)
+    words = str(run("--dictionary", tmp_path / "words.csv").exception)
+    assert words.endswith("must hold numbers only, got '3,four' in line 2.")
     (tmp_path / "ragged.csv").write_text("1,2\n3\n")
-    assert "must hold numbers, equally many in every row" in str(run("--dictionary", tmp_path / "ragged.csv").exception)
+    ragged = str(run("--dictionary", tmp_path / "ragged.csv").exception)
+    assert "must have equally many numbers in every row, 2 as in the first, got 1 in line 2." in ragged
     (tmp_path / "empty.csv").write_text("")
-    assert isinstance(run("--dictionary", tmp_path / "empty.csv").exception, MisuseError)
+    empty = str(run("--dictionary", tmp_path / "empty.csv").exception)
+    assert empty.endswith("must hold a table of numbers, got an empty file.")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     assert isinstance(run("--dictionary", tmp_path / "binary.csv").exception, MisuseError)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_table(write):
+    path = write(ATOMS)
+    path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert run("--dictionary", path).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--coefficients", "1,x"], "coefficients must be numbers separated by commas, got '1,x'."),
-        (["--amplitudes", "1"], "amplitudes must be two numbers, LOW,HIGH, got '1'."),
-        (["--amplitudes", "2,1"], "interval must satisfy 0 < lower <= upper"),
-        (["--calibration", "10.5"], "calibration must be a whole number, got 10.5."),
-        (["--deployment", "inf"], "deployment must be a whole number, got inf."),
-        (["--support", "0,0.5"], "support must be whole numbers, got 0.5."),
-        (["--support", "0,9"], "support must hold indices from 0 to 3"),
-        (["--atoms", "2"], "q must be a whole number at least 3"),
-        (["--scale", "1.5"], "z must have columns shorter than 1"),
-        (["--p", "0.7"], "p must"),
-        (["--wanted", "-1"], "wanted must lie strictly"),
-        (["--separated", "1,2,3"], "separated must be two numbers"),
-        (["--dictionary", "x.csv", "--scale", "0.1"], "dictionary must come without --scale and --atoms"),
+        (["--coefficients", "1,x"], "--coefficients must be numbers separated by commas, got '1,x'."),
+        (["--amplitudes", "1"], "--amplitudes must be two numbers LOW,HIGH with 0 < LOW <= HIGH, got '1'."),
+        (["--amplitudes", "2,1"], "--amplitudes must be two numbers LOW,HIGH with 0 < LOW <= HIGH"),
+        (["--calibration", "10.5"], "--calibration must be a whole number from 1 to 1e18, got 10.5."),
+        (["--deployment", "inf"], "--deployment must be a whole number from 1 to 1e18, got inf."),
+        (["--deployment", "1e40"], "--deployment must be a whole number from 1 to 1e18, got 1e+40."),
+        (["--sigma", "1e-300"], "--sigma must be within a factor 10^6 of the mean coefficient, 1, got 1e-300."),
+        (["--sigma", "1e300"], "--sigma must be within a factor 10^6"),
+        (["--noise", "1e-300"], "--noise must lie between 1e-06 and 1e+06"),
+        (["--noise", "1e12"], "--noise must lie between 1e-06 and 1e+06"),
+        (["--alpha", "2"], "--alpha must lie strictly between 0 and 1"),
+        (["--coefficients", "1"], "--coefficients must be 2 to 3 numbers for 4 atoms, got 1."),
+        (["--turn", "--atoms", "3"], "--turn must come with at least 4 atoms, got 3."),
+        (["--support", "0"], "--support must hold as many atoms as --coefficients, 2, got 1."),
+        (["--support", "0,0.5"], "--support must be whole numbers, got 0.5."),
+        (["--support", "0,9"], "--support must hold indices from 0 to 3"),
+        (["--atoms", "2"], "--atoms must be a whole number between 3 and 8"),
+        (["--atoms", "30"], "--atoms must be a whole number between 3 and 8"),
+        (["--scale", "1.5"], "--scale must lie strictly between 0 and 1"),
+        (["--p", "0.7"], "--p must"),
+        (["--wanted", "-1"], "--wanted must lie strictly"),
+        (["--separated", "1,2,3"], "--separated must be two numbers"),
+        (["--dictionary", "x.csv", "--scale", "0.1"], "--dictionary must come without --scale and --atoms"),
     ],
 )
 def test_an_option_that_breaks_a_rule_is_named(arguments, message):
@@ -152,15 +191,12 @@ def test_a_picture_is_drawn_where_asked(tmp_path):
     assert f"Picture written to {path}." in answer.stderr
 
 
-def test_a_picture_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
-    from physupport import theory
-
-    quick = theory.resolution_map
-    monkeypatch.setattr(theory, "resolution_map", lambda design, scales, rows, _: quick(design, scales[:3], rows[:3]))
-    for path in (tmp_path / "nowhere" / "map.png", tmp_path / "map.nonsense"):
-        error = run("--picture", path).exception
-        assert isinstance(error, MisuseError)
-        assert "the picture must be a writable .png, .pdf or .svg file" in str(error)
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_printed(tmp_path):
+    for path in (tmp_path / "nowhere" / "map.png", tmp_path / "map.nonsense", ""):
+        answer = run("--picture", path)
+        assert isinstance(answer.exception, MisuseError)
+        assert "--picture must name a .png, .pdf or .svg file in a folder that exists" in str(answer.exception)
+        assert answer.stdout == ""
 
 
 def test_without_matplotlib_the_remedy_is_told(tmp_path, monkeypatch):

@@ -161,7 +161,9 @@ ATOMS = Block.balanced(FRAME, 0.2).atoms
 MISUSES = {
     "template must be a centred regular simplex": lambda: Frame.standard(4, np.ones((3, 4)) / np.sqrt(3.0)),
     r"template must have shape \(3, 4\)": lambda: Frame.standard(4, np.ones((4, 4))),
-    "basis and axis must be orthonormal": lambda: Frame(2.0 * FRAME.axis, FRAME.basis, FRAME.template),
+    "basis and axis must be orthonormal, got products up to 3 from those": lambda: Frame(
+        2.0 * FRAME.axis, FRAME.basis, FRAME.template
+    ),
     "q must be a whole number at least 3": lambda: Frame.standard(2),
     "z must have columns shorter than 1, got norm 1.2 in column 1": lambda: FRAME.atoms([[0, 1.2], [0, 0], [0, 0]]),
     "z must be finite, got nan at index": lambda: FRAME.atoms([[np.nan], [0.0], [0.0]]),
@@ -172,7 +174,9 @@ MISUSES = {
     "columns must not be orthogonal to the axis, got column 0": lambda: Block.from_columns(
         FRAME, np.column_stack([np.eye(4)[:, 0], ATOMS[:, 1:]])
     ),
-    "rotation must be orthogonal": lambda: Block.balanced(FRAME, 0.2, 2.0 * np.eye(3)),
+    "rotation must be orthogonal, got R R\\^T off the identity by 3.$": lambda: Block.balanced(
+        FRAME, 0.2, 2.0 * np.eye(3)
+    ),
     r"center must have shape \(3\)": lambda: Block(FRAME, np.zeros(2), np.eye(3)),
     "shape must be finite": lambda: Block(FRAME, np.zeros(3), _with(0.1 * np.eye(3), (0, 1), np.inf)),
     "separated must have columns of norm 1": lambda: LocalDictionary(Block.balanced(FRAME, 0.2), np.ones(4)),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,6 +110,12 @@ MISUSES = {
 def test_misuse_names_the_argument_and_the_rule(make_shell, message):
     with pytest.raises(MisuseError, match=message):
         make_shell(4, **MISUSES[message])
+
+
+def test_a_pair_of_numbers_is_no_interval(make_shell):
+    for name in ("stretch", "noise"):
+        with pytest.raises(MisuseError, match=rf"{name} must be of type Interval, got tuple \(0.8, 1.2\)"):
+            replace(make_shell(4), **{name: (0.8, 1.2)})
 
 
 def test_a_reference_that_is_not_unit_is_refused(make_shell):

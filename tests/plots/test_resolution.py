@@ -29,7 +29,7 @@ def test_the_frontier_is_the_line_of_one_constant(axes):
     rows, scales = axes.lines[0].get_data()
     # Sixth roots and powers of numbers in float64.
     assert rows * scales**6 == pytest.approx(10.0, rel=1e-12)
-    assert axes.get_legend_handles_labels()[1] == ["$N s^6 = 10$", "planned"]
+    assert axes.get_legend_handles_labels()[1] == [r"resolved above $N s^6 \approx 10$", "planned"]
 
 
 def test_the_plan_is_marked_where_it_is(axes):
@@ -41,7 +41,7 @@ def test_axes_show_the_whole_map_and_nothing_else(axes):
     assert axes.get_xlim() == pytest.approx((1e2, 1e10))
     assert axes.get_ylim() == pytest.approx((0.05, 0.5))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["0.05", "0.1", "0.2", "0.5"]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("calibration rows $N$", "coherence scale $s$")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("calibration rows $N$", "separation scale $s$")
 
 
 def test_nothing_is_cut_off_at_column_width(axes):

@@ -11,6 +11,7 @@ from physupport._errors import MisuseError
 from physupport.geometry import Amplitudes, Block, LocalDictionary
 from physupport.models import BernoulliGaussian, GaussianMean, deployment_mean, make_calibration, separated_mean
 from physupport.retain import (
+    CalibrationClass,
     CalibrationParameter,
     Correspondence,
     DeploymentBall,
@@ -214,6 +215,19 @@ def test_a_level_outside_its_range_is_refused(level):
 def test_a_support_size_outside_2_to_q_minus_1_is_refused(whole_class, r):
     with pytest.raises(MisuseError, match="r must be a whole number between 2 and 3"):
         Correspondence(whole_class, DeploymentBall(np.ones(4), 0.1, ALPHA_T), AMPLITUDES, r)
+
+
+def test_an_argument_of_another_type_is_refused_by_name(whole_class, correspondence):
+    ball = DeploymentBall(np.ones(4), 0.1, ALPHA_T)
+    with pytest.raises(MisuseError, match="amplitudes must be of type Amplitudes, got tuple"):
+        Correspondence(whole_class, ball, (0.5, 2.0), 2)
+    with pytest.raises(MisuseError, match=r"parameters\[0\] must be of type CalibrationParameter, got int 1"):
+        correspondence.retain([1, 2])
+    shell = whole_class.calibration_class.shell
+    with pytest.raises(MisuseError, match="activity must be of type Interval or ExchangeableGaussian, got tuple"):
+        CalibrationClass(shell, (0.1, 0.3))
+    with pytest.raises(MisuseError, match="rng must be of type Generator, got int 0"):
+        make_calibration(BernoulliGaussian(0.2), np.eye(4), 0.5, 0, 3)
 
 
 def test_an_empty_collection_is_refused(correspondence):

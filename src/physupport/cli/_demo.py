@@ -44,7 +44,10 @@ def demo(
     """Plan an experiment, then read simulated data, each number explained."""
     from rich.console import Console
 
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MisuseError("--out", "be a folder that can be made", f"{out} ({error.strerror})") from None
     console = Console(highlight=False)
     typer.echo("A few seconds; the first run on a machine compiles for up to half a minute.", err=True)
     _plan_part(console, out)

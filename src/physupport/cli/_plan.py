@@ -7,22 +7,39 @@ import typer
 
 from .._errors import MisuseError
 from ._app import app
+from ._plan_options import (
+    MOST_ATOMS,
+    amplitude_ranges,
+    check_active,
+    checked,
+    named_by_option,
+    numbers,
+    read_dictionary,
+    rows,
+)
 from ._show import as_json as plan_json
-from ._show import draw_map, show_sentences
+from ._show import check_picture, draw_map, show_sentences
 
 if TYPE_CHECKING:
-    from ..geometry import Amplitudes, LocalDictionary
+    from ..geometry import LocalDictionary
 
 SCALE, ATOMS = 0.2, 4
+
+# Fewest atoms with a turn that fixes the sum of the active ones; fewest that take long enough to say so.
+_TURNING, _SLOW = 4, 7
 
 
 @app.command()
 def plan(
     scale: Annotated[
         float | None,
-        typer.Option(help=f"Coherence scale s: how far the atoms reach from their common axis, {SCALE} unless given."),
+        typer.Option(
+            help=f"Separation scale s: how far the atoms reach from their common axis, below 1; {SCALE} unless given."
+        ),
     ] = None,
-    atoms: Annotated[int | None, typer.Option(help=f"Number q of atoms in the block, {ATOMS} unless given.")] = None,
+    atoms: Annotated[
+        int | None, typer.Option(help=f"Number q of atoms in the block, 3 to {MOST_ATOMS}; {ATOMS} unless given.")
+    ] = None,
     dictionary: Annotated[
         Path | None,
         typer.Option(
@@ -30,8 +47,8 @@ def plan(
             "column is an atom of norm 1, the last one the separated atom."
         ),
     ] = None,
-    calibration: Annotated[float, typer.Option("--calibration", "-N", help="Calibration rows N.")] = 1e6,
-    deployment: Annotated[float, typer.Option("--deployment", "-T", help="Deployment rows T.")] = 1e4,
+    calibration: Annotated[float, typer.Option("--calibration", "-N", help="Calibration rows N, up to 1e18.")] = 1e6,
+    deployment: Annotated[float, typer.Option("--deployment", "-T", help="Deployment rows T, up to 1e18.")] = 1e4,
     p: Annotated[float, typer.Option(help="Probability that an atom is active in a calibration row.")] = 0.2,
     noise: Annotated[float, typer.Option(help="Calibration noise, a variance.")] = 0.5,
     sigma: Annotated[float, typer.Option(help="Deployment noise, a standard deviation.")] = 0.5,
@@ -73,26 +90,30 @@ def plan(
     from ..theory import Design, compensated_generator
     from ..theory import plan as make_plan
 
-    block = _dictionary(scale, atoms, dictionary)
-    x = _numbers("coefficients", coefficients)
-    active = (
-        tuple(range(len(x))) if support is None else tuple(_whole("support", j) for j in _numbers("support", support))
-    )
-    design = Design(
-        dictionary=block,
-        law=BernoulliGaussian(p),
-        noise=noise,
-        n_calibration=_whole("calibration", calibration),
-        n_deployment=_whole("deployment", deployment),
-        sigma=sigma,
-        support=active,
-        coefficients=np.array(x),
-        amplitudes=_amplitudes(amplitudes, separated, len(x)),
-        alpha_calibration=alpha,
-        alpha_deployment=alpha,
-        turn=compensated_generator(block.block.frame.template, active) if turn else None,
-    )
-    found = make_plan(design, wanted)
+    if picture is not None:
+        check_picture(picture)
+    block, x = _dictionary(scale, atoms, dictionary), numbers("--coefficients", coefficients)
+    active = check_active(len(x), support, block.q)
+    if turn and block.q < _TURNING:
+        raise MisuseError("--turn", f"come with at least {_TURNING} atoms", block.q, "Fewer leave nothing to turn.")
+    with named_by_option():
+        design = Design(
+            dictionary=block,
+            law=BernoulliGaussian(p),
+            noise=checked("--noise", noise, 1e-6, 1e6),
+            n_calibration=rows("--calibration", calibration),
+            n_deployment=rows("--deployment", deployment),
+            sigma=sigma,
+            support=active,
+            coefficients=np.array(x),
+            amplitudes=amplitude_ranges(amplitudes, separated, len(x)),
+            alpha_calibration=alpha,
+            alpha_deployment=alpha,
+            turn=compensated_generator(block.block.frame.template, active) if turn else None,
+        )
+        if block.q >= _SLOW:
+            typer.echo(f"{block.q} atoms take about half a minute.", err=True)
+        found = make_plan(design, wanted)
     if as_json:
         typer.echo(plan_json(design, found))
     else:
@@ -103,66 +124,15 @@ def plan(
 
 
 def _dictionary(scale: float | None, atoms: int | None, path: Path | None) -> "LocalDictionary":
+    from .._checks import check_count, check_open
     from ..geometry import Frame
     from ..theory import balanced_dictionary
 
     if path is None:
-        return balanced_dictionary(Frame.standard(ATOMS if atoms is None else atoms), SCALE if scale is None else scale)
+        q = check_count("--atoms", ATOMS if atoms is None else atoms, 3, MOST_ATOMS)
+        return balanced_dictionary(
+            Frame.standard(q), check_open("--scale", SCALE if scale is None else scale, 0.0, 1.0)
+        )
     if scale is not None or atoms is not None:
-        raise MisuseError("dictionary", "come without --scale and --atoms", path, "The file has both.")
+        raise MisuseError("--dictionary", "come without --scale and --atoms", path, "The file has both.")
     return read_dictionary(path)
-
-
-def read_dictionary(path: Path) -> "LocalDictionary":
-    """A block and its separated atom from a text file, one atom a column."""
-    import numpy as np
-
-    from .._checks import check_unit_columns
-    from ..geometry import Block, Frame, LocalDictionary
-
-    name = f"dictionary {path}"
-    try:
-        text = path.read_text(encoding="utf-8").replace(",", " ")
-        lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
-        table = np.loadtxt(lines or ["nothing"], ndmin=2)
-    except OSError as error:
-        raise MisuseError(name, "be a readable file", error.strerror) from None
-    except ValueError as error:
-        raise MisuseError(name, "hold numbers, equally many in every row", error) from None
-    rows, columns = table.shape
-    if rows < 3 or columns != rows + 1:
-        rule = "have q rows, at least 3, and q + 1 columns, the separated atom last"
-        raise MisuseError(name, rule, f"{rows} rows and {columns} columns")
-    table = check_unit_columns(name, table)
-    frame = Frame.around(table[:, :-1])
-    return LocalDictionary(Block.from_columns(frame, table[:, :-1]), table[:, -1])
-
-
-def _amplitudes(block: str, separated: str | None, r: int) -> "Amplitudes":
-    from .._checks import Interval
-    from ..geometry import Amplitudes
-
-    low, high = _pair("amplitudes", block)
-    # One weakest coefficient up to all the strongest together.
-    rival = (low, r * high) if separated is None else _pair("separated", separated)
-    return Amplitudes(Interval(low, high), Interval(*rival))
-
-
-def _numbers(name: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise MisuseError(name, "be numbers separated by commas", repr(text)) from None
-
-
-def _pair(name: str, text: str) -> tuple[float, float]:
-    numbers = _numbers(name, text)
-    if len(numbers) != 2:
-        raise MisuseError(name, "be two numbers, LOW,HIGH", repr(text))
-    return numbers[0], numbers[1]
-
-
-def _whole(name: str, value: float) -> int:
-    if not value.is_integer():
-        raise MisuseError(name, "be whole numbers" if name == "support" else "be a whole number", repr(value))
-    return int(value)

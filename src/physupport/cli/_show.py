@@ -8,6 +8,8 @@ from .._errors import MisuseError
 if TYPE_CHECKING:
     from ..theory import Design, Plan
 
+_SUFFIXES = (".png", ".pdf", ".svg")
+
 
 def show_sentences(design: "Design", found: "Plan") -> None:
     """One sentence an item; lines break at words on a terminal, and only between sentences elsewhere."""
@@ -21,9 +23,10 @@ def show_sentences(design: "Design", found: "Plan") -> None:
 
 
 def as_json(design: "Design", found: "Plan") -> str:
-    """The plan as strict JSON: what is infinite or absent is null."""
+    """The plan as strict JSON: what is infinite or absent is null, and `beyond_search` tells the two apart."""
     import json
     from dataclasses import asdict
+    from math import inf
 
     from ..theory import plan_sentences
 
@@ -31,6 +34,9 @@ def as_json(design: "Design", found: "Plan") -> str:
     for gate in ("explanation", "support"):
         fields[gate]["is_open"] = getattr(found, gate).is_open
         fields[gate]["stays_open"] = getattr(found, gate).stays_open
+    if found.remedies is not None:
+        counts = ("n_calibration", "n_deployment")
+        fields["remedies"]["beyond_search"] = [name for name in counts if getattr(found.remedies, name) == inf]
     return json.dumps(_finite(fields | {"sentences": plan_sentences(design, found)}), indent=2, allow_nan=False)
 
 
@@ -42,6 +48,18 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
+def check_picture(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before anything is computed."""
+    if path.suffix.lower() not in _SUFFIXES or path.is_dir() or not path.parent.is_dir():
+        rule = f"name a {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file in a folder that exists"
+        raise MisuseError("--picture", rule, repr(str(path)))
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        rule, remedy = "be drawn with matplotlib", 'Install it with pip install "physupport[plot]".'
+        raise MisuseError("--picture", rule, "an installation without it", remedy) from None
+
+
 def draw_map(design: "Design", path: Path) -> None:
     """The resolution around the planned N and s; a bar on standard error shows how far it is."""
     import numpy as np
@@ -50,11 +68,9 @@ def draw_map(design: "Design", path: Path) -> None:
 
     from ..theory import map_scales, resolution_map
 
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        rule, remedy = "be drawn with matplotlib", 'Install it with pip install "physupport[plot]".'
-        raise MisuseError("the picture", rule, "an installation without it", remedy) from None
+    check_picture(path)
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -71,6 +87,6 @@ def draw_map(design: "Design", path: Path) -> None:
     try:
         figure.savefig(path, dpi=200)
     except (OSError, ValueError) as error:
-        raise MisuseError("the picture", "be a writable .png, .pdf or .svg file", f"{path} ({error})") from None
+        raise MisuseError("--picture", "be a writable file", f"{path} ({error})") from None
     finally:
         plt.close(figure)

@@ -56,7 +56,10 @@ class Block:
 
     @classmethod
     def from_columns(cls, frame: Frame, columns: ArrayLike) -> Self:
-        """The block nearest to estimated columns: each is scaled to norm one and turned to the side of the axis."""
+        """The block nearest to estimated columns: each is scaled to norm one and turned to the side of the axis.
+
+        columns: (q, q), of any norm but 0, since estimates seldom have norm one; `from_atoms` insists on it.
+        """
         columns = check_array("columns", columns, (frame.q, frame.q))
         along, norms = frame.axis @ columns, np.linalg.norm(columns, axis=0)
         if np.abs(along).min() == 0.0:

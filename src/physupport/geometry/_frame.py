@@ -30,8 +30,9 @@ class Frame:
     def __post_init__(self) -> None:
         q = check_count("q", len(self.axis), 3)
         square = np.column_stack([check_array("basis", self.basis, (q, q - 1)), check_array("axis", self.axis, (q,))])
-        if np.abs(square.T @ square - np.eye(q)).max() > _ORTHONORMAL_TOLERANCE:
-            raise MisuseError("basis and axis", "be orthonormal", f"Gram matrix\n{square.T @ square}")
+        error = float(np.abs(square.T @ square - np.eye(q)).max())
+        if error > _ORTHONORMAL_TOLERANCE:
+            raise MisuseError("basis and axis", "be orthonormal", f"products up to {error:.3g} from those")
         check_simplex("template", check_array("template", self.template, (q - 1, q)))
 
     @classmethod

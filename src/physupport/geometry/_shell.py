@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import Interval, check_positive, check_unit_columns
+from .._checks import Interval, check_instance, check_positive, check_unit_columns
 from .._errors import MisuseError
 from .._typing import Array
 from ._block import Block
@@ -73,6 +73,9 @@ class Shell:
     noise: Interval  # nu_-, nu_+
 
     def __post_init__(self) -> None:
+        check_instance("frame", self.frame, Frame)
+        check_instance("stretch", self.stretch, Interval)
+        check_instance("noise", self.noise, Interval)
         check_positive("scale", self.scale)
         check_positive("cap", self.cap)
         check_positive("separated_radius", self.separated_radius)

@@ -65,7 +65,7 @@ def check_simplex(name: str, template: ArrayLike) -> Array:
 def check_orthogonal(name: str, matrix: ArrayLike, size: int) -> Array:
     """An orthogonal (size, size) matrix, of either determinant."""
     array = check_array(name, matrix, (size, size))
-    gram = array @ array.T
-    if np.abs(gram - np.eye(size)).max() > _GRAM_TOLERANCE:
-        raise MisuseError(name, "be orthogonal", f"R R^T =\n{gram}")
+    error = float(np.abs(array @ array.T - np.eye(size)).max())
+    if error > _GRAM_TOLERANCE:
+        raise MisuseError(name, "be orthogonal", f"R R^T off the identity by {error:.3g}")
     return array

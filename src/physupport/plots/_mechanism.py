@@ -17,7 +17,7 @@ _MARKERS = "osD^vP"
 
 
 def plot_scaling(table: Columns, fit: Mapping[str, float], ax: "Axes") -> "Axes":
-    """Jeffreys divergence over the coherence scale, with the power 6 through the middle of the points.
+    """Jeffreys divergence over the separation scale, with the power 6 through the middle of the points.
 
     table: s, jeffreys, jeffreys_low, jeffreys_high, quadrature_14.  fit: slope, low, high, r2 of the fitted power.
     """
@@ -31,7 +31,7 @@ def plot_scaling(table: Columns, fit: Mapping[str, float], ax: "Axes") -> "Axes"
     ax.plot(s, table["quadrature_14"], "x", color=_ORANGE, markersize=8, label="quadrature, order 14")
     ax.set(xscale="log", yscale="log")
     _plain_ticks(ax, s)
-    _label(ax, "coherence scale $s$", "Jeffreys divergence")
+    _label(ax, "separation scale $s$", "Jeffreys divergence")
     ax.legend(loc="upper left", fontsize=7)
     return ax
 
@@ -55,7 +55,7 @@ def plot_deployment(table: Columns, scale: float, ax: "Axes") -> "Axes":
 
 
 def plot_affinities(table: Columns, symbol: str, ax: "Axes") -> "Axes":
-    """Affinity of two experiments over their information, one curve a coherence scale; curves that agree collapse.
+    """Affinity of two experiments over their information, one curve a separation scale; curves that agree collapse.
 
     table: information, s, affinity.  symbol: the name of the information on the axis.
     """

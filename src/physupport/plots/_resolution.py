@@ -1,4 +1,4 @@
-"""Picture of the attainable resolution over calibration size and coherence scale."""
+"""Picture of the attainable resolution over calibration size and separation scale."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ _BOUNDS = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
-    """Relative resolution in bands, the frontier N s^6 = K to the right of which the block is seen, and the plan."""
+    """Relative resolution in bands, the frontier N s^6 = K above which the block is seen, and the plan."""
     import matplotlib.pyplot as plt
 
     axes = plt.subplots(figsize=(3.4, 2.5), layout="constrained")[1] if ax is None else ax
@@ -21,7 +21,8 @@ def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
     bands = axes.contourf(result.rows, result.scales, result.relative, _BOUNDS, colors=colors, extend="both")
     if result.frontier > 0.0:
         edge = (result.frontier / result.rows) ** (1.0 / 6.0)
-        axes.plot(result.rows, edge, "--", color="black", linewidth=1.5, label=f"$N s^6 = {result.frontier:.2g}$")
+        label = rf"resolved above $N s^6 \approx {result.frontier:.2g}$"
+        axes.plot(result.rows, edge, "--", color="black", linewidth=1.5, label=label)
     axes.plot(*result.planned, "o", color="#d55e00", markeredgecolor="white", markersize=7, label="planned")
     _label(axes, result)
     bar = axes.figure.colorbar(bands, ax=axes)
@@ -36,7 +37,7 @@ def _label(axes: "Axes", result: ResolutionMap) -> None:
     ticks = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
     axes.set(xscale="log", yscale="log", xlim=(result.rows[0], result.rows[-1]), ylim=(low, high))
     axes.set_xlabel("calibration rows $N$", fontsize=8)
-    axes.set_ylabel("coherence scale $s$", fontsize=8)
+    axes.set_ylabel("separation scale $s$", fontsize=8)
     axes.set_yticks([], minor=True)
     shown = [tick for tick in ticks if low <= tick <= high]
     axes.set_yticks(shown, [f"{tick:g}" for tick in shown])

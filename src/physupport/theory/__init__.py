@@ -28,6 +28,7 @@ from ._chords import statistical_chord_estimate as statistical_chord_estimate
 from ._collapsed import CollapsedOperator as CollapsedOperator
 from ._collapsed import collapsed_operator as collapsed_operator
 from ._cubic import cubic_density_score as cubic_density_score
+from ._design import MOST_ROWS as MOST_ROWS
 from ._design import Design as Design
 from ._design import atom_spacing as atom_spacing
 from ._design import block_diameter as block_diameter

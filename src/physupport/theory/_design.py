@@ -15,6 +15,12 @@ from ..retain import combined_level
 # Atoms closer to linear dependence than this cannot be told from dependent ones in a file with nine digits.
 _DEPENDENT = 1e-8
 
+# Beyond this many rows an answer is of no use to anybody, and rounding begins to look like information.
+MOST_ROWS = 10**18
+
+# Noise farther than this from the coefficients is a slip of units; its square would leave the range of a float.
+_NOISE_DECADES = 6
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +51,13 @@ class Design:
                 "coefficients", f"lie in [{box.lower:g}, {box.upper:g}]", list(map(float, self.coefficients))
             )
         check_positive("noise", self.noise)
-        check_positive("sigma", self.sigma)
-        check_count("n_calibration", self.n_calibration)
-        check_count("n_deployment", self.n_deployment)
+        mean = float(np.mean(self.coefficients))
+        # A change of the contrast keeps the mean up to rounding, and must not be refused for that.
+        if abs(np.log10(check_positive("sigma", self.sigma) / mean)) > _NOISE_DECADES + 1e-9:
+            rule = f"be within a factor 10^{_NOISE_DECADES} of the mean coefficient, {mean:g}"
+            raise MisuseError("sigma", rule, repr(self.sigma))
+        check_count("n_calibration", self.n_calibration, 1, MOST_ROWS)
+        check_count("n_deployment", self.n_deployment, 1, MOST_ROWS)
         check_open("alpha_calibration", self.alpha_calibration, 0.0, 1.0)
         check_open("alpha_deployment", self.alpha_deployment, 0.0, 1.0)
         singular = np.linalg.svd(self.dictionary.block.shape, compute_uv=False)

@@ -3,7 +3,7 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from math import ceil, inf
 
-from ._design import Design
+from ._design import MOST_ROWS, Design
 from ._gates import Gate
 from ._planner import Plan
 from ._remedies import Remedies
@@ -51,7 +51,9 @@ def _resolution(found: Plan, design: Design) -> list[str]:
         reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
     least = f"gets below {_down(reached.floor, 2)} on average in the worst case"
     floor = f"No procedure valid at level {design.level:.3g} {least}."
-    return [f"{condition}How precisely do those atoms map physically? {reach}", floor]
+    answer = f"{condition}How precisely do those atoms map physically? {reach}"
+    # From level 1/2 on the bound is 0, which says nothing.
+    return [answer, floor] if reached.floor > 0.0 else [answer]
 
 
 def _scales(found: InformationScales) -> str:
@@ -77,8 +79,12 @@ def _remedies(found: Remedies, design: Design, present: Resolution) -> list[str]
     ]
 
 
-def _raised(now: int, needed: int | None) -> str:
-    return "impossible." if needed is None else f"raise it from {_count(now)} to {_count(_rounded_up(needed))}."
+def _raised(now: int, needed: float | None) -> str:
+    if needed is None:
+        return "impossible."
+    if needed == inf:
+        return f"possible, but only with more than {_count(MOST_ROWS)} rows."
+    return f"raise it from {_count(now)} to {_count(_rounded_up(int(needed)))}."
 
 
 def _raised_contrast(found: Remedies, design: Design) -> str:

@@ -2,19 +2,20 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import final
 
 import numpy as np
 from scipy.optimize import brentq
 
-from ._design import Design
+from ._design import MOST_ROWS, Design
 from ._joint import JointInformation, joint_information
 from ._orientation import OrientationInformation
 from ._resolution import diameter
 
-# Beyond this many rows an answer is of no use to anybody; the search for a sample size ends here.
-MOST_ROWS = 10**18
+# A change of the mean this small, relative to the changes of its atoms, is rounding: deployment does not show it.
+_HIDDEN = 1e-12
 
 # The diameter is smooth in the contrast but need not fall everywhere; this many steps find every wide valley.
 _STEPS = 64
@@ -23,11 +24,14 @@ _STEPS = 64
 @final
 @dataclass(frozen=True, slots=True)
 class Remedies:
-    """What reaches a wanted resolution when it alone is raised; None: it cannot, however far it is raised."""
+    """What reaches a wanted resolution when it alone is raised.
+
+    None: it cannot, however far it is raised.  inf: it does, but with more than `MOST_ROWS` rows.
+    """
 
     wanted: float
-    n_calibration: int | None  # least N
-    n_deployment: int | None  # least T
+    n_calibration: int | float  # least N, or inf; there always is one
+    n_deployment: int | float | None  # least T, inf, or None
     contrast: float | None  # least contrast at the same mean coefficient
     best_by_deployment: float  # diameter that remains however large T
     best_by_contrast: float  # least diameter over the contrasts that the amplitude range allows
@@ -44,21 +48,26 @@ def remedies(information: OrientationInformation, design: Design, wanted: float)
         changed = joint_information(information, design.with_contrast(contrast))
         return diameter(changed, design.level, rows, replicates)
 
+    rest = unlimited_deployment(joint, design)
     by_rows = _least_count(lambda n: diameter(joint, design.level, n, replicates) <= wanted, rows)
-    by_replicates = _least_count(lambda t: diameter(joint, design.level, rows, t) <= wanted, replicates)
+    by_replicates: float | None = _least_count(lambda t: diameter(joint, design.level, rows, t) <= wanted, replicates)
+    if by_replicates == inf and rest > wanted:
+        by_replicates = None
     by_contrast, best = _least_contrast(with_contrast, design.contrast, design.widest_contrast, wanted)
-    return Remedies(wanted, by_rows, by_replicates, by_contrast, unlimited_deployment(joint, design), best)
+    return Remedies(wanted, by_rows, by_replicates, by_contrast, rest, best)
 
 
 def unlimited_deployment(joint: JointInformation, design: Design) -> float:
-    """Diameter that remains when there is no end to the deployment rows."""
-    return diameter(joint, design.level, design.n_calibration, MOST_ROWS)
+    """Diameter that remains when there is no end to the deployment rows: that of the modes which they never show."""
+    size = np.abs(design.coefficients) @ np.linalg.norm(joint.moves, axis=(1, 2)) / design.sigma
+    shown = joint.worth > (_HIDDEN * size) ** 2
+    return diameter(replace(joint, moves=np.where(shown, 0.0, joint.moves)), design.level, design.n_calibration, 0)
 
 
-def _least_count(reaches: Callable[[int], bool], now: int) -> int | None:
-    """Smallest whole number from now on that reaches, for a condition that stays true once it is."""
+def _least_count(reaches: Callable[[int], bool], now: int) -> int | float:
+    """Smallest whole number from now on that reaches, for a condition that stays true once it is, or inf."""
     if not reaches(MOST_ROWS):
-        return None
+        return inf
     return now + bisect_left(range(now, MOST_ROWS), True, key=reaches)
 
 

@@ -1,4 +1,4 @@
-"""Attainable resolution over calibration size and coherence scale."""
+"""Attainable resolution over calibration size and separation scale."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -36,7 +36,7 @@ GENERATOR: Final = _generator()
 @final
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How much the data tell: rows, coherence scale, true noise, which grid of nuisances, and the seeds."""
+    """How much the data tell: rows, separation scale, true noise, which grid of nuisances, and the seeds."""
 
     name: str
     n_rows: int

@@ -1,4 +1,4 @@
-"""Affinities against the information scale of each gate, and how well they collapse over coherence scales."""
+"""Affinities against the information scale of each gate, and how well they collapse over separation scales."""
 
 from dataclasses import dataclass
 from typing import final
@@ -28,7 +28,7 @@ _SIGMA, _COEFFICIENT = 100.0, 1.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Collapse:
-    """How far affinities at equal information differ over the coherence scales."""
+    """How far affinities at equal information differ over the separation scales."""
 
     mean: Array  # (budgets,)
     spread: Array  # (budgets,), largest minus smallest
