@@ -35,6 +35,8 @@ class TableStream:
         # Blurred to one side or the other, within the stated error.
         return Scores(values + np.where(keys % 2, 0.5, -0.5)[:, None] * self.error, errors)
 
+    is_density = True
+
     def enclosure(self, key, bits):
         self.enclosed.append((key, bits))
         with ctx.workprec(bits):
@@ -58,6 +60,8 @@ class MeansStream:
         prefixes = np.cumsum(losses, axis=1)[:, self.checkpoints - 1]
         # Each term carries at most d + 4 roundings and each prefix n more; all terms have one sign.
         return Scores(-prefixes, (n + d + 6) * np.finfo(float).eps * prefixes)
+
+    is_density = True
 
     def enclosure(self, key, bits):
         with ctx.workprec(bits):

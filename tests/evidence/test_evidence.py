@@ -148,6 +148,8 @@ def test_two_streams_have_the_product_process_of_the_paper(means_stream):
 
     class Bank:
         size = 12
+        n_calibration_keys = 4
+        n_deployment_keys = 3
 
         def calibration_keys(self, index):
             return index // 3
@@ -194,6 +196,7 @@ def test_no_question_is_answered_with_nothing(table_stream):
 class FixedStream:
     checkpoints = np.array([1])
     n_keys = 1
+    is_density = True
 
     def __init__(self, values, errors):
         self.scores = Scores(np.array(values, dtype=float), np.array(errors, dtype=float))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from numpy.random import SeedSequence, default_rng
 
 from physupport.banks import Library, library_bank, product_grid
@@ -109,3 +110,24 @@ def test_the_profiles_of_the_paper_are_found(bank):
             np.testing.assert_array_equal(by_state.codes, judged.codes)
             assert by_state.count.logical < 60
     assert [seed for seed, found in nonempty.items() if not found] == [2026091015]
+
+
+def test_levels_within_rounding_of_the_evidence_are_decided_by_balls(bank):
+    """Real streams, and levels so close to an explanation's evidence that float64 cannot tell: margins below 1e-13."""
+    evidence, *_ = built(bank, 2026091012, "ABC")
+    bounds = evidence.log_evidence(np.arange(216))
+    near = np.flatnonzero((bounds.lower > 0.5) & (bounds.upper < 30.0))[:3]
+    for e in near.tolist():
+        exact = evidence.ball(e, 300)
+        level = float(np.exp(-float(exact.mid())))
+        for alpha in (np.nextafter(level, 0.0), level, np.nextafter(level, 1.0)):
+            judged = verdicts(evidence, [e], alpha)
+            with ctx.workprec(300):
+                margin = exact + arb(float(alpha)).log()
+            assert abs(float(margin.mid())) < 1e-13
+            assert judged.bits[0] > 53
+            assert judged.codes[0, 0] == (Verdict.REJECTED if margin > 0 else Verdict.ADMISSIBLE)
+            low, high = judged.at(0).margin
+            assert low <= float(margin.mid()) <= high
+            assert low >= 0.0 or high <= 0.0
+    assert len(near) == 3

@@ -112,6 +112,8 @@ class HalvesStream:
     def log_likelihood(self, keys):
         return Scores(np.where(keys == 0, np.log(2.0), 0.0)[:, None], np.full((len(keys), 1), 1e-15))
 
+    is_density = True
+
     def enclosure(self, key, bits):
         with ctx.workprec(bits):
             return [arb(2).log() if key == 0 else arb(0)]

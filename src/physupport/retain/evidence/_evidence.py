@@ -28,8 +28,8 @@ class Factor:
     """One stream's part in the evidence: a key for every explanation, and the proposal it is compared with.
 
     keys_of: explanation indices (k,) to keys (k,) of the stream, such as `bank.calibration_keys`.
-    numerator: any stream over the same held-out rows with the same checkpoints, and its key; it may lie off the bank,
-    but nothing about it may depend on held-out rows.
+    numerator: any stream of densities over the same held-out rows with the same checkpoints, and its key; it may lie
+    off the bank, but nothing about it may depend on held-out rows.
     """
 
     name: str
@@ -40,6 +40,9 @@ class Factor:
     def __post_init__(self) -> None:
         proposal, key = self.numerator
         check_count(f"numerator key of {self.name}", key, 0, proposal.n_keys - 1)
+        if not proposal.is_density:
+            remedy = "Fit its coefficients on proposal rows and use point_stream at that mean."
+            raise MisuseError(f"numerator of {self.name}", "be a density", "a supremum of densities", remedy)
         ours, theirs = (check_whole(f"checkpoints of {self.name}", s.checkpoints) for s in (self.stream, proposal))
         if not np.array_equal(ours, theirs):
             rule = "have the checkpoints of its stream"
@@ -76,8 +79,9 @@ class Evidence:
     (eq:conditional-likelihood-ratio-process for one stream, eq:supp-two-stream-eprocess for two). Under e it is the
     logarithm of a martingale started at 1, if streams are independent and path and numerators were fixed before.
 
-    No held-out row is read before the first question. Keys and numerators are scored once and remembered: for each
-    stream up to most_entries bounds (keys times checkpoints).
+    Nothing is scored before the first question, but streams of sufficient statistics read their rows when they are
+    built: build them after everything is fixed, as a protocol does. Keys and numerators are scored once and
+    remembered: for each stream up to most_entries bounds (keys times checkpoints).
     """
 
     size: int
@@ -173,6 +177,14 @@ class KeyColumns(Protocol):
     def size(self) -> int:
         """How many explanations."""
 
+    @property
+    def n_calibration_keys(self) -> int:
+        """How many keys the calibration stream has."""
+
+    @property
+    def n_deployment_keys(self) -> int:
+        """How many keys the deployment stream has."""
+
     def calibration_keys(self, index: IntArray) -> IntArray:
         """Keys (k,) of the calibration stream."""
 
@@ -190,8 +202,14 @@ def bank_evidence(
 
     Each is given as (stream, numerator); both are read along their joint path, whole to the last checkpoint.
     """
-    given = (("calibration", bank.calibration_keys, calibration), ("deployment", bank.deployment_keys, deployment))
-    factors = [Factor(name, part[0], keys_of, part[1]) for name, keys_of, part in given if part is not None]
+    given = (
+        ("calibration", bank.calibration_keys, bank.n_calibration_keys, calibration),
+        ("deployment", bank.deployment_keys, bank.n_deployment_keys, deployment),
+    )
+    for name, _, n_keys, part in given:
+        if part is not None and part[0].n_keys != n_keys:
+            raise MisuseError(f"{name} stream", f"have the {n_keys} keys of the bank", f"{part[0].n_keys} keys")
+    factors = [Factor(name, part[0], keys_of, part[1]) for name, keys_of, _, part in given if part is not None]
     if not factors:
         raise MisuseError("streams", "be given, calibration or deployment or both", "neither")
     return Evidence(bank.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
-from ..streams._base import Stream
+from ..streams._base import Scores, Stream
 from ._intervals import score_bounds
 
 # Bounds kept for one stream, keys times checkpoints: two float64 each, 256 MiB.
@@ -39,26 +39,28 @@ class ScoredKeys:
         """Lower and upper bounds at every checkpoint, (k, c) each, of distinct keys."""
         new = keys[self._row[keys] == 0]
         if len(keys) > self._most_keys:
-            return self._score(keys)
+            return score_bounds(self._name, self._scores(keys))
         if self._n_kept + len(new) > self._most_keys:
             self._row[self._keys[: self._n_kept]] = 0
             self._n_kept, new = 0, keys
         if len(new):
-            self._keep(self._with_neighbours(new))
+            self._keep(new, self._neighbours(new))
         rows = self._row[keys] - 1
         return self._lower[rows], self._upper[rows]
 
-    def _with_neighbours(self, new: IntArray) -> IntArray:
-        """The new keys and the next unscored ones behind them, as many as are scored at once and fit."""
+    def _neighbours(self, new: IntArray) -> IntArray:
+        """The next unscored keys behind the new ones, as many as are scored at once and fit."""
         room = min(AHEAD, self._most_keys - self._n_kept) - len(new)
-        if room <= 0:
-            return new
         near = np.arange(new[-1] + 1, min(new[-1] + 1 + AHEAD, self._stream.n_keys))
-        near = np.setdiff1d(near[self._row[near] == 0], new)
-        return np.concatenate([new, near[:room]])
+        return np.setdiff1d(near[self._row[near] == 0], new)[: max(0, room)]
 
-    def _keep(self, keys: IntArray) -> None:
-        lower, upper = self._score(keys)
+    def _keep(self, new: IntArray, neighbours: IntArray) -> None:
+        """Score and keep keys; neighbours that have no score are left for when they are asked about."""
+        scores = self._scores(np.concatenate([new, neighbours]))
+        is_asked = np.arange(len(new) + len(neighbours)) < len(new)
+        scored = is_asked | ~np.isnan(scores.values + scores.errors).any(axis=1)
+        keys = np.concatenate([new, neighbours])[scored]
+        lower, upper = score_bounds(self._name, Scores(scores.values[scored], scores.errors[scored]))
         start, stop = self._n_kept, self._n_kept + len(keys)
         if stop > len(self._keys):
             room = min(self._most_keys, max(stop, 2 * len(self._keys)))
@@ -68,13 +70,13 @@ class ScoredKeys:
         self._row[keys] = np.arange(start + 1, stop + 1)
         self._n_kept = stop
 
-    def _score(self, keys: IntArray) -> tuple[Array, Array]:
+    def _scores(self, keys: IntArray) -> Scores:
         scores = self._stream.log_likelihood(keys)
         expected = (len(keys), len(self._stream.checkpoints))
         if scores.values.shape != expected:
             rule = f"have shape {expected}, keys and checkpoints"
             raise MisuseError(f"scores of {self._name}", rule, f"shape {scores.values.shape}")
-        return score_bounds(self._name, scores)
+        return scores
 
 
 def _grown(kept: NDArray[Number], room: int) -> NDArray[Number]:

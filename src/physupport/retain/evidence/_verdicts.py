@@ -75,8 +75,12 @@ class Verdicts:
 
     def margins(self) -> tuple[Array, Array]:
         r"""Lower and upper bounds (k, l) of :math:`m(e) = \max_k\log E_k(e) + \log\alpha` (eq:supp-log-e-margin)."""
-        lower, upper = threshold_bounds(self.levels)
-        return sum_down(self.log_evidence.lower[:, None], -upper), sum_up(self.log_evidence.upper[:, None], -lower)
+        least, most = threshold_bounds(self.levels)
+        lower = sum_down(self.log_evidence.lower[:, None], -most)
+        upper = sum_up(self.log_evidence.upper[:, None], -least)
+        # Balls may have proven a sign that the difference of two rounded bounds leaves open.
+        lower = np.where(self.codes == Verdict.REJECTED, np.maximum(lower, 0.0), lower)
+        return lower, np.where(self.codes == Verdict.ADMISSIBLE, np.minimum(upper, 0.0), upper)
 
     def at(self, row: int, column: int = 0) -> Judgement:
         """The verdict in one row at one level."""

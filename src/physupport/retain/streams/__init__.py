@@ -11,6 +11,7 @@ from ._latent import LatentStream as LatentStream
 from ._latent import latent_stream as latent_stream
 from ._mean import MeanStream as MeanStream
 from ._mean import mean_stream as mean_stream
+from ._mean import point_stream as point_stream
 from ._profiled import ProfiledMeanStream as ProfiledMeanStream
 from ._profiled import profiled_mean_stream as profiled_mean_stream
 from ._rows import ArrayRows as ArrayRows

@@ -40,6 +40,10 @@ class Stream(Protocol):
     def n_keys(self) -> int:
         """Keys are 0 .. n_keys - 1."""
 
+    @property
+    def is_density(self) -> bool:
+        """Whether a key scores a density; a supremum of densities may only be a denominator of evidence."""
+
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods of a batch of distinct keys, in the order given."""
 

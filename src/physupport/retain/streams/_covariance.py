@@ -52,6 +52,11 @@ class CovarianceStream:
     moments: SecondMoments
 
     @property
+    def is_density(self) -> bool:
+        """Every key is a density."""
+        return True
+
+    @property
     def n_keys(self) -> int:
         """The deployment keys of the bank."""
         return self.bank.n_deployment_keys

@@ -47,6 +47,11 @@ class KnownCodeStream:
     moments: ResidualMoments
 
     @property
+    def is_density(self) -> bool:
+        """Every key is a density."""
+        return True
+
+    @property
     def n_keys(self) -> int:
         """States times noise variances."""
         return self.states.n_states * len(self.noises)

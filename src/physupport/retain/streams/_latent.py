@@ -45,6 +45,11 @@ class LatentStream:
     families: tuple[Family, ...]
 
     @property
+    def is_density(self) -> bool:
+        """Every key is a density."""
+        return True
+
+    @property
     def n_keys(self) -> int:
         """States times nuisances."""
         return self.states.n_states * len(self.laws)

@@ -9,8 +9,9 @@ from flint import arb
 from numba import njit, prange
 from numpy.typing import ArrayLike
 
+from ..._checks import check_array
 from ..._typing import Array, IntArray
-from ...banks import Bank
+from ...banks import Bank, array_bank
 from ._balls import add, mul, sub
 from ._base import Scores
 from ._complex import atom_table
@@ -42,6 +43,11 @@ class MeanStream:
     checkpoints: IntArray
     table: Array  # (E, q)
     moments: ResidualMoments
+
+    @property
+    def is_density(self) -> bool:
+        """Every key is a density."""
+        return True
 
     @property
     def n_keys(self) -> int:
@@ -87,6 +93,19 @@ def mean_stream(
     points = check_checkpoints(checkpoints, rows.n_rows)
     variances = check_noises(noises, is_complex, len(bank.deployment))
     return MeanStream(rows, bank, variances, points, table, residual_moments([rows], points))
+
+
+def point_stream(rows: RowSource, mean: ArrayLike, noise: float, checkpoints: ArrayLike) -> MeanStream:
+    """A stream with one key: rows scattered about one given mean, such as one fitted to proposal rows.
+
+    rows: (N, q).  mean: (q,).  The usual numerator against explanations whose coefficients are profiled.
+    """
+    point = check_array("mean", mean, (rows.width,))
+    length = float(np.linalg.norm(point))
+    direction = point / length if length > 0.0 else np.eye(len(point))[0]
+    # One atom along the mean; no active atom is the mean zero.
+    bank = array_bank(direction[None, :, None], [(0,) if length > 0.0 else ()], strengths=length or 1.0)
+    return mean_stream(rows, bank, [noise], checkpoints)
 
 
 @njit(cache=True)

@@ -53,6 +53,11 @@ class ProfiledMeanStream:
     moments: ResidualMoments
 
     @property
+    def is_density(self) -> bool:
+        """No: a supremum of densities integrates to more than one, so it must never be a numerator."""
+        return False
+
+    @property
     def n_keys(self) -> int:
         """The deployment keys of the bank."""
         return self.bank.n_deployment_keys

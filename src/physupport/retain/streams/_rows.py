@@ -44,6 +44,9 @@ class ArrayRows:
             raise MisuseError("rows", "be a table (rows, entries)", f"shape {self.table.shape}")
         if self.n_rows == 0:
             raise MisuseError("rows", "hold at least one row", "none")
+        _check_real(self.table)
+        if self.order is not None:
+            _check_order(self.order, len(self.table))
 
     @property
     def n_rows(self) -> int:
@@ -76,13 +79,34 @@ class ReadRows:
         """The blocks of one reading; their rows must add up to n_rows."""
         start = 0
         for block in self.open():
-            rows = np.ascontiguousarray(block, dtype=np.float64)
+            rows = np.ascontiguousarray(_check_real(np.asanyarray(block)), dtype=np.float64)
             if rows.ndim != 2 or rows.shape[1] != self.width:
                 raise MisuseError("block", f"have shape (any, {self.width})", f"shape {rows.shape} at row {start}")
+            if start + len(rows) > self.n_rows:
+                raise MisuseError("rows", f"number {self.n_rows} as declared", f"at least {start + len(rows)}")
             yield _finite(rows, start)
             start += len(rows)
         if start != self.n_rows:
             raise MisuseError("rows", f"number {self.n_rows} as declared", f"{start} in this reading")
+
+
+def _check_real(table: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Refuse what a cast to float64 would change in silence: imaginary parts, masks, texts, dates, truth values."""
+    if isinstance(table, np.ma.MaskedArray):
+        raise MisuseError("rows", "have no mask", "a masked array", "Leave rows out, or fill them in, beforehand.")
+    if table.dtype.kind not in "iuf":
+        raise MisuseError("rows", "be real numbers", f"dtype {table.dtype}", "Complex data go in as pairs: as_pairs.")
+    return table
+
+
+def _check_order(order: NDArray[np.int64], n_rows: int) -> None:
+    if order.ndim != 1 or order.dtype.kind not in "iu":
+        raise MisuseError("order", "be a list of row numbers", f"{order.dtype} of shape {order.shape}")
+    if order.min() < 0 or order.max() >= n_rows:
+        rule = f"hold row numbers from 0 to {n_rows - 1}"
+        raise MisuseError("order", rule, f"{order.min()} to {order.max()}")
+    if len(np.unique(order)) < len(order):
+        raise MisuseError("order", "hold each row once", "a row named twice")
 
 
 def _finite(rows: Array, start: int) -> Array:
