@@ -58,7 +58,7 @@ class ScoredKeys:
         """Score and keep keys; neighbours that have no score are left for when they are asked about."""
         scores = self._scores(np.concatenate([new, neighbours]))
         is_asked = np.arange(len(new) + len(neighbours)) < len(new)
-        scored = is_asked | ~np.isnan(scores.values + scores.errors).any(axis=1)
+        scored = is_asked | ~(np.isnan(scores.values) | np.isnan(scores.errors)).any(axis=1)
         keys = np.concatenate([new, neighbours])[scored]
         lower, upper = score_bounds(self._name, Scores(scores.values[scored], scores.errors[scored]))
         start, stop = self._n_kept, self._n_kept + len(keys)
