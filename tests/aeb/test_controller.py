@@ -11,6 +11,7 @@ from physupport.aeb import (
     Ending,
     FixedOrder,
     Proposals,
+    Protocol,
     RandomOrder,
     RegionalPolicy,
     Status,
@@ -19,7 +20,7 @@ from physupport.aeb import (
     continue_run,
     run,
 )
-from physupport.coarsen import Label, RegionalMap, RegionRule
+from physupport.coarsen import Label, RegionalMap, RegionRule, Resolution
 from physupport.project import table_regions
 
 
@@ -133,7 +134,41 @@ def test_the_callback_hears_of_every_query_and_of_the_open_fields(question):
         1.0,
         callback=lambda t: heard.append((t.used, t.budget, t.open_fields())),
     )
-    assert heard == [(1, 4, ("extra",)), (2, 4, ("extra",)), (3, 4, ("extra",)), (4, 4, ())]
+    # A place is one of the region's from the start; which one is open until nothing at b is possible.
+    both = ("place", "extra")
+    assert heard == [(1, 4, both), (2, 4, both), (3, 4, both), (4, 4, ())]
+
+
+def test_no_field_is_open_once_nothing_survives(place):
+    heard = []
+    run(codes(1, 1, 1, 1), place, FixedOrder(), 1.0, callback=lambda t: heard.append(t.open_fields()))
+    assert (heard[0], heard[-1]) == (("place",), ())
+
+
+def test_a_resolution_that_is_a_group_without_its_bounds_is_open():
+    question = Resolution(np.arange(3), np.array([[0.0, 1, 2], [1, 0, 1], [2, 1, 0]]), np.zeros(3), 0.5, 3.0)
+    heard = []
+    run(codes(0, 0, 0), question, FixedOrder(), 1.0, callback=lambda t: heard.append(t.open_fields()))
+    assert heard == [("resolution",), ("resolution",), ()]
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_a_question_about_another_number_of_explanations_is_refused(question, size):
+    judge = codes(*[0] * size)
+    with pytest.raises(MisuseError, match=f"question must be about the {size} explanations of the judge, got 4"):
+        run(judge, question, FixedOrder(), 1.0)
+    with pytest.raises(MisuseError, match="question must be about"):
+        Protocol(question, FixedOrder(), 0.1, 1.0).freeze(judge)
+    places = Resolution(np.zeros(4, dtype=int), np.zeros((1, 1)), np.zeros(1), 0.1, 0.2)
+    with pytest.raises(MisuseError, match="question must be about"):
+        run(judge, places, FixedOrder(), 1.0)
+
+
+def test_certified_without_a_witness_more_queries_are_offered_only_if_there_are_some(place):
+    left = run(codes(2, 2, 1, 1), place, FixedOrder([2, 3, 0, 1]), 1.0)
+    assert left.is_unwitnessed
+    assert "more queries would not" in left.sentence
+    assert "More queries would find" in left.at(3).sentence
 
 
 class Interrupting:
@@ -242,6 +277,8 @@ def test_margins_are_kept_with_the_queries(question):
         ([], None, "codes must"),
         ([0.0], None, "codes must"),
         ([0], [[1.0, 0.0]], "margins must"),
+        ([2, 0], [[-1.0, 1.0], [-1.0, 1e-9]], r"margins must prove their verdicts, .*explanation 1"),
+        ([1], [[-1e-9, 1.0]], "margins must prove their verdicts"),
     ],
 )
 def test_a_table_of_verdicts_is_checked(table, margins, message):

@@ -25,6 +25,8 @@ class Stream:
         self.scored += keys.tolist()
         return Scores(self.table[keys], np.zeros((len(keys), 1)))
 
+    is_density = True
+
     def enclosure(self, key, bits):
         raise AssertionError("margins this wide need no balls")
 

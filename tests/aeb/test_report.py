@@ -3,14 +3,15 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from physupport._errors import MisuseError
-from physupport.aeb import FixedOrder, Protocol, Report, TableJudge, report
+from physupport.aeb import FixedOrder, Protocol, Report, TableJudge, continue_run, report
 from physupport.aeb._document import array_json, canonical, content_hash
-from physupport.coarsen import Label, RegionalMap, RegionRule
+from physupport.coarsen import Label, RegionalMap, RegionRule, Resolution
 from physupport.project import table_regions
 from physupport.verify import verify
 from physupport.verify._document import real, whole
@@ -142,6 +143,66 @@ def test_a_trace_of_another_protocol_is_refused():
     one, other = (Protocol(make_map(), FixedOrder(), level, 1.0).freeze(judge) for level in (0.05, 0.1))
     with pytest.raises(MisuseError, match="trace must come from a run of the protocol"):
         report(other, one.run())
+
+
+def test_a_trace_with_the_verdicts_of_another_judge_is_refused():
+    seal = Protocol(make_map(), FixedOrder(), 0.05, 3).freeze(TableJudge(np.array(TWO), MARGINS))
+    other = TableJudge(np.array([ADMISSIBLE] * 6))
+    trace = seal.run()
+    forged = continue_run(trace, other, seal.policy, 6)
+    with pytest.raises(MisuseError, match="trace must hold the verdicts of the judge, got another on explanation 3"):
+        report(seal, forged)
+    with pytest.raises(MisuseError, match="another on explanation 3"):
+        seal.resume(forged, 6)
+    shifted = replace(trace, margins=trace.margins + np.array([0.3, 0.3]))
+    with pytest.raises(MisuseError, match="another on explanation 0"):
+        report(seal, shifted)
+
+
+def test_a_resumed_run_is_the_uninterrupted_one():
+    judge = TableJudge(np.array(TWO), MARGINS)
+    short, whole_ = (Protocol(make_map(), FixedOrder(), 0.05, budget).freeze(judge) for budget in (3, 1.0))
+    longer, straight = short.resume(short.run(), 1.0), whole_.run()
+    assert longer.queries.tolist() == straight.queries.tolist()
+    assert longer.answers == straight.answers
+    assert len(whole_.resume(whole_.run(callback=lambda tick: tick.used < 2))) == len(straight)
+    with pytest.raises(MisuseError, match="come from a run of the protocol"):
+        short.resume(straight)
+
+
+@pytest.mark.parametrize(
+    ("level", "words"), [(0.05, "at least 0.95."), (1e-7, "at least 1 - 1e-07."), (0.00012345678, "0.99987654322.")]
+)
+def test_no_level_is_rounded_to_certainty(level, words):
+    assert written(TWO, MARGINS, level=level).sentence.endswith(words)
+
+
+def test_bounds_are_rounded_to_the_side_on_which_they_hold():
+    margins = MARGINS.copy()
+    margins[3], margins[2] = (2.00019, 2.1), (-0.7, -0.60009)
+    b, c = written(TWO, margins).fields
+    assert "by a margin of at least 2." in c.sentence
+    assert "must rise by more than 0.6:" in b.sentence
+    places = Resolution(np.arange(2), np.array([[0.0, 0.20001], [0.20001, 0.0]]), np.array([0.1, 0.10001]), 0.3, 0.4)
+    (found,) = written([0, 0], question=places).fields
+    assert "lies within 0.2001." in found.sentence
+
+
+def test_one_survivor_spreads_together_with_the_proposal():
+    places = Resolution(np.arange(2), np.array([[0.0, 0.1], [0.1, 0.0]]), np.array([0.7, 0.7]), 0.1, 0.2)
+    (found,) = written([0, 1], question=places).fields
+    assert found.sentence.startswith(
+        "Resolution: ambiguous; what survives, together with the proposal, spreads at least 0.7"
+    )
+
+
+def test_where_only_indeterminate_verdicts_are_left_more_queries_are_not_offered():
+    question = RegionalMap(make_map().view, {"B": RegionRule(0.5)})
+    found = written([2, 2, 1, 1, 1, 1], question=question)
+    assert found.status == "ABSTAIN"
+    assert "more queries would not" in found.sentence
+    assert "would find a witness" not in found.text()
+    assert verify(found.json()).findings == ()
 
 
 def test_something_else_is_no_report():

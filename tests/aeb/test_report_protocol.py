@@ -188,3 +188,29 @@ def test_laws_are_written_by_their_parameters(bank):
     assert described["laws"] == [
         {"law": "exchangeable gaussian", "size_probabilities": [0.5, 0.3, 0.2], "variances": [0.0, 1.0, 2.0]}
     ]
+
+
+def test_a_view_of_another_bank_is_refused_when_the_protocol_is_frozen(bank, rows):
+    """The two banks have the same size, and differ in a strength."""
+    nuisances = {"calibration": bank.calibration, "deployment": bank.deployment}
+    other = library_bank(bank.states.library, ["A", "AB"], {"A": 1.0, "B": 2.0}, **nuisances)
+    assert other.size == bank.size
+    with pytest.raises(MisuseError, match="question must be about the bank of the protocol"):
+        make_protocol(bank, question=RegionalMap(bank_regions(other))).read(**rows)
+    judge = TableJudge(np.zeros(bank.size, dtype=int))
+    with pytest.raises(MisuseError, match="question must be about the bank of the protocol"):
+        Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.1, 1.0).freeze(judge)
+
+
+def test_a_trace_scored_from_other_rows_is_refused(bank, rows):
+    seal = make_protocol(bank).read(**rows)
+    other = make_protocol(bank).read(calibration=rows["calibration"] * 1.1, deployment=rows["deployment"] * 1.1)
+    forged = run(other.judge, seal.question, seal.policy, 1.0, digests=(("protocol", seal.digest),))
+    with pytest.raises(MisuseError, match="trace must hold the verdicts of the judge"):
+        report(seal, forged)
+
+
+def test_a_judge_at_another_level_than_the_protocol_is_refused(bank, rows):
+    judge = make_protocol(bank).read(**rows).judge
+    with pytest.raises(MisuseError, match=r"judge must decide at the level 0.01 of the protocol, got 0.1"):
+        Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.01, 1.0, bank).freeze(judge)

@@ -10,6 +10,7 @@ import pytest
 from physupport.aeb import FixedOrder, Protocol, TableJudge, report
 from physupport.coarsen import Answer, Certificate, Label
 from physupport.verify import verify
+from physupport.verify._data import _differs
 
 COLUMNS = ("queries", "codes", "lower", "upper")
 
@@ -38,7 +39,9 @@ def test_a_real_run_is_verified_with_its_rows_and_says_what_was_not_checked_with
     assert verify(four_regions.report.document, four_regions.rows) == verify(
         four_regions.report.json(), four_regions.rows
     )
-    assert verify(four_regions.report.document, four_regions.rows).notes == ()
+    frozen = four_regions.report.digests["protocol"]
+    assert verify(four_regions.report.document, four_regions.rows, protocol=frozen).notes == ()
+    assert "give its hash" in verify(four_regions.report.document, four_regions.rows).notes[0]
     assert "give the rows" in verify(four_regions.report.document).notes[0]
 
 
@@ -74,7 +77,7 @@ def test_a_flipped_verdict_is_refused(document):
     _, codes, lower, upper = columns(document)
     place = codes.index(1)
     codes[place] = 0
-    assert "ADMISSIBLE although its margin is positive" in findings(document)
+    assert "ADMISSIBLE although its margin does not prove it" in findings(document)
     lower[place], upper[place] = -upper[place], -lower[place]
     assert "the chain is broken" in findings(document)
 
@@ -134,13 +137,11 @@ def test_what_can_be_read_in_two_ways_is_refused(four_regions):
 
 
 def test_a_raised_budget_is_noted_and_not_refused(make_report):
-    from physupport.aeb import continue_run
-
     codes = np.zeros(12, dtype=np.uint8)
     judge = TableJudge(codes)
     question = make_question()
     seal = Protocol(question, FixedOrder(), 0.1, 2).freeze(judge)
-    longer = continue_run(seal.run(), judge, seal.policy, 12)
+    longer = seal.resume(seal.run(), 12)
     found = verify(report(seal, longer).document, question=question)
     assert found.is_verified
     assert "raised from 2 to 12" in found.notes[0]
@@ -151,6 +152,10 @@ class HowMany:
     """How many sources are active; a question of one's own, as the page on questions shows it."""
 
     counts: tuple[int, ...]
+
+    @property
+    def n_explanations(self):
+        return len(self.counts)
 
     def begin(self):
         return HowManySoFar(self.counts)
@@ -206,3 +211,31 @@ def test_a_question_of_ones_own_is_checked_when_it_is_given(codes):
     finer = copy.deepcopy(written.document)
     finer["fields"][0]["label"] = "GROUP"
     assert "number: the report says GROUP" in findings(finer, question=question)
+
+
+@pytest.mark.parametrize(("code", "side", "value"), [(0, "upper", 1e-9), (1, "lower", -1e-9)])
+def test_a_verdict_that_its_margin_does_not_prove_is_refused(document, code, side, value):
+    document["trace"][side][document["trace"]["codes"]["values"].index(code)] = value
+    assert "although its margin does not prove it" in findings(document)
+
+
+def test_an_infinite_bound_is_near_to_nothing_but_itself():
+    given, found = np.array([1.0, np.inf, np.inf, -np.inf, 2.0, 2.0]), np.array([np.inf, np.inf, 1.0, np.inf, 2.1, 2.0])
+    assert _differs(given, found).tolist() == [True, False, True, True, True, False]
+
+
+def test_a_report_nested_too_deeply_is_refused(document):
+    depth = 200_000
+    assert findings('{"a":' * depth + "1" + "}" * depth) == "nested too deeply"
+    nested = []
+    for _ in range(depth):
+        nested = [nested]
+    document["question"] = {"kind": "regional map", "view": nested}
+    assert "nested too deeply" in findings(document)
+
+
+def test_a_path_may_be_given_as_text(four_regions, tmp_path):
+    four_regions.report.save(tmp_path / "report.json")
+    assert verify(str(tmp_path / "report.json")).is_verified
+    assert verify(tmp_path / "report.json").is_verified
+    assert "neither JSON nor a readable file" in findings(str(tmp_path / "none.json"))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ..coarsen import Label, Progress, Question
+from ..coarsen import Label, Progress, Question, RegionalProgress
 from ._brackets import Brackets
 from ._budget import budget_queries
 from ._judge import Judge
@@ -30,8 +30,18 @@ class Tick:
     _progress: Progress = field(repr=False)
 
     def open_fields(self) -> tuple[str, ...]:
-        """The fields about which nothing can be said yet."""
-        return tuple(answer.field for answer in self._progress.answers() if answer.label is Label.ABSTAIN)
+        """The fields whose certificate is still open, also those about which something coarser can be said already.
+
+        A question of one's own that is not certified and names no open field has all of its fields open.
+        """
+        progress = self._progress
+        answers = progress.answers()
+        if progress.is_certified or all(answer.label is Label.EMPTY for answer in answers):
+            return ()
+        if isinstance(progress, RegionalProgress):
+            return tuple(answers[j].field for j in progress.open_regions)
+        is_open = [answer.certificate.kind == "open" for answer in answers]
+        return tuple(answer.field for answer, open_ in zip(answers, is_open, strict=True) if open_ or not any(is_open))
 
 
 Callback: TypeAlias = Callable[[Tick], bool | None]
@@ -90,10 +100,12 @@ def continue_run(
 ) -> Trace:
     """The trace that one uninterrupted run with this budget gives.
 
-    Nothing is asked twice; that the policy would have asked the same is checked on the way.
+    Nothing is asked twice; that the policy would have asked the same is checked on the way, that the judge is the one
+    of before is not: a run under a protocol goes on with `Seal.resume`, which has its judge.
     """
     if judge.size != trace.size:
         raise MisuseError("judge", f"decide about the {trace.size} explanations of the trace", judge.size)
+    check_question(trace.question, judge.size)
     allowed = budget_queries(budget, judge.size)
     if allowed < len(trace):
         raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, "Use trace.at for less.")
@@ -108,6 +120,12 @@ def continue_run(
         brackets, progress = replayed(trace.question, trace.size, *log.verdicts())
         return concluded(log.closed(trace), brackets, progress, Ending.STOPPED)
     return concluded(log.closed(trace), state.brackets, state.progress, ending)
+
+
+def check_question(question: Question, size: int) -> None:
+    """Refuse a question about another number of explanations: labels would hold for a part of what is possible."""
+    if question.n_explanations != size:
+        raise MisuseError("question", f"be about the {size} explanations of the judge", question.n_explanations)
 
 
 @final

@@ -71,7 +71,7 @@ class TableJudge:
             raise MisuseError("codes", f"be one row of the codes {known}, not empty", f"{codes.dtype} {codes.shape}")
         object.__setattr__(self, "codes", codes.astype(np.uint8))
         if self.margins is not None:
-            object.__setattr__(self, "margins", _check_margins(self.margins, len(codes)))
+            object.__setattr__(self, "margins", _check_margins(self.margins, codes))
 
     @property
     def size(self) -> int:
@@ -89,10 +89,15 @@ class TableJudge:
 _UNMEASURED = (Ruling(0, -np.inf, 0.0), Ruling(1, 0.0, np.inf), Ruling(2, -np.inf, np.inf))
 
 
-def _check_margins(value: ArrayLike, size: int) -> Array:
-    """(size, 2); unlike other arrays, bounds may be infinite."""
+def _check_margins(value: ArrayLike, codes: NDArray[np.integer]) -> Array:
+    """(size, 2); unlike other arrays, bounds may be infinite.  They must prove the verdicts, as `verify` demands."""
     bounds = np.array(value, dtype=np.float64)
-    check_array("margins", np.where(np.isinf(bounds), 0.0, bounds), (size, 2))
+    check_array("margins", np.where(np.isinf(bounds), 0.0, bounds), (len(codes), 2))
     if (bounds[:, 0] > bounds[:, 1]).any():
         raise MisuseError("margins", "have lower bounds at most their upper bounds", "a lower one above")
+    lower, upper = bounds.T
+    is_proven = np.where(codes == Verdict.REJECTED, (lower >= 0.0) & (upper > 0.0), upper <= 0.0)
+    wrong = np.flatnonzero((codes != Verdict.INDETERMINATE) & ~is_proven)
+    if wrong.size:
+        raise MisuseError("margins", "prove their verdicts", f"{bounds[wrong[0]].tolist()} for explanation {wrong[0]}")
     return bounds

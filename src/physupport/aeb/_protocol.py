@@ -13,7 +13,8 @@ from .._checks import check_count, check_open
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..banks import Bank
-from ..coarsen import Question
+from ..coarsen import Question, RegionalMap
+from ..project import BankRegions
 from ..retain.evidence import (
     Evidence,
     Factor,
@@ -26,9 +27,10 @@ from ..retain.evidence import (
 )
 from ..retain.streams import ArrayRows, Stream
 from ._budget import budget_queries
-from ._controller import Callback, run
+from ._controller import Callback, check_question, continue_run, run
 from ._document import content_hash, rows_hash
 from ._judge import EvidenceJudge, Judge
+from ._judge_again import check_verdicts
 from ._policies import Policy, Proposals
 from ._protocol_streams import StreamLaw, StreamPlan, point_json, point_stream
 from ._trace import Trace
@@ -97,6 +99,8 @@ class Protocol:
         """Freeze a protocol whose verdicts come from a judge of one's own; its data are not part of the report."""
         if self.streams:
             raise MisuseError("judge", "come without streams, which have one", tuple(self.streams))
+        if isinstance(judge, EvidenceJudge) and judge.level != self.level:
+            raise MisuseError("judge", f"decide at the level {self.level!r} of the protocol", judge.level)
         given = proposals or Proposals()
         given.check_size(judge.size)
         return self._sealed(Proposed({}, {}, given), judge.size, (), judge)
@@ -109,6 +113,7 @@ class Protocol:
 
     def _sealed(self, proposed: Proposed, size: int, parts: tuple["_Part", ...], judge: Judge | None) -> "Seal":
         question = self.question(proposed) if callable(self.question) else self.question
+        _check_question(question, size, self.bank)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
         plausibility = proposed.proposals.plausibility
         content: dict[str, object] = {
@@ -170,6 +175,27 @@ class Seal:
             until_witnessed=self.protocol.until_witnessed,
             digests=(("protocol", self.digest),),
         )
+
+    def resume(
+        self, trace: Trace, budget: int | float | Fraction | None = None, *, callback: Callback | None = None
+    ) -> Trace:
+        """Go on with a run of this protocol, with its own judge; the budget is that of the protocol unless given."""
+        self.check_trace(trace)
+        allowed = self.protocol.budget if budget is None else budget
+        given = self.proposed.proposals
+        return continue_run(trace, self.judge, self.policy, allowed, proposals=given, callback=callback)
+
+    def check_trace(self, trace: Trace) -> None:
+        """Refuse a trace of another protocol, or with verdicts that are not those of the judge.
+
+        Verdicts are compared where having them again costs little: those of an `EvidenceJudge`, which keeps what it has
+        scored, and of a `TableJudge`.
+        """
+        if dict(trace.digests).get("protocol") != self.digest:
+            raise MisuseError("trace", f"come from a run of the protocol {self.digest}", dict(trace.digests))
+        if trace.question is not self.question and trace.question.describe() != self.content["question"]:
+            raise MisuseError("trace", "come from a run of this question", "a trace of another")
+        check_verdicts(self.judge, trace)
 
     @cached_property
     def _opened(self) -> Opened:
@@ -242,6 +268,13 @@ class _Part:
             "law": self.law.describe(),
             "numerator": numerator,
         }
+
+
+def _check_question(question: Question, size: int, bank: Bank | None) -> None:
+    check_question(question, size)
+    view = question.view if isinstance(question, RegionalMap) else None
+    if isinstance(view, BankRegions) and (bank is None or view.digest != bank.digest):
+        raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")
 
 
 def _keys_of(plan: StreamPlan, bank: Bank) -> Callable[[ArrayLike], IntArray]:

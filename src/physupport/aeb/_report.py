@@ -134,7 +134,7 @@ class Report:
     def _footing(self) -> str:
         outcome, size = self.document["outcome"], self.document["protocol"]["size"]
         return (
-            f"Level {self.level:g}; {self.queries} of {size} explanations asked about (budget {outcome['budget']}), "
+            f"Level {self.level!r}; {self.queries} of {size} explanations asked about (budget {outcome['budget']}), "
             f"{outcome['witnessed']} admissible, {outcome['possible']} possible; seed {self.seed}; "
             f"report {self.digests['document'][:16]}."
         )
@@ -160,8 +160,7 @@ class Report:
 
 def report(seal: Seal, trace: Trace) -> Report:
     """The report of a run under a frozen protocol; `trace.at(k)` gives that of a smaller budget."""
-    if dict(trace.digests).get("protocol") != seal.digest:
-        raise MisuseError("trace", f"come from a run of the protocol {seal.digest}", dict(trace.digests))
+    seal.check_trace(trace)
     protocol, bank = seal.content, seal.protocol.bank
     content = question_json(seal.question, bank)
     outcome = _outcome(trace, float(seal.protocol.level))

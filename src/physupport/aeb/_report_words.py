@@ -1,6 +1,7 @@
 """What a report says in sentences; each follows from the entries of the document alone."""
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from ..coarsen import Label
@@ -15,12 +16,12 @@ def outcome_sentence(outcome: Entry, level: float) -> str:
         case "REPORT":
             return (
                 f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
-                f"with probability at least {1.0 - level:g}."
+                f"with probability at least {_confidence(level)}."
             )
         case "EMPTY":
             return (
                 f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
-                f"event of probability at most {level:g} has occurred. A wider bank, or laws that fit the rows, would "
+                f"event of probability at most {level!r} has occurred. A wider bank, or laws that fit the rows, would "
                 f"change this; more queries would not."
             )
         case _:
@@ -28,22 +29,33 @@ def outcome_sentence(outcome: Entry, level: float) -> str:
 
 
 def _why(outcome: Entry) -> str:
+    if _is_exhausted(outcome):
+        return _why_exhausted(outcome)
     if outcome["is_certified"] and not outcome["witnessed"]:
         return (
             "what is said holds for everything still possible, but nothing was found admissible, so there may be no "
-            "survivor at all. More queries would find a witness or show that there is none."
+            "survivor at all. More queries would find a witness, show that there is none, or be indeterminate."
         )
     match outcome["ending"]:
         case "BUDGET":
             return f"the budget of {outcome['budget']} queries is spent. A larger one may settle what is open."
         case "STOPPED":
             return "the run was stopped. Continue it to settle what is open."
-    if outcome["indeterminate"]:
+    return "the policy has nothing left to ask. Another one may settle what is open."
+
+
+def _why_exhausted(outcome: Entry) -> str:
+    """Everything possible was asked about, so that no further query can change anything."""
+    precision = "Arithmetic of higher precision may decide them; more queries would not."
+    if outcome["is_certified"] and not outcome["witnessed"]:
         return (
-            f"nothing is left to ask, and {outcome['indeterminate']} verdicts are indeterminate. Arithmetic of higher "
-            f"precision would decide them."
+            f"what is said holds for everything still possible, but nothing was found admissible, so there may be no "
+            f"survivor at all. Everything possible was asked about, with indeterminate verdicts. {precision}"
         )
-    return "nothing is left to ask. Another policy or another way of asking may settle what is open."
+    if outcome["indeterminate"]:
+        number = outcome["indeterminate"]
+        return f"nothing is left to ask; verdicts that are indeterminate: {number}. {precision}"
+    return "nothing is left to ask. Another way of asking may settle what is open."
 
 
 def field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
@@ -65,7 +77,7 @@ def _region_sentence(entry: Entry, outcome: Entry) -> str:
         case Label.FINE:
             said = f"{title}: {_one_of(cell)}."
             if len(cell) > 1:
-                said = f"{title}: {_one_of(cell)}, which lie within {_number(numbers['tolerance'])} of each other."
+                said = f"{title}: {_one_of(cell)}, which lie within {_above(numbers['tolerance'])} of each other."
             return said + _excluded(entry)
         case Label.GROUP:
             group = "" if entry["group"] in (None, entry["field"]) else f" (group {entry['group']})"
@@ -90,16 +102,18 @@ def _region_sentence(entry: Entry, outcome: Entry) -> str:
 
 def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
     numbers, title = entry["numbers"], "Resolution"
-    lower, upper = _number(numbers["lower"]), _number(numbers["upper"])
+    lower, upper = _below(numbers["lower"]), _above(numbers["upper"])
+    # One survivor alone spreads over nothing: what is bounded is the diameter of survivors and proposal.
+    survivors = "what survives, together with the proposal,"
     match entry["label"]:
         case Label.FINE:
-            return f"{title}: fine; what survives lies within {upper}.{_excluded(entry)}"
+            return f"{title}: fine; {survivors} lies within {upper}.{_excluded(entry)}"
         case Label.GROUP:
-            return f"{title}: a group; what survives spreads from {lower} to at most {upper}.{_excluded(entry)}"
+            return f"{title}: a group; {survivors} spreads at least {lower} and at most {upper}.{_excluded(entry)}"
         case Label.AMBIGUOUS:
-            said = f"{title}: ambiguous; what survives spreads at least {lower}, more than a group may."
+            said = f"{title}: ambiguous; {survivors} spreads at least {lower}, more than a group may."
             return said + _separate(entry, "To narrow it")
-    return f"{title}: open; what survives spreads between {lower} and {upper}. {_sentence(_why(outcome))}"
+    return f"{title}: open; {survivors} spreads at least {lower} and at most {upper}. {_sentence(_why(outcome))}"
 
 
 def _rivals(entry: Entry) -> str:
@@ -121,7 +135,7 @@ def _separate(entry: Entry, opening: str) -> str:
     names = " or ".join(_explanation(witness) for witness in witnesses)
     # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
     missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
-    rise = f" by more than {_number(missing)}" if missing > 0.0 else ""
+    rise = f" by more than {_below(missing)}" if missing > 0.0 else ""
     return f" {opening}, the log evidence against {names} must rise{rise}: more held-out rows or less noise."
 
 
@@ -130,7 +144,7 @@ def _excluded(entry: Entry) -> str:
     if found is None:
         return ""
     lower = found["margin"][0]
-    margin = f", by a margin of at least {_number(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
+    margin = f", by a margin of at least {_below(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
     return f" The nearest explanation that says otherwise, {_explanation(found)}, is rejected{margin}."
 
 
@@ -158,5 +172,22 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
+def _confidence(level: float) -> str:
+    """1 - level without rounding, which would make a certainty of it."""
+    return str(1 - Decimal(repr(level))) if level >= 1e-6 else f"1 - {level!r}"
+
+
+def _below(value: float) -> str:
+    """A lower bound in four digits."""
+    return _rounded(value, ROUND_FLOOR)
+
+
+def _above(value: float) -> str:
+    """An upper bound in four digits."""
+    return _rounded(value, ROUND_CEILING)
+
+
+def _rounded(value: float, direction: str) -> str:
+    # Twelve digits first: 0.1 + 0.2 is a rounding error above 0.3, and not a reason to say 0.3001.
+    exact = Decimal(f"{value:.12g}")
+    return f"{float(Context(prec=4, rounding=direction).create_decimal(exact)):.4g}"

@@ -38,8 +38,10 @@ class Ending(Enum):
 
 UNWITNESSED = (
     "The fields hold for everything still possible, but nothing was found admissible: the profile may be empty, so the "
-    "report as a whole abstains. More queries would find a witness or show that there is none."
+    "report as a whole abstains."
 )
+UNASKED = "More queries would find a witness, show that there is none, or be indeterminate."
+UNDECIDED = "All of it was asked about, with indeterminate verdicts; more queries would not change that."
 
 
 @final
@@ -80,7 +82,10 @@ class Trace:
         """The status, and why there is no more."""
         if self.status is not Status.ABSTAIN:
             return str(self.status.value)
-        return f"{self.status.value} {UNWITNESSED if self.is_unwitnessed else self.ending.value}"
+        if not self.is_unwitnessed:
+            return f"{self.status.value} {self.ending.value}"
+        is_exhausted = self.n_possible == self.n_indeterminate
+        return f"{self.status.value} {UNWITNESSED} {UNDECIDED if is_exhausted else UNASKED}"
 
     def brackets(self) -> Brackets:
         """L and U at the end."""

@@ -30,6 +30,10 @@ class Progress(Protocol):
 class Question(Protocol):
     """What is asked, fixed before any held-out row is read."""
 
+    @property
+    def n_explanations(self) -> int:
+        """How many explanations it is about; whoever gives the verdicts must decide about as many."""
+
     def begin(self) -> Progress:
         """The state before the first verdict: nothing witnessed, everything possible."""
 

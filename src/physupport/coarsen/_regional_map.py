@@ -47,6 +47,11 @@ class RegionalMap:
         object.__setattr__(self, "_columns", make_columns(Layout(self.view, asked)))
 
     @property
+    def n_explanations(self) -> int:
+        """Those of the view."""
+        return self.view.n_explanations
+
+    @property
     def regions(self) -> tuple[str, ...]:
         """The regions asked about, in the order of the view."""
         return tuple(region.name for region in self.asked)

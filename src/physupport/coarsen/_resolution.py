@@ -70,6 +70,11 @@ class Resolution:
         places = bank.split(np.arange(bank.size)).state
         return cls(places, np.asarray(distances), np.asarray(proposal_distances), delta_fine, delta_group)
 
+    @property
+    def n_explanations(self) -> int:
+        """Each has a place."""
+        return len(self.places)
+
     def begin(self) -> "ResolutionProgress":
         """No survivor known, nothing eliminated."""
         return ResolutionProgress(self)

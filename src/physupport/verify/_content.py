@@ -64,6 +64,8 @@ def _names(node: Node, *names: str) -> None:
 
 def text_of(error: Exception) -> str:
     """An exception in one line."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     known: tuple[type[Exception], ...] = (Refusal, MisuseError)
     text = str(error) if isinstance(error, known) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())

@@ -68,8 +68,10 @@ def _verdict_findings(evidence: Evidence, level: float, trace: ReadTrace) -> Ite
 
 
 def _differs(given: Array, found: Array) -> NDArray[np.bool_]:
-    is_same = (given == found) | (np.abs(given - found) <= MARGIN_TOLERANCE * (1.0 + np.abs(found)))
-    return ~np.asarray(is_same, dtype=np.bool_)
+    is_finite = np.isfinite(given) & np.isfinite(found)  # an infinite bound is near to nothing but itself
+    apart = np.abs(np.where(is_finite, given, 0.0) - np.where(is_finite, found, 0.0))
+    is_near = is_finite & (apart <= MARGIN_TOLERANCE * (1.0 + np.abs(np.where(is_finite, found, 0.0))))
+    return ~np.asarray((given == found) | is_near, dtype=np.bool_)
 
 
 def _splits(protocol: Node) -> tuple[SplitRows, ...]:

@@ -36,6 +36,8 @@ def parse(text: str) -> dict[str, Any]:
         document = json.loads(text, object_pairs_hook=distinct, parse_constant=refuse)
     except ValueError as error:
         raise Refusal(f"not JSON: {error}") from None
+    except RecursionError:
+        raise Refusal("nested too deeply") from None
     if not isinstance(document, dict):
         raise Refusal("not a JSON object")
     return document

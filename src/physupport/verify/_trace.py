@@ -66,12 +66,17 @@ def read_trace(node: Node, size: int) -> ReadTrace:
 
 
 def _contradictions(codes: IntArray, margins: Array) -> Iterator[tuple[int, str]]:
-    """Verdicts that their own margin excludes: rejected needs a positive number, admissible one that is not."""
+    """Verdicts that their own margin does not prove.
+
+    Rejected needs a number that is not negative, admissible one that is not positive: rounded outwards, the bound of a
+    margin close to 0 may be 0 itself.
+    """
     lower, upper = margins.T
     for text, is_wrong in {
         "has bounds of its margin in the wrong order": ~(lower <= upper),
-        "is REJECTED although its margin is at most 0": (codes == Verdict.REJECTED) & (upper <= 0.0),
-        "is ADMISSIBLE although its margin is positive": (codes == Verdict.ADMISSIBLE) & (lower > 0.0),
+        "is REJECTED although its margin does not prove it": (codes == Verdict.REJECTED)
+        & ~((lower >= 0.0) & (upper > 0.0)),
+        "is ADMISSIBLE although its margin does not prove it": (codes == Verdict.ADMISSIBLE) & ~(upper <= 0.0),
         "is INDETERMINATE although its margin has a sign": (codes == Verdict.INDETERMINATE)
         & ((lower > 0.0) | (upper <= 0.0)),
     }.items():

@@ -25,7 +25,8 @@ from ._trace import ReadTrace, chained, read_trace
 
 # What a malformed document may raise on the way through checks that expect a sound one.
 _MALFORMED = (
-    Refusal, MisuseError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, zlib.error
+    Refusal, MisuseError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
+    RecursionError, zlib.error
 )  # fmt: skip
 
 
@@ -55,8 +56,9 @@ def verify(
 ) -> Verification:
     """Check a saved report.
 
-    report: JSON text, the path of a file, or the document itself.  rows: (n, width) the whole table of each stream, to
-    score every verdict again.  protocol: the hash of the protocol as it was known before the data were read.
+    report: JSON text, the path of a file (also as text, which does not begin with a brace), or the document itself.
+    rows: (n, width) the whole table of each stream, to score every verdict again.  protocol: the hash of the
+    protocol as it was known before the data were read.
     question: needed for a question of one's own, whose predicates no document can hold.
 
     Alone: every label follows from the trace, and nothing was changed since the hashes were made.  With the hash of
@@ -80,7 +82,7 @@ def verify(
         notebook.collect(lambda: _claims(document, trace, rules))
     if rows is not None:
         notebook.collect(lambda: _scored(document, bank, trace, rows))
-    return Verification(tuple(dict.fromkeys(notebook.findings)), tuple(_notes(document, rows is not None)))
+    return Verification(tuple(dict.fromkeys(notebook.findings)), tuple(_notes(document, rows is not None, protocol)))
 
 
 T = TypeVar("T")
@@ -112,12 +114,14 @@ class _Notebook:
         self.attempt(lambda: self.findings.extend(action()))
 
 
-def _notes(document: Mapping[str, Any], is_scored: bool) -> Iterator[str]:
+def _notes(document: Mapping[str, Any], is_scored: bool, protocol: str | None) -> Iterator[str]:
     yield from budget_notes(document["outcome"], document["protocol"])
     if not document["protocol"]["streams"]:
         yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
     elif not is_scored:
         yield "verdicts are taken as they stand: give the rows to score them again"
+    if protocol is None:
+        yield "the protocol is taken as it stands: give its hash from before the data were read to compare them"
 
 
 def _digest_findings(document: Mapping[str, Any], protocol: str | None) -> Iterator[str]:
@@ -146,8 +150,12 @@ def _scored(
 def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(report, Mapping):
         return dict(report)
-    text = report.read_text(encoding="utf-8") if isinstance(report, Path) else report
-    return parse(text)
+    if isinstance(report, str) and (report.lstrip()[:1] in ("{", "[", "") or "\n" in report):
+        return parse(report)
+    try:
+        return parse(Path(report).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Refusal(f"neither JSON nor a readable file: {error.strerror}") from None
 
 
 def _check_bank(document: Mapping[str, Any]) -> None:
