@@ -20,6 +20,7 @@ from ._latent_exact import log_likelihood_balls
 from ._latent_kernels import B, add_squares
 from ._latent_laws import Family, law_families
 from ._rows import RowSource
+from ._statistics import check_checkpoints, check_keys
 
 # Rows that all factors work through before the next are read: small enough to stay in a processor's own memory.
 SEGMENT_ROWS: Final = 2048
@@ -56,7 +57,7 @@ class LatentStream:
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods of the keys; the rows are read once for each batch of states that fits in memory."""
-        keys = self._checked(keys)
+        keys = check_keys(keys, self.n_keys)
         state, nuisance = np.divmod(keys, len(self.laws))
         values = np.zeros((len(keys), len(self.checkpoints)))
         errors = np.zeros_like(values)
@@ -73,19 +74,11 @@ class LatentStream:
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """The same of one key in ball arithmetic, recomputed from the stored numbers."""
-        state, nuisance = divmod(int(self._checked(np.array([key]))[0]), len(self.laws))
+        state, nuisance = divmod(int(check_keys([key], self.n_keys)[0]), len(self.laws))
         atoms = self.states.elements[:, self.states.element_index(np.array([state]))[0]]
         noise = float(self.noises[nuisance])
         bits = check_count("bits", bits, 2)
         return log_likelihood_balls(self.rows, atoms, self.laws[nuisance], noise, self.checkpoints, bits)
-
-    def _checked(self, keys: IntArray) -> IntArray:
-        keys = np.asarray(keys)
-        if keys.ndim != 1 or not (np.issubdtype(keys.dtype, np.integer) or keys.size == 0):
-            raise MisuseError("keys", "be a list of whole numbers", f"{keys.dtype} of shape {keys.shape}")
-        if keys.size and not (keys.min() >= 0 and keys.max() < self.n_keys):
-            raise MisuseError("keys", f"lie between 0 and {self.n_keys - 1}", (int(keys.min()), int(keys.max())))
-        return keys.astype(np.int64)
 
     def _batch(self, family: Family, state: IntArray, nuisance: IntArray, positions: IntArray) -> Batch:
         distinct, which = np.unique(state, return_inverse=True)
@@ -113,13 +106,9 @@ def latent_stream(
     if rows.width != states.elements.shape[0]:
         raise MisuseError("rows", f"have {states.elements.shape[0]} entries each, as the atoms have", rows.width)
     check_count("the number of atoms", states.n_atoms, 1, _MOST_ATOMS)
-    checkpoints = np.atleast_1d(np.asarray(checkpoints))
-    rising = checkpoints.size and checkpoints[0] > 0 and bool(np.all(np.diff(checkpoints) > 0))
-    if not rising or not np.issubdtype(checkpoints.dtype, np.integer) or checkpoints[-1] > rows.n_rows:
-        rule = f"be increasing whole numbers from 1 to the number of rows, {rows.n_rows}"
-        raise MisuseError("checkpoints", rule, checkpoints)
+    points = check_checkpoints(checkpoints, rows.n_rows)
     families = law_families(tuple(laws), noises, states.n_atoms)
-    return LatentStream(rows, states, tuple(laws), noises, checkpoints.astype(np.int64), families)
+    return LatentStream(rows, states, tuple(laws), noises, points, families)
 
 
 def _read(rows: RowSource, checkpoints: IntArray, batches: list[Batch]) -> Run:
