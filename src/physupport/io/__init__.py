@@ -1,0 +1,8 @@
+"""Tables of data and how to read them: arrays, labelled arrays, and the files that laboratories keep them in."""
+
+from ._csv import read_columns as read_columns
+from ._labelled import as_table as as_table
+from ._read import read_array as read_array
+from ._read import read_table as read_table
+from ._table import Source as Source
+from ._table import Table as Table

@@ -1,0 +1,127 @@
+"""Text tables: cells separated by commas, UTF-8, every line with the same number of cells."""
+
+import csv
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._errors import MisuseError
+from ._held import MATRIX_AXES, Held, check_no_member
+from ._table import check_names
+
+if TYPE_CHECKING:
+    import _csv
+
+Line = tuple[int, list[str]]  # its number in the file, its cells
+
+
+def read_columns(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """The columns of a CSV file as texts, by the names in its first line.
+
+    Blanks around a cell are dropped.  The names must be there, distinct, and not numbers: a file without a header is
+    refused, not misread.
+    """
+    name = f"file {os.fspath(path)}"
+    lines = ([cell.strip() for cell in cells] for _, cells in _lines(name, Path(path)))
+    header = tuple(next(lines))
+    if any(map(_is_number, header)):
+        raise MisuseError(name, "name its columns in the first line", repr(",".join(header)))
+    check_names(name, "columns", header)
+    rows = list(lines)
+    return {column: [cells[i] for cells in rows] for i, column in enumerate(header)}
+
+
+def read_csv(name: str, path: Path, member: str | None) -> Held:
+    """A table of numbers, with or without a first line of names.
+
+    The first line is data if all of its cells are numbers and a header if none is; anything else is refused.
+    """
+    check_no_member(name, member)
+    return _numbers(name, path)
+
+
+def _numbers(name: str, path: Path, is_complex: bool = False) -> Held:
+    """Read as float64; a file in which a complex number turns up is begun again as complex128."""
+    lines, entries = _lines(name, path), array("d")
+    number, first = next(lines)
+    header = _header(name, first)
+    for line, cells in lines if header else chain([(number, first)], lines):
+        try:
+            entries.extend(_pairs(cells) if is_complex else [float(cell) for cell in cells])
+        except ValueError:
+            _check_cells(name, line, cells)
+            return _numbers(name, path, is_complex=True)
+    if not entries:
+        raise MisuseError(name, "hold at least one line of numbers", "a header and nothing below it")
+    values = np.frombuffer(entries, dtype=np.complex128 if is_complex else np.float64)
+    return Held(values.reshape(-1, len(first)), axes=MATRIX_AXES, headings=(None, header))
+
+
+def _header(name: str, cells: Sequence[str]) -> tuple[str, ...] | None:
+    """The names in a first line; None if it holds data."""
+    is_number = [_is_number(cell) for cell in cells]
+    if all(is_number):
+        return None
+    if any(is_number):
+        rule = "hold only numbers, or only names, in its first line"
+        raise MisuseError(name, rule, f"{cells[is_number.index(False)]!r} beside {cells[is_number.index(True)]!r}")
+    header = tuple(cell.strip() for cell in cells)
+    check_names(name, "columns", header)
+    return header
+
+
+def _pairs(cells: Sequence[str]) -> list[float]:
+    return [part for entry in map(complex, cells) for part in (entry.real, entry.imag)]
+
+
+def _check_cells(name: str, line: int, cells: Sequence[str]) -> None:
+    for column, cell in enumerate(cells, 1):
+        if not _is_number(cell):
+            found = f"{cell!r} in line {line}, column {column}" if cell else f"no cell in line {line}, column {column}"
+            remedy = "Commas separate cells; rows with gaps have to be left out, or filled in, beforehand."
+            raise MisuseError(name, "hold numbers", found, remedy)
+
+
+def _is_number(cell: str) -> bool:
+    """A real or complex number as Python writes it; `j` alone is a name, and so is `1_000`."""
+    try:
+        complex(cell)
+    except ValueError:
+        return False
+    return "_" not in cell and cell.strip(" ()+-") not in ("j", "J")
+
+
+def _lines(name: str, path: Path) -> Iterator[Line]:
+    """The lines of a file, at least one."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from _even(name, csv.reader(file, strict=True))
+    except UnicodeDecodeError as error:
+        raise MisuseError(name, "be UTF-8 text", f"the byte 0x{error.object[error.start]:02x}") from error
+    except csv.Error as error:
+        raise MisuseError(name, "be a CSV file", error) from error
+    except OSError as error:
+        raise MisuseError(name, "be a file that can be read", error.strerror) from error
+
+
+def _even(name: str, reader: "_csv.Reader") -> Iterator[Line]:
+    """Lines of one length; empty ones may stand at the end only, as in a table of one column each would be a gap."""
+    width, is_over = 0, False
+    for cells in reader:
+        is_over = is_over or not cells
+        if not cells:
+            continue
+        if is_over:
+            raise MisuseError(name, "have no empty lines", f"one before line {reader.line_num}")
+        width = width or len(cells)
+        if len(cells) != width:
+            rule = f"have {width} cells in every line, as in the first"
+            raise MisuseError(name, rule, f"{len(cells)} cells in line {reader.line_num}")
+        yield reader.line_num, cells
+    if not width:
+        raise MisuseError(name, "hold at least one line", "an empty file")

@@ -1,0 +1,92 @@
+"""Arrays in HDF5 files: mapped into memory where they lie in one piece, read otherwise."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import MisuseError
+from ._held import Held, chosen_member, distinct_or_none
+
+
+def read_hdf5(name: str, path: Path, member: str | None) -> Held:
+    """One dataset, with the labels, scales and unit that the file gives it."""
+    with open_hdf5(name, path) as file:
+        chosen = chosen_member(name, member and member.strip("/"), datasets(file))
+        dataset = file[chosen]
+        axes = tuple(_axis_names(each) for each in dataset.dims)
+        headings = tuple(_heading(each, length) for each, length in zip(dataset.dims, dataset.shape, strict=True))
+        return Held(numbers(path, dataset), chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
+
+
+def open_hdf5(name: str, path: Path) -> Any:  # noqa: ANN401  h5py carries no types
+    """The file, open for reading."""
+    try:
+        h5py = import_module("h5py")
+    except ImportError as error:
+        remedy = 'Install it with pip install "physupport[io]".'
+        raise MisuseError(name, "be read with h5py", "no such package", remedy) from error
+    return h5py.File(path, "r")
+
+
+def datasets(file: Any) -> list[str]:  # noqa: ANN401
+    """The arrays of numbers in a file, those that only describe the axes of another left out."""
+    found: list[str] = []
+
+    def visit(name: str, item: Any) -> None:  # noqa: ANN401
+        if hasattr(item, "dims") and item.shape is not None and _is_numeric(item.dtype) and not item.is_scale:
+            found.append(name)
+
+    file.visititems(visit)
+    return found
+
+
+def numbers(path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa: ANN401
+    """The entries of a dataset, complex ones as complex numbers whatever the writer called their parts."""
+    values = _mapped(path, dataset)
+    if values is None:
+        values = np.asarray(dataset[()])
+    pairs = _complex(values.dtype)
+    return values if pairs is None else values.view(pairs)
+
+
+def _mapped(path: Path, dataset: Any) -> NDArray[np.generic] | None:  # noqa: ANN401
+    """A memory map; None if the entries are in chunks, in another file, never written, or of a format of their own."""
+    h5t, offset, stored = import_module("h5py").h5t, dataset.id.get_offset(), dataset.id.get_type()
+    if offset is None or dataset.size == 0 or not stored.equal(h5t.py_create(dataset.dtype, logical=True)):
+        return None
+    return np.memmap(path, dtype=dataset.dtype, mode="r", offset=offset, shape=dataset.shape)
+
+
+def _is_numeric(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iufc" or _complex(dtype) is not None
+
+
+def _complex(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    """The complex type whose bytes a pair of equal real numbers shares; None if the record is something else."""
+    names = dtype.names or ()
+    parts = [dtype[part] for part in names]
+    if names not in (("real", "imag"), ("r", "i")) or parts[0] != parts[1] or parts[0].kind != "f":
+        return None
+    is_packed = dtype.itemsize == 2 * parts[0].itemsize and parts[0].itemsize in (4, 8)
+    return np.dtype(f"{parts[0].byteorder}c{dtype.itemsize}") if is_packed else None
+
+
+def _axis_names(dimension: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """The label of an axis and the names of the scales attached to it, each once."""
+    scales = (scale.name.rsplit("/", 1)[-1] for scale in dimension.values())
+    return tuple(dict.fromkeys(each for each in (dimension.label, *dimension.keys(), *scales) if each))
+
+
+def _heading(dimension: Any, length: int) -> tuple[str, ...] | None:  # noqa: ANN401
+    """The values of the first scale along an axis, as texts."""
+    if len(dimension) == 0 or dimension[0].shape != (length,):
+        return None
+    return distinct_or_none([as_text(value) for value in dimension[0][()]])
+
+
+def as_text(value: object) -> str:
+    """A text attribute or scale entry; HDF5 gives some as bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

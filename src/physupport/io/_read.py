@@ -1,0 +1,78 @@
+"""Files by their ending."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import MisuseError
+from ._csv import read_csv
+from ._hdf5 import read_hdf5
+from ._held import Held, table_of
+from ._matlab import read_matlab
+from ._numpy import read_npy, read_npz
+from ._table import Table, check_numbers
+
+READERS: Final[dict[str, Callable[[str, Path, str | None], Held]]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".csv": read_csv,
+    ".mat": read_matlab,
+    ".h5": read_hdf5,
+    ".hdf5": read_hdf5,
+}
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    channels: int | str,
+    label: str,
+    member: str | None = None,
+    unit: str = "",
+) -> Table:
+    """The table in a file: .npy, .npz, .csv, .mat, .h5 or .hdf5.
+
+    channels: the axis that runs over channels, by number (0 or 1) or by name: "rows" or "columns" of a CSV or MATLAB
+    file, a dimension label or scale of an HDF5 file.  It is never guessed.
+    member: which array of a container; may be left out where there is only one.
+    unit: of the entries; without it, the attribute `units` of an HDF5 array.
+    Files of type .npy, and contiguous arrays of HDF5 files, are mapped into memory and not read here.
+    """
+    held = _held(f"{label} {os.fspath(path)}", Path(path), member)
+    return table_of(held, channels=channels, label=label, path=os.fspath(path), unit=unit)
+
+
+def read_array(path: str | os.PathLike[str], member: str | None = None) -> NDArray[np.generic]:
+    """The numbers in a file of any of the types that tables come in, axes as they are there."""
+    name = f"file {os.fspath(path)}"
+    return check_numbers(name, _held(name, Path(path), member).values)
+
+
+def _held(name: str, path: Path, member: str | None) -> Held:
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        known = ", ".join(READERS)
+        raise MisuseError(name, f"end in one of {known}", repr(path.suffix) if path.suffix else "no ending")
+    check_file(name, path)
+    try:
+        return reader(name, path, member)
+    except (MisuseError, MemoryError):
+        raise
+    except Exception as error:  # what the libraries raise on a damaged file has no common base
+        raise MisuseError(name, f"be a sound {path.suffix} file", f"{type(error).__name__}: {error}") from error
+
+
+def check_file(name: str, path: Path) -> None:
+    """A file that is there and holds something."""
+    if path.is_dir():
+        raise MisuseError(name, "be a file", "a folder")
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise MisuseError(name, "be a file that can be read", error.strerror) from error
+    if size == 0:
+        raise MisuseError(name, "hold at least one number", "an empty file")

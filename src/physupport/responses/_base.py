@@ -1,0 +1,39 @@
+"""What every response is, and the checks that responses share."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._errors import MisuseError
+from .._typing import Array
+
+ComplexArray = NDArray[np.complex128]
+
+
+class Response(Protocol):
+    """Places to answers: one column for each place, one entry for each channel, of any norm."""
+
+    def __call__(self, places: Array, /) -> Array | ComplexArray:
+        """(E, d) -> (q, E)."""
+
+
+def frozen(array: Array) -> Array:
+    """A read-only copy."""
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
+
+
+def check_answers(name: str, value: ArrayLike, n_places: int, n_channels: int | None = None) -> Array | ComplexArray:
+    """Finite numbers (q, E), as float64 or complex128."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iufc":
+        raise MisuseError(name, "hold real or complex numbers", f"dtype {array.dtype}")
+    if array.ndim != 2 or array.shape[1] != n_places or n_channels not in (None, len(array)) or len(array) == 0:
+        wanted = "channels" if n_channels is None else str(n_channels)
+        raise MisuseError(name, f"have shape ({wanted}, {n_places}), a column for each place", f"shape {array.shape}")
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=0))
+    if len(bad):
+        raise MisuseError(name, "be finite", f"a number that is not, at place {bad[0]}")
+    return array.astype(np.complex128) if array.dtype.kind == "c" else array.astype(np.float64)

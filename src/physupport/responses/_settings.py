@@ -1,0 +1,137 @@
+"""Every combination of the values that calibration left open, each with the answers it gives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array, check_instance
+from .._errors import MisuseError
+from .._typing import Array
+from ._base import ComplexArray, Response, check_answers, frozen
+from ._parameter import Parameter
+from ._peak import Peak
+
+Chosen = Sequence[tuple[Parameter, float]]
+
+# Where gain and offset cancel the answer down to this share of it, what is left is rounding error.
+SMALLEST_SHARE: Final = 1e-12
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """K settings of the instrument; complex answers stand as adjacent pairs (Re, Im) of channels."""
+
+    names: tuple[str, ...]  # (p,)
+    values: Array  # (K, p), the first parameter slowest
+    responses: Array = field(repr=False)  # (K, q, E) or, of q complex channels, (K, 2 q, E); unit columns
+    is_complex: bool
+
+
+def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters: Sequence[Parameter] = ()) -> Settings:
+    """The answers of E elements under every combination of the parameters, each column brought to unit norm.
+
+    response: a response, any function of that kind, or the (q, E) nominal answers themselves, which no parameter can
+    move or widen.
+    places: (E, d).
+
+    Whatever the order of the parameters, width and position act first, then gain and phase, and the offset is added
+    last.  Without parameters there is one setting.
+
+    >>> grid = settings_grid([[3.0], [4.0]], [[0.0]], [Parameter("gain", [0.0, 0.5], pattern=[0.0, 1.0])])
+    >>> grid.names, grid.values.tolist(), grid.responses[0].tolist()
+    (('gain',), [[0.0], [0.5]], [[0.6], [0.8]])
+    """
+    where = check_array("places", places, (None, None))
+    if where.size == 0:
+        raise MisuseError("places", "hold at least one place with coordinates", f"shape {where.shape}")
+    nominal = check_answers("response", response(where) if callable(response) else response, len(where))
+    labels = _labels(parameters)
+    for parameter in parameters:
+        _check_applies(parameter, response, where, nominal)
+
+    grid = list(product(*(parameter.values.tolist() for parameter in parameters)))
+    is_complex = bool(np.iscomplexobj(nominal))
+    columns = [_unit_columns(response, where, nominal, list(zip(parameters, point, strict=True))) for point in grid]
+    stacked = np.stack([_pairs(each) if is_complex else each.real for each in columns])
+    values = np.array(grid, dtype=np.float64).reshape(len(grid), len(labels))
+    return Settings(labels, frozen(values), frozen(stacked), is_complex)
+
+
+def _labels(parameters: Sequence[Parameter]) -> tuple[str, ...]:
+    for parameter in parameters:
+        check_instance("parameters", parameter, Parameter)
+    labels = tuple(parameter.label for parameter in parameters)
+    if len(set(labels)) < len(labels):
+        raise MisuseError("parameters", "be distinct", ", ".join(map(repr, labels)))
+    return labels
+
+
+def _check_applies(
+    parameter: Parameter, response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray
+) -> None:
+    """Refuse what could only be left without effect."""
+    name = f"parameter {parameter.label!r}"
+    match parameter.name:
+        case "width" if not isinstance(response, Peak):
+            raise MisuseError(name, "go with a response of type Peak", type(response).__name__)
+        case "position" if not callable(response):
+            raise MisuseError(name, "go with a response that can be asked at other places", "fixed nominal answers")
+        case "position" if parameter.coordinate >= places.shape[1]:
+            raise MisuseError(name, f"move along one of the {places.shape[1]} coordinates", parameter.coordinate)
+        case "phase" if not np.iscomplexobj(nominal):
+            raise MisuseError(name, "go with a complex response", "real answers")
+        case "gain" | "phase":
+            parameter.channel_pattern(len(nominal))
+
+
+def _unit_columns(
+    response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray, chosen: Chosen
+) -> Array | ComplexArray:
+    """(q, E) under one setting."""
+    base = _moved(response, places, nominal, chosen)
+    largest = np.abs(base).max(axis=0)  # (E,)
+    answers, offset = base, 0.0
+    for parameter, value in chosen:
+        if parameter.name == "gain":
+            answers = answers * (1.0 + value * parameter.channel_pattern(len(base)))[:, None]
+        elif parameter.name == "phase":
+            answers = answers * np.exp(1j * value * parameter.channel_pattern(len(base)))[:, None]
+        elif parameter.name == "offset":
+            offset = value
+    answers = answers + offset * largest
+    scale = np.abs(answers).max(axis=0)
+    lost = np.flatnonzero((scale <= SMALLEST_SHARE * largest) | (scale < np.finfo(np.float64).tiny))
+    if len(lost):
+        setting = ", ".join(f"{parameter.label} = {value:g}" for parameter, value in chosen)
+        found = f"none for place {lost[0]}" + (f" with {setting}" if setting else "")
+        raise MisuseError("response", "be an answer above 0 in some channel for every place", found)
+    scaled = answers / scale  # squares of the entries neither overflow nor vanish
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=0))
+
+
+def _moved(
+    response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray, chosen: Chosen
+) -> Array | ComplexArray:
+    """The answers with the width and at the places of a setting."""
+    moved = places.copy()
+    for parameter, value in chosen:
+        if parameter.name == "width" and isinstance(response, Peak):
+            response = replace(response, width=response.width * value)
+        elif parameter.name == "position":
+            moved[:, parameter.coordinate] += value
+    if not callable(response) or not {parameter.name for parameter, _ in chosen} & {"width", "position"}:
+        return nominal
+    answers = check_answers("response", response(moved), len(moved), len(nominal))
+    if np.iscomplexobj(answers) and not np.iscomplexobj(nominal):
+        raise MisuseError("response", "be real everywhere or complex everywhere", "both, depending on the place")
+    return answers
+
+
+def _pairs(answers: Array | ComplexArray) -> Array:
+    """(q, E) complex -> (2 q, E): the real and the imaginary part of a channel become neighbours."""
+    return np.stack([answers.real, answers.imag], axis=1).reshape(-1, answers.shape[1])

@@ -1,0 +1,122 @@
+"""Text tables: names, numbers, and exact complaints about everything else."""
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.io import read_array, read_columns, read_table
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content):
+        path = tmp_path / "data.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def table(path, channels="columns"):
+    return read_table(path, channels=channels, label="deployment")
+
+
+@pytest.mark.parametrize("before", ["", "\ufeff"], ids=["plain", "byte order mark"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_header_names_the_channels(file, before, newline):
+    found = table(file(before + newline.join(["left, right", "1,2e3", " -3 ,.5", ""])))
+    assert found.channels == ("left", "right")
+    assert found.values.tolist() == [[1.0, 2000.0], [-3.0, 0.5]]
+
+
+def test_a_first_line_of_numbers_is_data(file):
+    found = table(file("\ufeff1,2\n3,4\n"))
+    assert found.channels == ("0", "1")
+    assert found.values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_channels_in_rows_have_no_names(file):
+    found = table(file("t0,t1,t2\n1,2,3\n4,5,6\n"), "rows")
+    assert found.channels == ("0", "1")
+    assert found.values.tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+
+
+def test_one_column_and_one_line(file):
+    assert read_array(file("7")).tolist() == [[7.0]]
+    assert read_array(file("x\n7\n8\n\n\n")).tolist() == [[7.0], [8.0]]
+
+
+def test_every_number_comes_back_to_the_last_bit(file):
+    values = np.random.default_rng(1).normal(size=(40, 3)) * 10.0 ** np.arange(-20, 20)[:, None]
+    lines = [",".join(map(repr, row)) for row in values.tolist()]
+    np.testing.assert_array_equal(read_array(file("\n".join(lines))), values)
+
+
+def test_entries_that_are_not_finite_are_left_to_the_streams(file):
+    values = read_array(file("a,b\nnan,1\ninf,-inf\n"))
+    np.testing.assert_array_equal(values, [[np.nan, 1.0], [np.inf, -np.inf]])
+
+
+def test_one_complex_number_makes_a_table_complex(file):
+    values = read_array(file("i,j\n1,2\n(1-2j),-3j\n"))
+    assert values.tolist() == [[1, 2], [1 - 2j, -3j]]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("a,b\n1,2\n3\n", "must have 2 cells in every line, as in the first, got 1 cells in line 3."),
+        ("1,2\n3,4,5\n", "must have 2 cells in every line, as in the first, got 3 cells in line 2."),
+        ("a,b\n1,2\n3,x\n", "must hold numbers, got 'x' in line 3, column 2."),
+        ("a,b\n1,2\n,4\n", "must hold numbers, got no cell in line 3, column 1."),
+        ("1+1j,2\n3,x\n", "must hold numbers, got 'x' in line 2, column 2."),
+        ("1;2\n3;4\n", "must hold numbers, got '3;4' in line 2, column 1. Commas separate cells"),
+        ("a,1\n3,4\n", "must hold only numbers, or only names, in its first line, got 'a' beside '1'."),
+        ("a,b\n", "must hold at least one line of numbers, got a header and nothing below it."),
+        ("a,a\n1,2\n", "must have columns of distinct names, got 'a' more than once."),
+        ("a,\n1,2\n", "must name all of its columns, got no name for number 1."),
+        ("1\n\n2\n", "must have no empty lines, got one before line 3."),
+        ("\n\n", "must hold at least one line, got an empty file."),
+        ("\ufeff", "must hold at least one line, got an empty file."),
+        ("größe\n1\n".encode("latin-1"), "must be UTF-8 text, got the byte 0xf6."),
+        ("a\n1\n".encode("utf-16"), "must be UTF-8 text, got the byte 0xff."),
+        ('a\n"1\n', "must be a CSV file, got unexpected end of data."),
+    ],
+)
+def test_a_complaint_names_the_file_the_place_and_what_is_there(file, content, complaint):
+    path = file(content)
+    with pytest.raises(MisuseError) as caught:
+        table(path)
+    assert str(caught.value).startswith(f"deployment {path} {complaint}")
+
+
+def test_columns_of_texts_keep_their_order_and_lose_their_margins(file):
+    columns = read_columns(file('\ufeffid, region,x\nA1 ,A,0.1\n"A,2",B, 0.2\n'))
+    assert list(columns) == ["id", "region", "x"]
+    assert columns == {"id": ["A1", "A,2"], "region": ["A", "B"], "x": ["0.1", "0.2"]}
+
+
+def test_columns_without_lines_are_empty(file):
+    assert read_columns(file("id,x\n")) == {"id": [], "x": []}
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("A1,A,0.1\nA2,A,0.2\n", "must name its columns in the first line, got 'A1,A,0.1'."),
+        ("id,id\na,b\n", "must have columns of distinct names, got 'id' more than once."),
+        ("id, \na,b\n", "must name all of its columns, got no name for number 1."),
+        ("id,x\na\n", "must have 2 cells in every line, as in the first, got 1 cells in line 2."),
+        ("", "must hold at least one line, got an empty file."),
+    ],
+)
+def test_columns_are_strict(file, content, complaint):
+    path = file(content)
+    with pytest.raises(MisuseError) as caught:
+        read_columns(path)
+    assert str(caught.value) == f"file {path} {complaint}"
+
+
+def test_columns_of_a_missing_file(tmp_path):
+    with pytest.raises(MisuseError, match="No such file"):
+        read_columns(tmp_path / "none.csv")
