@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, product_grid
+from physupport.banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, SettingStates, product_grid
 
 AXES = np.eye(3)
 
@@ -24,11 +24,16 @@ def banks(draw):
         rows = draw(st.lists(st.lists(st.integers(0, 2), min_size=n, max_size=n), min_size=1, max_size=5))
         states = ArrayStates(AXES[:, np.array(rows)].transpose(1, 0, 2))
     else:
-        sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+        n_settings = draw(st.sampled_from([0, 0, 2]))
+        sizes = draw(st.lists(st.integers(1, 2 if n_settings else 3), min_size=1, max_size=3))
         total = sum(sizes)
         regions = [f"R{j}" for j, size in enumerate(sizes) for _ in range(size)]
-        library = Library([f"e{i}" for i in range(total)], regions, np.zeros((total, 1)), np.eye(total + 1)[:, :total])
-        states = LibraryStates(library, library.region_names, np.eye(total + 1)[:, total:])
+        axes = np.eye(max(n_settings, 1) * total + 1)
+        library = Library([f"e{i}" for i in range(total)], regions, np.zeros((total, 1)), axes[:, :total])
+        states = LibraryStates(library, library.region_names, axes[:, -1:])
+        if n_settings:
+            responses = axes[:, :-1].reshape(-1, n_settings, total).transpose(1, 0, 2)
+            states = SettingStates(states, ("gain",), np.arange(float(n_settings))[:, None], responses)
     level = st.sampled_from([0.0, 0.0, 0.5, 1.0])
     row = st.lists(level, min_size=states.n_atoms, max_size=states.n_atoms).map(tuple)
     strengths = draw(st.lists(row, min_size=1, max_size=5, unique=True))

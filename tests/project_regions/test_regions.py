@@ -1,5 +1,7 @@
 """Regions of a bank and of a user's table say the same of the same explanations."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,30 @@ def test_a_bank_without_a_library_is_refused_with_a_remedy():
 def test_misuse_is_refused_by_name(call, message):
     with pytest.raises(MisuseError, match=message):
         call()
+
+
+def test_a_setting_changes_the_response_and_not_the_place():
+    responses = np.random.default_rng(1).normal(size=(3, 4, 6))
+    settings = SimpleNamespace(
+        names=("gain",),
+        values=np.arange(3.0)[:, None],
+        responses=responses / np.linalg.norm(responses, axis=1, keepdims=True),
+    )
+    supports, extra = [("left",), ("left", "right")], np.eye(4)[:, :1]
+    plain, varied = (
+        library_bank(library(), supports, {"left": 1.0, "right": 0.5}, regions=("right", "left"), extra=extra, **more)
+        for more in ({}, {"settings": settings})
+    )
+    view, wide = bank_regions(plain), bank_regions(varied)
+    index = np.arange(varied.size)
+    assert varied.size == 3 * plain.size
+    assert (wide.regions, wide.optional) == (view.regions, view.optional)
+    np.testing.assert_array_equal(wide.locate(index), np.tile(view.locate(np.arange(plain.size)), (3, 1)))
+    np.testing.assert_array_equal(wide.coordinates("left"), view.coordinates("left"))
+    for e in (0, 7, varied.size - 1):
+        named = {
+            wide.element_names(region)[slot]
+            for region, slot in zip(wide.regions, wide.locate(e)[0], strict=True)
+            if slot >= 0
+        }
+        assert named == {*varied.explanation(e).ids}

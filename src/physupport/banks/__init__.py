@@ -15,6 +15,9 @@ from ._nuisances import Nuisances as Nuisances
 from ._nuisances import product_grid as product_grid
 from ._orbit import orbit_states as orbit_states
 from ._orbit import turns as turns
+from ._settings import LibraryFamily as LibraryFamily
+from ._settings import LibrarySettings as LibrarySettings
+from ._settings import SettingStates as SettingStates
 from ._states import ArrayStates as ArrayStates
 from ._states import StateFamily as StateFamily
 from ._supports import all_supports as all_supports

@@ -50,6 +50,7 @@ class Explanation:
     positions: tuple[int, ...]  # the active atoms
     strengths: Array  # (r,), of the active atoms
     ids: tuple[str, ...]  # (r,), what the active elements are called
+    settings: dict[str, float]  # calibration parameters of the state, where it has some
     calibration: dict[str, float]  # nuisances
     deployment: dict[str, float]
 
@@ -184,6 +185,7 @@ class Bank:
             positions=self.positions[support],
             strengths=self.strengths[support, active],
             ids=self.states.names(chosen[active]),
+            settings=self.states.setting(state),
             calibration=self.calibration.setting(calibration),
             deployment=self.deployment.setting(deployment),
         )

@@ -10,6 +10,7 @@ from ._bank import Bank
 from ._library import Library, LibraryStates
 from ._nuisances import Nuisances
 from ._orbit import orbit_states
+from ._settings import LibraryFamily, LibrarySettings, SettingStates
 from ._states import ArrayStates
 from ._supports import atom_rows, strength_rows
 
@@ -21,6 +22,7 @@ def library_bank(
     *,
     regions: Sequence[str] | None = None,
     extra: ArrayLike | None = None,
+    settings: LibrarySettings | None = None,
     calibration: Nuisances | None = None,
     deployment: Nuisances | None = None,
 ) -> Bank:
@@ -30,9 +32,13 @@ def library_bank(
     strengths: of every region that is ever active; several for a region give a support for every combination.
     regions: the order of the atoms, the slowest first; that of the library unless given.
     extra: (q, m) unit columns that every state has and no support names, such as an atom met in calibration only.
+    settings: responses of the library under other calibration parameters; then each setting gives states of its own.
     """
     columns = np.zeros((len(library.responses), 0)) if extra is None else np.asarray(extra, dtype=np.float64)
-    states = LibraryStates(library, library.region_names if regions is None else tuple(regions), columns)
+    base = LibraryStates(library, library.region_names if regions is None else tuple(regions), columns)
+    states: LibraryFamily = base
+    if settings is not None:
+        states = SettingStates(base, settings.names, settings.values, settings.responses)
     rows = strength_rows(supports, strengths, states.regions, states.n_atoms)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
 

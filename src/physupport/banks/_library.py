@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._checks import check_array, check_unit_columns
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ._content import Record, check_indices, check_size, frozen
+from ._content import Record, check_indices, check_size, frozen, frozen_int
 from ._states import check_positions
 
 
@@ -90,6 +90,11 @@ class LibraryStates:
         check_size("states", self.n_states)
 
     @property
+    def library_index(self) -> IntArray:
+        """(E + m,) which element of the library each element is; -1 for shared columns."""
+        return frozen_int([*range(len(self.library.ids)), *[-1] * self.extra.shape[1]])
+
+    @property
     def n_states(self) -> int:
         """The product of the sizes of the regions."""
         return prod(map(len, self._members))
@@ -140,6 +145,11 @@ class LibraryStates:
         count = len(self.library.ids)
         numbers = check_indices("elements", elements, self.elements.shape[1]).tolist()
         return tuple(self.library.ids[e] if e < count else f"shared {e - count}" for e in numbers)
+
+    def setting(self, state: int) -> dict[str, float]:
+        """The responses are the nominal ones in every state."""
+        check_indices("state", state, self.n_states)
+        return {}
 
     def records(self) -> list[Record]:
         """The library, the order of the regions and the shared columns."""

@@ -48,6 +48,9 @@ class StateFamily(Protocol):
     def names(self, elements: ArrayLike) -> tuple[str, ...]:
         """What to call each of these elements."""
 
+    def setting(self, state: int) -> dict[str, float]:
+        """The calibration parameters by name, where states differ in such; else empty."""
+
     def records(self) -> list[Record]:
         """All that defines the family, for the hash of a bank."""
 
@@ -119,6 +122,11 @@ class ArrayStates:
     def names(self, elements: ArrayLike) -> tuple[str, ...]:
         """Elements of arrays have no names of their own: `element 7`."""
         return tuple(f"element {e}" for e in check_indices("elements", elements, self.elements.shape[1]).tolist())
+
+    def setting(self, state: int) -> dict[str, float]:
+        """Arrays come without parameters."""
+        check_indices("state", state, self.n_states)
+        return {}
 
     def records(self) -> list[Record]:
         """The distinct columns and where they stand."""

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank, LibraryStates
+from ..banks import Bank, LibraryFamily
 
 
 class RegionalView(Protocol):
@@ -103,14 +103,14 @@ class BankRegions:
 
 
 def bank_regions(bank: Bank) -> BankRegions:
-    """The regions of a library bank, with the names and coordinates of its library."""
+    """The regions of a library bank, with the names and coordinates of its library, whatever the setting."""
     states = bank.states
-    if not isinstance(states, LibraryStates):
+    if not isinstance(states, LibraryFamily):
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
     library, present = states.library, bank.strengths[:, : len(states.regions)] > 0.0  # (n_supports, R)
     members = {region: library.members(region) for region in states.regions}
-    local = np.full(states.elements.shape[1] + 1, -1)
+    local = np.full(len(library.ids) + 1, -1)
     for numbers in members.values():
         local[numbers] = np.arange(len(numbers))
     is_optional: BoolArray = ~np.all(present, axis=0)
@@ -120,7 +120,7 @@ def bank_regions(bank: Bank) -> BankRegions:
         optional=tuple(region for region, flag in zip(states.regions, is_optional, strict=True) if flag),
         _names={region: tuple(library.ids[i] for i in numbers) for region, numbers in members.items()},
         _coordinates={region: library.coordinates[numbers] for region, numbers in members.items()},
-        _local=local,
+        _local=local[np.append(states.library_index, -1)],
         _only=np.logical_not(np.any(present[:, is_optional], axis=1)),
     )
 
