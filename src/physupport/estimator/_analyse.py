@@ -1,0 +1,80 @@
+"""Read, propose, freeze, ask, report."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._errors import MisuseError
+from ..aeb import ProposedStream, Protocol, Tick, report
+from ..banks import Bank
+from ..io import Table
+from ._result import Result
+from ._rows import check_finite, check_same_channels, stream_rows, table_of
+
+Callback = Callable[[Tick], bool | None]
+
+
+def analyse(
+    protocol: Protocol, tables: "Mapping[str, ArrayLike | Table]", *, callback: Callback | None = None
+) -> Result:
+    """All of it under one protocol: split, propose, freeze and hash, ask, and report.
+
+    tables: one for each stream of the protocol, by name; arrays are rows by channels, labelled arrays name their
+    channels in columns, and `physupport.io` reads files and other layouts.  Complex rows are taken as pairs (Re, Im).
+    callback: told after every query; returns False to stop, and the report says what is certified by then.
+    """
+    read = {name: table_of(name, value) for name, value in tables.items()}
+    return analyse_tables(protocol, read, {}, callback)
+
+
+def analyse_tables(
+    protocol: Protocol,
+    tables: Mapping[str, Table],
+    proposed: Mapping[str, ProposedStream],
+    callback: Callback | None = None,
+) -> Result:
+    """The same for tables; streams in `proposed` are not proposed again."""
+    bank, streams = _bank(protocol), tuple(protocol.streams)
+    if {*tables} != {*streams}:
+        raise MisuseError("tables", f"be given for the streams {streams}", tuple(tables))
+    check_same_channels(tables)
+    given: dict[str, NDArray[np.generic] | ProposedStream] = {
+        name: proposed[name] if name in proposed else stream_rows(name, table, protocol.streams[name], bank)
+        for name, table in tables.items()
+    }
+    seconds: dict[str, float] = {}
+    with located(tables):
+        with _timed("propose", seconds):
+            seal = protocol.read(**given)
+        with _timed("ask", seconds):
+            trace = seal.run(callback=callback)
+        with _timed("report", seconds):
+            found = report(seal, trace)
+    return Result(seal, trace, found, dict(tables), seconds)
+
+
+@contextmanager
+def located(tables: Mapping[str, Table]) -> Iterator[None]:
+    """Numbers that are not finite are met in the order of the split; say where in the table they stand."""
+    try:
+        yield
+    except MisuseError as error:
+        if (error.argument, error.rule) == ("rows", "be finite"):
+            check_finite(tables)
+        raise
+
+
+@contextmanager
+def _timed(part: str, seconds: dict[str, float]) -> Iterator[None]:
+    start = perf_counter()
+    yield
+    seconds[part] = perf_counter() - start
+
+
+def _bank(protocol: Protocol) -> Bank:
+    if protocol.bank is None:
+        raise MisuseError("protocol", "have a bank and streams", "neither")
+    return protocol.bank
