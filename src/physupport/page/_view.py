@@ -1,0 +1,169 @@
+"""Report and details brought together in the form that the template walks through."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ._curves import MOST_CURVES, brackets_picture, distinct_curves, evidence_picture
+from ._library import coherence_picture, response_pictures
+from ._map import COMPACT, WIDE, absent_part, map_pictures
+from ._svg import Svg
+from ._words import LABELS, STATUSES, Entry, kind_of, percent
+
+_MOST_ROWS = 6  # explanations of one element, ...
+_MOST_UNASKED = 2  # ... and of these such as were not asked about
+_MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
+_MOST_PAGE_ROWS = 1200  # ... and of all fields, so that a page with many stays light
+_MOST_SHADED = 60  # elements whose coherence is drawn
+
+_CERTIFICATES = {
+    "universal": "It holds for every explanation that is still possible.",
+    "witnesses": "Admissible explanations contradict each other, so nothing finer may be said.",
+    "open": "Nothing is claimed.",
+}
+_NO_DETAILS: dict[str, Any] = {
+    "is_optional": False, "coordinate_names": [], "tolerance": None, "elements": [], "absent": None, "groups": [],
+    "plug_in": None, "coherence": None, "refine": [], "levels": [],
+}  # fmt: skip
+
+
+def page_view(report: Entry, details: Entry) -> dict[str, Any]:
+    """Everything the template shows, by the names it uses.  Both arguments are documents."""
+    fields = _fields(report, details)
+    outcome, protocol = report["outcome"], report["protocol"]
+    return {
+        "title": details["title"] or "Physical support report",
+        "status": outcome["status"],
+        "status_kind": kind_of(outcome["status"]),
+        "status_words": STATUSES[outcome["status"]],
+        "sentence": outcome["sentence"],
+        "notes": [text for text in details["outcome"] if text != outcome["sentence"]],
+        "outcome": outcome,
+        "protocol": protocol,
+        "level_percent": percent(float(protocol["level"])),
+        "fields": fields,
+        "tally": _tally(fields),
+        "levels_note": details["levels_note"],
+        "maps": [*zip(map_pictures(fields, WIDE), map_pictures(fields, COMPACT), strict=True)],
+        "has_plug_in": any(field["plug_in"] is not None for field in fields),
+        "evidence": _evidence(details["evidence"]),
+        "brackets": brackets_picture(details["brackets"]) if details["brackets"]["queries"] else None,
+        "library": _library(details, fields),
+        "misfit": details["misfit"],
+        "inputs": details["inputs"],
+        "seconds": details["seconds"],
+        "digests": report["digests"],
+        "program": report["program"],
+        "commands": _commands(report, details["inputs"]),
+    }
+
+
+def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
+    known = {entry["field"]: entry for entry in details["fields"]}
+    is_map = report["question"]["kind"] == "regional map"
+    room = min(_MOST_FIELD_ROWS, _MOST_PAGE_ROWS // max(1, len(report["fields"])))
+    return [
+        _field(i, entry, {**_NO_DETAILS, **known.get(entry["field"], {})}, is_map, room)
+        for i, entry in enumerate(report["fields"])
+    ]
+
+
+def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dict[str, Any]:
+    coherence = details["coherence"]
+    picture: Svg | None = None
+    if coherence is not None and 1 < len(coherence["ids"]) <= _MOST_SHADED:
+        picture = coherence_picture(f"coherence-{i}", f"Coherence of the elements of {entry['field']}", coherence)
+    return {
+        **details,
+        **entry,
+        "key": f"field-{i}",
+        "name": f"Region {entry['field']}" if is_map else entry["field"],
+        "kind": kind_of(entry["label"]),
+        "gloss": LABELS[entry["label"]],
+        "reason": _CERTIFICATES[entry["certificate"]],
+        "named_groups": [(name, members) for name, members in details["groups"] if name != entry["field"]],
+        "parts": [*_parts(details, room)],
+        "has_settings": any(
+            row["setting"] for element in details["elements"] for row in element.get("explanations", ())
+        ),
+        "coherence_picture": picture,
+    }
+
+
+def _parts(details: Entry, room: int) -> Iterator[dict[str, Any]]:
+    """Elements, and absence as the last, each with the explanations that are shown."""
+    absent = details["absent"]
+    everything = [*details["elements"]]
+    if absent is not None:
+        everything.append(absent_part(absent))
+    left = room
+    # Room goes to what survives first.
+    order = sorted(range(len(everything)), key=lambda k: everything[k]["state"] == "excluded")
+    rows: dict[int, list[Entry]] = {}
+    for k in order:
+        rows[k] = _shown(everything[k].get("explanations", []))[:left]
+        left -= len(rows[k])
+    for k, element in enumerate(everything):
+        more = len(element.get("explanations", ())) - len(rows[k])
+        yield {**element, "rows": rows[k], "more": more}
+
+
+def _shown(explanations: list[Entry]) -> list[Entry]:
+    unasked = [row for row in explanations if row["verdict"] == "not asked"]
+    asked = [row for row in explanations if row["verdict"] != "not asked"][:_MOST_ROWS]
+    return asked + unasked[: min(_MOST_UNASKED, _MOST_ROWS - len(asked))]
+
+
+def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How often each label occurs, in the order of the labels."""
+    counts = Counter(field["label"] for field in fields)
+    return [
+        {"label": label, "kind": kind_of(label), "gloss": gloss, "count": counts[label]}
+        for label, gloss in LABELS.items()
+        if counts[label]
+    ]
+
+
+def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
+    if evidence is None or not evidence["curves"] or not evidence["steps"]:
+        return None
+    curves = distinct_curves(evidence)
+    shown = curves[:MOST_CURVES]
+    return {
+        **evidence,
+        "picture": evidence_picture(evidence, shown),
+        "shown": shown,
+        "left_out": len(curves) - len(shown),
+    }
+
+
+def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | None:
+    library, coherence = details["library"], details["library_coherence"]
+    if library is None or not library["ids"]:
+        return None
+    states: Mapping[str, Mapping[str, str]] = {
+        field["field"]: {element["id"]: element["state"] for element in field["elements"]} for field in fields
+    }
+    picture = None
+    if coherence is not None and len(coherence["ids"]) > 1:
+        region_of = dict(zip(library["ids"], library["regions"], strict=True))
+        regions = [region_of.get(name, "") for name in coherence["ids"]]
+        picture = coherence_picture("coherence-all", "Coherence of the response library", coherence, regions)
+    return {**library, "regions": response_pictures(library, states), "coherence": picture}
+
+
+def _commands(report: Entry, inputs: list[Entry]) -> list[tuple[str, str]]:
+    """What to type to check the report, and what that shows."""
+    plain = "physupport verify report.json"
+    protocol = f"{plain} --protocol {report['digests']['protocol']}"
+    commands = [
+        (plain, "Every label, sentence and hash follows from the trace in the report."),
+        (protocol, "The same, and the protocol is the one whose hash was known before the data were read."),
+    ]
+    if inputs:
+        files = [f"{entry['stream']}={entry['path']}" for entry in inputs if entry["path"] is not None]
+        data = files if len(files) == len(inputs) else ["rows.npz"]
+        written = " ".join(f"--data {shlex.quote(each)}" for each in data)
+        commands.append((f"{protocol} {written}", "The same, and every verdict is scored again from the rows."))
+    return commands

@@ -1,0 +1,126 @@
+"""Numbers and names as the page writes them."""
+
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+# An entry of a document, as JSON gives it.
+Entry = Mapping[str, Any]
+
+# What a label means, for readers who meet it for the first time.
+LABELS = {
+    "FINE": "located: everything still possible lies within the tolerance",
+    "GROUP": "there, but known only up to a group",
+    "SUPPORT_AMBIGUOUS": "the data allow both something and nothing there",
+    "LOCAL_AMBIGUOUS": "there, but the data allow places far apart",
+    "AMBIGUOUS": "the data allow readings farther apart than a group",
+    "ABSENT": "nothing there, by every explanation still possible",
+    "ABSTAIN": "left open: not enough was asked to say more",
+    "EMPTY": "nothing can be said: no explanation survives",
+}
+
+STATUSES = {
+    "REPORT": "certified",
+    "ABSTAIN": "left open as a whole",
+    "EMPTY": "no explanation survives",
+}
+
+
+def kind_of(label: str) -> str:
+    """The family of a label, which decides its sign and colour: certain, absent, group, ...."""
+    if label in ("FINE", "REPORT"):
+        return "certain"
+    if label == "ABSENT":
+        return "absent"
+    if label == "GROUP":
+        return "group"
+    if label.endswith("AMBIGUOUS"):
+        return "ambiguous"
+    return "empty" if label == "EMPTY" else "open"
+
+
+def number(value: float | str | None, digits: int = 4) -> str:
+    """A number in four digits with a true minus sign; a dash where there is none.
+
+    >>> number(-2.54659), number(35223.4), number("-inf"), number(None)
+    ('−2.547', '35223', '−∞', '—')
+    """
+    if value is None:
+        return "—"
+    if isinstance(value, str):
+        text = value.replace("inf", "∞")
+    else:
+        is_long = 10.0**digits <= abs(value) < 1e7  # whole numbers are easier to read than powers of ten
+        text = f"{value:.0f}" if is_long else f"{value:.{digits}g}"
+    return text.replace("-", "−")
+
+
+def percent(level: float) -> str:
+    r"""A probability in per cent, with all its digits.
+
+    >>> percent(0.077), percent(1e-07)
+    ('7.7\xa0%', '0.00001\xa0%')
+    """
+    exact = Decimal(repr(level)) * 100
+    return f"{exact.normalize():f}\xa0%"
+
+
+def margin(verdict: str, bounds: Sequence[float | str] | None) -> str:
+    """What is proven of a margin: a bound on the side that decides, or both where neither does.
+
+    Bounds are rounded outwards, so that the text is as true as the numbers.
+
+    >>> margin("REJECTED", [12.97711, 12.97712]), margin("ADMISSIBLE", [-2.5639, -2.5638])
+    ('≥ 12.97', '≤ −2.563')
+    """
+    if bounds is None:
+        return "—"
+    lower, upper = (_outwards(bound, way) for bound, way in zip(bounds, (ROUND_FLOOR, ROUND_CEILING), strict=True))
+    if verdict == "REJECTED":
+        return f"≥ {lower}"
+    return f"≤ {upper}" if verdict == "ADMISSIBLE" else f"{lower} to {upper}"
+
+
+def _outwards(bound: float | str, direction: str) -> str:
+    if isinstance(bound, str):
+        return number(bound)
+    return number(float(Context(prec=4, rounding=direction).create_decimal(Decimal(bound))))
+
+
+def says(content: Mapping[str, str | None], most: int = 8) -> str:
+    """What an explanation says: the regions in which it has something.
+
+    >>> says({"A": "A1", "C": None})
+    'A: A1'
+    """
+    there = [f"{region}: {name}" for region, name in content.items() if name is not None]
+    if not there:
+        return "nothing anywhere" if content else "—"
+    return "; ".join(there[:most]) + (f"; and {len(there) - most} more" if len(there) > most else "")
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names with commas; of very many the first.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def shortened(name: str, most: int = 24) -> str:
+    """A name that fits beside a picture; its full text stands in the tables.
+
+    >>> shortened("a very long name of a place", 12)
+    'a very long…'
+    """
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "query"), counted(4, "explanation")
+    ('1 query', '4 explanations')
+    """
+    return f"{count:,} {noun}".replace(",", " ") + ("" if count == 1 else "s")

@@ -1,0 +1,41 @@
+"use strict";
+// Disclosures and the choice of light or dark; all content is in the page already.
+(() => {
+  const buttons = [...document.querySelectorAll("button[aria-controls]")];
+  const panelOf = (button) => document.getElementById(button.getAttribute("aria-controls"));
+
+  function show(button, isOpen) {
+    button.setAttribute("aria-expanded", String(isOpen));
+    panelOf(button).hidden = !isOpen;
+  }
+
+  for (const button of buttons) {
+    button.addEventListener("click", () => show(button, button.getAttribute("aria-expanded") !== "true"));
+  }
+
+  const all = document.getElementById("all");
+  all.hidden = buttons.length < 2;
+  all.addEventListener("click", () => {
+    const isOpen = all.dataset.opens !== "false";
+    for (const button of buttons) show(button, isOpen);
+    all.dataset.opens = String(!isOpen);
+    all.textContent = isOpen ? "Close all" : "Open all";
+  });
+
+  function openTarget() {
+    const button = buttons.find((each) => each.dataset.field === location.hash.slice(1));
+    if (button) show(button, true);
+  }
+  window.addEventListener("hashchange", openTarget);
+  openTarget();
+
+  const theme = document.getElementById("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+  const name = () => { theme.textContent = isDark() ? "Light page" : "Dark page"; };
+  theme.hidden = false;
+  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; name(); });
+  dark.addEventListener("change", name);
+  name();
+})();
