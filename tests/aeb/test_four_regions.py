@@ -1,104 +1,155 @@
-"""The four-region study: the paper's policy query by query, and what the default policy makes of the same verdicts."""
+"""The four-region study from its seeds: the paper's policy query by query, and what the default policy does instead."""
+
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from physupport.aeb import (
     Ending,
-    Proposals,
+    Protocol,
     RegionalPolicy,
     Status,
+    StreamPlan,
     TableJudge,
+    Trace,
     WitnessFirst,
     elsewhere,
     presence,
     proposal_order,
     run,
 )
-from physupport.coarsen import Comparison, Label, compare_all, exhaustive_answers
+from physupport.coarsen import Answer, Comparison, Label, RegionalMap, RegionRule, compare_all
+from physupport.project import table_regions
+from physupport.studies.four_region import SCENES, examine
+from physupport.studies.four_region import _case as case_module
+from physupport.studies.four_region import _design as design
 
-SUPPORT_OF = np.tile(np.arange(3), 72)
+PLANS = {
+    "calibration": StreamPlan("latent", design.SHARES[0]),
+    "deployment": StreamPlan("covariance", design.SHARES[1]),
+}
 
 
-def paper_policy(question, case):
-    order = proposal_order(np.arange(216) // 3, [case.deployment // 3, case.calibration])
-    obligations = (elsewhere(question, "A", case.deployment), presence(question, "D"))
-    return WitnessFirst((SUPPORT_OF == 0, SUPPORT_OF == 1), obligations, order)
+class Run(NamedTuple):
+    """A data set of the study: asked in the paper's order, asked by the default policy, and asked in full."""
+
+    support: str
+    seed: int
+    theirs: Trace
+    ours: Trace
+    exhaustive: tuple[Answer, ...]
+
+    @property
+    def is_empty(self):
+        return all(answer.label is Label.EMPTY for answer in self.exhaustive)
 
 
-def proposals(case):
-    """The calibration's state with the deployment's support, that state with every support, the deployment's own."""
-    state, support = 3 * case.calibration, case.deployment % 3
-    return Proposals((state + support, state, state + 1, state + 2, case.deployment))
+def examined(scene, seed):
+    """The default policy on certified verdicts of the study's own rows, one at a time; the rest is the study's."""
+    theirs = examine(scene, seed)
+    calibration, deployment = case_module.study_rows(scene, seed)
+    protocol = Protocol(
+        design.study_question(),
+        RegionalPolicy(),
+        design.LEVEL,
+        design.BUDGET,
+        design.study_bank(),
+        PLANS,
+        seed=case_module.split_seed(seed),
+    )
+    ours = protocol.read(calibration=calibration, deployment=deployment).run()
+    return Run(scene.support, seed, theirs.trace, ours, theirs.exhaustive)
 
 
 @pytest.fixture(scope="module")
-def runs(four_region_question, four_region_cases):
-    """(case, trace of the paper's policy, trace of the default one, exhaustive answers)."""
-    question, found = four_region_question, []
-    for case in four_region_cases:
-        judge = TableJudge(case.codes)
-        theirs = run(judge, question, paper_policy(question, case), 0.75)
-        ours = run(judge, question, RegionalPolicy(), 0.75, proposals=proposals(case))
-        found.append((case, theirs, ours, exhaustive_answers(question, case.codes)))
-    return found
+def runs():
+    return [examined(scene, seed) for scene in SCENES for seed in scene.seeds]
 
 
 def labels(answers):
     return {answer.field: answer.label for answer in answers}
 
 
-def recovered(runs, which, field, label, scenes):
+def recovered(runs, which, field, label, supports):
     """How many of the sets with this exhaustive label have it in the trace, and of how many."""
-    eligible = [entry for entry in runs if entry[0].scene in scenes and labels(entry[3])[field] is label]
-    return sum(labels(entry[which].answers)[field] is label for entry in eligible), len(eligible)
+    eligible = [each for each in runs if each.support in supports and labels(each.exhaustive)[field] is label]
+    return sum(labels(getattr(each, which).answers)[field] is label for each in eligible), len(eligible)
 
 
+@pytest.mark.slow
 def test_the_papers_policy_gives_the_published_counts(runs):
-    assert np.median([len(theirs) for _, theirs, _, _ in runs]) == 148
-    assert sum(bool(case.survivors) for case, *_ in runs) == 14
-    assert recovered(runs, 1, "A", Label.FINE, ("AB", "ABC")) == (10, 11)
-    assert recovered(runs, 1, "D", Label.ABSENT, ("AB", "ABC")) == (10, 10)
-    assert recovered(runs, 1, "C", Label.SUPPORT_AMBIGUOUS, ("ABC",)) == (5, 5)
-    assert recovered(runs, 1, "B", Label.GROUP, ("ABC",)) == (5, 5)
-    assert not any(labels(t.answers)["D"] is Label.ABSENT for case, t, _, _ in runs if case.scene == "ABD")
+    assert np.median([len(each.theirs) for each in runs]) == 148
+    assert sum(not each.is_empty for each in runs) == 14
+    assert recovered(runs, "theirs", "A", Label.FINE, ("AB", "ABC")) == (10, 11)
+    assert recovered(runs, "theirs", "D", Label.ABSENT, ("AB", "ABC")) == (10, 10)
+    assert recovered(runs, "theirs", "C", Label.SUPPORT_AMBIGUOUS, ("ABC",)) == (5, 5)
+    assert recovered(runs, "theirs", "B", Label.GROUP, ("ABC",)) == (5, 5)
+    assert not any(labels(each.theirs.answers)["D"] is Label.ABSENT for each in runs if each.support == "ABD")
 
 
+@pytest.mark.slow
 def test_the_empty_profile_and_the_controls_end_at_the_budget_without_a_witness(runs):
-    unwitnessed = [(case, theirs) for case, theirs, _, _ in runs if not theirs.n_witnessed]
-    assert [case.seed for case, _ in unwitnessed] == [2026091015, 2026091021, 2026091022, 2026091023]
-    for _, trace in unwitnessed:
+    unwitnessed = [each for each in runs if not each.theirs.n_witnessed]
+    assert [each.seed for each in unwitnessed] == [2026091015, 2026091021, 2026091022, 2026091023]
+    for each in unwitnessed:
+        trace = each.theirs
         assert (len(trace), trace.n_possible) == (162, 54)
         assert (trace.status, trace.ending) == (Status.ABSTAIN, Ending.BUDGET)
         assert labels(trace.answers) == {"A": Label.ABSTAIN, "B": Label.GROUP, "C": Label.ABSENT, "D": Label.GROUP}
 
 
+@pytest.mark.slow
 def test_the_default_policy_asks_no_more_and_recovers_every_fine_location(runs):
-    assert np.median([len(ours) for _, _, ours, _ in runs]) <= 148
-    assert recovered(runs, 2, "A", Label.FINE, ("AB", "ABC")) == (11, 11)
-    assert recovered(runs, 2, "D", Label.ABSENT, ("AB", "ABC")) == (10, 10)
-    assert recovered(runs, 2, "C", Label.SUPPORT_AMBIGUOUS, ("ABC",)) == (5, 5)
+    assert np.median([len(each.ours) for each in runs]) <= 148
+    assert recovered(runs, "ours", "A", Label.FINE, ("AB", "ABC")) == (11, 11)
+    assert recovered(runs, "ours", "D", Label.ABSENT, ("AB", "ABC")) == (10, 10)
+    assert recovered(runs, "ours", "C", Label.SUPPORT_AMBIGUOUS, ("ABC",)) == (5, 5)
 
 
+@pytest.mark.slow
 def test_the_default_policy_is_nowhere_coarser_than_the_papers_and_never_unsafe(runs):
-    for case, theirs, ours, exhaustive in runs:
-        assert Comparison.UNSAFE not in compare_all(ours.answers, exhaustive)
-        if case.survivors:
-            ranks = zip(labels(ours.answers).values(), labels(theirs.answers).values(), strict=True)
+    for each in runs:
+        assert Comparison.UNSAFE not in compare_all(each.ours.answers, each.exhaustive)
+        if not each.is_empty:
+            ranks = zip(labels(each.ours.answers).values(), labels(each.theirs.answers).values(), strict=True)
             assert all(here.rank >= there.rank for here, there in ranks)
 
 
+@pytest.mark.slow
 def test_the_default_policy_spends_the_least_that_any_policy_could(runs):
     # A at one place and no D: 108 + 72 - 36 explanations must be rejected, and C needs two witnesses.
-    certified = [ours for _, _, ours, _ in runs if labels(ours.answers)["D"] is Label.ABSENT]
+    certified = [each.ours for each in runs if labels(each.ours.answers)["D"] is Label.ABSENT]
     assert [len(ours) for ours in certified] == [144 + 2] * 10
 
 
-def test_the_diagnostic_state_at_108_queries_is_a_prefix(runs, four_region_question):
-    for case, theirs, _, _ in runs:
-        again = run(TableJudge(case.codes), four_region_question, paper_policy(four_region_question, case), 108)
-        assert again.queries.tolist() == theirs.at(108).queries.tolist()
-        assert again.answers == theirs.at(108).answers
+@pytest.mark.slow
+def test_the_verdicts_that_were_asked_for_are_those_of_the_study(runs):
+    for each in runs:
+        known = dict(zip(each.theirs.queries.tolist(), each.theirs.codes.tolist(), strict=True))
+        ours = zip(each.ours.queries.tolist(), each.ours.codes.tolist(), strict=True)
+        assert all(known.get(e, code) == code for e, code in ours)
+
+
+def make_four_regions(places):
+    """Explanation 3 * state + support, as in the study."""
+    states = list(product(*(range(len(found)) for found in places.values())))
+    columns = {
+        region: [
+            f"{region}{state[j]}" if region in support else None for state in states for support in design.SUPPORTS
+        ]
+        for j, region in enumerate(places)
+    }
+    named = {region: {f"{region}{i}": x for i, x in enumerate(found)} for region, found in places.items()}
+    optional = ("fine", "group", "absence", "ambiguity")
+    rules = {
+        "A": RegionRule(0.035, asks=("fine", "ambiguity")),
+        "B": RegionRule(0.020, asks=("fine", "group")),
+        "C": RegionRule(0.035, asks=optional, absent_witness="persistent_only"),
+        "D": RegionRule(0.030, asks=optional),
+    }
+    return RegionalMap(table_regions(columns, coordinates=named), rules)
 
 
 class Reference:
@@ -177,9 +228,9 @@ class Reference:
         return asked
 
 
-def test_the_papers_policy_asks_what_a_direct_reading_of_it_asks(make_question):
+def test_the_papers_policy_asks_what_a_direct_reading_of_it_asks():
     places = {"A": (0.10, 0.20), "B": (0.405, 0.465), "C": (0.64, 0.70), "D": (0.86, 0.96)}
-    question, rng = make_question(places), np.random.default_rng(5)
+    question, rng = make_four_regions(places), np.random.default_rng(5)
     support = np.tile(np.arange(3), 16)
     for _ in range(60):
         deployment, calibration = int(rng.integers(48)), int(rng.integers(16))

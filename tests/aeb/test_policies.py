@@ -223,9 +223,8 @@ def test_policies_describe_themselves_by_content(line):
     assert len({repr(policy.describe()) for policy in policies}) == len(policies)
 
 
-@pytest.mark.slow
-def test_a_million_explanations_are_asked_about_until_the_map_is_certified():
-    rng, size, widths = np.random.default_rng(0), 1_000_000, (20, 20, 10, 10)
+def test_many_explanations_are_asked_about_until_the_map_is_certified():
+    rng, size, widths = np.random.default_rng(0), 100_000, (20, 20, 10, 10)
     locations = np.column_stack([rng.integers(0, width, size) for width in widths])
     for optional in (2, 3):
         locations[rng.random(size) < 0.5, optional] = -1
@@ -238,4 +237,4 @@ def test_a_million_explanations_are_asked_about_until_the_map_is_certified():
     plausibility = rng.random(size)
     trace = run(TableJudge(codes), question, RegionalPolicy(), 1.0, proposals=Proposals(plausibility=plausibility))
     assert trace.status is Status.REPORT
-    assert len(trace) > 900_000
+    assert len(trace) > 90_000

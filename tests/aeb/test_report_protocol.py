@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
 from physupport import Interval
 from physupport._errors import MisuseError
@@ -17,9 +18,17 @@ from physupport.retain.evidence import (
     doubling_checkpoints,
     latent_box,
     propose_continuous,
+    split_rows,
     split_streams,
 )
-from physupport.retain.streams import ArrayRows, covariance_stream, latent_stream
+from physupport.retain.streams import (
+    ArrayRows,
+    as_pairs,
+    covariance_stream,
+    latent_stream,
+    point_stream,
+    profiled_mean_stream,
+)
 from physupport.verify import verify
 
 
@@ -140,6 +149,46 @@ def test_the_other_kinds_of_rows_are_scored_again_as_well(bank, kind):
     assert "held-out rows of one do not match" in " ".join(verify(found.json(), {"one": table + 1.0}).findings)
 
 
+@pytest.mark.parametrize("has_phase", [False, True])
+def test_amplitudes_may_be_unknown_within_a_box(has_phase):
+    """The numerator is the mean that fits the proposal rows best; against it the best coefficients of each stand."""
+    rng = np.random.default_rng(3)
+    wide = rng.standard_normal((6, 3)) + (1j * rng.standard_normal((6, 3)) if has_phase else 0.0)
+    wide /= np.linalg.norm(wide, axis=0)
+    elements = as_pairs(wide, axis=0) if has_phase else wide
+    library = Library(["a1", "a2", "b"], ["A", "A", "B"], [[0.0], [1.0], [0.0]], elements)
+    bank = library_bank(library, ["A", "AB"], {"A": 1.0, "B": 1.0}, deployment=product_grid(noise=[0.5, 0.6]))
+    upper = np.array([1.2 + 3.0j, 2.0 + 2.0j] if has_phase else [1.2, 2.0])
+    # An amplitude that nobody told the bank, here at the edge of the box, and for complex rows a phase as well.
+    mean = as_pairs((1.2 + 0.9j) * wide[:, 0]) if has_phase else 1.2 * wide[:, 0]
+    table = mean + 0.5 * rng.standard_normal((80, len(mean)))
+    plan = StreamPlan("profiled mean", 0.5, is_complex=has_phase, checkpoints=[10, 40], box=(-upper, upper))
+    seal = make_protocol(bank, streams={"one": plan}).read(one=table)
+    split = split_rows(80, 0.5, 7)
+    held_out = ArrayRows(table, split.held_out)
+    best = bank.explanation(seal.proposed.best["one"])
+    positions = list(best.positions)
+    active, ends = best.atoms[:, positions], upper[positions]
+    if has_phase:
+        active = np.hstack([active, as_pairs(1j * (active[0::2] + 1j * active[1::2]), axis=0)])
+        ends = np.append(ends.real, ends.imag)
+    average = table[split.proposal].mean(axis=0)
+    fit = lsq_linear(active, average, (-ends, ends), method="bvls", tol=1e-15)
+    fitted = active @ fit.x
+    assert np.isclose(fit.x[0], 1.2) == (not has_phase)  # one of the two fits ends at the edge
+    point = seal.content["streams"][0]["numerator"]["mean_point"]
+    np.testing.assert_allclose(point["mean"]["values"], fitted, atol=1e-12)  # condition of a handful of vectors
+    assert point["noise"] in ((0.25, 0.3) if has_phase else (0.5, 0.6))  # of a real entry
+    stream = profiled_mean_stream(held_out, bank, [0.5, 0.6], -upper, upper, [10, 40], is_complex=has_phase)
+    numerator = point_stream(held_out, point["mean"]["values"], point["noise"], [10, 40]), 0
+    by_hand = EvidenceJudge(bank_evidence(bank, deployment=(stream, numerator)), 0.1)
+    assert [seal.judge.verdict(e) for e in range(bank.size)] == [by_hand.verdict(e) for e in range(bank.size)]
+    found = report(seal, seal.run())
+    assert found.fields[0].cell == ("a1",)
+    assert verify(found.json(), {"one": table}, protocol=seal.digest).findings == ()
+    assert "held-out rows of one do not match" in " ".join(verify(found.json(), {"one": table + 1.0}).findings)
+
+
 def test_a_numerator_off_the_bank_and_a_question_around_it():
     """The global study in small: orientations, a continuous proposal, and distances from it."""
     atoms = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 1.0]])
@@ -178,6 +227,9 @@ def test_misuse_is_named(bank, rows):
         make_protocol(bank, level=1.0)
     with pytest.raises(MisuseError, match="kind must be one of"):
         StreamPlan("poisson", 0.5)
+    for kind, box in (("profiled mean", None), ("mean", ([0.0], [1.0]))):
+        with pytest.raises(MisuseError, match="box must be given for a profiled mean, and for nothing else"):
+            StreamPlan(kind, 0.5, box=box)
     with pytest.raises(MisuseError, match="plan must be given what the bank's nuisances"):
         StreamPlan("latent", 0.5).law(orbit_bank(ATOMS, np.eye(5)[None], supports=[(0,)]))
 

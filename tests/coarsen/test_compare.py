@@ -154,3 +154,11 @@ def test_verdicts_that_are_none_are_refused():
         exhaustive_answers(FINEST, np.zeros((6, 1), dtype=int))
     with pytest.raises(MisuseError, match="explanation must be a whole number between 0 and 5"):
         plugin_answers(FINEST, 6, 6)
+
+
+@pytest.mark.parametrize("size", [5, 7])
+def test_verdicts_on_another_number_of_explanations_are_refused(size):
+    with pytest.raises(MisuseError, match=f"verdicts must be about the 6 explanations of the question, got {size}"):
+        exhaustive_answers(FINEST, [0] * size)
+    with pytest.raises(MisuseError, match=f"n_explanations must be about the 6 explanations .*, got {size}"):
+        plugin_answers(FINEST, 0, size)

@@ -68,13 +68,13 @@ def check(question, size, data, policies):
         assert verify(report(seal, part).json(), protocol=seal.digest).findings == ()
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(maps(), st.data())
 def test_reports_about_random_maps_are_verified(drawn, data):
     check(*drawn, data, [RandomOrder(0), RandomOrder(1), RegionalPolicy()])
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(resolutions(), st.data())
 def test_reports_about_random_resolutions_are_verified(drawn, data):
     check(*drawn, data, [RandomOrder(0), RandomOrder(1)])

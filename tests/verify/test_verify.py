@@ -213,6 +213,22 @@ def test_a_question_of_ones_own_is_checked_when_it_is_given(codes):
     assert "number: the report says GROUP" in findings(finer, question=question)
 
 
+@dataclass(frozen=True)
+class Smaller(HowMany):
+    """Describes itself as another does, and counts fewer explanations."""
+
+    @property
+    def n_explanations(self):
+        return len(self.counts) - 1
+
+
+def test_a_question_of_ones_own_about_another_number_of_explanations_is_refused():
+    question = make_question()
+    seal = Protocol(question, FixedOrder(), 0.1, 1.0).freeze(TableJudge(np.zeros(12, dtype=int)))
+    found = findings(report(seal, seal.run()).json(), question=Smaller(question.counts))
+    assert "the question is about 11 explanations, not 12" in found
+
+
 @pytest.mark.parametrize(("code", "side", "value"), [(0, "upper", 1e-9), (1, "lower", -1e-9)])
 def test_a_verdict_that_its_margin_does_not_prove_is_refused(document, code, side, value):
     document["trace"][side][document["trace"]["codes"]["values"].index(code)] = value

@@ -1,7 +1,7 @@
 """A bank and a question written out, so that both can be made again from the document alone."""
 
 from .._errors import MisuseError
-from ..banks import ArrayStates, Bank, LibraryStates, Nuisances, StateFamily
+from ..banks import ArrayStates, Bank, LibraryStates, Nuisances, SettingStates, StateFamily
 from ..coarsen import Question, RegionalMap, Resolution
 from ..project import BankRegions, RegionalView, TableRegions
 from ._document import array_json
@@ -37,19 +37,31 @@ def question_json(question: Question, bank: Bank | None) -> dict[str, object]:
 
 def _states_json(states: StateFamily) -> dict[str, object]:
     if isinstance(states, LibraryStates):
-        library = states.library
+        return _library_json(states)
+    if isinstance(states, SettingStates):
         return {
-            "kind": "library",
-            "ids": list(library.ids),
-            "regions": list(library.regions),
-            "order": list(states.regions),
-            "coordinates": array_json(library.coordinates),
-            "responses": array_json(library.responses),
-            "shared": array_json(states.extra),
+            "kind": "library settings",
+            "base": _library_json(states.base),
+            "names": list(states.parameters),
+            "values": array_json(states.values),
+            "responses": array_json(states.responses),
         }
     if isinstance(states, ArrayStates):
         return {"kind": "arrays", "elements": array_json(states.elements), "index": array_json(states.index)}
     raise MisuseError("bank", "have states of a library or of arrays", type(states).__name__)
+
+
+def _library_json(states: LibraryStates) -> dict[str, object]:
+    library = states.library
+    return {
+        "kind": "library",
+        "ids": list(library.ids),
+        "regions": list(library.regions),
+        "order": list(states.regions),
+        "coordinates": array_json(library.coordinates),
+        "responses": array_json(library.responses),
+        "shared": array_json(states.extra),
+    }
 
 
 def _nuisances_json(nuisances: Nuisances) -> dict[str, object]:

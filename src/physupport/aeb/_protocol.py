@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
+from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count, check_open
@@ -23,7 +24,6 @@ from ..retain.evidence import (
     best_explanation,
     joint_path,
     split_rows,
-    split_streams,
 )
 from ..retain.streams import ArrayRows, Stream
 from ._budget import budget_queries
@@ -32,7 +32,7 @@ from ._document import content_hash, rows_hash
 from ._judge import EvidenceJudge, Judge
 from ._judge_again import check_verdicts
 from ._policies import Policy, Proposals
-from ._protocol_streams import StreamLaw, StreamPlan, point_json, point_stream
+from ._protocol_streams import MeanPoint, StreamLaw, StreamPlan, fitted_point, numerator_json, point_stream
 from ._trace import Trace
 
 
@@ -41,8 +41,8 @@ from ._trace import Trace
 class Proposed:
     """What the proposal rows said, for questions and policies that depend on it.
 
-    best: of each stream with its numerator in the bank, the explanation of lowest index with that law.
-    points: of each stream with its numerator off the bank, that law.
+    best: of each stream, the explanation that its proposal rows favour, of equal ones the one of lowest index; not of
+    a stream whose plan has a function that proposes.  points: of each of these, the law that it proposed.
     """
 
     best: Mapping[str, int]
@@ -75,22 +75,31 @@ class Protocol:
         if self.streams and self.bank is None:
             raise MisuseError("bank", "be given with streams", "none")
 
-    def read(self, **tables: NDArray[np.generic]) -> "Seal":
+    def propose(self, name: str, table: NDArray[np.generic]) -> "ProposedStream":
+        """Split the rows of one stream and read those that propose; `read` takes the result in place of the table.
+
+        Nothing here depends on the rows of the other streams, so it serves any number of readings.
+        """
+        if self.bank is None or name not in self.streams:
+            raise MisuseError("name", f"be one of the streams {tuple(self.streams)}", repr(name))
+        plan, seed = self.streams[name], SeedSequence(self.seed)
+        if len(self.streams) > 1:
+            seed = seed.spawn(len(self.streams))[[*self.streams].index(name)]
+        split = split_rows(len(table), plan.fraction, seed)
+        return ProposedStream.proposed(self, name, plan, self.bank, table, split)
+
+    def read(self, **tables: "NDArray[np.generic] | ProposedStream") -> "Seal":
         """Split the rows, propose, and freeze; held-out rows stay unread until the seal is asked for its judge.
 
-        tables: (n, width) for each stream, arrays or memory maps.
+        tables: (n, width) for each stream, arrays or memory maps; or what `propose` made of one.
         """
         bank = self.bank
         if bank is None or {*tables} != {*self.streams} or not tables:
             raise MisuseError("tables", f"be given for the streams {tuple(self.streams)}", tuple(tables))
-        splits = self._splits([len(tables[name]) for name in self.streams])
-        parts = [
-            _Part.proposed(name, plan, bank, tables[name], split)
-            for (name, plan), split in zip(self.streams.items(), splits, strict=True)
-        ]
+        parts = [self._proposed(name, tables[name]) for name in self.streams]
         plausibility = sum((part.plausibility for part in parts), np.zeros(bank.size))
         best = {part.name: part.best for part in parts if part.best is not None}
-        points = {part.name: part.point for part in parts if part.point is not None}
+        points = {part.name: part.point for part in parts if isinstance(part.point, LatentPoint)}
         # Deployment knows most about what is active now, so the last stream comes first.
         proposals = Proposals(tuple(reversed(best.values())), plausibility)
         return self._sealed(Proposed(best, points, proposals), bank.size, tuple(parts), None)
@@ -105,13 +114,16 @@ class Protocol:
         given.check_size(judge.size)
         return self._sealed(Proposed({}, {}, given), judge.size, (), judge)
 
-    def _splits(self, counts: list[int]) -> tuple[SplitRows, ...]:
-        fractions = [plan.fraction for plan in self.streams.values()]
-        if len(counts) == 1:
-            return (split_rows(counts[0], fractions[0], self.seed),)
-        return split_streams(counts, fractions, self.seed)
+    def _proposed(self, name: str, table: "NDArray[np.generic] | ProposedStream") -> "ProposedStream":
+        if not isinstance(table, ProposedStream):
+            return self.propose(name, table)
+        if table.protocol is not self or table.name != name:
+            raise MisuseError(name, "be proposed by this protocol for this stream", f"what another made: {table.name}")
+        return table
 
-    def _sealed(self, proposed: Proposed, size: int, parts: tuple["_Part", ...], judge: Judge | None) -> "Seal":
+    def _sealed(
+        self, proposed: Proposed, size: int, parts: tuple["ProposedStream", ...], judge: Judge | None
+    ) -> "Seal":
         question = self.question(proposed) if callable(self.question) else self.question
         _check_question(question, size, self.bank)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
@@ -150,7 +162,7 @@ class Seal:
     question: Question = field(repr=False)
     policy: Policy = field(repr=False)
     proposed: Proposed = field(repr=False)
-    _parts: tuple["_Part", ...] = field(repr=False)
+    parts: tuple["ProposedStream", ...] = field(repr=False)  # of each stream, in their order
     _judge: Judge | None = field(repr=False)
 
     @property
@@ -204,43 +216,54 @@ class Seal:
             return Opened(self._judge, {})
         if bank is None:
             raise MisuseError("protocol", "have a bank", "none")
-        factors = [part.factor(bank) for part in self._parts]
-        evidence = Evidence(bank.size, factors, joint_path([part.checkpoints for part in self._parts]))
-        data = {part.name: part.digest(part.split.held_out) for part in self._parts}
+        factors = [part.factor(bank) for part in self.parts]
+        evidence = Evidence(bank.size, factors, joint_path([part.checkpoints for part in self.parts]))
+        data = {part.name: part.digest(part.split.held_out) for part in self.parts}
         return Opened(EvidenceJudge(evidence, self.protocol.level), data)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """One stream after its proposal rows were read."""
+class ProposedStream:
+    """One stream after its proposal rows were read; its held-out rows wait in the table for the judge."""
 
+    protocol: Protocol = field(repr=False)
     name: str
     plan: StreamPlan
     law: StreamLaw
-    table: NDArray[np.generic]
-    split: SplitRows
+    table: NDArray[np.generic] = field(repr=False)
+    split: SplitRows = field(repr=False)
     checkpoints: IntArray
     best: int | None  # explanation
     key: int
-    point: LatentPoint | None
-    plausibility: Array  # (M,)
+    point: LatentPoint | MeanPoint | None  # the numerator, if it lies off the bank
+    plausibility: Array = field(repr=False)  # (M,) log likelihood of the proposal rows
 
     @classmethod
-    def proposed(cls, name: str, plan: StreamPlan, bank: Bank, table: NDArray[np.generic], split: SplitRows) -> "_Part":
+    def proposed(
+        cls,
+        protocol: Protocol,
+        name: str,
+        plan: StreamPlan,
+        bank: Bank,
+        table: NDArray[np.generic],
+        split: SplitRows,
+    ) -> "ProposedStream":
+        """Score the proposal rows under every law of the bank, and choose the numerator."""
         law, keys_of = plan.law(bank), _keys_of(plan, bank)
         stream = law.stream(bank, table, split.proposal, [len(split.proposal)])
         every = keys_of(np.arange(bank.size))
         keys, where = np.unique(every, return_inverse=True)
         plausibility = stream.log_likelihood(keys).values[where, -1]
-        best, key, point = None, 0, None
+        best, key = None, 0
+        point: LatentPoint | MeanPoint | None
         if plan.propose is None:
             found = best_explanation(stream, bank.size, keys_of)
-            best, key = found.index, found.key
+            best, key, point = found.index, found.key, fitted_point(stream, found.key)
         else:
             point = plan.propose(np.ascontiguousarray(table[split.proposal], dtype=np.float64))
         stops = plan.stops(len(split.held_out))
-        return cls(name, plan, law, table, split, stops, best, key, point, plausibility)
+        return cls(protocol, name, plan, law, table, split, stops, best, key, point, plausibility)
 
     def factor(self, bank: Bank) -> Factor:
         """The part of the evidence that the held-out rows of this stream give."""
@@ -257,7 +280,6 @@ class _Part:
 
     def describe(self) -> dict[str, object]:
         """What a protocol says of a stream; nothing here looks at held-out rows."""
-        numerator = {"key": self.key} if self.point is None else {"point": point_json(self.point)}
         return {
             "name": self.name,
             "rows": len(self.table),
@@ -266,7 +288,7 @@ class _Part:
             "proposal_rows": self.digest(self.split.proposal),
             "checkpoints": self.checkpoints.tolist(),
             "law": self.law.describe(),
-            "numerator": numerator,
+            "numerator": numerator_json(self.key, self.point),
         }
 
 

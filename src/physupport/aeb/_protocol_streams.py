@@ -15,16 +15,20 @@ from ..models import BernoulliGaussian, CodeLaw, ExchangeableGaussian
 from ..retain.evidence import LatentPoint, check_checkpoints, doubling_checkpoints
 from ..retain.streams import (
     ArrayRows,
+    ProfiledMeanStream,
     Stream,
+    as_pairs,
     covariance_stream,
     known_code_stream,
     latent_stream,
     mean_stream,
+    profiled_mean_stream,
 )
+from ..retain.streams import point_stream as mean_point_stream
 from ._document import array_json
 
-Kind = Literal["latent", "known codes", "covariance", "mean"]
-KINDS: tuple[Kind, ...] = ("latent", "known codes", "covariance", "mean")
+Kind = Literal["latent", "known codes", "covariance", "mean", "profiled mean"]
+KINDS: tuple[Kind, ...] = ("latent", "known codes", "covariance", "mean", "profiled mean")
 _CALIBRATION = ("latent", "known codes")
 
 
@@ -39,6 +43,9 @@ class StreamPlan:
     laws: of latent codes, likewise; None is Bernoulli-Gaussian with the bank's nuisance `p`.
     checkpoints: prefix lengths; None doubles from `first` on.
     propose: proposal rows to a latent law off the bank, as numerator; None takes the best of the bank.
+    box: of a profiled mean, the lower and the upper end of every atom's coefficient, (n,) each; complex ends leave
+    the phase open.  An explanation is as likely as its best coefficients in there make it; the numerator, which has to
+    be a density, is the best explanation of the proposal rows with the coefficients that fit these.
     """
 
     kind: Kind
@@ -49,6 +56,7 @@ class StreamPlan:
     first: int = 128
     checkpoints: Sequence[int] | IntArray | None = None
     propose: Callable[[Array], LatentPoint] | None = None
+    box: tuple[ArrayLike, ArrayLike] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -57,6 +65,9 @@ class StreamPlan:
         check_count("first", self.first)
         if self.propose is not None and self.kind != "latent":
             raise MisuseError("propose", "be given for latent codes only", self.kind)
+        if (self.box is not None) != (self.kind == "profiled mean"):
+            given = "none" if self.box is None else f"one for {self.kind!r}"
+            raise MisuseError("box", "be given for a profiled mean, and for nothing else", given)
 
     @property
     def is_calibration(self) -> bool:
@@ -71,7 +82,8 @@ class StreamPlan:
         if self.kind == "latent":
             given = [BernoulliGaussian(float(p)) for p in _column(nuisances, "p")] if self.laws is None else self.laws
             laws = tuple(given)
-        return StreamLaw(self.kind, check_array("noises", noises, (len(nuisances),)), laws, self.is_complex)
+        box = None if self.box is None else (np.asarray(self.box[0]), np.asarray(self.box[1]))
+        return StreamLaw(self.kind, check_array("noises", noises, (len(nuisances),)), laws, self.is_complex, box)
 
     def stops(self, n_held_out: int) -> IntArray:
         """(c,) checkpoints for this many held-out rows."""
@@ -89,10 +101,13 @@ class StreamLaw:
     noises: Array
     laws: tuple[CodeLaw, ...]
     is_complex: bool
+    box: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
 
     def stream(self, bank: Bank, table: NDArray[np.generic], order: IntArray, checkpoints: ArrayLike) -> Stream:
         """The stream of these rows of a table."""
         rows, states = ArrayRows(table, order), bank.states
+        if self.box is not None:
+            return profiled_mean_stream(rows, bank, self.noises, *self.box, checkpoints, is_complex=self.is_complex)
         match self.kind:
             case "latent":
                 return latent_stream(rows, states, self.laws, self.noises, checkpoints)
@@ -102,17 +117,18 @@ class StreamLaw:
                 return known_code_stream(rows, codes, states, self.noises, checkpoints, is_complex=self.is_complex)
             case "covariance":
                 return covariance_stream(rows, bank, self.noises, checkpoints, is_complex=self.is_complex)
-            case "mean":
+            case _:
                 return mean_stream(rows, bank, self.noises, checkpoints, is_complex=self.is_complex)
 
     def describe(self) -> dict[str, object]:
         """All that defines it."""
-        return {
+        described: dict[str, object] = {
             "kind": self.kind,
             "noises": self.noises.tolist(),
             "laws": [law_json(law) for law in self.laws],
             "is_complex": self.is_complex,
         }
+        return described if self.box is None else described | {"box": _box_json(*self.box)}
 
 
 def law_json(law: CodeLaw) -> dict[str, object]:
@@ -126,16 +142,42 @@ def law_json(law: CodeLaw) -> dict[str, object]:
     raise MisuseError("laws", "be Bernoulli-Gaussian or exchangeable", type(law).__name__, remedy)
 
 
-def point_json(point: LatentPoint) -> dict[str, object]:
-    """A latent law off the bank."""
+def _box_json(lower: NDArray[np.generic], upper: NDArray[np.generic]) -> dict[str, object]:
+    """(2, n, 1) ends of real coefficients, or (2, n, 2) of complex ones as pairs (Re, Im)."""
+    both = np.stack([lower, upper])[:, :, None]
+    return array_json(as_pairs(both) if both.dtype.kind == "c" else both.astype(np.float64))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanPoint:
+    """Rows scattered about one mean: a law off the bank, against explanations whose coefficients are profiled."""
+
+    mean: Array  # (q,)
+    noise: float  # variance of a real entry
+
+
+def fitted_point(stream: Stream, key: int) -> MeanPoint | None:
+    """The law of a key at the coefficients that fit the stream's rows best; None if it has no coefficients to fit."""
+    return MeanPoint(*stream.best_point(key)) if isinstance(stream, ProfiledMeanStream) else None
+
+
+def numerator_json(key: int, point: LatentPoint | MeanPoint | None) -> dict[str, object]:
+    """A numerator: a key of the bank, or a law off it."""
+    if point is None:
+        return {"key": key}
+    if isinstance(point, MeanPoint):
+        return {"mean_point": {"mean": array_json(point.mean), "noise": float(point.noise)}}
     atoms: Array = np.asarray(point.atoms, dtype=np.float64)
-    return {"atoms": array_json(atoms), "p": float(point.p), "noise": float(point.noise)}
+    return {"point": {"atoms": array_json(atoms), "p": float(point.p), "noise": float(point.noise)}}
 
 
 def point_stream(
-    point: LatentPoint, table: NDArray[np.generic], order: IntArray, checkpoints: ArrayLike
+    point: LatentPoint | MeanPoint, table: NDArray[np.generic], order: IntArray, checkpoints: ArrayLike
 ) -> tuple[Stream, int]:
     """The numerator that a law off the bank gives."""
+    if isinstance(point, MeanPoint):
+        return mean_point_stream(ArrayRows(table, order), point.mean, point.noise, checkpoints), 0
     states = ArrayStates(point.atoms[None])
     laws, noises = [BernoulliGaussian(point.p)], [point.noise]
     return latent_stream(ArrayRows(table, order), states, laws, noises, checkpoints), 0

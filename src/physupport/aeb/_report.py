@@ -12,7 +12,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._version import __version__
-from ..coarsen import Label
+from ..coarsen import Label, outcome_sentence
 from ._document import (
     array_json,
     bound_json,
@@ -26,7 +26,6 @@ from ._document import (
 from ._document_content import bank_json, question_json
 from ._protocol import Seal
 from ._report_fields import fields_json
-from ._report_words import outcome_sentence
 from ._trace import Trace
 
 FORMAT, VERSION = "physupport report", 1

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray, IntArray
-from ..coarsen import Answer, Label, RegionalMap, Resolution
+from ..coarsen import Answer, Label, RegionalMap, Resolution, field_sentence
 from ..retain.evidence import Verdict
 from ._document import bound_json
-from ._report_words import field_sentence
 from ._trace import Trace
 
 

@@ -20,3 +20,5 @@ from ._regional_map import RegionalMap as RegionalMap
 from ._regional_map import RegionalProgress as RegionalProgress
 from ._resolution import Resolution as Resolution
 from ._resolution import ResolutionProgress as ResolutionProgress
+from ._sentences import field_sentence as field_sentence
+from ._sentences import outcome_sentence as outcome_sentence

@@ -19,6 +19,7 @@ def exhaustive_answers(question: Question, verdicts: ArrayLike) -> tuple[Answer,
     codes = np.asarray(verdicts)
     if codes.ndim != 1 or not np.isin(codes, [*Verdict]).all():
         raise MisuseError("verdicts", "be a list of Verdict codes", f"{codes.dtype} of shape {codes.shape}")
+    _check_size("verdicts", len(codes), question)
     progress = question.reference().begin()
     for e in np.flatnonzero(codes == Verdict.REJECTED).tolist():
         progress.reject(e)
@@ -32,7 +33,14 @@ def plugin_answers(question: Question, explanation: int, n_explanations: int) ->
 
     Of a map, its regions are FINE and the others ABSENT.  No guarantee goes with it; it is there to compare with.
     """
-    chosen = check_count("explanation", explanation, 0, check_count("n_explanations", n_explanations) - 1)
+    _check_size("n_explanations", check_count("n_explanations", n_explanations), question)
+    chosen = check_count("explanation", explanation, 0, n_explanations - 1)
     codes = np.full(n_explanations, Verdict.REJECTED, dtype=np.int64)
     codes[chosen] = Verdict.ADMISSIBLE
     return exhaustive_answers(question, codes)
+
+
+def _check_size(name: str, given: int, question: Question) -> None:
+    """Fewer verdicts would leave explanations possible for ever, more would count what the question does not know."""
+    if given != question.n_explanations:
+        raise MisuseError(name, f"be about the {question.n_explanations} explanations of the question", given)

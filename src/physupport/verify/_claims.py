@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray
-from ..aeb._report_words import field_sentence, outcome_sentence
+from ..coarsen import field_sentence, outcome_sentence
 from ..retain.evidence import Verdict
 from ._derived import Derived, Rules
 from ._document import Node, Refusal, bound

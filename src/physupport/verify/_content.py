@@ -5,7 +5,7 @@ from typing import Any
 
 from .._errors import MisuseError
 from .._typing import Array
-from ..banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, StateFamily
+from ..banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, SettingStates, StateFamily
 from ..project import RegionalView, TableRegions, bank_regions
 from ._document import Node, Refusal, real, whole
 
@@ -21,15 +21,25 @@ def rebuilt_bank(node: Node | None) -> Bank | None:
 
 def _states(node: Node) -> StateFamily:
     if node["kind"] == "library":
-        _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared")
-        places, responses = real(node["coordinates"], None, None), real(node["responses"], None, None)
-        library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses)
-        return LibraryStates(library, tuple(node["order"]), real(node["shared"], None, None))
+        return _library(node)
+    if node["kind"] == "library settings":
+        _names(node, "kind", "base", "names", "values", "responses")
+        values, responses = real(node["values"], None, None), real(node["responses"], None, None, None)
+        return SettingStates(_library(node["base"]), tuple(node["names"]), values, responses)
     if node["kind"] == "arrays":
         _names(node, "kind", "elements", "index")
         elements, index = real(node["elements"], None, None), whole(node["index"], None, None)
         return ArrayStates(elements[:, index].transpose(1, 0, 2))
     raise Refusal(f"states of the unknown kind {node['kind']!r}")
+
+
+def _library(node: Node) -> LibraryStates:
+    _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared")
+    if node["kind"] != "library":
+        raise Refusal(f"settings of states of the kind {node['kind']!r}")
+    places, responses = real(node["coordinates"], None, None), real(node["responses"], None, None)
+    library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses)
+    return LibraryStates(library, tuple(node["order"]), real(node["shared"], None, None))
 
 
 def _nuisances(node: Node) -> Nuisances:

@@ -18,6 +18,8 @@ from ..retain.streams import (
     known_code_stream,
     latent_stream,
     mean_stream,
+    point_stream,
+    profiled_mean_stream,
 )
 from ._document import Node, Refusal, real
 from ._trace import ReadTrace
@@ -106,11 +108,18 @@ def _factor(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Ba
     if {*numerator} == {"key"}:
         above: tuple[Stream, int] = (denominator, numerator["key"])
     else:
-        point = numerator["point"]
-        states, laws = ArrayStates(real(point["atoms"], None, None)[None]), [BernoulliGaussian(point["p"])]
-        rows = ArrayRows(table, split.held_out)
-        above = (latent_stream(rows, states, laws, [point["noise"]], checkpoints), 0)
+        above = _point(numerator, ArrayRows(table, split.held_out), checkpoints), 0
     return Factor(stream["name"], denominator, _keys(stream, bank), above)
+
+
+def _point(numerator: Node, rows: ArrayRows, checkpoints: list[int]) -> Stream:
+    """A law off the bank."""
+    if {*numerator} == {"mean_point"}:
+        about = numerator["mean_point"]
+        return point_stream(rows, real(about["mean"], rows.width), about["noise"], checkpoints)
+    point = numerator["point"]
+    states, laws = ArrayStates(real(point["atoms"], None, None)[None]), [BernoulliGaussian(point["p"])]
+    return latent_stream(rows, states, laws, [point["noise"]], checkpoints)
 
 
 def _keys(stream: Node, bank: Bank) -> Any:  # noqa: ANN401
@@ -130,6 +139,10 @@ def _stream(law: Node, table: NDArray[np.generic], order: IntArray, checkpoints:
             return covariance_stream(rows, bank, noises, checkpoints, is_complex=is_complex)
         case "mean":
             return mean_stream(rows, bank, noises, checkpoints, is_complex=is_complex)
+        case "profiled mean":
+            ends = real(law["box"], 2, bank.states.n_atoms, 2 if law["box"]["shape"][-1:] == [2] else 1)
+            lower, upper = ends @ [1.0, 1.0j] if ends.shape[2] == 2 else ends[:, :, 0]
+            return profiled_mean_stream(rows, bank, noises, lower, upper, checkpoints, is_complex=is_complex)
     raise Refusal(f"rows of the unknown kind {law['kind']!r}")
 
 

@@ -18,9 +18,10 @@ _OUTCOME = {
     "status": str, "ending": str, "is_certified": bool, "queries": int, "budget": int, "witnessed": int,
     "possible": int, "indeterminate": int, "sentence": str,
 }  # fmt: skip
+_LAW = {"kind": str, "noises": [float], "laws": [ANY], "is_complex": bool}
 _STREAM = {
     "name": str, "rows": int, "width": int, "fraction": float, "proposal_rows": str, "checkpoints": [int],
-    "law": {"kind": str, "noises": [float], "laws": [ANY], "is_complex": bool}, "numerator": ANY,
+    "law": (_LAW, _LAW | {"kind": "profiled mean", "box": ANY}), "numerator": ANY,
 }  # fmt: skip
 _PROTOCOL = {
     "bank": (str, None), "size": int, "question": ANY, "level": float, "seed": int, "streams": [_STREAM],

@@ -181,6 +181,8 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None)
             raise Refusal("the question is one of the author's own: give it to verify to derive the labels again")
         if own.describe() != asked or {*content} != {"kind"}:
             raise Refusal("the question given is not the one that was asked")
+        if own.n_explanations != size:
+            raise Refusal(f"the question is about {own.n_explanations} explanations, not {size}")
         return OwnRules(own)
     if asked.get("question") != kind:
         raise Refusal("the question is written out as another kind than it was asked")

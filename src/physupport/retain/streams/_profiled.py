@@ -84,20 +84,32 @@ class ProfiledMeanStream:
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """Prefix log likelihoods of one key at the exactly best coefficients, as balls."""
-        elements, box, nuisance = self._parts(check_keys([key], self.n_keys))
-        active = elements[0, elements[0] >= 0]
-        lower, upper = box[0, 0, : len(active)], box[1, 0, : len(active)]
-        coefficients = np.empty((len(self.checkpoints), len(active)))
-        m, unused = self.moments, np.empty((2, len(self.checkpoints)))
-        profile_sums(
-            active, lower, upper, self.table, m.reference, m.energy, m.cross, m.gram, coefficients, unused[0], unused[1]
-        )
-        noise, counts = float(self.noises[nuisance[0]]), (self.checkpoints * self.rows.width).tolist()
+        active, (lower, upper), noise, coefficients = self._fit(key)
+        counts = (self.checkpoints * self.rows.width).tolist()
         found = zip(coefficients, self._exact, counts, strict=True)
         return [
             white_noise_enclosure(exact_box_residual(self.table[active], lower, upper, x, moments), noise, count, bits)
             for x, moments, count in found
         ]
+
+    def best_point(self, key: int) -> tuple[Array, float]:
+        """The mean (q,) that fits all rows best, and the noise variance of a real entry, as `point_stream` takes them.
+
+        Over proposal rows it gives the numerator against explanations whose coefficients are profiled.
+        """
+        active, _, noise, coefficients = self._fit(key)
+        return coefficients[-1] @ self.table[active], noise
+
+    def _fit(self, key: int) -> tuple[IntArray, Array, float, Array]:
+        """Rows of the table (r,), box (2, r), noise, and best coefficients at every checkpoint (c, r), of one key."""
+        elements, box, nuisance = self._parts(check_keys([key], self.n_keys))
+        active = elements[0, elements[0] >= 0]
+        ends = box[:, 0, : len(active)]
+        coefficients = np.empty((len(self.checkpoints), len(active)))
+        m, unused = self.moments, np.empty((2, len(self.checkpoints)))
+        known = (self.table, m.reference, m.energy, m.cross, m.gram)
+        profile_sums(active, ends[0], ends[1], *known, coefficients, unused[0], unused[1])
+        return active, ends, float(self.noises[nuisance[0]]), coefficients
 
     def _parts(self, keys: IntArray) -> tuple[IntArray, Array, IntArray]:
         """Rows of the table (k, r), box (2, k, r) and nuisance (k,) of each key."""

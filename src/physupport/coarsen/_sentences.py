@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
-from ..coarsen import Label
+from ._labels import Label
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
