@@ -12,9 +12,9 @@ INSTALL = $(BIN)/pip install -qq -c constraints.txt -e
 demo: $(VENV)/installed-plot
 	$(BIN)/physupport demo
 
-# Two workers, one thread each: more threads than cores only wait for each other.
+# Two workers, one thread each: more threads than cores only wait for each other. Tests of one long run share a worker.
 test: $(VENV)/installed-dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # Ratios taken in one run; nothing is asserted.
 bench: $(VENV)/installed-dev

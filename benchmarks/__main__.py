@@ -26,6 +26,7 @@ from physupport.studies.four_region._design import study_bank
 
 from . import _banks, _baseline
 from ._peak import exp_fma_peak
+from ._studies import studies
 
 LEVEL = 0.077
 
@@ -198,7 +199,7 @@ def main():
         return
     console = Console()
     table = Table("what", "measured", "note", title=f"{numba.get_num_threads()} threads")
-    for case in (exhaustive, four_regions, million, growth, asking, profiles, second_start):
+    for case in (exhaustive, four_regions, million, growth, asking, profiles, studies, second_start):
         case(table.add_row)
     console.print(table)
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 
-def log_likelihood(rows, atoms, p, noise, checkpoints):
-    """Prefix log likelihoods of one explanation of the latent-code law.  rows: (N, q); atoms: (q, n)."""
+def row_log_densities(rows, atoms, p, noise):
+    """Log density of every row under the latent-code law.  rows: (N, q); atoms: (q, n)."""
     masks = np.array(list(product((0, 1), repeat=atoms.shape[1])), dtype=np.float64)  # (m, n)
     covariances = noise * np.eye(len(atoms)) + np.einsum("mj,qj,rj->mqr", masks, atoms, atoms)
     log_dets = np.linalg.slogdet(covariances)[1]
@@ -16,4 +16,16 @@ def log_likelihood(rows, atoms, p, noise, checkpoints):
     # One contraction, in the faster of the two orders.
     quadratic = np.einsum("nq,mqr,nr->nm", rows, np.linalg.inv(covariances), rows, optimize=True)
     constant = log_weights - 0.5 * (log_dets + len(atoms) * np.log(2 * np.pi))
-    return np.cumsum(logsumexp(constant - 0.5 * quadratic, axis=1))[np.asarray(checkpoints) - 1]
+    return logsumexp(constant - 0.5 * quadratic, axis=1)
+
+
+def log_likelihood(rows, atoms, p, noise, checkpoints):
+    """Prefix log likelihoods of one explanation of the latent-code law."""
+    return np.cumsum(row_log_densities(rows, atoms, p, noise))[np.asarray(checkpoints) - 1]
+
+
+def gaussian_log_likelihood(rows, covariance):
+    """Log likelihood of rows (T, q) of a zero-mean Gaussian law."""
+    quadratic = np.einsum("tq,qr,tr->t", rows, np.linalg.inv(covariance), rows, optimize=True)
+    constant = np.linalg.slogdet(covariance)[1] + rows.shape[1] * np.log(2 * np.pi)
+    return -0.5 * np.sum(quadratic + constant)

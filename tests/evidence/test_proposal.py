@@ -152,6 +152,20 @@ def test_value_and_gradient_are_those_of_the_exact_mixture(q):
     assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-4)
 
 
+def test_the_value_alone_is_the_same_to_the_last_bit_and_ranks_the_starts_alike():
+    objective, box = latent(3, 900), latent_box((-0.4, 0.4), Interval(0.1, 0.3), Interval(0.3, 0.8))
+    for theta in ([0.2, -1.1, -0.4], [-0.3, -2.0, -1.0]):
+        assert objective.value(np.array(theta)) == objective(np.array(theta))[0]
+    both, alone = (propose_continuous(objective, box, n_best=3, value=value) for value in (None, objective.value))
+    assert both.theta.tolist() == alone.theta.tolist()
+    assert both.evaluations == alone.evaluations
+
+
+def test_a_value_that_fails_is_refused_by_name():
+    with pytest.raises(MisuseError, match="value must return finite numbers"):
+        propose_continuous(bowl(np.zeros(1), np.ones(1)), [[-1.0, 1.0]], value=lambda theta: float("nan"))
+
+
 def test_rows_are_summed_alike_however_they_are_parted():
     """Rows go through in passes of a fixed length; two unequal parts end their passes elsewhere."""
     objective, theta = latent(3, 5000), np.array([0.1, -1.3, -0.6])

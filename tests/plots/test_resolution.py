@@ -55,6 +55,18 @@ def test_nothing_is_cut_off_at_column_width(axes):
     assert figure.get_size_inches()[0] == 3.4
 
 
+@pytest.mark.parametrize("constant", [1e-3, 10.0, 1e5], ids=["low", "middle", "high"])
+def test_the_legend_leaves_the_whole_map_free(constant):
+    """The frontier may run through any corner of the map."""
+    axes = plot_resolution(make_map(constant))
+    axes.figure.canvas.draw()
+    legend, page = axes.get_legend().get_window_extent(), axes.figure.bbox
+    assert legend.y0 >= axes.get_window_extent().y1
+    assert page.x0 <= legend.x0 < legend.x1 <= page.x1
+    assert legend.y1 <= page.y1
+    plt.close("all")
+
+
 def test_given_axes_are_used_and_returned():
     figure, mine = plt.subplots()
     assert plot_resolution(make_map(), mine) is mine

@@ -8,7 +8,7 @@ from flint import arb, ctx
 from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
-from physupport.retain.streams import _exp
+from physupport import _exp
 from physupport.retain.streams import _latent_kernels as kernels
 
 COEFFICIENTS = [1.0, *(getattr(_exp, f"C{k}") for k in range(1, 12))]

@@ -1,25 +1,30 @@
 """A study on fresh seeds: the counts, their intervals, the pictures and the command."""
 
 import json
-import subprocess
-import sys
 
 import matplotlib
 import pytest
 from matplotlib.figure import Figure
 from scipy.optimize import brentq
 from scipy.stats import binom
+from typer.testing import CliRunner
 
 from physupport import MisuseError
+from physupport.cli import app
 from physupport.plots import plot_coverage, plot_label_rates
 from physupport.studies import _coverage as coverage
 from physupport.studies._coverage import Reported, exact_interval, fresh_seeds, repeat_study
+from physupport.studies.four_region import _coverage as four_region
 
 matplotlib.use("Agg")
 
 
 def make_reports(count, n_false, label="FINE"):
     return [Reported("scene", i, i, "balanced", 0.077, "A", label, i < n_false, i < n_false) for i in range(count)]
+
+
+# One worker makes the six data sets once, for all tests of them.
+pytestmark = pytest.mark.xdist_group("coverage")
 
 
 @pytest.fixture(scope="module")
@@ -109,15 +114,22 @@ def test_a_study_without_a_level_is_refused():
 
 
 def test_the_command_writes_everything(tmp_path):
-    command = [sys.executable, "-c", "from physupport.cli import main; main()", "coverage", "--study", "four-region"]
-    answer = subprocess.run(
-        [*command, "--datasets", "3", "--out", str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert answer.returncode == 0, answer.stderr
+    command = ["coverage", "--study", "four-region", "--datasets", "3", "--out", str(tmp_path)]
+    answer = CliRunner().invoke(app, command)
+    assert answer.exit_code == 0, answer.output
     assert "at most 0.077" in answer.stdout
     made = {path.name for path in (tmp_path / "coverage-four-region").iterdir()}
     assert {"reports.csv", "coverage.csv", "labels.csv", "summary.json"} <= made
     assert {f"{name}.{kind}" for name in ("coverage", "labels") for kind in ("png", "pdf")} <= made
-    refused = subprocess.run([*command[:-1], "no", "--datasets", "3"], capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "study must be one of" in refused.stderr
+    refused = CliRunner().invoke(app, ["coverage", "--study", "no", "--datasets", "3"])
+    assert isinstance(refused.exception, MisuseError)
+    assert "study must be one of" in str(refused.exception)
+
+
+def test_the_command_ends_with_code_one_above_the_level(tmp_path, monkeypatch):
+    """Reports of which every third is false, at a level of 0.077."""
+    monkeypatch.setattr(four_region, "reports", lambda seeds, jobs, progress: make_reports(len(seeds), len(seeds) // 3))
+    command = ["coverage", "--study", "four-region", "--datasets", "60", "--out", str(tmp_path)]
+    answer = CliRunner().invoke(app, command)
+    assert answer.exit_code == 1, answer.output
+    assert answer.stdout.count(" NO") == 2

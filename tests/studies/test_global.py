@@ -11,6 +11,7 @@ from numpy.random import default_rng
 
 from physupport.models import BernoulliGaussian, calibration_mixture
 from physupport.studies import write_outcome
+from physupport.studies._balanced import balanced
 from physupport.studies.global_bank import CONDITIONS, PROFILES, draw, examine, make_proposal, run
 from physupport.studies.global_bank import _design as design
 from physupport.studies.global_bank._study import examine_all
@@ -46,6 +47,11 @@ PRINTED = {
 LOW = CONDITIONS[0]
 
 
+def whole_study(test):
+    """A test of the full run: it takes seconds, and one worker makes it once for all of them."""
+    return pytest.mark.slow(pytest.mark.xdist_group("global study")(test))
+
+
 @pytest.fixture(scope="module")
 def outcome():
     return run(2, None)
@@ -65,13 +71,13 @@ def proposal():
     return make_proposal(LOW, LOW.seeds[0])
 
 
-@pytest.mark.slow
+@whole_study
 def test_every_published_count_is_met(outcome):
     assert {line.name: line.here for line in outcome.lines} == PRINTED
     assert outcome.agrees
 
 
-@pytest.mark.slow
+@whole_study
 def test_the_table_alone_gives_the_published_counts(traces):
     """Counted again from the words and numbers in the table."""
     assert len(traces) == 54
@@ -87,7 +93,7 @@ def test_the_table_alone_gives_the_published_counts(traces):
         assert middle == pytest.approx(214 / 1025, rel=1e-12)
 
 
-@pytest.mark.slow
+@whole_study
 def test_the_tables_have_their_fixed_columns(outcome):
     assert all(list(row) == COLUMNS for row in outcome.tables["traces"])
     assert [row["budget"] for row in outcome.tables["traces"][:6]] == [0.1, 0.2, 0.35, 0.5, 0.75, 1.0]
@@ -99,7 +105,7 @@ def test_the_tables_have_their_fixed_columns(outcome):
     assert [(row["condition"], row["data_seed"]) for row in outcome.tables["proposals"]] == seeds
 
 
-@pytest.mark.slow
+@whole_study
 def test_the_bounds_close_around_the_exhaustive_diameter(traces):
     for six in traces.values():
         for before, after in pairwise(six):
@@ -108,7 +114,7 @@ def test_the_bounds_close_around_the_exhaustive_diameter(traces):
             assert before["queries"] <= after["queries"]
 
 
-@pytest.mark.slow
+@whole_study
 def test_figures_are_written_twice_and_a_bar_holds_all_traces(outcome, tmp_path):
     write_outcome(outcome, tmp_path, draw)
     for name in ("status", "recovery"):
@@ -165,7 +171,7 @@ def test_the_truth_is_a_member_of_the_bank(condition):
     assert bank.size == (369 if condition.name == "high" else 1025)
     truth = bank.explanation(design.true_explanation(condition))
     assert truth.calibration == pytest.approx({"p": 0.2, "noise": condition.noise}, rel=1e-15)
-    np.testing.assert_allclose(truth.atoms, design.atoms(condition.scale), atol=1e-16)
+    np.testing.assert_allclose(truth.atoms, balanced(condition.scale).atoms, atol=1e-16)
 
 
 def test_nothing_depends_on_jobs(proposal):

@@ -7,6 +7,7 @@ from ._deployment import GaussianMean as GaussianMean
 from ._deployment import deployment_mean as deployment_mean
 from ._deployment import separated_mean as separated_mean
 from ._fisher import FisherEstimate as FisherEstimate
+from ._fisher import even_gauss_hermite as even_gauss_hermite
 from ._fisher import fisher_monte_carlo as fisher_monte_carlo
 from ._fisher import fisher_quadrature as fisher_quadrature
 from ._fisher import gauss_hermite as gauss_hermite

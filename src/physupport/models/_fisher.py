@@ -52,16 +52,11 @@ def fisher_quadrature(mixture: GaussianMixture, tangent: Tangent, order: int) ->
     Every component is integrated with its own nodes. The score is smooth but no polynomial: raise the order until the
     result settles.
     """
-    nodes, node_weights = gauss_hermite(mixture.q, order)
-    # The law is even, so the score is: mirrored nodes agree, and the grid lists them in mirrored order.
-    half = (len(nodes) + 1) // 2
-    node_weights = 2.0 * node_weights[:half]
-    if len(nodes) % 2:
-        node_weights[-1] *= 0.5
+    nodes, node_weights = even_gauss_hermite(mixture.q, order)  # the law is even, so its score is
     information = np.zeros((tangent.n_directions, tangent.n_directions))
     for weight, factor in zip(mixture.weights, mixture.factors, strict=True):
-        for start in range(0, half, _BLOCK):
-            block = slice(start, min(start + _BLOCK, half))
+        for start in range(0, len(nodes), _BLOCK):
+            block = slice(start, start + _BLOCK)
             score = mixture.score(nodes[block] @ factor.T, tangent)  # (block, k)
             information += weight * (score.T * node_weights[block]) @ score
     return information
@@ -86,3 +81,18 @@ def gauss_hermite(dimension: int, order: int) -> tuple[Array, Array]:
     for _ in range(dimension - 1):
         weights = np.multiply.outer(weights, masses)
     return nodes, weights.reshape(-1)
+
+
+def even_gauss_hermite(dimension: int, order: int) -> tuple[Array, Array]:
+    """The same rule for functions with f(-x) = f(x): one node of every opposite pair, with the weight of both.
+
+    >>> nodes, weights = even_gauss_hermite(1, 3)
+    >>> len(nodes), round(float(weights @ nodes[:, 0] ** 4), 12)
+    (2, 3.0)
+    """
+    nodes, weights = gauss_hermite(dimension, order)
+    half = (len(nodes) + 1) // 2
+    doubled = 2.0 * weights[:half]
+    if len(nodes) % 2:
+        doubled[-1] *= 0.5  # the centre is its own opposite
+    return nodes[:half], doubled

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from .._exp import LOG2_E, exp2_minus
 from .._typing import Array, IntArray
 
 # Rows that share one pass over the components: long enough for vector instructions, short enough for the cache.
@@ -19,9 +20,9 @@ def _solve(columns: Array, factor: Array, count: int, whitened: Array) -> None:
             entry = factor[a, c]
             for b in range(count):
                 whitened[a, b] -= entry * whitened[c, b]
-        pivot = factor[a, a]
+        inverse = 1.0 / factor[a, a]
         for b in range(count):
-            whitened[a, b] /= pivot
+            whitened[a, b] *= inverse
 
 
 @njit(cache=True, nogil=True)
@@ -42,17 +43,18 @@ def _joint_log_densities(
 
 
 @njit(cache=True, nogil=True)
-def _log_sum(joint: Array, b: int) -> float:
-    """Log of the sum of exponentials down column b, with the largest term taken out."""
-    top = -np.inf
+def _log_sums(joint: Array, count: int, top: Array, sums: Array) -> None:
+    """sums[b] = log of the sum of exponentials down column b, with the largest term, top[b], taken out."""
+    for b in range(count):
+        top[b], sums[b] = joint[0, b], 0.0
+    for i in range(1, joint.shape[0]):
+        for b in range(count):
+            top[b] = max(top[b], joint[i, b])
     for i in range(joint.shape[0]):
-        top = max(top, joint[i, b])
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for i in range(joint.shape[0]):
-        total += np.exp(joint[i, b] - top)
-    return float(top + np.log(total))
+        for b in range(count):
+            sums[b] += exp2_minus(LOG2_E * (top[b] - joint[i, b]))
+    for b in range(count):
+        sums[b] = top[b] + np.log(sums[b]) if top[b] > -np.inf else -np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -61,13 +63,13 @@ def mixture_log_density(rows: Array, factors: Array, offsets: Array) -> Array:
     n, q = rows.shape
     log_density = np.empty(n)
     columns, whitened = np.empty((q, _PASS)), np.empty((q, _PASS))
-    joint = np.empty((factors.shape[0], _PASS))
+    joint, top, sums = np.empty((factors.shape[0], _PASS)), np.empty(_PASS), np.empty(_PASS)
     for start in range(0, n, _PASS):
         count = min(_PASS, n - start)
         columns[:, :count] = rows[start : start + count].T
         _joint_log_densities(columns, factors, offsets, count, whitened, joint)
-        for b in range(count):
-            log_density[start + b] = _log_sum(joint, b)
+        _log_sums(joint, count, top, sums)
+        log_density[start : start + count] = sums[:count]
     return log_density
 
 
@@ -82,15 +84,15 @@ def responsible_squares(rows: Array, factors: Array, offsets: Array) -> Array:
     m, width = factors.shape[0], 1 + q * (q + 1) // 2
     features = np.zeros((n, m * width))
     columns, whitened = np.empty((q, _PASS)), np.empty((q, _PASS))
-    joint = np.empty((m, _PASS))
+    joint, top, sums = np.empty((m, _PASS)), np.empty(_PASS), np.empty(_PASS)
     for start in range(0, n, _PASS):
         count = min(_PASS, n - start)
         columns[:, :count] = rows[start : start + count].T
         _joint_log_densities(columns, factors, offsets, count, whitened, joint)
-        for b in range(count):
-            total = _log_sum(joint, b)
-            for i in range(m):
-                joint[i, b] = np.exp(joint[i, b] - total)
+        _log_sums(joint, count, top, sums)
+        for i in range(m):
+            for b in range(count):
+                joint[i, b] = np.exp(joint[i, b] - sums[b])
         for i in range(m):
             _solve(columns, factors[i], count, whitened)
             for b in range(count):

@@ -32,10 +32,10 @@ def plot_coverage(rows: Sequence[Row], ax: "Axes") -> "Axes":
         rate, level = float(row["rate"]), float(row["level"])
         reach = [[rate - float(row["lower"])], [float(row["upper"]) - rate]]
         ax.errorbar(rate, -y, xerr=reach, fmt=marker, color=color, capsize=3, markersize=5, linewidth=1.3)
-        ax.plot([level, level], [-y - 0.4, 0.4 - y], color="black", linewidth=2, label=None if y else "level")
+        ax.plot([level] * 2, [-y - 0.4, 0.4 - y], color="black", linewidth=1.5, zorder=1, label=None if y else "level")
         names.append(f"{row['event'].replace('true explanation', 'truth')}\n{row['profile']}")
     ax.set_yticks([-y for y in range(len(rows))], names, fontsize=_SMALL)
-    ax.set(ylim=(0.6 - len(rows), 0.6))
+    ax.set(ylim=(0.4 - len(rows), 0.6))
     ax.set_xlim(left=min(-0.005, ax.get_xlim()[0]))
     ax.set_xlabel(f"rate over {rows[0]['datasets']} data sets, exact 95% interval", fontsize=_TEXT)
     ax.tick_params(labelsize=_SMALL, axis="x")

@@ -30,15 +30,24 @@ def plot_responses(rows: Sequence[Row], ax: "Axes") -> "Axes":
 
     rows: region, place, sensor, response.
     """
-    for region, members in _places(rows).items():
+    from matplotlib.lines import Line2D
+
+    regions, handles = _places(rows), []
+    deepest = max(len(members) for members in regions.values())
+    for region, members in regions.items():
         for style, (place, response) in zip(_STYLES, members.items(), strict=False):
             sensors = (np.arange(len(response)) + 0.5) / len(response)
-            ax.plot(sensors, response, style, color=_COLORS[region], linewidth=1.2, label=f"{region} {place}")
+            handles += ax.plot(
+                sensors, response, style, color=_COLORS[region], linewidth=1.2, label=f"{region} {place}"
+            )
+        # Blanks fill the column of the region.
+        handles += [Line2D([], [], linestyle="none", label=" ") for _ in range(deepest - len(members))]
     ax.set_xlabel("sensor position", fontsize=_TEXT)
     ax.set_ylabel("response, unit norm", fontsize=_TEXT)
     ax.set_xlim(0.0, 1.0)
     ax.tick_params(labelsize=_SMALL)
-    ax.legend(fontsize=6, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), handlelength=2.2, columnspacing=1.0)
+    ax.legend(handles=handles, fontsize=6, ncols=len(regions), loc="lower center", bbox_to_anchor=(0.5, 1.0),
+              handlelength=2.2, columnspacing=1.0, frameon=False)  # fmt: skip
     return ax
 
 

@@ -91,10 +91,11 @@ def plot_spreads(table: Columns, tolerance: float, ax: "Axes") -> "Axes":
     median = float(np.median(spread[inside]))
     ax.axhline(median, color=_GREEN, linewidth=1.2, label=f"median in the band {median:.4f}")
     ax.plot(x, spread, "o", color=_BLUE, markersize=4.5, label="spread over $s$")
-    ax.set(xscale="log", ylim=(0.0, 1.9 * spread.max()))
+    # Below 0, so that no point is cut by the edge.
+    ax.set(xscale="log", ylim=(-0.06 * spread.max(), 1.9 * spread.max()))
     _plain_ticks(ax, x[::2])
     _label(ax, r"$I_D = N s^6$", "spread of affinity")
-    ax.legend(loc="upper left", fontsize=7)
+    ax.legend(loc="upper left", fontsize=7, framealpha=1.0)
     return ax
 
 

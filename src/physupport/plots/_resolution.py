@@ -15,7 +15,7 @@ def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
     """Relative resolution in bands, the frontier N s^6 = K above which the block is seen, and the plan."""
     import matplotlib.pyplot as plt
 
-    axes = plt.subplots(figsize=(3.4, 2.5), layout="constrained")[1] if ax is None else ax
+    axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")[1] if ax is None else ax
     # cividis looks alike to every eye, and its light end, where nothing is seen, lets the frontier stand out.
     colors = plt.get_cmap("cividis")([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     bands = axes.contourf(result.rows, result.scales, result.relative, _BOUNDS, colors=colors, extend="both")
@@ -42,4 +42,5 @@ def _label(axes: "Axes", result: ResolutionMap) -> None:
     shown = [tick for tick in ticks if low <= tick <= high]
     axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
     axes.tick_params(labelsize=7)
-    axes.legend(loc="lower left", fontsize=7, framealpha=1.0)
+    # Above the map: wherever the frontier runs, no corner of the map is free for sure.
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=7, frameon=False, borderpad=0.2)

@@ -1,4 +1,4 @@
-"""The studies by name. A study is imported when it is asked for: the names alone load no numerics."""
+"""The studies by name. A study is imported when it is asked for: the names alone load none."""
 
 from importlib import import_module
 from types import MappingProxyType

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import final
 
 import numpy as np
-from scipy.stats import binomtest
 
 from .._checks import check_count
 from .._errors import MisuseError
@@ -69,6 +68,8 @@ def exact_interval(count: int, trials: int) -> tuple[float, float]:
     >>> [round(end, 4) for end in exact_interval(0, 50)]
     [0.0, 0.0711]
     """
+    from scipy.stats import binomtest  # slow to load, and studies are run without it
+
     found = binomtest(count, trials).proportion_ci(CONFIDENCE, method="exact")
     return float(found.low), float(found.high)
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from .._checks import check_array, check_count, check_positive
 from .._errors import MisuseError
 from .._typing import Array
-from ..models import GaussianMixture, gauss_hermite
+from ..models import GaussianMixture, even_gauss_hermite
 
 
 def jeffreys_midpoint(log_ratio: ArrayLike) -> Array:
@@ -109,7 +109,8 @@ def _stratified_mean(halves: list[Array]) -> tuple[float, float]:
 
 def midpoint_quadrature(law: GaussianMixture, other: GaussianMixture, order: int) -> Divergence:
     """Both divergences by a tensor Gauss-Hermite rule in every component of both mixtures; deterministic."""
-    nodes, node_weights = gauss_hermite(law.covariances.shape[1], check_count("order", order))  # (k, q), (k,)
+    # Both laws are centred, so their ratio is even.
+    nodes, node_weights = even_gauss_hermite(law.q, order)  # (k, q), (k,)
     jeffreys = deficit = 0.0
     for mixture in (law, other):
         for weight, factor in zip(mixture.weights, mixture.factors, strict=True):

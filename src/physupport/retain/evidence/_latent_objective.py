@@ -10,15 +10,14 @@ from scipy.special import expit, logit
 
 from ..._checks import Interval, check_array
 from ..._errors import MisuseError
+from ..._exp import LOG2_E, exp2_minus
 from ..._typing import Array
 from ...models import BernoulliGaussian, GaussianMixture, Tangent, calibration_mixture, calibration_tangent
-from ..streams._exp import exp2_minus
 
 # Rows of one pass: their densities under 32 components stay in the cache.
 _PASS_ROWS = 256
 # Products and sums may become one rounding; only sums of products may also change their order, which makes them fast.
 _CONTRACT, _REORDER = {"contract"}, {"contract", "reassoc"}
-_LOG2_E = 1.4426950408889634
 
 
 @final
@@ -49,6 +48,7 @@ class LatentObjective:
     atoms: Array
     generator: Array
     _squares: Array = field(init=False, repr=False)  # (q (q + 1) / 2, N) products of entries, off the diagonal doubled
+    _totals: Array = field(init=False, repr=False)  # (q (q + 1) / 2,) their sums over the rows
 
     def __post_init__(self) -> None:
         atoms = check_array("atoms", self.atoms, (None, None))
@@ -61,8 +61,8 @@ class LatentObjective:
             raise MisuseError("generator", "be antisymmetric", generator.tolist())
         left, right = np.tril_indices(q)
         squares = rows.T[left] * rows.T[right] * np.where(left == right, 1.0, 2.0)[:, None]
-        values = (rows, atoms, generator, squares)
-        for name, value in zip(("rows", "atoms", "generator", "_squares"), values, strict=True):
+        values = (rows, atoms, generator, squares, squares.sum(axis=1))
+        for name, value in zip(("rows", "atoms", "generator", "_squares", "_totals"), values, strict=True):
             object.__setattr__(self, name, value)
 
     def point(self, theta: Array) -> LatentPoint:
@@ -83,9 +83,36 @@ class LatentObjective:
             d_atoms=np.stack([self.generator @ at.atoms, still, still]),
             d_probability=np.array([0.0, at.p * (1.0 - at.p), 0.0]),
         )
-        inverses = np.asarray(np.linalg.inv(mixture.covariances), dtype=np.float64)  # (m, q, q)
-        value, counts, sums = _responsible_sums(self._squares, mixture, inverses)
+        inverses = _inverses(mixture)
+        value, counts, sums = self._sums(mixture, inverses, with_gradient=True)
         return value, _gradient(mixture, inverses, tangent, counts, sums)
+
+    def value(self, theta: Array) -> float:
+        """The log likelihood alone, in about half the time; the same number to the last bit."""
+        at = self.point(theta)
+        mixture = calibration_mixture(BernoulliGaussian(at.p), at.atoms, at.noise)
+        return self._sums(mixture, _inverses(mixture), with_gradient=False)[0]
+
+    def _sums(self, mixture: GaussianMixture, inverses: Array, with_gradient: bool) -> tuple[float, Array, Array]:
+        r"""Log likelihood, sums of responsibilities (m,) and of responsible squares (m, q (q + 1) / 2).
+
+        A quadratic form is linear in the squares of a row.  No component is wider than the one with all atoms active,
+        so that the exponents relative to its form and to the largest offset are never positive: no maximum is looked
+        for, and a row cannot underflow, since the widest component keeps its whole weight.
+        """
+        q = mixture.q
+        left, right = np.tril_indices(q)
+        forms = 0.5 * LOG2_E * inverses[:, left, right]  # (m, q (q + 1) / 2)
+        pivots = np.log(np.diagonal(mixture.factors, axis1=1, axis2=2)).sum(axis=1)
+        offsets = LOG2_E * (pivots + 0.5 * q * np.log(2.0 * np.pi) - np.log(mixture.weights))  # (m,)
+        widest = forms[int(np.trace(mixture.covariances, axis1=1, axis2=2).argmax())]
+        least = offsets.min()
+        value, counts, sums = _relative_sums(self._squares, forms - widest, offsets - least, with_gradient)
+        return value - float(self._totals @ widest + least * len(self.rows)) / LOG2_E, counts, sums
+
+
+def _inverses(mixture: GaussianMixture) -> Array:
+    return np.asarray(np.linalg.inv(mixture.covariances), dtype=np.float64)  # (m, q, q)
 
 
 def latent_box(angle: tuple[float, float], activity: Interval, noise: Interval) -> Array:
@@ -95,27 +122,9 @@ def latent_box(angle: tuple[float, float], activity: Interval, noise: Interval) 
     )
 
 
-def _responsible_sums(squares: Array, mixture: GaussianMixture, inverses: Array) -> tuple[float, Array, Array]:
-    r"""Log likelihood, sums of responsibilities (m,) and of responsible squares (m, q (q + 1) / 2).
-
-    A quadratic form is linear in the squares of a row.  No component is wider than the one with all atoms active, so
-    that the exponents relative to its form and to the largest offset are never positive: no maximum is looked for,
-    and a row cannot underflow, since the widest component keeps its whole weight.
-    """
-    q = mixture.q
-    left, right = np.tril_indices(q)
-    forms = 0.5 * _LOG2_E * inverses[:, left, right]  # (m, q (q + 1) / 2)
-    pivots = np.log(np.diagonal(mixture.factors, axis1=1, axis2=2)).sum(axis=1)
-    offsets = _LOG2_E * (pivots + 0.5 * q * np.log(2.0 * np.pi) - np.log(mixture.weights))  # (m,)
-    widest = forms[int(np.trace(mixture.covariances, axis1=1, axis2=2).argmax())]
-    least = offsets.min()
-    value, counts, sums = _relative_sums(squares, forms - widest, offsets - least)
-    return value - float(squares.sum(axis=1) @ widest + least * squares.shape[1]) / _LOG2_E, counts, sums
-
-
 @njit(cache=True, nogil=True, fastmath=_CONTRACT)
-def _relative_sums(squares: Array, forms: Array, offsets: Array) -> tuple[float, Array, Array]:
-    """Sum of log totals, and the sums over rows; a pass of rows stays in the cache."""
+def _relative_sums(squares: Array, forms: Array, offsets: Array, with_gradient: bool) -> tuple[float, Array, Array]:
+    """Sum of log totals, and, for a gradient, the sums over rows; a pass of rows stays in the cache."""
     (k, n), m = squares.shape, len(offsets)
     block, powers, totals = np.empty((k, _PASS_ROWS)), np.empty((m, _PASS_ROWS)), np.empty(_PASS_ROWS)
     value, counts, sums = 0.0, np.zeros(m), np.zeros((m, k))
@@ -127,6 +136,9 @@ def _relative_sums(squares: Array, forms: Array, offsets: Array) -> tuple[float,
             _add_powers(powers[i], block, forms[i], offsets[i], totals, rows)
         for b in range(rows):
             value += np.log(totals[b])
+        if not with_gradient:
+            continue
+        for b in range(rows):
             totals[b] = 1.0 / totals[b]
         for i in range(m):
             counts[i] += _dot(powers[i], totals, rows)

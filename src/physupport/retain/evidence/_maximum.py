@@ -53,7 +53,12 @@ def start_points(dimension: int, sobol_points: int = _SOBOL_POINTS) -> Array:
 
 
 def propose_continuous(
-    objective: Objective, box: ArrayLike, starts: ArrayLike | None = None, *, n_best: int = 12
+    objective: Objective,
+    box: ArrayLike,
+    starts: ArrayLike | None = None,
+    *,
+    n_best: int = 12,
+    value: Callable[[Array], float] | None = None,
 ) -> Maximum:
     """The largest value of an objective over a box; it may lie between the members of any bank.
 
@@ -61,7 +66,8 @@ def propose_continuous(
     to 1e-10 the one of the smallest norm in the cube is taken.
 
     objective: theta (d,) to (value, gradient (d,)).  box: (d, 2) lower and upper ends.  starts: (m, d) points of the
-    cube, `start_points(d)` if left out.
+    cube, `start_points(d)` if left out.  value: the value alone, if it is cheaper than with its gradient; it ranks the
+    start points.
     """
     ends = check_array("box", box, (None, 2))
     if len(ends) == 0 or np.any(ends[:, 0] >= ends[:, 1]):
@@ -70,13 +76,15 @@ def propose_continuous(
     if len(points) == 0 or np.abs(points).max() > 1.0:
         raise MisuseError("starts", "be points of the cube [-1, 1]^d, at least one", points.tolist())
     loss = _scaled_loss(objective, ends)
-    values = np.array([loss(point)[0] for point in points])
-    best = points[np.argsort(values, kind="stable")[: check_count("n_best", n_best)]]
+    losses = [loss(point)[0] if value is None else -value(_unscaled(point, ends)) for point in points]
+    if not np.isfinite(losses).all():
+        raise MisuseError("value", "return finite numbers", losses)
+    best = points[np.argsort(losses, kind="stable")[: check_count("n_best", n_best)]]
     runs = [_climb(loss, point) for point in best]
     least = min(float(run.fun) for run in runs)
     winner = min((run.x for run in runs if run.fun <= least + _EQUAL_MAXIMA), key=lambda x: float(np.linalg.norm(x)))
-    value = -loss(winner)[0]
-    return Maximum(_unscaled(winner, ends), winner, value, len(points) + sum(int(run.nfev) for run in runs) + 1)
+    evaluations = len(points) + sum(int(run.nfev) for run in runs) + 1
+    return Maximum(_unscaled(winner, ends), winner, -loss(winner)[0], evaluations)
 
 
 def _climb(loss: Objective, start: Array) -> OptimizeResult:

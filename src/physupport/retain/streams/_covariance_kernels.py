@@ -26,7 +26,10 @@ def orthogonalise(
     total, e_total = 0.0, 0.0
     for j in range(r):
         rho[j], e_rho[j] = div(noise, 0.0, variances[j], 0.0)
-        w[0][j], w[1][j], c[0][j], c[1][j] = atoms[j], 0.0, 0.0, 0.0
+        for a in range(q):
+            w[0][j, a], w[1][j, a] = atoms[j, a], 0.0
+        for a in range(r):
+            c[0][j, a], c[1][j, a] = 0.0, 0.0
         c[0][j, j] = 1.0
         for i in range(j):
             v, e = dot(atoms[j], none, w[0][i], w[1][i])
@@ -100,7 +103,8 @@ def covariance_scores(
             r += 1
         atoms, image = np.empty((r, q)), np.empty(q)
         for j in range(r):
-            atoms[j] = table[elements[k, j]]
+            for a in range(q):  # a slice would compile the message of a shape error, for seconds
+                atoms[j, a] = table[elements[k, j], a]
         w, c, d = np.empty((2, r, q)), np.empty((2, r, r)), np.empty((2, r))
         log_det, e_log_det = orthogonalise(atoms, variances[k], noises[k], (w[0], w[1]), (c[0], c[1]), (d[0], d[1]))
         v, e = log(noises[k], 0.0)

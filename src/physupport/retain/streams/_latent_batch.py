@@ -6,8 +6,8 @@ from typing import Final, Self, final
 import numpy as np
 from flint import arb
 
+from ..._exp import LN2, LOG_ERROR, U, log_mantissas
 from ..._typing import Array, BoolArray, IntArray
-from ._exp import LN2, LOG_ERROR, U, log_mantissas
 from ._latent_errors import Run, final_errors, total_errors
 from ._latent_exact import precision
 from ._latent_factors import mixed_trees, nested_passes, nested_trees

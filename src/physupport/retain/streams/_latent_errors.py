@@ -10,8 +10,8 @@ from typing import final
 
 import numpy as np
 
+from ..._exp import EXP2_ERROR, LN2, LOG_ERROR, U
 from ..._typing import Array, IntArray
-from ._exp import EXP2_ERROR, LN2, LOG_ERROR, U
 
 _SAFE = 1.0 + 2.0**-20
 # What underflows in squares and products of a row is below 2^-1000; this outweighs it.

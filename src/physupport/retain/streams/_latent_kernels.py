@@ -10,8 +10,8 @@ Nothing here knows about errors; `_latent_errors` bounds what these loops round.
 import numpy as np
 from numba import njit, prange
 
+from ..._exp import exp2_minus, exponent_of, mantissa_of
 from ..._typing import Array, IntArray
-from ._exp import exp2_minus, exponent_of, mantissa_of
 
 B = 256
 _FMA = {"contract"}
@@ -204,7 +204,8 @@ def load(rows: Array, start: int, n_rows: int, atoms: Array, x: Array) -> None:
     q, n = atoms.shape
     if n >= q:
         for c in range(q):
-            x[c * B : c * B + n_rows] = rows[c, start : start + n_rows]
+            for i in range(n_rows):  # a slice would compile the message of a shape error, for seconds
+                x[c * B + i] = rows[c, start + i]
         return
     for a in range(n):
         out = x[a * B : a * B + n_rows]
@@ -254,7 +255,8 @@ def score_segment(
                 mixed_block(used, x, h[f], m[f], r, top, s)
             else:
                 nested_block(passes, x, h[f], m[f], r, s)
-                top[:] = r[(n + 1) * B :]
+                for i in range(B):
+                    top[i] = r[(n + 1) * B + i]
             for i in range(n_rows):
                 tops[i] += top[i]
             for k in range(n_keys):

@@ -20,6 +20,7 @@ from ...retain.evidence import (
     verdicts,
 )
 from ...retain.streams import ArrayRows, CovarianceStream, LatentStream, covariance_stream, latent_stream
+from .._seeds import split_seed
 from . import _design as design
 
 
@@ -48,18 +49,13 @@ class Case:
         return is_there if answer.label.value == "ABSENT" else not (is_there and element in answer.cell)
 
 
-def split_seed(data_seed: int) -> int:
-    """The data seed with its leading digit replaced by 9."""
-    return int("9" + str(data_seed)[1:])
-
-
 def examine(scene: design.Scene, data_seed: int, split: int | None = None) -> Case:
     """Simulate, split, propose on one part, judge on the other, ask under the budget, and compare.
 
     split: the seed of the split; the study's rule unless given.
     """
     bank, question = design.study_bank(), design.study_question()
-    rows = _simulate(scene, data_seed)
+    rows = study_rows(scene, data_seed)
     parts = split_streams(
         [len(part) for part in rows], design.SHARES, split_seed(data_seed) if split is None else split
     )
@@ -87,7 +83,7 @@ def examine(scene: design.Scene, data_seed: int, split: int | None = None) -> Ca
     )
 
 
-def _simulate(scene: design.Scene, seed: int) -> tuple[Array, Array]:
+def study_rows(scene: design.Scene, seed: int) -> tuple[Array, Array]:
     """Calibration rows (N, 16) and deployment rows (T, 16)."""
     first, second = (default_rng(child) for child in SeedSequence(seed).spawn(2))
     truth = study_truth(scene)

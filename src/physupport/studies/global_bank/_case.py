@@ -23,6 +23,8 @@ from ...retain.evidence import (
     verdicts,
 )
 from ...retain.streams import ArrayRows, latent_stream
+from .._balanced import balanced
+from .._seeds import split_seed
 from . import _design as design
 
 
@@ -63,22 +65,17 @@ class Case:
         return answer.label.is_truth_level and f"place {design.true_place()}" not in answer.cell
 
 
-def split_seed(data_seed: int) -> int:
-    """The data seed with its leading digit replaced by 9."""
-    return int("9" + str(data_seed)[1:])
-
-
 def make_proposal(condition: design.Condition, data_seed: int, split: int | None = None) -> Proposal:
     """Simulate, split, and find the best law for the proposal part.
 
     split: the seed of the split; the study's rule unless given.
     """
-    dictionary = design.atoms(condition.scale)
+    dictionary = balanced(condition.scale).atoms
     rng, law = default_rng(data_seed), BernoulliGaussian(design.TRUE_P)
     rows = make_calibration(law, dictionary, condition.noise, rng, condition.n_rows)
     parts = Split(design.SHARE, split_seed(data_seed) if split is None else split).rows(len(rows))
     objective = LatentObjective(rows[parts.proposal], dictionary, design.GENERATOR)
-    best = propose_continuous(objective, design.BOX)
+    best = propose_continuous(objective, design.BOX, value=objective.value)
     return Proposal(condition, data_seed, rows, parts, float(best.theta[0]), objective.point(best.theta), best.value)
 
 

@@ -10,12 +10,11 @@ import numpy as np
 from ..._checks import Interval
 from ..._typing import Array
 from ...banks import Bank, Nuisances, orbit_bank, product_grid, turns
-from ...geometry import Block, Frame, LocalDictionary, default_separated_atom, hausdorff_distance
+from ...geometry import hausdorff_distance
 from ...models import BernoulliGaussian
 from ...retain.evidence import latent_box
+from .._balanced import ACTIVE, balanced
 
-TEMPLATE: Final = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0)
-SUPPORT: Final = (0, 1)
 ANGLES: Final = np.arange(-20, 21) * 0.02
 TRUE_P, SHARE = 0.20, 0.45
 BUDGETS: Final = (0.10, 0.20, 0.35, 0.50, 0.75, 1.00)
@@ -76,17 +75,11 @@ def nuisances(condition: Condition) -> Nuisances:
     return product_grid(p=[0.15, 0.175, 0.20, 0.25, 0.30], noise=[0.8, 0.9, 1.0, 1.1, 1.2])
 
 
-def atoms(scale: float) -> Array:
-    """The balanced block and its separated atom at angle 0; (4, 5)."""
-    frame = Frame.standard(4, TEMPLATE)
-    return LocalDictionary(Block.balanced(frame, scale), default_separated_atom(frame)).atoms
-
-
 @cache
 def study_bank(condition: Condition) -> Bank:
     """41 orientations times the nuisances."""
-    dictionary = atoms(condition.scale)
-    return orbit_bank(dictionary, GENERATOR, ANGLES, supports=[SUPPORT], calibration=nuisances(condition))
+    dictionary = balanced(condition.scale).atoms
+    return orbit_bank(dictionary, GENERATOR, ANGLES, supports=[ACTIVE], calibration=nuisances(condition))
 
 
 def laws(condition: Condition) -> list[BernoulliGaussian]:
@@ -108,7 +101,7 @@ def true_explanation(condition: Condition) -> int:
 @cache
 def place_distances(scale: float) -> Array:
     """Projective Hausdorff distances of the active pairs of all orientations; (41, 41)."""
-    pairs = turns(GENERATOR, ANGLES) @ atoms(scale)[:, SUPPORT]
+    pairs = turns(GENERATOR, ANGLES) @ balanced(scale).atoms[:, ACTIVE]
     distances = np.zeros((len(pairs), len(pairs)))
     for i, j in combinations(range(len(pairs)), 2):
         distances[i, j] = distances[j, i] = hausdorff_distance(pairs[i], pairs[j])
@@ -117,6 +110,6 @@ def place_distances(scale: float) -> Array:
 
 def proposal_distances(scale: float, angle: float) -> Array:
     """The same from an angle that need not be on the grid; (41,)."""
-    pairs = turns(GENERATOR, ANGLES) @ atoms(scale)[:, SUPPORT]
-    here = turns(GENERATOR, [angle])[0] @ atoms(scale)[:, SUPPORT]
+    pairs = turns(GENERATOR, ANGLES) @ balanced(scale).atoms[:, ACTIVE]
+    here = turns(GENERATOR, [angle])[0] @ balanced(scale).atoms[:, ACTIVE]
     return np.array([hausdorff_distance(here, pair) for pair in pairs])

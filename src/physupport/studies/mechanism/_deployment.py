@@ -5,8 +5,9 @@ import numpy as np
 from ..._typing import Array
 from ...geometry import quotient_distance
 from ...theory import profiled_mean_distance, two_atom_profile
+from .._balanced import FRAME
 from ._divergences import SCALES
-from ._model import FRAME, active_atoms, dictionary
+from ._model import active_atoms, dictionary
 
 ANGLES = np.linspace(0.0, 0.6, 25)
 CONTRASTS = (0.0, 0.25, 0.5)

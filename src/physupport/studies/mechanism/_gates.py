@@ -15,8 +15,9 @@ from ...theory import (
     product_affinity,
     support_pair,
 )
+from .._balanced import ACTIVE
 from ._divergences import SCALES
-from ._model import ACTIVE, dictionary
+from ._model import dictionary
 
 BUDGETS = (0.25, *(2.0**k for k in range(-1, 8)))  # 0.25, 0.5, 1, 2, ..., 128
 TOLERANCE = 0.015

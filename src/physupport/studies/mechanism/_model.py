@@ -3,21 +3,18 @@
 import numpy as np
 
 from ..._typing import Array
-from ...geometry import Block, Frame, LocalDictionary, default_separated_atom
+from ...geometry import LocalDictionary
 from ...models import BernoulliGaussian, GaussianMixture, calibration_mixture
 from ...theory import compensated_generator, turned_block, two_atom_generator
-
-ACTIVE = (0, 1)
-
-# A regular tetrahedron whose first two vertices have their sum on the first axis.
-FRAME = Frame.standard(4, np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0))
+from .._balanced import ACTIVE, FRAME, balanced
 
 
 def dictionary(scale: float, angle: float = 0.0) -> LocalDictionary:
     r"""The block :math:`d_j(s, \phi)` of (eq:supp-numerical-path) and its separated atom, which does not turn."""
-    block = Block.balanced(FRAME, scale)
-    turned = turned_block(block, two_atom_generator(FRAME.template, ACTIVE), angle) if angle else block
-    return LocalDictionary(turned, default_separated_atom(FRAME))
+    here = balanced(scale)
+    if angle == 0.0:
+        return here
+    return LocalDictionary(turned_block(here.block, two_atom_generator(FRAME.template, ACTIVE), angle), here.separated)
 
 
 def step_angle(step: float) -> float:

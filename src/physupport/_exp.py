@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from ..._typing import Array
+from ._typing import Array
 
 U = 2.0**-53
 # Adding this rounds a number below 2^51 in size to the nearest whole one, and leaves that in the lowest bits.
@@ -22,6 +22,7 @@ EXP2_ERROR = 4.0 * U
 # Absolute error of `log_mantissa`; see there.
 LOG_ERROR = 8.0 * U
 LN2, LN2_ERROR = 0.6931471805599453, 2.0**-55
+LOG2_E = 1.4426950408889634
 
 # 2^f on [-1/2, 1/2]: the polynomial of degree 11 with the least relative error, 3.1e-18, its coefficients rounded.
 C1, C2, C3, C4 = 0.6931471805599453, 0.24022650695910155, 0.055504108664819925, 0.009618129107588335

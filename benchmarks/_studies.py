@@ -1,0 +1,91 @@
+"""The paper's studies against plain NumPy: a part is scored the plain way, and the whole follows from the counts.
+
+The plain figure leaves out drawing, splitting, gradients, verdicts and queries, and is of one core.
+"""
+
+import os
+import time
+
+import numpy as np
+
+from physupport.models import BernoulliGaussian, GaussianCovariance, make_calibration
+from physupport.retain.evidence import start_points
+from physupport.studies import load_study
+from physupport.studies.four_region import _design as regions
+from physupport.studies.global_bank import _design as orientations
+from physupport.studies.mechanism import _divergences as mechanism
+from physupport.studies.mechanism._model import calibration_pair, dictionary, step_angle
+
+from . import _baseline
+
+
+def studies(add):
+    """Each study without its figures, after one run of it that may compile."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for name, plain in {"mechanism": plain_mechanism, "four-region": plain_regions, "global": plain_global}.items():
+        study = load_study(name)
+        study.run(cores, None)
+        start = time.perf_counter()
+        outcome = study.run(cores, None)
+        ours = time.perf_counter() - start
+        seconds, sample = plain()
+        met = "every published count met" if outcome.agrees else "PUBLISHED COUNTS MISSED"
+        add(f"{name} study, {cores} threads", f"{ours:.1f} s", met)
+        add(f"  plain NumPy, {sample} timed", f"{seconds:.0f} s", f"ratio {seconds / ours:.0f}")
+
+
+def seconds_of(function, *arguments):
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def plain_mechanism():
+    """Two densities for every row drawn and every node of the two rules."""
+    scale, nuisance = mechanism.STEP_SCALE, (mechanism.P, mechanism.NOISE)
+    laws = calibration_pair(scale, mechanism.STEP, *nuisance)
+    rows = laws[0].sample(np.random.default_rng(0), 8192)
+    atoms = [dictionary(scale, angle).atoms for angle in (0.0, step_angle(mechanism.STEP))]
+    each = sum(seconds_of(_baseline.row_log_densities, rows, a, *nuisance) for a in atoms) / len(rows)
+    tasks = [*mechanism.scaling_tasks(), *mechanism.step_tasks(), *mechanism.grid_tasks()]
+    drawn = sum(task.size for task in tasks)
+    nodes = len(mechanism.SCALES) * 2 * laws[0].n_components * sum(order**4 for order in mechanism.ORDERS)
+    return each * (drawn + nodes), f"{len(rows):,} of {drawn + nodes:,} rows"
+
+
+def plain_regions():
+    """Every state on all calibration rows and every explanation on all deployment rows, fifteen times."""
+    rng, bank = np.random.default_rng(0), regions.study_bank()
+    member = bank.explanation(regions.true_explanation(regions.SCENES[1]))
+    y = make_calibration(regions.LAW, member.atoms, regions.CALIBRATION_NOISE, rng, regions.N_CALIBRATION)
+    z = GaussianCovariance(covariance(member)).sample(rng, regions.N_DEPLOYMENT)
+    sample = [bank.explanation(e) for e in np.linspace(0, bank.size - 1, 12).astype(int)]
+    state = np.mean([seconds_of(_baseline.row_log_densities, y, e.atoms, regions.LAW.p, 1.0) for e in sample])
+    law = np.mean([seconds_of(_baseline.gaussian_log_likelihood, z, covariance(e)) for e in sample])
+    datasets = sum(len(scene.seeds) for scene in regions.SCENES)
+    return datasets * (bank.states.n_states * state + bank.size * law), f"{len(sample)} explanations of one data set"
+
+
+def covariance(explanation):
+    active = explanation.atoms[:, list(explanation.positions)]
+    return regions.DEPLOYMENT_NOISE * np.eye(len(active)) + active * explanation.strengths @ active.T
+
+
+def plain_global():
+    """The whole bank on the held-out rows, and the start points alone of the search for the proposal."""
+    rng, total, timed = np.random.default_rng(0), 0.0, 0
+    for condition in orientations.CONDITIONS:
+        bank = orientations.study_bank(condition)
+        sample = [bank.explanation(e) for e in np.linspace(0, bank.size - 1, 4).astype(int)]
+        law = BernoulliGaussian(orientations.TRUE_P)
+        rows = make_calibration(law, sample[0].atoms, condition.noise, rng, condition.n_rows)
+        each = np.mean(
+            [
+                seconds_of(_baseline.row_log_densities, rows, e.atoms, e.calibration["p"], e.calibration["noise"])
+                for e in sample
+            ]
+        )
+        share = orientations.SHARE
+        scored = (1.0 - share) * bank.size + share * len(start_points(3))
+        total, timed = total + len(condition.seeds) * scored * each, timed + len(sample)
+    return total, f"{timed} explanations"

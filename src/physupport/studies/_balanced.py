@@ -1,0 +1,18 @@
+"""The block that the mechanism study and the global study share: a regular tetrahedron and a separated atom."""
+
+from typing import Final
+
+import numpy as np
+
+from ..geometry import Frame, LocalDictionary
+from ..theory import balanced_dictionary
+
+ACTIVE: Final = (0, 1)
+
+# The first two vertices have their sum on the first axis, about which the block turns.
+FRAME: Final = Frame.standard(4, np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0))
+
+
+def balanced(scale: float) -> LocalDictionary:
+    """The block at angle 0 and its separated atom; atoms (4, 5)."""
+    return balanced_dictionary(FRAME, scale)
