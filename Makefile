@@ -30,8 +30,9 @@ types: $(VENV)/installed-dev
 imports: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 
+# Not with --quiet, which hides warnings from --strict.
 docs: $(VENV)/installed-dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) site

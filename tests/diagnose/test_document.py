@@ -97,6 +97,7 @@ def test_fields_carry_their_rules_readings_and_remedies(document, result):
     for field, plug_in, answer in zip(document["fields"], result.plug_in, result.trace.answers, strict=True):
         assert field["plug_in"] == {"label": str(plug_in.label), "cell": list(plug_in.cell)}
         assert [each["level"] for each in field["levels"]] == [0.01, 0.05, 0.1, 0.2]
+        assert (field["label"], field["cell"]) == (str(answer.label), list(answer.cell))
         assert field["levels"][1] == {"level": 0.05, "label": str(answer.label), "cell": list(answer.cell)}
 
 

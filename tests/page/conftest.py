@@ -83,7 +83,7 @@ def _counts(members, columns, asked):
 
 def _details(found, title, fields):
     counts = found.document["outcome"]
-    curve = {"explanation": 0, "role": "proposal", "field": None, "verdict": "ADMISSIBLE", "says": {}}
+    curve = {"explanation": 0, "role": "proposal", "fields": [], "verdict": "ADMISSIBLE", "says": {}}
     return Details({
         "format": "physupport details", "version": 1, "report": found.digests["document"], "title": title,
         "inputs": [], "seconds": {}, "fields": fields, "levels_note": "No guarantee.", "library": None,

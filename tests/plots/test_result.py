@@ -83,8 +83,7 @@ def in_the_plane(document):
 
 def empty(document):
     for entry in document["fields"]:
-        for level in entry["levels"]:
-            level["label"] = "EMPTY"
+        entry["label"] = "EMPTY"
         for part in (*entry["elements"], entry["absent"]):
             if part is not None:
                 part.update(state="excluded", n_witnessed=0, n_possible=0)
@@ -106,7 +105,7 @@ def many_regions(document):
     matrix = np.eye(60).tolist()
     document["library_coherence"] = {"ids": library["ids"][:60], "matrix": matrix}
     curve = document["evidence"]["curves"][0]
-    document["evidence"]["curves"] = [{**curve, "explanation": i, "field": f"region {i}"} for i in range(40)]
+    document["evidence"]["curves"] = [{**curve, "explanation": i, "fields": [f"region {i}"]} for i in range(40)]
 
 
 def long_names_and_large_counts(document):

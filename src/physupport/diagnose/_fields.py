@@ -31,6 +31,7 @@ def fields_json(
     return [
         {
             "field": answer.field,
+            **_said(answer),
             **regions[number],
             "plug_in": None if plug_in is None else _said(plug_in[number]),
             "refine": _refine(asked, number, answer, needed),

@@ -52,9 +52,10 @@ def evidence_json(asked: Asked) -> dict[str, Any]:
     chosen = _curves(asked)
     curves: list[dict[str, Any]] = []
     if chosen:
-        path = evidence.along_path(np.array([e for e, _, _ in chosen]))
-        for row, (e, role, field) in enumerate(chosen):
-            curve = {"explanation": e, "role": role, "field": field, "verdict": asked.verdict(e), "says": asked.says(e)}
+        path = evidence.along_path(np.array([*chosen]))
+        for row, (e, (role, fields)) in enumerate(chosen.items()):
+            curve = {"explanation": e, "role": role, "fields": fields}
+            curve |= {"verdict": asked.verdict(e), "says": asked.says(e)}
             curves.append(curve | {"lower": _finite(path.lower[row]), "upper": _finite(path.upper[row])})
     return {
         "streams": [factor.name for factor in evidence.factors],
@@ -64,17 +65,19 @@ def evidence_json(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _curves(asked: Asked) -> list[tuple[int, str, str | None]]:
-    """Which explanations, in which part, for which field; only such as the run asked about."""
-    best, chosen = asked.result.best, dict[tuple[int, str, str | None], None]()
+def _curves(asked: Asked) -> dict[int, tuple[str, list[str]]]:
+    """Which explanations, each in its first part and with the fields in which it has one; only such as were asked."""
+    best, chosen = asked.result.best, dict[int, tuple[str, list[str]]]()
     if best in asked.place:
-        chosen[best, "proposal", None] = None
+        chosen[best] = "proposal", []
     for found in asked.result.report.fields:
-        for e in found.witnesses:
-            chosen[e, "witness", found.field] = None
-        if found.excluded is not None:
-            chosen[found.excluded, "nearest excluded", found.field] = None
-    return list(chosen)
+        parts = [(e, "witness") for e in found.witnesses]
+        parts += [] if found.excluded is None else [(found.excluded, "nearest excluded")]
+        for e, role in parts:
+            fields = chosen.setdefault(e, (role, []))[1]
+            if found.field not in fields:
+                fields.append(found.field)
+    return chosen
 
 
 def brackets_json(asked: Asked) -> dict[str, list[int]]:

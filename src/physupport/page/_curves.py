@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 from ._svg import Scale, Svg, picture, polyline, spread_apart, tag
 from ._words import Entry, counted, listed, number, shortened
@@ -15,20 +14,10 @@ _MOST_TICKS = 12
 ROLES = {"proposal": "proposal", "witness": "witness", "nearest excluded": "excluded-curve"}
 
 
-def distinct_curves(evidence: Entry) -> list[dict[str, Any]]:
-    """One curve for each explanation, with its first part and all fields in which it has one."""
-    distinct: dict[int, dict[str, Any]] = {}
-    for curve in evidence["curves"]:
-        known = distinct.setdefault(curve["explanation"], {**curve, "fields": []})
-        if curve["field"] is not None and curve["field"] not in known["fields"]:
-            known["fields"].append(curve["field"])
-    return [*distinct.values()]
-
-
 def evidence_picture(evidence: Entry, curves: Sequence[Entry]) -> Svg:
     """Log evidence against explanations at each checkpoint, with the threshold from which they are rejected.
 
-    curves: some of `distinct_curves`; beside more than MOST_CURVES there is no room for names.
+    curves: some of the evidence; beside more than MOST_CURVES there is no room for names.
     """
     threshold = float(evidence["threshold"])
     height = max(300.0, 60.0 + 15.0 * len(curves))
@@ -108,7 +97,7 @@ def _evidence_words(curves: Sequence[Entry], threshold: float) -> str:
     said = [
         f"explanation {curve['explanation']} ({curve['role']}) ends at {number(_last(curve))}" for curve in curves[:12]
     ]
-    return f"An explanation is rejected once its curve reaches {number(threshold)}. " + "; ".join(said) + "."
+    return f"An explanation is rejected once its curve rises above {number(threshold)}. " + "; ".join(said) + "."
 
 
 def brackets_picture(brackets: Entry) -> Svg:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._curves import MOST_CURVES, brackets_picture, distinct_curves, evidence_picture
+from ._curves import MOST_CURVES, brackets_picture, evidence_picture
 from ._library import coherence_picture, response_pictures
 from ._map import COMPACT, WIDE, absent_part, map_pictures
 from ._svg import Svg
@@ -128,7 +128,7 @@ def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
     if evidence is None or not evidence["curves"] or not evidence["steps"]:
         return None
-    curves = distinct_curves(evidence)
+    curves = evidence["curves"]
     shown = curves[:MOST_CURVES]
     return {
         **evidence,

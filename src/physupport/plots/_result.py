@@ -1,7 +1,6 @@
 """What the pictures of a result share: the details they are drawn from, colours, signs and words."""
 
 from collections.abc import Mapping, Sequence
-from math import exp, isclose
 from typing import TYPE_CHECKING, Any
 
 from .._checks import check_instance
@@ -56,18 +55,8 @@ def axes_for(ax: "Axes | None", height: float) -> "Axes":
 
 
 def labels_of(document: Entry) -> dict[str, str]:
-    """Field -> its label at the level of the protocol; empty where the details do not say."""
-    evidence = document["evidence"]
-    if evidence is None:
-        return {entry["field"]: "" for entry in document["fields"]}
-    level = exp(-evidence["threshold"])
-    # Rounding of a logarithm and its inverse; levels that a person states lie farther apart.
-    return {
-        entry["field"]: next(
-            (each["label"] for each in entry["levels"] if isclose(each["level"], level, rel_tol=1e-9)), ""
-        )
-        for entry in document["fields"]
-    }
+    """Field -> its label."""
+    return {entry["field"]: entry["label"] for entry in document["fields"]}
 
 
 def fields_with_elements(document: Entry, chosen: Sequence[str] | None = None) -> list[Entry]:

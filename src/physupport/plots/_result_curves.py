@@ -57,7 +57,7 @@ def plot_evidence(result: Result | Details, ax: "Axes | None" = None) -> "Axes":
     if evidence is None or not evidence["curves"] or not evidence["steps"]:
         remedy = "Explanations are drawn that the run asked about."
         raise MisuseError("result", "have evidence at checkpoints", "none", remedy)
-    curves = _distinct(evidence)
+    curves = evidence["curves"]
     shown = curves[:_MOST_CURVES]
     axes = axes_for(ax, max(2.6, 1.0 + _LINE / 72.0 * len(shown)))
     values = [middle(curve) for curve in shown]
@@ -70,16 +70,6 @@ def plot_evidence(result: Result | Details, ax: "Axes | None" = None) -> "Axes":
     _step_axis(axes, evidence, len(curves) - len(shown))
     legend_above(axes, [line, *handles.values()], 2)
     return axes
-
-
-def _distinct(evidence: Entry) -> list[dict[str, Any]]:
-    """One curve for each explanation, with its first part and all fields in which it has one."""
-    distinct: dict[int, dict[str, Any]] = {}
-    for curve in evidence["curves"]:
-        known = distinct.setdefault(curve["explanation"], {**curve, "fields": []})
-        if curve["field"] is not None and curve["field"] not in known["fields"]:
-            known["fields"].append(curve["field"])
-    return [*distinct.values()]
 
 
 def middle(curve: Entry) -> Array:
