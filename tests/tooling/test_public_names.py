@@ -6,7 +6,10 @@ import pytest
 
 import physupport
 
-PUBLIC = {"Interval", "MisuseError", "__version__"}
+PUBLIC = {
+    "Interval", "Library", "MisuseError", "PhysicalSupport", "Protocol", "RegionRule", "RegionalMap", "Report",
+    "Resolution", "StreamPlan", "__version__", "library_bank",
+}  # fmt: skip
 
 
 def test_the_public_names_are_these():
