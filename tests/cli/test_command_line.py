@@ -7,7 +7,7 @@ import pytest
 
 from physupport._version import __version__
 
-HEAVY = ["numpy", "scipy", "numba", "matplotlib"]
+HEAVY = ["numpy", "scipy", "numba", "matplotlib", "pydantic", "jinja2"]
 
 
 def run(*arguments):

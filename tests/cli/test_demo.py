@@ -1,11 +1,10 @@
-"""`physupport demo` tells the story it promises, from data made with a fixed seed."""
-
-import json
+"""`physupport demo` is the example from its project file to its page."""
 
 import pytest
 from typer.testing import CliRunner
 
 from physupport.cli import app
+from physupport.workflow import FILES
 
 
 @pytest.fixture(scope="module")
@@ -16,25 +15,24 @@ def shown(tmp_path_factory):
     return answer.stdout, out
 
 
-def test_the_three_readings_come_in_order_and_contrast_refines_the_last(shown):
-    cases = json.loads((shown[1] / "demo.json").read_text())["cases"]
-    assert [case["stage"] for case in cases] == ["LOCAL_EXPLANATION", "ATOM_SUPPORT", "BLOCK_MAPPING", "BLOCK_MAPPING"]
-    assert all(case["supports"] == [[0, 1]] for case in cases[2:])
-    assert cases[3]["diameter"] < 0.5 * cases[2]["diameter"]
-    # Equal coefficients: the deployment data drop none of the 41 turns.
-    assert cases[2]["n_kept"] == 41
+def test_the_map_is_the_one_of_the_paper(shown):
+    lines = shown[0].splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("region"))
+    labels = [tuple(line.split()[:2]) for line in lines[start + 1 : start + 5]]
+    assert labels == [("A", "FINE"), ("B", "GROUP"), ("C", "SUPPORT_AMBIGUOUS"), ("D", "ABSENT")]
 
 
-def test_the_files_are_where_the_demo_says(shown):
+def test_the_page_is_where_the_demo_says(shown):
     text, out = shown
-    assert str(out) in "".join(text.splitlines())
-    assert {path.name for path in out.iterdir()} == {"plan.json", "plan.png", "demo.json"}
-    assert json.loads((out / "plan.json").read_text())["remedies"]["wanted"] == 0.05
+    assert f"Open {out / 'report' / 'report.html'} in a browser." in text
+    assert {path.name for path in (out / "report").iterdir()} == {*FILES}
 
 
-def test_the_sentences_of_the_plan_and_of_the_readings_are_shown(shown):
-    flat = " ".join(shown[0].split())
-    assert "Which atoms participate? Resolved" in flat
-    assert "Distances are sines of angles" in flat
-    assert "287 of 287" in flat
-    assert "One support," in flat
+def test_a_second_demo_runs_the_project_that_is_there(shown):
+    _, out = shown
+    text = (out / "project.toml").read_text()
+    (out / "project.toml").write_text(text.replace("budget = 0.75", "budget = 9"))
+    again = CliRunner().invoke(app, ["demo", "--out", str(out)])
+    assert again.exit_code == 0, again.exception
+    assert f"Running {out / 'project.toml'} as it is." in again.stdout
+    assert "9 of 216 explanations asked about" in again.stdout

@@ -1,9 +1,16 @@
 """The command line. Commands live in modules of their own and import what they need when they run."""
 
-from . import _coverage as _coverage
-from . import _demo as _demo
-from . import _plan as _plan
-from . import _reproduce as _reproduce
+# The order of the imports is that of the commands in the help.
+# isort: off
+from . import _init as _init
+from . import _run as _run
+from . import _show as _show
 from . import _verify as _verify
+from . import _plan as _plan
+from . import _demo as _demo
+from . import _reproduce as _reproduce
+from . import _coverage as _coverage
+
+# isort: on
 from ._app import app as app
 from ._app import main as main

@@ -2,7 +2,8 @@
 
 Exit codes: 0, the command ran, whatever the data said; 1, a fault of the program, shown with its traceback, or a
 published count that `reproduce` misses or a level that `coverage` finds broken; 2, misuse (an unknown option, or an
-argument that breaks a rule), told in one message; 3, a report that `verify` refuses.
+argument or a key of a project file that breaks a rule), told in one message; 3, a report that `verify` refuses; 130,
+a `run` stopped by Ctrl-C before there was anything to report.
 """
 
 from typing import Annotated
@@ -12,7 +13,7 @@ import typer
 from .._errors import MisuseError
 from .._version import __version__
 
-MISUSE = 2
+MISUSE, INTERRUPTED = 2, 130
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -33,8 +33,7 @@ def coverage(
     from rich.table import Table
 
     from .._checks import check_count
-    from ..studies import write_outcome
-    from ..studies._coverage import draw_coverage, repeat_study
+    from ..studies import draw_coverage, repeat_study, write_outcome
 
     workers = _cores() if jobs is None else check_count("jobs", jobs)
     with _progress(study) as progress:

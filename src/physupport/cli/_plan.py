@@ -17,8 +17,8 @@ from ._plan_options import (
     read_dictionary,
     rows,
 )
-from ._show import as_json as plan_json
-from ._show import check_picture, draw_map, show_sentences
+from ._plan_show import as_json as plan_json
+from ._plan_show import check_picture, draw_map, show_sentences
 
 if TYPE_CHECKING:
     from ..geometry import LocalDictionary

@@ -1,92 +1,52 @@
-"""How the commands show a plan: sentences, JSON, a picture."""
+"""`physupport show`: a saved report as a map and sentences, as JSON, or as a page."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from .._errors import MisuseError
+from ._app import app
+from ._files import read_text
+from ._map import show_report
 
 if TYPE_CHECKING:
-    from ..theory import Design, Plan
-
-_SUFFIXES = (".png", ".pdf", ".svg")
+    from ..aeb import Report
 
 
-def show_sentences(design: "Design", found: "Plan") -> None:
-    """One sentence an item; lines break at words on a terminal, and only between sentences elsewhere."""
-    from rich.console import Console
+@app.command()
+def show(
+    report: Annotated[str, typer.Argument(help="A saved report (JSON); - reads it from standard input.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write the page into this file; details.json must lie beside the report."),
+    ] = None,
+) -> None:
+    """Show what a saved report says: the map, a sentence for each region, and the outcome.
 
-    from ..theory import plan_sentences
+    Nothing is checked here: `physupport verify` does that.
+    """
+    from ..aeb import Report
 
-    console = Console(highlight=False)
-    for sentence in plan_sentences(design, found):
-        console.print(f"- {sentence}", soft_wrap=not console.is_terminal, markup=False)
-
-
-def as_json(design: "Design", found: "Plan") -> str:
-    """The plan as strict JSON: what is infinite or absent is null, and `beyond_search` tells the two apart."""
-    import json
-    from dataclasses import asdict
-    from math import inf
-
-    from ..theory import plan_sentences
-
-    fields = asdict(found)
-    for gate in ("explanation", "support"):
-        fields[gate]["is_open"] = getattr(found, gate).is_open
-        fields[gate]["stays_open"] = getattr(found, gate).stays_open
-    if found.remedies is not None:
-        counts = ("n_calibration", "n_deployment")
-        fields["remedies"]["beyond_search"] = [name for name in counts if getattr(found.remedies, name) == inf]
-    return json.dumps(_finite(fields | {"sentences": plan_sentences(design, found)}), indent=2, allow_nan=False)
+    found = Report.from_json(read_text("report", report))
+    if html is not None:
+        _write_page(found, report, html)
+        typer.echo(f"Page written to {html}.", err=True)
+    if as_json:
+        typer.echo(found.json(), nl=False)
+    elif html is None:
+        show_report(found)
 
 
-def _finite(value: object) -> object:
-    from math import isfinite
+def _write_page(report: "Report", path: str, html: Path) -> None:
+    from ..diagnose import Details
+    from ..page import write_page
 
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be drawn, before anything is computed."""
-    if path.suffix.lower() not in _SUFFIXES or path.is_dir() or not path.parent.is_dir():
-        rule = f"name a {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file in a folder that exists"
-        raise MisuseError("--picture", rule, repr(str(path)))
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        rule, remedy = "be drawn with matplotlib", 'Install it with pip install "physupport[plot]".'
-        raise MisuseError("--picture", rule, "an installation without it", remedy) from None
-
-
-def draw_map(design: "Design", path: Path) -> None:
-    """The resolution around the planned N and s; a bar on standard error shows how far it is."""
-    import numpy as np
-    from rich.console import Console
-    from rich.progress import track
-
-    from ..theory import map_scales, resolution_map
-
-    check_picture(path)
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    from ..plots import plot_resolution
-
-    scales = map_scales(design, 13)
-    rows = design.n_calibration * np.geomspace(1e-4, 1e4, 49)
-    console = Console(stderr=True)
-    found = resolution_map(
-        design, scales, rows, lambda each: track(list(each), "Drawing", console=console, transient=True)
-    )
-    figure, axes = plt.subplots(figsize=(3.4, 2.5), layout="constrained")
-    plot_resolution(found, axes)
-    try:
-        figure.savefig(path, dpi=200)
-    except (OSError, ValueError) as error:
-        raise MisuseError("--picture", "be a writable file", f"{path} ({error})") from None
-    finally:
-        plt.close(figure)
+    beside = Path(path).parent / "details.json"
+    if path == "-" or not beside.is_file():
+        raise MisuseError("--html", "come with details.json beside the report", f"none at {beside}")
+    details = Details.load(beside)
+    if html.is_dir() or not html.parent.is_dir():
+        raise MisuseError("--html", "name a file in a folder that exists", repr(str(html)))
+    write_page(html, report, details)

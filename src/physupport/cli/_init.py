@@ -1,0 +1,34 @@
+"""`physupport init`: an example project to run and to change."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._errors import MisuseError
+from ._app import app
+from ._workers import use_workers
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(),
+    example: Annotated[
+        str, typer.Option(help="four-region (a line of sensors, every key explained) or array (directions, complex).")
+    ] = "four-region",
+) -> None:
+    """Write an example project: a commented project.toml and its data.
+
+    No file that is there already is touched.
+    """
+    use_workers(None)
+    from ..workflow import write_example
+
+    try:
+        files = write_example(folder, example)
+    except MisuseError as error:
+        name = {"example": "--example"}.get(error.argument, error.argument)
+        raise MisuseError(name, error.rule, error.value, error.remedy) from None
+    typer.echo(f"Written to {folder}: {', '.join(path.name for path in files)}.")
+    where = "" if folder == Path() else f" {folder}"
+    typer.echo(f"Next: physupport run{where}")

@@ -1,0 +1,95 @@
+"""From a project file to checked settings."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from pydantic import ValidationError
+
+from .._errors import MisuseError
+from ._messages import misuse
+from ._schema import Settings
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A checked project file; the files that it names are not read yet.
+
+    overridden: the keys whose values came from elsewhere than the file.
+    """
+
+    path: Path
+    settings: Settings
+    overridden: frozenset[str] = frozenset()
+
+    def name(self, key: str) -> str:
+        """How a key is called in messages."""
+        return _name(self.path, self.overridden, key)
+
+    def file(self, name: str) -> Path:
+        """A file that the project names, relative to the project file."""
+        return self.path.parent / name
+
+    @property
+    def folder(self) -> Path:
+        """Where the report goes: beside the project file, or, given as an override, as seen from where one is."""
+        folder = self.settings.output.folder
+        return Path(folder) if "output.folder" in self.overridden else self.file(folder)
+
+    @property
+    def title(self) -> str:
+        """The title, or else the name of the folder of the project."""
+        return self.settings.title or self.path.resolve().parent.name
+
+
+def load_project(path: str | Path, overrides: Mapping[str, object] | None = None) -> Project:
+    """Read a TOML file and check every key of it.
+
+    overrides: values that replace those of the file, by key, such as {"level": 0.05, "output.folder": "again"}.
+    """
+    path, given = Path(path), dict(overrides or {})
+    content = _read(path)
+    for key, value in given.items():
+        _replace(content, key.split("."), value)
+    try:
+        settings = Settings.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise misuse(dict(first), lambda key: _name(path, frozenset(given), key)) from None
+    return Project(path, settings, frozenset(given))
+
+
+def _replace(table: dict[str, Any], keys: list[str], value: object) -> None:
+    """Set a value some tables deep; what is no table stays, for the checks to find."""
+    if len(keys) == 1:
+        table[keys[0]] = value
+    elif isinstance(inner := table.setdefault(keys[0], {}), dict):
+        _replace(inner, keys[1:], value)
+
+
+def _name(path: Path, overridden: frozenset[str], key: str) -> str:
+    if key in overridden:
+        return f"override {key}"
+    return f"{path.name}: {key}" if key else path.name
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        remedy = "`physupport init` writes an example." if isinstance(error, FileNotFoundError) else ""
+        raise MisuseError(f"project {path}", "be a readable file", error.strerror, remedy) from None
+    except UnicodeDecodeError:
+        raise MisuseError(f"project {path}", "be UTF-8 text", "other bytes") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MisuseError(path.name, "be TOML", _said(str(error))) from None
+
+
+def _said(message: str) -> str:
+    """What is wrong with the text and where, without the full stop that follows anyway."""
+    return message[:1].lower() + message[1:].rstrip(".")

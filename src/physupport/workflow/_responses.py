@@ -1,0 +1,100 @@
+"""The response that a project names: a built-in one, an array from a file, or a function of the user's own."""
+
+import sys
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_array
+from .._errors import MisuseError
+from .._typing import Array
+from ..io import read_array
+from ..responses import CircularArray, NearFieldArray, Peak, Response, UniformLinearArray
+from ._load import Project
+from ._named import named_by_key
+from ._sources import (
+    CircularArrayResponse,
+    File,
+    FunctionResponse,
+    LinearArrayResponse,
+    NearFieldResponse,
+    PeakResponse,
+    ResponseSpec,
+)
+
+Numbers: TypeAlias = NDArray[np.generic]
+
+
+def read_numbers(project: Project, key: str, spec: File) -> Numbers:
+    """The finite numbers of a file, told by its key where they are none."""
+    with named_by_key(project, key):
+        values = read_array(project.file(spec.file), spec.member)
+    if not np.isfinite(values).all():
+        where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+        raise MisuseError(project.name(key), "be finite", f"{values[where]} at index {where} of {spec.file}")
+    return values
+
+
+def nominal_response(project: Project, places: Array, trust: bool) -> Response | Numbers:
+    """What `settings_grid` takes: a response, or the (q, E) columns for elements at these places."""
+    elements = project.settings.elements
+    if elements.responses is not None:
+        columns = read_numbers(project, "elements.responses", elements.responses)
+        return _checked_columns(project, "elements.responses", columns, len(places))
+    if isinstance(elements.response, FunctionResponse):
+        return _of_function(project, elements.response.function, trust)
+    if elements.response is None:
+        raise MisuseError(project.name("elements"), "have responses", "none")
+    with named_by_key(project, "elements.response"):
+        return _built_in(project, elements.response)
+
+
+def _built_in(project: Project, spec: ResponseSpec) -> Response:
+    match spec:
+        case PeakResponse():
+            return Peak(np.array(spec.axis), spec.width, spec.shape)
+        case LinearArrayResponse():
+            return UniformLinearArray(spec.n_sensors, spec.spacing)
+        case CircularArrayResponse():
+            return CircularArray(spec.n_sensors, spec.radius)
+        case NearFieldResponse():
+            sensors = read_numbers(project, "elements.response.sensors", spec.sensors)
+            return NearFieldArray(check_array("sensors", sensors, (None, None)), spec.wavelength)
+    raise TypeError(spec)
+
+
+def _checked_columns(project: Project, key: str, columns: Numbers, count: int) -> Numbers:
+    if columns.ndim != 2 or columns.shape[1] != count:
+        rule = f"have a row for each channel and a column for each of the {count} elements"
+        raise MisuseError(project.name(key), rule, f"shape {columns.shape}")
+    return columns
+
+
+def _of_function(project: Project, name: str, trust: bool) -> Response:
+    """A function of the user's own; it is imported only where the user trusts the project."""
+    key = project.name("elements.response.function")
+    if not trust:
+        remedy = "It runs a program of the project's choice: look at it, then run again with --trust."
+        raise MisuseError(key, "be trusted to be run", repr(name), remedy)
+    return _imported(project, key, name)
+
+
+def _imported(project: Project, key: str, name: str) -> Response:
+    """`module:function`, looked for beside the project file first."""
+    module, _, attribute = name.partition(":")
+    folder = str(Path(project.path).resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        invalidate_caches()
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise MisuseError(key, "be a function that can be imported", f"{name!r} ({error})") from None
+    finally:
+        sys.path.remove(folder)
+    if not callable(found):
+        raise MisuseError(key, "be a function", f"{name!r}, a {type(found).__name__}")
+    response: Response = found
+    return response

@@ -1,0 +1,202 @@
+"""`init`, `run`, `show` and `verify` as a user meets them, from an empty folder to a checked report."""
+
+import json
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from physupport import MisuseError
+from physupport.cli import app
+from physupport.workflow import FILES
+
+LABELS = [("A", "FINE"), ("B", "GROUP"), ("C", "SUPPORT_AMBIGUOUS"), ("D", "ABSENT")]
+
+
+def program(*arguments, **options):
+    return CliRunner().invoke(app, [*map(str, arguments)], **options)
+
+
+def said(answer):
+    """Standard output with line breaks as blanks."""
+    assert answer.exit_code == 0, answer.exception
+    return " ".join(answer.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The example, run once; tests that write work on a copy."""
+    folder = tmp_path_factory.mktemp("example") / "new"
+    wrote = program("init", folder)
+    ran = program("run", folder / "project.toml")
+    return folder, wrote, ran
+
+
+@pytest.fixture
+def copy(example, tmp_path):
+    shutil.copytree(example[0], tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+@pytest.fixture
+def quick(copy):
+    """The example without its calibration, which takes most of the time."""
+    text = (copy / "project.toml").read_text()
+    start, stop = text.index("[data.calibration]"), text.index("[data.deployment]")
+    (copy / "project.toml").write_text(text[:start] + text[stop:])
+    return copy
+
+
+def test_init_and_run_lead_to_a_map_a_page_and_the_next_step(example):
+    folder, wrote, ran = example
+    assert "project.toml" in said(wrote)
+    assert f"Next: physupport run {folder}" in said(wrote)
+    shown = ran.stdout.splitlines()
+    assert [tuple(line.split()[:2]) for line in shown[1:5]] == LABELS
+    assert "C 0.64, C 0.7, C 0.76 or nothing" in shown[3]
+    assert f"Open {folder / 'report' / 'report.html'} in a browser." in said(ran)
+    assert "Region D: nothing there." in said(ran)
+    assert {path.name for path in (folder / "report").iterdir()} == {*FILES}
+    assert ran.stderr == ""
+
+
+def test_init_refuses_to_overwrite(example):
+    error = program("init", example[0]).exception
+    assert isinstance(error, MisuseError)
+    assert "must have no project.toml yet" in str(error)
+    assert str(program("init", "--example", "none").exception).startswith("--example must be one of four-region, array")
+
+
+def test_show_prints_what_run_printed(example):
+    folder, _, ran = example
+    shown = said(program("show", folder / "report" / "report.json"))
+    assert said(ran).startswith(shown)
+    text = (folder / "report" / "report.json").read_text()
+    assert program("show", "-", input=text).stdout == program("show", folder / "report" / "report.json").stdout
+    assert program("show", "--json", folder / "report" / "report.json").stdout == text
+
+
+def test_show_rebuilds_the_page(example, tmp_path):
+    report = example[0] / "report"
+    answer = program("show", report / "report.json", "--html", tmp_path / "again.html")
+    assert answer.exit_code == 0, answer.exception
+    assert (tmp_path / "again.html").read_bytes() == (report / "report.html").read_bytes()
+    shutil.copy(report / "report.json", tmp_path / "alone.json")
+    error = program("show", tmp_path / "alone.json", "--html", tmp_path / "other.html").exception
+    assert "--html must come with details.json beside the report" in str(error)
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_show_refuses_what_is_no_report(tmp_path):
+    (tmp_path / "none.json").write_text("{}")
+    assert isinstance(program("show", tmp_path / "none.json").exception, MisuseError)
+    assert "must be a readable text file" in str(program("show", tmp_path / "missing.json").exception)
+
+
+@pytest.mark.parametrize("how", ["project", "folder", "files", "archive"])
+def test_verify_takes_the_rows_as_the_project_has_them(example, tmp_path, how):
+    folder, report = example[0], example[0] / "report" / "report.json"
+    deployment = np.loadtxt(folder / "deployment.csv", delimiter=",", skiprows=1)
+    np.save(tmp_path / "turned.npy", deployment.T)
+    np.savez(tmp_path / "rows.npz", calibration=np.load(folder / "calibration.npy"), deployment=deployment)
+    given = {
+        "project": ["--project", folder / "project.toml"],
+        "folder": ["--project", folder],
+        "files": ["--data", f"calibration={folder}/calibration.npy", "--data", f"deployment={tmp_path}/turned.npy"],
+        "archive": ["--data", tmp_path / "rows.npz"],
+    }[how]
+    assert "every verdict from the rows" in said(program("verify", report, *given))
+
+
+def test_verify_refuses_other_rows_and_names_misuse(example, copy):
+    report = example[0] / "report" / "report.json"
+    rows = np.load(copy / "calibration.npy")
+    rows[0, 0] += 1e-9
+    np.save(copy / "calibration.npy", rows)
+    answer = program("verify", report, "--project", copy / "project.toml")
+    assert answer.exit_code == 3
+    assert "rows of calibration do not match their hash" in answer.stderr
+    twice = ["--data", f"calibration={copy}/calibration.npy"] * 2
+    assert "must name each stream once" in str(program("verify", report, *twice).exception)
+    both = ["--data", "rows.npz", "--project", copy]
+    assert "--project must come without --data" in str(program("verify", report, *both).exception)
+
+
+def test_options_go_before_the_file(quick, tmp_path):
+    answer = program(
+        "run", quick, "--level", 0.2, "--budget", 5, "--seed", 8, "--policy", "random", "--out", tmp_path / "out",
+        "--json", "--workers", 1,
+    )  # fmt: skip
+    assert answer.exit_code == 0, answer.exception
+    found = json.loads(answer.stdout)
+    assert found == json.loads((tmp_path / "out" / "report.json").read_text())
+    protocol = found["protocol"]
+    assert (protocol["level"], protocol["budget"], protocol["seed"]) == (0.2, 5, 8)
+    assert protocol["policy"]["policy"] == "random order"
+
+
+def test_quiet_says_nothing(quick):
+    answer = program("run", quick, "--quiet", "--budget", 3)
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--level", "2"], "--level must be below 1, got 2.0."),
+        (["--budget", "1.5"], "--budget must be a whole number of queries, or a share between 0.0 and 1.0, got 1.5."),
+        (["--budget", "many"], "--budget must be a number, got 'many'."),
+        (["--policy", "guess"], "--policy must be 'regional', 'fixed', 'random' or 'farthest', got 'guess'."),
+        (["--workers", "0"], "--workers must be a whole number at least 1, got 0."),
+        (["--out", ""], "--out must hold nothing but an earlier report"),
+    ],
+)
+def test_an_option_that_breaks_a_rule_is_named_and_nothing_is_written(quick, arguments, message):
+    before = sorted(quick.rglob("*"))
+    error = program("run", quick, *arguments).exception
+    assert isinstance(error, MisuseError)
+    assert str(error).startswith(message)
+    assert sorted(quick.rglob("*")) == before
+
+
+def test_a_dry_run_says_what_would_happen_and_writes_nothing(copy):
+    shutil.rmtree(copy / "report")
+    before = sorted(copy.rglob("*"))
+    text = said(program("run", copy, "--dry-run"))
+    assert "216 explanations: 72 dictionary states, times 3 supports" in text
+    assert "at most 162 queries" in text
+    found = json.loads(program("run", copy, "--dry-run", "--json").stdout)
+    assert (found["explanations"], found["streams"][1]["n_laws"]) == (216, 56)
+    assert sorted(copy.rglob("*")) == before
+
+
+@contextmanager
+def stopping_progress(quiet):
+    def told(tick):
+        if tick.used == 5:
+            raise KeyboardInterrupt
+
+    yield told
+
+
+def test_ctrl_c_ends_with_a_report_of_what_is_certified(quick, monkeypatch):
+    monkeypatch.setattr("physupport.cli._run.run_progress", stopping_progress)
+    answer = program("run", quick)
+    assert answer.exit_code == 0, answer.exception
+    assert "Stopped: the report says what is certified so far." in answer.stderr
+    assert json.loads((quick / "report" / "report.json").read_text())["outcome"]["ending"] == "STOPPED"
+
+
+def test_ctrl_c_before_the_first_query_writes_nothing(quick, monkeypatch):
+    shutil.rmtree(quick / "report")
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("physupport.workflow._run.analyse", interrupted)
+    answer = program("run", quick)
+    assert answer.exit_code == 130
+    assert "nothing was written" in answer.stderr
+    assert not (quick / "report").exists()

@@ -1,0 +1,77 @@
+"""What the guides show is what happens: their examples run, in order, in a scratch folder."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from physupport import MisuseError
+from physupport.cli import app
+
+DOCS = Path(__file__).parents[2] / "docs"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def run_python(code, page, names, capsys):
+    exec(compile(code, page, "exec"), names)
+    return capsys.readouterr().out
+
+
+def run_session(text, page, names):
+    example = doctest.DocTestParser().get_doctest(f"{text}\n", names, page, page, 0)
+    found = doctest.DocTestRunner(optionflags=OPTIONS).run(example, clear_globs=False)
+    names.update(example.globs)
+    assert found.attempted
+    assert not found.failed
+
+
+def run_shell(lines, monkeypatch):
+    """Commands of the program in this process, and `cd`; what they print to either end of the terminal."""
+    printed = ""
+    for line in lines.splitlines():
+        command, *arguments = shlex.split(line, comments=True)
+        if command == "cd":
+            monkeypatch.chdir(arguments[0])
+            continue
+        assert command == "physupport", line
+        answer = CliRunner().invoke(app, arguments)
+        printed += answer.output
+        if isinstance(answer.exception, MisuseError):
+            printed += f"physupport: {answer.exception}\n"  # as `main` tells it
+        else:
+            assert answer.exit_code == 0, answer.exception
+    return printed
+
+
+def write_file(text):
+    """A file that the page shows, named in a comment in its first line."""
+    path = Path(re.match(r"# (\S+)", text)[1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["tutorial.md", "choosing-a-bank.md", "project-file.md", "python.md", "start.md"])
+def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names, printed, n_run = {}, None, 0
+    for language, text in FENCE.findall((DOCS / page).read_text()):
+        n_run += language != "text"
+        match language:
+            case "python":
+                printed = run_python(text, page, names, capsys)
+            case "pycon":
+                run_session(text, page, names)
+            case "sh":
+                printed = run_shell(text, monkeypatch)
+            case "toml":
+                write_file(text)
+            case "text":
+                assert doctest.OutputChecker().check_output(text, printed, OPTIONS), printed
+            case _:
+                pytest.fail(f"a fence of {language} on {page} is neither run nor compared")
+    assert n_run

@@ -1,0 +1,66 @@
+"""The page of guarantees names functions and tests that exist."""
+
+import ast
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "guarantees.md").read_text()
+HEAD = "| statement | assumes | proved in | function | test |"
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split(" | ")]
+    for line in PAGE.splitlines()
+    if line.startswith("| ") and line != HEAD
+]
+
+
+@cache
+def defined_in(path):
+    tree = ast.parse((ROOT / "tests" / path).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def resolve(path):
+    """The object at a dotted path of public names: the longest importable package, then attributes."""
+    parts = path.split(".")
+    found = importlib.import_module(f"physupport.{parts[0]}")
+    for i, name in enumerate(parts[1:], 2):
+        assert not name.startswith("_"), f"{path} is private"
+        if not hasattr(found, name):
+            found = importlib.import_module(f"physupport.{'.'.join(parts[:i])}")
+        else:
+            found = getattr(found, name)
+    return found
+
+
+def test_every_table_has_the_same_head_and_every_row_five_cells():
+    assert PAGE.count(HEAD) == PAGE.count("\n|---|")
+    assert [row for row in ROWS if len(row) != 5] == []
+    assert len(ROWS) > 30
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].strip("*")[:50])
+def test_a_row_names_labels_functions_and_tests_that_exist(row):
+    for label in re.findall(r"`(\w+:[^`]+)`", row[2]):
+        assert re.fullmatch(r"(eq|lem|thm|prop|cor|ass|rem):[\w-]+", label)
+    functions = [path for path in re.findall(r"`([\w.]+)`", row[3]) if "." in path]
+    assert functions
+    for path in functions:
+        assert resolve(path) is not None
+    _check_tests(row[4])
+
+
+def _check_tests(cell):
+    """Tests as file::name; a name alone is of the file before it."""
+    named = re.findall(r"`([\w/]+\.py)?(?:::(\w+))?`", cell)
+    assert named
+    path = ""
+    for file, name in named:
+        path = file or path
+        assert not name or name.startswith("test_")
+        assert not name or name in defined_in(path), f"no test {name} in {path}"
+        assert any(each.startswith("test_") for each in defined_in(path))
