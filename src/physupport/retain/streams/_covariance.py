@@ -18,6 +18,7 @@ from ._gaussian_exact import ExactMoments, covariance_enclosure, exact_moments
 from ._residuals import check_noises, check_width
 from ._rows import RowSource
 from ._statistics import Moments, ball, check_checkpoints, check_keys, prefix_moments
+from ._threads import in_pieces
 
 
 @final
@@ -66,9 +67,12 @@ class CovarianceStream:
         atoms, variances, noises = self._parts(check_keys(keys, self.n_keys))
         values, errors = np.empty((2, len(atoms), len(self.checkpoints)))
         m, counts = self.moments, self.checkpoints.astype(np.float64)
-        covariance_scores(
-            self.table, atoms, variances, noises, counts, m.values, m.scales, m.slack, m.traces, values, errors
-        )
+
+        def score(part: slice) -> None:
+            law, found = (atoms[part], variances[part], noises[part]), (values[part], errors[part])
+            covariance_scores(self.table, *law, counts, m.values, m.scales, m.slack, m.traces, *found)
+
+        in_pieces(len(atoms), score, least=16)
         return Scores(values, errors)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:

@@ -9,7 +9,7 @@ forming it, which would square the condition number of coherent atoms.  :math:`w
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ..._typing import Array, IntArray
 from ._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, TINY, U, add, div, dot, log, mul, settle, sub
@@ -78,7 +78,7 @@ def quadratic_form(
     return value, error * (1.0 + 2.0 * U * (2 * q + 16)) + TINY
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def covariance_scores(
     table: Array,
     elements: IntArray,
@@ -97,7 +97,7 @@ def covariance_scores(
     table: (E, q).  elements, variances: (k, r), padded with -1 and 0.  noises: (k,).  Fills values, errors (k, c).
     """
     q, most = table.shape[1], elements.shape[1]
-    for k in prange(len(elements)):
+    for k in range(len(elements)):
         r = 0
         while r < most and elements[k, r] >= 0:
             r += 1

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 from flint import arb
-from numba import njit, prange
+from numba import njit
 from numpy.typing import ArrayLike
 
 from ..._errors import MisuseError
@@ -27,6 +27,7 @@ from ._residuals import (
 )
 from ._rows import RowSource
 from ._statistics import check_checkpoints, check_keys
+from ._threads import in_pieces
 
 
 @final
@@ -61,8 +62,13 @@ class KnownCodeStream:
         state, nuisance = np.divmod(check_keys(keys, self.n_keys), len(self.noises))
         distinct, which = np.unique(state, return_inverse=True)
         sums, e_sums = np.empty((2, len(distinct), len(self.checkpoints)))
-        m = self.moments
-        _dictionary_residuals(self._atoms(distinct), self.table, m.reference, m.energy, m.cross, m.gram, sums, e_sums)
+        m, atoms = self.moments, self._atoms(distinct)
+
+        def fill(part: slice) -> None:
+            known = (self.table, m.reference, m.energy, m.cross, m.gram)
+            _dictionary_residuals(atoms[part], *known, sums[part], e_sums[part])
+
+        in_pieces(len(atoms), fill, least=16)
         return white_noise_likelihood(sums, e_sums, which.ravel(), self.noises[nuisance], m.counts)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
@@ -109,7 +115,7 @@ def known_code_stream(
     return KnownCodeStream(rows, codes, states, variances, points, is_complex, table, moments)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _dictionary_residuals(
     atoms: IntArray,
     table: Array,
@@ -122,7 +128,7 @@ def _dictionary_residuals(
 ) -> None:
     """Residual sums of squares of dictionaries; atoms: (k, n) rows of the table (E, q).  Fills (k, c), (k, c)."""
     n, q = reference.shape
-    for k in prange(len(atoms)):
+    for k in range(len(atoms)):
         delta, e_delta = np.empty((n, q)), np.empty((n, q))
         for j in range(n):
             for a in range(q):

@@ -13,6 +13,7 @@ from ._latent_exact import precision
 from ._latent_factors import mixed_trees, nested_passes, nested_trees
 from ._latent_kernels import score_segment
 from ._latent_laws import RANGE, Family
+from ._threads import in_pieces
 
 _GUARD_BITS: Final = 128
 
@@ -36,10 +37,15 @@ class Factors:
         n_sets = max(1, len(family.used)) << n
         directions, multipliers = np.empty((n_factors, n_sets, min(q, n))), np.empty((n_factors, n_sets))
         scalars = np.zeros((n_factors, 4))
-        if family.is_nested:
-            nested_trees(atoms, noises, variances, directions, multipliers, scalars)
-        else:
-            mixed_trees(atoms, noises, family.trees, directions, multipliers, scalars)
+
+        def grow(part: slice) -> None:
+            filled = directions[part], multipliers[part], scalars[part]
+            if family.is_nested:
+                nested_trees(atoms[part], noises[part], variances[part], *filled)
+            else:
+                mixed_trees(atoms[part], noises[part], family.trees, *filled)
+
+        in_pieces(n_factors, grow)
         # The row loops take coordinates two by two.
         directions = np.pad(directions, ((0, 0), (0, 0), (0, min(q, n) % 2)))
         trusted = np.all((multipliers < RANGE) & (multipliers > 1.0 / RANGE), axis=1)
@@ -96,10 +102,16 @@ class Batch:
     def advance(self, segment: Array) -> None:
         """Carry the sums over a stretch of rows, (q, length)."""
         f = self.factors
-        score_segment(
-            segment, f.atoms, nested_passes(f.atoms.shape[2]), self.family.used, f.directions, f.multipliers,
-            self.first_key, self.weights, self.reference, self.product, self.power,
-        )  # fmt: skip
+        passes = nested_passes(f.atoms.shape[2])
+
+        def score(part: slice) -> None:
+            keys = self.first_key[part.start : part.stop + 1]
+            score_segment(
+                segment, f.atoms[part], passes, self.family.used, f.directions[part], f.multipliers[part],
+                keys, self.weights, self.reference[part], self.product, self.power,
+            )  # fmt: skip
+
+        in_pieces(len(f.atoms), score)
 
     def note(self, checkpoint: int) -> None:
         """Remember the sums as they are now."""

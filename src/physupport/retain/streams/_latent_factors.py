@@ -13,7 +13,7 @@ All of it runs on balls (value, error).  Where n < q the rows enter through :mat
 from typing import Final
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ..._typing import Array, IntArray
 from ._balls import TINY, UP, U, add, div, dot, mul, sqrt, sub
@@ -96,7 +96,7 @@ def direction(
     return s, es, (in_rows if n >= q else in_atoms) * (1.0 + 2.0**-20) + TINY
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def nested_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Array, scalars: Array) -> None:
     r"""Trees whose root is the full set: from J one adds the lowest atom that is missing.
 
@@ -104,7 +104,7 @@ def nested_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arr
     scalars: (F, 4): the largest over J of :math:`\sum \tau^2` along its path, the largest relative error of m, and the
     ball of :math:`\det C_{full}/\nu^q`.
     """
-    for f in prange(len(atoms)):
+    for f in range(len(atoms)):
         n, d = atoms.shape[2], h.shape[2]
         full = (1 << n) - 1
         mats, e_mats = np.empty((n + 2, n, n)), np.empty((n + 2, n, n))
@@ -126,13 +126,13 @@ def nested_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arr
         climb(s, es, tau, m[f], scalars[f], False)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def mixed_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Array, scalars: Array) -> None:
     r"""Trees whose root is the empty set, one a variance (t,): J is its rest with the lowest atom added.
 
     Fills h: (F, t 2^n, d), :math:`m_J = \sqrt{\nu^q/\det C_J}`: (F, t 2^n), and scalars as above, with the ball 1.
     """
-    for f in prange(len(atoms)):
+    for f in range(len(atoms)):
         n, d = atoms.shape[2], h.shape[2]
         n_sets = 1 << n
         mats, e_mats = np.empty((n + 1, n, n)), np.empty((n + 1, n, n))

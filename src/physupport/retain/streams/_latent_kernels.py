@@ -8,7 +8,7 @@ Nothing here knows about errors; `_latent_errors` bounds what these loops round.
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ..._exp import exp2_minus, exponent_of, mantissa_of
 from ..._typing import Array, IntArray
@@ -223,7 +223,7 @@ def load(rows: Array, start: int, n_rows: int, atoms: Array, x: Array) -> None:
                 out[i] += atoms[c, a] * rows[c, start + i]
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def score_segment(
     rows: Array, atoms: Array, passes: IntArray, used: IntArray, h: Array, m: Array,
     first_key: IntArray, weights: Array, reference: Array, product: Array, power: IntArray,
@@ -235,7 +235,7 @@ def score_segment(
     reference: (factors, 2) running sums of reference exponents; product, power: (keys,).  Each factor is the work of
     one thread, in the order of the rows: the result does not depend on how many threads there are.
     """
-    for f in prange(len(atoms)):
+    for f in range(len(atoms)):
         n, length = atoms.shape[2], rows.shape[1]
         keys = slice(first_key[f], first_key[f + 1])
         n_keys = first_key[f + 1] - first_key[f]

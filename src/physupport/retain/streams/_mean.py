@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 from flint import arb
-from numba import njit, prange
+from numba import njit
 from numpy.typing import ArrayLike
 
 from ..._checks import check_array
@@ -27,6 +27,7 @@ from ._residuals import (
 )
 from ._rows import RowSource
 from ._statistics import check_checkpoints, check_keys
+from ._threads import in_pieces
 
 
 @final
@@ -59,9 +60,12 @@ class MeanStream:
         parts = self.bank.deployment_parts(check_keys(keys, self.n_keys))
         sums, e_sums = np.empty((2, len(keys), len(self.checkpoints)))
         m = self.moments
-        _mean_residuals(
-            parts.elements, parts.strengths, self.table, m.reference, m.energy, m.cross, m.gram, sums, e_sums
-        )
+
+        def fill(part: slice) -> None:
+            known = (self.table, m.reference, m.energy, m.cross, m.gram)
+            _mean_residuals(parts.elements[part], parts.strengths[part], *known, sums[part], e_sums[part])
+
+        in_pieces(len(keys), fill, least=64)
         return white_noise_likelihood(sums, e_sums, np.arange(len(keys)), self.noises[parts.nuisance], m.counts)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
@@ -123,7 +127,7 @@ def mean_difference(
         delta[0, a], e_delta[0, a] = sub(v, e, reference[0, a], 0.0)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _mean_residuals(
     elements: IntArray,
     coefficients: Array,
@@ -137,7 +141,7 @@ def _mean_residuals(
 ) -> None:
     """Residual sums of squares of means; elements, coefficients: (k, r).  Fills (k, c), (k, c)."""
     q = table.shape[1]
-    for k in prange(len(elements)):
+    for k in range(len(elements)):
         delta, e_delta = np.empty((1, q)), np.empty((1, q))
         mean_difference(elements[k], coefficients[k], table, reference, delta, e_delta)
         residual_sums(delta, e_delta, energy, cross, gram, sums[k], e_sums[k])

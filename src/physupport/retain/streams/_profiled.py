@@ -1,13 +1,11 @@
 """Deployment with unknown source amplitudes: the likelihood of the best coefficients in a box."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import numpy as np
 from flint import arb
-from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
 from ..._errors import MisuseError
@@ -27,9 +25,7 @@ from ._residuals import (
 )
 from ._rows import RowSource
 from ._statistics import check_checkpoints, check_keys
-
-# Fits that a thread takes on at once.
-_TASK = 1024
+from ._threads import in_pieces
 
 
 @final
@@ -78,8 +74,7 @@ class ProfiledMeanStream:
             ends = np.ascontiguousarray(box[:, here])
             profiled_residuals(elements[here], ends, *known, sums[part], e_sums[part])
 
-        with ThreadPoolExecutor(get_num_threads()) as pool:
-            list(pool.map(fit, (slice(k, k + _TASK) for k in range(0, len(first), _TASK))))
+        in_pieces(len(first), fit, least=8)
         return white_noise_likelihood(sums, e_sums, which, self.noises[nuisance], m.counts)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:

@@ -123,10 +123,7 @@ def profiled_residuals(
     sums: Array,
     e_sums: Array,
 ) -> None:
-    """Least residual sums of squares of k keys; elements: (k, r), box: (2, k, r).  Fills (k, c), (k, c).
-
-    Serial, and without the interpreter's lock, so that threads may share the keys; a parallel loop compiles too slowly.
-    """
+    """Least residual sums of squares of k keys; elements: (k, r), box: (2, k, r).  Fills (k, c), (k, c)."""
     for k in range(len(elements)):
         r = 0
         while r < elements.shape[1] and elements[k, r] >= 0:

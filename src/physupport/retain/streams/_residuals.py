@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from numba import njit, prange
+from numba import njit
 
 from ..._checks import check_array
 from ..._errors import MisuseError
@@ -22,6 +22,7 @@ from ._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, add, div, dot, log, mul, settl
 from ._base import Scores
 from ._rows import RowSource
 from ._statistics import Moments, ball, prefix_moments
+from ._threads import in_pieces
 
 _BITS = 320
 
@@ -124,7 +125,7 @@ def log_constant(count: float, noise: float) -> tuple[float, float]:
     return mul(0.5 * count, 0.0, v, e)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def white_noise_scores(
     sums: Array, e_sums: Array, which: IntArray, noises: Array, counts: Array, values: Array, errors: Array
 ) -> None:
@@ -132,7 +133,7 @@ def white_noise_scores(
 
     sums: (m, c).  which: (k,) row of the sums.  noises: (k,).  counts: (c,).  Fills values and errors (k, c).
     """
-    for k in prange(len(which)):
+    for k in range(len(which)):
         for t in range(len(counts)):
             v, e = log_constant(counts[t], noises[k])
             x, ex = div(sums[which[k], t], e_sums[which[k], t], 2.0 * noises[k], 0.0)
@@ -143,7 +144,11 @@ def white_noise_scores(
 def white_noise_likelihood(sums: Array, e_sums: Array, which: IntArray, noises: Array, counts: Array) -> Scores:
     """Scores of keys whose residual sums stand in the given rows."""
     values, errors = np.empty((2, len(which), len(counts)))
-    white_noise_scores(sums, e_sums, which, noises, counts, values, errors)
+
+    def score(part: slice) -> None:
+        white_noise_scores(sums, e_sums, which[part], noises[part], counts, values[part], errors[part])
+
+    in_pieces(len(which), score, least=1024)
     return Scores(values, errors)
 
 

@@ -1,0 +1,42 @@
+"""Kernels on several threads.
+
+A kernel is a serial loop over its items that lets go of the interpreter's lock, and threads share the items.  numba's
+own parallel loops do the same at run time, but take twice as long to compile, which a new user waits for.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from numba import get_num_threads
+
+# More pieces than threads, because items differ in cost.
+_PIECES_PER_THREAD = 4
+
+
+def in_pieces(count: int, work: Callable[[slice], None], least: int = 1) -> None:
+    """Call work on slices that make up 0 .. count - 1, on as many threads as numba may use.
+
+    Each item must be computed alone, so that the result does not depend on the pieces.  least: items worth a piece of
+    their own; handing one over takes some ten microseconds.
+    """
+    n_threads = get_num_threads()
+    n_pieces = min(count // least, _PIECES_PER_THREAD * n_threads) if n_threads > 1 else 1
+    if n_pieces < 2:
+        work(slice(0, count))
+        return
+    edges = [piece * count // n_pieces for piece in range(n_pieces + 1)]
+    # The list is what waits for all pieces, and raises what one of them raised.
+    list(_pool(n_threads).map(work, map(slice, edges, edges[1:])))
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Kept, because making threads takes longer than many a call."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="physupport")
+
+
+# A forked process has none of its parent's threads, and would wait for them forever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
