@@ -33,8 +33,9 @@ def problems(draw, finest=False, indeterminate=True):
     names = [f"R{j}" for j in range(n_regions)]
     elements = {name: tuple(f"{name}.{i}" for i in range(width)) for name, width in zip(names, widths, strict=True)}
     strengths = np.where(locations >= 0, rng.choice([0.5, 1.0], locations.shape), 0.0)
-    places = {name: rng.integers(0, 4, (width, 1)).astype(float) for name, width in zip(names, widths, strict=True)}
-    rules = {name: draw(_rules(elements[name], finest)) for name in names}
+    axes = draw(st.integers(1, 2))
+    places = {name: rng.integers(0, 4, (width, axes)).astype(float) for name, width in zip(names, widths, strict=True)}
+    rules = {name: draw(_rules(elements[name], finest, rng)) for name in names}
     question = RegionalMap(TableRegions(elements, locations, strengths, places), rules)
     return question, _verdicts(rng, size, indeterminate), rng.random(size)
 
@@ -57,12 +58,22 @@ def resolutions(draw, finest=False, indeterminate=True):
     return question, _verdicts(rng, size, indeterminate), rng.random(size)
 
 
+def _distances(rng, count):
+    """Any symmetric table: the triangle inequality is nowhere needed."""
+    drawn = np.triu(rng.integers(0, 4, (count, count)), 1).astype(float)
+    return drawn + drawn.T
+
+
 @st.composite
-def _rules(draw, elements, finest):
-    groups = {"left": list(elements[: (len(elements) + 1) // 2])} if draw(st.booleans()) else None
+def _rules(draw, elements, finest, rng):
+    half = list(elements[: (len(elements) + 1) // 2])
+    groups = st.sampled_from(
+        [None, {"left": half}, {"all": {"left": {"first": half[:1], "rest": half}}, "last": half[-1:]}]
+    )
     return RegionRule(
         tolerance=draw(st.sampled_from([0.0, 1.0, 2.0])),
-        groups=groups,
+        distances=_distances(rng, len(elements)) if draw(st.booleans()) else None,
+        groups=draw(groups),
         asks="finest" if finest else draw(st.sampled_from(OPTIONS)),
         absence_threshold=draw(st.sampled_from([None, None, 0.8])),
         absent_witness="any" if finest else draw(st.sampled_from(["any", "persistent_only"])),

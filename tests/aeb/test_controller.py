@@ -171,6 +171,37 @@ def test_certified_without_a_witness_more_queries_are_offered_only_if_there_are_
     assert "More queries would find" in left.at(3).sentence
 
 
+@pytest.mark.parametrize(
+    ("table", "order", "until_witnessed", "ending"),
+    [
+        ((0, 1, 1, 1), [0, 1, 2, 3], True, Ending.BUDGET),  # the policy has more to ask
+        ((0, 1, 1, 1), [0, 1], True, Ending.NOTHING_LEFT),
+        ((1, 0, 1, 1), [2, 3, 0, 1], False, Ending.CERTIFIED),  # without a witness, which was not asked for
+        ((1, 1, 0, 0), [0, 2, 3], True, Ending.BUDGET),
+    ],
+)
+def test_the_last_prefix_of_a_stopped_run_ends_as_a_run_with_that_budget_does(
+    place, table, order, until_witnessed, ending
+):
+    judge, policy = codes(*table), FixedOrder(order)
+    stopped = run(judge, place, policy, 1.0, callback=lambda tick: tick.used < 2, until_witnessed=until_witnessed)
+    cut = run(judge, place, policy, 2, until_witnessed=until_witnessed)
+    assert len(stopped) == len(cut) == 2
+    assert (stopped.at(2).ending, stopped.at(2).status) == (cut.ending, cut.status) == (ending, Status.ABSTAIN)
+    assert stopped.ending is (Ending.STOPPED if ending is Ending.BUDGET else ending)
+    assert (stopped.at(1).ending, stopped.at(1).budget) == (Ending.BUDGET, 1)
+
+
+def test_a_run_that_was_over_when_ctrl_c_came_ends_as_it_would_have(place):
+    def interrupt(tick):
+        if tick.used == 2:
+            raise KeyboardInterrupt
+
+    order, given = FixedOrder([2, 3, 0, 1]), {"callback": interrupt, "until_witnessed": False}
+    assert run(codes(1, 0, 1, 1), place, order, 1.0, **given).ending is Ending.CERTIFIED
+    assert run(codes(1, 0, 0, 1), place, order, 1.0, **given).ending is Ending.STOPPED
+
+
 class Interrupting:
     """A judge during whose third verdict Ctrl-C is pressed, once."""
 
@@ -264,26 +295,12 @@ def test_brackets_count_and_list_what_they_hold():
         brackets.record(-1, 0)
 
 
-def test_margins_are_kept_with_the_queries(question):
-    margins = np.array([[-1.0, -0.5], [0.1, 0.2], [0.3, 0.3], [2.0, np.inf]])
-    trace = run(TableJudge(np.array([0, 1, 1, 1]), margins), question, FixedOrder([3, 0]), 1.0)
-    assert trace.margins.tolist() == [[2.0, np.inf], [-1.0, -0.5]]
-
-
-@pytest.mark.parametrize(
-    ("table", "margins", "message"),
-    [
-        ([3], None, "codes must"),
-        ([], None, "codes must"),
-        ([0.0], None, "codes must"),
-        ([0], [[1.0, 0.0]], "margins must"),
-        ([2, 0], [[-1.0, 1.0], [-1.0, 1e-9]], r"margins must prove their verdicts, .*explanation 1"),
-        ([1], [[-1e-9, 1.0]], "margins must prove their verdicts"),
-    ],
-)
-def test_a_table_of_verdicts_is_checked(table, margins, message):
-    with pytest.raises(MisuseError, match=message):
-        TableJudge(np.array(table), margins)
+def test_the_hash_of_a_protocol_covers_what_the_proposals_find_plausible(question):
+    protocol, judge = Protocol(question, RegionalPolicy(), 0.1, 1.0), codes(0, 1, 1, 1)
+    given = [None, Proposals((1,)), *(Proposals(plausibility=np.array(x)) for x in ([0.0, 1, 2, 3], [0.0, 1, 2, 4]))]
+    digests = [protocol.freeze(judge, proposals).digest for proposals in given]
+    assert len({*digests}) == 4
+    assert protocol.freeze(judge, Proposals(plausibility=np.array([0.0, 1, 2, 4]))).digest == digests[-1]
 
 
 def test_proposals_must_fit_the_bank(question):

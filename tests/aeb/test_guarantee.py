@@ -25,7 +25,7 @@ from physupport.retain.streams import ArrayRows, Scores, covariance_stream, know
 RUNS, LEVEL, BUDGET = 2000, 0.02, 0.9
 # Where the bound holds, fewer than one seed in a million fails; a control must be that unlikely under the bound.
 UNLUCKY = 1e-6
-# The least number of misses that 2000 runs at this level are too unlikely to have.
+# The least number of misses that so many runs at this level are too unlikely to have.
 TOO_MANY = next(k for k in range(RUNS) if stats.binom.sf(k - 1, RUNS, LEVEL) < UNLUCKY)
 # The noise of a law is a variance, as in the paper; claiming half of it is less wrong than claiming half the deviation.
 HALF_NOISE = 0.5

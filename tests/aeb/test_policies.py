@@ -84,6 +84,32 @@ def test_the_default_leaves_alone_what_no_verdict_can_settle():
     assert (trace.queries.tolist(), trace.status) == ([0, 1], Status.ABSTAIN)
 
 
+def test_the_default_goes_on_where_an_indeterminate_verdict_blocks_the_threshold():
+    """Whether 1 reaches the threshold stays open; that the region may also be there, weaker, is found all the same."""
+    view = table_regions({"R": [None, "a", "a"]}, strengths={"R": [0.0, 2.0, 0.5]})
+    question = RegionalMap(view, {"R": RegionRule(absence_threshold=1.0)})
+    for policy in (RegionalPolicy(), RegionalPolicy(probes=0), FixedOrder()):
+        trace = run(TableJudge(np.array([0, 2, 0])), question, policy, 1.0)
+        assert trace.answers[0].label is Label.SUPPORT_AMBIGUOUS
+
+
+def test_the_default_goes_on_where_an_indeterminate_verdict_blocks_the_cell():
+    """That b is possible keeps a and c from being FINE; without c the smaller group is certain all the same."""
+    view = table_regions({"R": ["a", "b", "c"]}, coordinates={"R": {"a": 0.0, "b": 5.0, "c": 0.1}})
+    question = RegionalMap(view, {"R": RegionRule(1.0, groups={"two": ["a", "b"]})})
+    trace = run(TableJudge(np.array([0, 2, 1])), question, RegionalPolicy(), 1.0)
+    assert (trace.answers[0].label, trace.answers[0].group, len(trace)) == (Label.GROUP, "two", 3)
+
+
+def test_the_default_leaves_alone_what_no_verdict_can_settle_also_when_one_was_indeterminate():
+    names = [f"p{i}" for i in range(50)]
+    question = RegionalMap(table_regions({"where": names}), {"where": RegionRule(asks=("fine",))})
+    codes = np.zeros(50, dtype=np.uint8)
+    codes[1] = 2
+    trace = run(TableJudge(codes), question, RegionalPolicy(), 1.0)
+    assert (trace.queries.tolist(), trace.status) == ([0, 1], Status.ABSTAIN)
+
+
 def test_an_ambiguity_is_probed_before_a_large_opposition_is_worked_off():
     # 40 places, optional x: after the first witness, one probe with x settles presence; then the places follow.
     where = [f"p{i}" for i in range(40) for _ in range(2)]

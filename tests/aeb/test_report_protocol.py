@@ -1,5 +1,7 @@
 """A protocol is frozen and hashed before the first held-out row is read."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
@@ -187,6 +189,10 @@ def test_amplitudes_may_be_unknown_within_a_box(has_phase):
     assert found.fields[0].cell == ("a1",)
     assert verify(found.json(), {"one": table}, protocol=seal.digest).findings == ()
     assert "held-out rows of one do not match" in " ".join(verify(found.json(), {"one": table + 1.0}).findings)
+    forged = json.loads(found.json())
+    forged["protocol"]["streams"][0]["numerator"]["mean_point"]["mean"]["values"][0] += 1e-6
+    better = "the numerator of one is not the best of the bank on the proposal rows"
+    assert better in verify(forged, {"one": table}).findings
 
 
 def test_a_numerator_off_the_bank_and_a_question_around_it():

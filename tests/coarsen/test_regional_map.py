@@ -131,7 +131,7 @@ def assert_witnessed(answer, question, witnessed):
         assert both.spread() > question.rules[answer.field].tolerance
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(asks="any"), data=st.data())
 def test_at_every_prefix_truth_level_labels_hold_for_all_that_is_possible_and_ambiguities_have_witnesses(
     question, data
@@ -158,7 +158,7 @@ def test_at_every_prefix_truth_level_labels_hold_for_all_that_is_possible_and_am
                 assert answer.certificate.kind == "open"
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(), data=st.data())
 def test_a_fine_label_names_the_smallest_group_around_it(question, data):
     codes, order = verdict_runs(question, data)
@@ -173,7 +173,7 @@ def test_a_fine_label_names_the_smallest_group_around_it(question, data):
                 assert sizes[answer.group] == min(sizes.values())
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(), data=st.data())
 def test_full_information_gives_the_exhaustive_label_and_leaves_nothing_open(question, data):
     codes, order = verdict_runs(question, data)
@@ -198,7 +198,7 @@ def test_full_information_gives_the_exhaustive_label_and_leaves_nothing_open(que
         assert label is expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(), data=st.data())
 def test_once_certified_the_finest_labels_are_those_of_the_exhaustive_profile(question, data):
     codes, order = verdict_runs(question, data)
@@ -215,7 +215,7 @@ def test_once_certified_the_finest_labels_are_those_of_the_exhaustive_profile(qu
                 assert here.label is not Label.GROUP or here.group == there.group
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(), data=st.data())
 def test_a_further_verdict_never_lowers_the_rank_of_the_finest_label(question, data):
     codes, order = verdict_runs(question, data)
@@ -228,7 +228,7 @@ def test_a_further_verdict_never_lowers_the_rank_of_the_finest_label(question, d
         before = progress.labels
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(), data=st.data())
 def test_empty_is_said_only_when_all_are_rejected_and_then_of_every_region(question, data):
     codes, order = verdict_runs(question, data)
@@ -249,7 +249,7 @@ def state_of(progress):
     return facts, counts, progress.is_certified, progress.n_possible, progress.n_witnessed
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(asks="any"), data=st.data())
 def test_the_state_depends_on_the_sets_alone_and_not_on_the_way_there(question, data):
     codes, order = verdict_runs(question, data)
@@ -264,7 +264,7 @@ def test_the_state_depends_on_the_sets_alone_and_not_on_the_way_there(question, 
         assert state_of(again) == state_of(progress)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(asks="any"), data=st.data())
 def test_counts_are_those_of_the_explanations(question, data):
     codes, order = verdict_runs(question, data)
@@ -281,7 +281,7 @@ def test_counts_are_those_of_the_explanations(question, data):
             assert getattr(state, counts) == np.roll(expected, -1).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(question=questions(asks="any"), data=st.data())
 def test_the_foretold_effect_of_a_rejection_is_what_happens(question, data):
     codes, order = verdict_runs(question, data)

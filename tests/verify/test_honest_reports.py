@@ -16,9 +16,16 @@ ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 def rules(draw, names):
     asks = draw(st.just("finest") | st.lists(st.sampled_from(ASKS), min_size=1, unique=True).map(tuple))
     members = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    deep = {
+        "outer": {"inner": {"core": members[:1], "shell": members}, "one more": names[:1]},
+        "overlapping": names[-2:],
+    }
+    entries = draw(st.lists(st.integers(0, 3), min_size=len(names) ** 2, max_size=len(names) ** 2))
+    half = np.triu(np.reshape(entries, (len(names), len(names))), 1)  # no triangle inequality
     return RegionRule(
         tolerance=draw(st.sampled_from([0.0, 0.5, 1.0, 2.5])),
-        groups=draw(st.none() | st.just({"outer": {"inner": members, "one more": names[:1]}})),
+        distances=draw(st.none() | st.just((half + half.T).astype(float))),
+        groups=draw(st.none() | st.just({"outer": {"inner": members, "one more": names[:1]}}) | st.just(deep)),
         asks=asks,
         absence_threshold=draw(st.sampled_from([None, 0.5, 1.5])),
         absent_witness=draw(st.sampled_from(["any", "persistent_only"])),
@@ -32,7 +39,8 @@ def maps(draw):
         names = [f"{region}{i}" for i in range(draw(st.integers(1, 4)))]
         options = st.sampled_from(names if draw(st.booleans()) else [*names, None])
         columns[region] = draw(st.lists(options, min_size=size, max_size=size))
-        places[region] = {name: float(i) for i, name in enumerate(names)}
+        corners = draw(st.booleans())  # on a line, or in a plane
+        places[region] = {name: [i % 2, i // 2] if corners else float(i) for i, name in enumerate(names)}
         levels = draw(st.lists(st.sampled_from([0.4, 1.0, 2.0]), min_size=size, max_size=size))
         strengths[region] = [level if there else 0.0 for level, there in zip(levels, columns[region], strict=True)]
         asked[region] = draw(rules(names))

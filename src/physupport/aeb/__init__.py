@@ -27,8 +27,8 @@ from ._policies import plausible_order as plausible_order
 from ._policies import presence as presence
 from ._policies import proposal_order as proposal_order
 from ._policies import regional_distances as regional_distances
+from ._proposed_stream import ProposedStream as ProposedStream
 from ._protocol import Proposed as Proposed
-from ._protocol import ProposedStream as ProposedStream
 from ._protocol import Protocol as Protocol
 from ._protocol import Seal as Seal
 from ._protocol_streams import StreamPlan as StreamPlan

@@ -13,7 +13,7 @@ from .._typing import Array, IntArray
 from ..coarsen import Label, Progress, Question, RegionalProgress
 from ._brackets import Brackets
 from ._budget import budget_queries
-from ._judge import Judge
+from ._judge import Judge, refuse_ruling
 from ._policies import Policy, Proposals, RunView, Selector
 from ._trace import Ending, Status, Trace, concluded, inform, replayed
 
@@ -184,6 +184,7 @@ def _advance(state: _State, judge: Judge, log: _Log, until_witnessed: bool, call
     """Ask until there is a reason to end."""
     brackets, progress, choose, take = state.brackets, state.progress, state.selector.choose, state.take
     queries, codes, margins, allowed = log.queries, log.codes, log.margins, len(log.queries)
+    is_stopped = False
     while True:
         if not brackets.n_possible:
             return Ending.NO_SURVIVOR
@@ -194,10 +195,20 @@ def _advance(state: _State, judge: Judge, log: _Log, until_witnessed: bool, call
             return Ending.NOTHING_LEFT
         if log.used == allowed:
             return Ending.BUDGET
-        code, lower, upper = judge.verdict(e)
+        # Only now: a run that was over anyway was not stopped.
+        if is_stopped:
+            return Ending.STOPPED
+        ruling = judge.verdict(e)
+        code, lower, upper = ruling
+        # Written out, as this is passed for every query; a comparison with NaN is false.
+        is_proven = (
+            upper <= 0.0 if code == 0 else (lower >= 0.0 if code == 1 else lower <= 0.0 and code == 2) and upper > 0.0
+        )
+        if not (is_proven and lower <= upper):
+            refuse_ruling(e, ruling)
         take(e, code)
         k = log.used
         queries[k], codes[k], margins[k, 0], margins[k, 1] = e, code, lower, upper
         log.used = k + 1
-        if callback is not None and callback(Tick(k + 1, allowed, e, code, progress)) is False:
-            return Ending.STOPPED
+        if callback is not None:
+            is_stopped = callback(Tick(k + 1, allowed, e, code, progress)) is False

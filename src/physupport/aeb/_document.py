@@ -28,6 +28,17 @@ def canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
+def described(name: str, value: object) -> dict[str, object]:
+    """A description as JSON holds it, with lists for tuples and texts for names, so that it comes back the same."""
+    try:
+        plain = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise MisuseError(name, "describe itself in what JSON can hold", error) from None
+    if not isinstance(plain, dict):
+        raise MisuseError(name, "describe itself as names with values", type(plain).__name__)
+    return plain
+
+
 def content_hash(value: object) -> str:
     """SHA-256 of a JSON value, in hexadecimal."""
     return hashlib.sha256(canonical(value)).hexdigest()
@@ -93,9 +104,11 @@ def dumped(document: Mapping[str, object]) -> str:
 def loaded(text: str) -> dict[str, object]:
     """The document in a text; a name given twice, NaN and infinities are refused, as they can be read in two ways."""
     try:
-        document = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refused)
+        document = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refused, parse_float=_finite)
     except ValueError as error:
         raise MisuseError("report", "be strict JSON", error) from None
+    except RecursionError:
+        raise MisuseError("report", "be strict JSON", "objects or lists nested too deeply") from None
     if not isinstance(document, dict):
         raise MisuseError("report", "be a JSON object", type(document).__name__)
     return document
@@ -106,6 +119,13 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(pairs):
         raise ValueError("a name stands twice in one object")
     return found
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is larger than any float64")
+    return value
 
 
 def _refused(name: str) -> object:

@@ -1,7 +1,7 @@
 """Who gives the verdicts: one explanation at a time, so that a run can know of nothing else."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, final
+from typing import NamedTuple, NoReturn, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from .._checks import check_array, check_open
 from .._errors import MisuseError
 from .._typing import Array
 from ..retain.evidence import Evidence, Verdict, verdicts
+from ._frozen import read_only
 
 
 class Ruling(NamedTuple):
@@ -28,7 +29,11 @@ class Judge(Protocol):
         """Explanations are 0 .. size - 1."""
 
     def verdict(self, e: int) -> Ruling:
-        """The verdict on one explanation; the same whenever it is asked."""
+        """The verdict on one explanation; the same whenever it is asked.
+
+        The bounds prove it: REJECTED needs 0 <= lower and 0 < upper, ADMISSIBLE upper <= 0, and an INDETERMINATE margin
+        may have either sign, lower <= 0 < upper.  A run refuses anything else.
+        """
 
 
 @final
@@ -69,9 +74,9 @@ class TableJudge:
         known = [int(code) for code in Verdict]
         if codes.ndim != 1 or not codes.size or codes.dtype.kind not in "iu" or not np.isin(codes, known).all():
             raise MisuseError("codes", f"be one row of the codes {known}, not empty", f"{codes.dtype} {codes.shape}")
-        object.__setattr__(self, "codes", codes.astype(np.uint8))
+        object.__setattr__(self, "codes", read_only(codes.astype(np.uint8)))
         if self.margins is not None:
-            object.__setattr__(self, "margins", _check_margins(self.margins, codes))
+            object.__setattr__(self, "margins", read_only(_check_margins(self.margins, codes)))
 
     @property
     def size(self) -> int:
@@ -96,8 +101,23 @@ def _check_margins(value: ArrayLike, codes: NDArray[np.integer]) -> Array:
     if (bounds[:, 0] > bounds[:, 1]).any():
         raise MisuseError("margins", "have lower bounds at most their upper bounds", "a lower one above")
     lower, upper = bounds.T
-    is_proven = np.where(codes == Verdict.REJECTED, (lower >= 0.0) & (upper > 0.0), upper <= 0.0)
-    wrong = np.flatnonzero((codes != Verdict.INDETERMINATE) & ~is_proven)
+    is_proven = np.select(
+        [codes == Verdict.REJECTED, codes == Verdict.ADMISSIBLE],
+        [(lower >= 0.0) & (upper > 0.0), upper <= 0.0],
+        (lower <= 0.0) & (upper > 0.0),
+    )
+    wrong = np.flatnonzero(~is_proven)
     if wrong.size:
-        raise MisuseError("margins", "prove their verdicts", f"{bounds[wrong[0]].tolist()} for explanation {wrong[0]}")
+        raise MisuseError("margins", _PROVEN, f"{bounds[wrong[0]].tolist()} for explanation {wrong[0]}")
     return bounds
+
+
+_PROVEN = "prove their verdicts, and those of an indeterminate one leave both open"
+
+
+def refuse_ruling(e: int, ruling: Ruling) -> NoReturn:
+    """Say what is wrong with a ruling: a code that is none, or bounds that prove something else."""
+    code, lower, upper = ruling
+    if code not in [int(known) for known in Verdict]:
+        raise MisuseError("verdict", f"be one of the codes {[int(known) for known in Verdict]}", repr(code))
+    raise MisuseError("margins of the judge", _PROVEN, f"{[lower, upper]} with code {code} for explanation {e}")

@@ -8,31 +8,22 @@ from typing import NamedTuple, final
 
 import numpy as np
 from numpy.random import SeedSequence
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._checks import check_count, check_open
 from .._errors import MisuseError
-from .._typing import Array, IntArray
 from ..banks import Bank
 from ..coarsen import Question, RegionalMap
 from ..project import BankRegions
-from ..retain.evidence import (
-    Evidence,
-    Factor,
-    LatentPoint,
-    SplitRows,
-    best_explanation,
-    joint_path,
-    split_rows,
-)
-from ..retain.streams import ArrayRows, Stream
+from ..retain.evidence import Evidence, LatentPoint, joint_path, split_rows
 from ._budget import budget_queries
 from ._controller import Callback, check_question, continue_run, run
-from ._document import content_hash, rows_hash
+from ._document import content_hash, described, rows_hash
 from ._judge import EvidenceJudge, Judge
 from ._judge_again import check_verdicts
 from ._policies import Policy, Proposals
-from ._protocol_streams import MeanPoint, StreamLaw, StreamPlan, fitted_point, numerator_json, point_stream
+from ._proposed_stream import ProposedStream
+from ._protocol_streams import StreamPlan
 from ._trace import Trace
 
 
@@ -58,6 +49,9 @@ class Protocol:
     question and policy may be functions of what the proposal rows said.  budget: queries, or a share of the bank.
     streams: names to plans, usually `calibration` and `deployment`.  seed: of the split; a single stream takes the
     seed itself, several take its children in their order, as `split_streams` does.
+
+    Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
+    a table must not change as long as a seal that was read from it is in use.
     """
 
     question: Question | Callable[[Proposed], Question]
@@ -74,8 +68,9 @@ class Protocol:
         check_count("seed", self.seed, 0)
         if self.streams and self.bank is None:
             raise MisuseError("bank", "be given with streams", "none")
+        object.__setattr__(self, "streams", dict(self.streams))
 
-    def propose(self, name: str, table: NDArray[np.generic]) -> "ProposedStream":
+    def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
         """Split the rows of one stream and read those that propose; `read` takes the result in place of the table.
 
         Nothing here depends on the rows of the other streams, so it serves any number of readings.
@@ -88,7 +83,7 @@ class Protocol:
         split = split_rows(len(table), plan.fraction, seed)
         return ProposedStream.proposed(self, name, plan, self.bank, table, split)
 
-    def read(self, **tables: "NDArray[np.generic] | ProposedStream") -> "Seal":
+    def read(self, **tables: NDArray[np.generic] | ProposedStream) -> "Seal":
         """Split the rows, propose, and freeze; held-out rows stay unread until the seal is asked for its judge.
 
         tables: (n, width) for each stream, arrays or memory maps; or what `propose` made of one.
@@ -114,16 +109,14 @@ class Protocol:
         given.check_size(judge.size)
         return self._sealed(Proposed({}, {}, given), judge.size, (), judge)
 
-    def _proposed(self, name: str, table: "NDArray[np.generic] | ProposedStream") -> "ProposedStream":
+    def _proposed(self, name: str, table: NDArray[np.generic] | ProposedStream) -> ProposedStream:
         if not isinstance(table, ProposedStream):
             return self.propose(name, table)
         if table.protocol is not self or table.name != name:
             raise MisuseError(name, "be proposed by this protocol for this stream", f"what another made: {table.name}")
         return table
 
-    def _sealed(
-        self, proposed: Proposed, size: int, parts: tuple["ProposedStream", ...], judge: Judge | None
-    ) -> "Seal":
+    def _sealed(self, proposed: Proposed, size: int, parts: tuple[ProposedStream, ...], judge: Judge | None) -> "Seal":
         question = self.question(proposed) if callable(self.question) else self.question
         _check_question(question, size, self.bank)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
@@ -131,13 +124,13 @@ class Protocol:
         content: dict[str, object] = {
             "bank": None if self.bank is None else self.bank.digest,
             "size": size,
-            "question": question.describe(),
+            "question": described("question", question.describe()),
             "level": float(self.level),
             "seed": int(self.seed),
             "streams": [part.describe() for part in parts],
             "proposals": list(proposed.proposals.explanations),
             "plausibility": None if plausibility is None else rows_hash([plausibility[:, None]], (size, 1)),
-            "policy": policy.describe(),
+            "policy": described("policy", policy.describe()),
             "budget": budget_queries(self.budget, size),
             "until_witnessed": bool(self.until_witnessed),
         }
@@ -162,7 +155,7 @@ class Seal:
     question: Question = field(repr=False)
     policy: Policy = field(repr=False)
     proposed: Proposed = field(repr=False)
-    parts: tuple["ProposedStream", ...] = field(repr=False)  # of each stream, in their order
+    parts: tuple[ProposedStream, ...] = field(repr=False)  # of each stream, in their order
     _judge: Judge | None = field(repr=False)
 
     @property
@@ -205,7 +198,8 @@ class Seal:
         """
         if dict(trace.digests).get("protocol") != self.digest:
             raise MisuseError("trace", f"come from a run of the protocol {self.digest}", dict(trace.digests))
-        if trace.question is not self.question and trace.question.describe() != self.content["question"]:
+        asked = trace.question
+        if asked is not self.question and described("question", asked.describe()) != self.content["question"]:
             raise MisuseError("trace", "come from a run of this question", "a trace of another")
         check_verdicts(self.judge, trace)
 
@@ -222,82 +216,8 @@ class Seal:
         return Opened(EvidenceJudge(evidence, self.protocol.level), data)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ProposedStream:
-    """One stream after its proposal rows were read; its held-out rows wait in the table for the judge."""
-
-    protocol: Protocol = field(repr=False)
-    name: str
-    plan: StreamPlan
-    law: StreamLaw
-    table: NDArray[np.generic] = field(repr=False)
-    split: SplitRows = field(repr=False)
-    checkpoints: IntArray
-    best: int | None  # explanation
-    key: int
-    point: LatentPoint | MeanPoint | None  # the numerator, if it lies off the bank
-    plausibility: Array = field(repr=False)  # (M,) log likelihood of the proposal rows
-
-    @classmethod
-    def proposed(
-        cls,
-        protocol: Protocol,
-        name: str,
-        plan: StreamPlan,
-        bank: Bank,
-        table: NDArray[np.generic],
-        split: SplitRows,
-    ) -> "ProposedStream":
-        """Score the proposal rows under every law of the bank, and choose the numerator."""
-        law, keys_of = plan.law(bank), _keys_of(plan, bank)
-        stream = law.stream(bank, table, split.proposal, [len(split.proposal)])
-        every = keys_of(np.arange(bank.size))
-        keys, where = np.unique(every, return_inverse=True)
-        plausibility = stream.log_likelihood(keys).values[where, -1]
-        best, key = None, 0
-        point: LatentPoint | MeanPoint | None
-        if plan.propose is None:
-            found = best_explanation(stream, bank.size, keys_of)
-            best, key, point = found.index, found.key, fitted_point(stream, found.key)
-        else:
-            point = plan.propose(np.ascontiguousarray(table[split.proposal], dtype=np.float64))
-        stops = plan.stops(len(split.held_out))
-        return cls(protocol, name, plan, law, table, split, stops, best, key, point, plausibility)
-
-    def factor(self, bank: Bank) -> Factor:
-        """The part of the evidence that the held-out rows of this stream give."""
-        stream = self.law.stream(bank, self.table, self.split.held_out, self.checkpoints)
-        numerator: tuple[Stream, int] = (stream, self.key)
-        if self.point is not None:
-            numerator = point_stream(self.point, self.table, self.split.held_out, self.checkpoints)
-        return Factor(self.name, stream, _keys_of(self.plan, bank), numerator)
-
-    def digest(self, order: IntArray) -> str:
-        """SHA-256 of some of the rows, in this order."""
-        rows = ArrayRows(self.table, order)
-        return rows_hash(rows.blocks(), (rows.n_rows, rows.width))
-
-    def describe(self) -> dict[str, object]:
-        """What a protocol says of a stream; nothing here looks at held-out rows."""
-        return {
-            "name": self.name,
-            "rows": len(self.table),
-            "width": int(self.table.shape[1]),
-            "fraction": float(self.plan.fraction),
-            "proposal_rows": self.digest(self.split.proposal),
-            "checkpoints": self.checkpoints.tolist(),
-            "law": self.law.describe(),
-            "numerator": numerator_json(self.key, self.point),
-        }
-
-
 def _check_question(question: Question, size: int, bank: Bank | None) -> None:
     check_question(question, size)
     view = question.view if isinstance(question, RegionalMap) else None
     if isinstance(view, BankRegions) and (bank is None or view.digest != bank.digest):
         raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")
-
-
-def _keys_of(plan: StreamPlan, bank: Bank) -> Callable[[ArrayLike], IntArray]:
-    return bank.calibration_keys if plan.is_calibration else bank.deployment_keys

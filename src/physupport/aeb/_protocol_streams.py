@@ -26,6 +26,7 @@ from ..retain.streams import (
 )
 from ..retain.streams import point_stream as mean_point_stream
 from ._document import array_json
+from ._frozen import read_only, read_only_of
 
 Kind = Literal["latent", "known codes", "covariance", "mean", "profiled mean"]
 KINDS: tuple[Kind, ...] = ("latent", "known codes", "covariance", "mean", "profiled mean")
@@ -68,6 +69,18 @@ class StreamPlan:
         if (self.box is not None) != (self.kind == "profiled mean"):
             given = "none" if self.box is None else f"one for {self.kind!r}"
             raise MisuseError("box", "be given for a profiled mean, and for nothing else", given)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Copies: a plan must stay what it was when a protocol was frozen."""
+        for name in ("noises", "checkpoints"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only_of(getattr(self, name)))
+        if self.laws is not None:
+            object.__setattr__(self, "laws", tuple(_frozen_law(law) for law in self.laws))
+        if self.box is not None:
+            lower, upper = self.box
+            object.__setattr__(self, "box", (read_only_of(lower), read_only_of(upper)))
 
     @property
     def is_calibration(self) -> bool:
@@ -83,7 +96,8 @@ class StreamPlan:
             given = [BernoulliGaussian(float(p)) for p in _column(nuisances, "p")] if self.laws is None else self.laws
             laws = tuple(given)
         box = None if self.box is None else (np.asarray(self.box[0]), np.asarray(self.box[1]))
-        return StreamLaw(self.kind, check_array("noises", noises, (len(nuisances),)), laws, self.is_complex, box)
+        noises = read_only(check_array("noises", noises, (len(nuisances),)))
+        return StreamLaw(self.kind, noises, laws, self.is_complex, box)
 
     def stops(self, n_held_out: int) -> IntArray:
         """(c,) checkpoints for this many held-out rows."""
@@ -131,6 +145,12 @@ class StreamLaw:
         return described if self.box is None else described | {"box": _box_json(*self.box)}
 
 
+def _frozen_law(law: CodeLaw) -> CodeLaw:
+    if isinstance(law, ExchangeableGaussian):
+        return ExchangeableGaussian(read_only(law.size_probabilities), read_only(law.variances))
+    return law
+
+
 def law_json(law: CodeLaw) -> dict[str, object]:
     """A coefficient law by name and parameters."""
     if isinstance(law, BernoulliGaussian):
@@ -157,6 +177,11 @@ class MeanPoint:
     noise: float  # variance of a real entry
 
 
+def frozen_point(point: LatentPoint) -> LatentPoint:
+    """A proposed law that nothing can change any more."""
+    return LatentPoint(read_only(np.asarray(point.atoms, dtype=np.float64)), float(point.p), float(point.noise))
+
+
 def fitted_point(stream: Stream, key: int) -> MeanPoint | None:
     """The law of a key at the coefficients that fit the stream's rows best; None if it has no coefficients to fit."""
     return MeanPoint(*stream.best_point(key)) if isinstance(stream, ProfiledMeanStream) else None
@@ -168,8 +193,7 @@ def numerator_json(key: int, point: LatentPoint | MeanPoint | None) -> dict[str,
         return {"key": key}
     if isinstance(point, MeanPoint):
         return {"mean_point": {"mean": array_json(point.mean), "noise": float(point.noise)}}
-    atoms: Array = np.asarray(point.atoms, dtype=np.float64)
-    return {"point": {"atoms": array_json(atoms), "p": float(point.p), "noise": float(point.noise)}}
+    return {"point": {"atoms": array_json(point.atoms), "p": float(point.p), "noise": float(point.noise)}}
 
 
 def point_stream(

@@ -10,7 +10,6 @@ from typing import Any, final
 
 import numpy as np
 
-from .._errors import MisuseError
 from .._version import __version__
 from ..coarsen import Label, outcome_sentence
 from ._document import (
@@ -24,11 +23,11 @@ from ._document import (
     loaded,
 )
 from ._document_content import bank_json, question_json
+from ._document_form import FORMAT, VERSION, check_document
 from ._protocol import Seal
 from ._report_fields import fields_json
 from ._trace import Trace
 
-FORMAT, VERSION = "physupport report", 1
 COLUMNS = ("field", "label", "cell", "group", "certificate", "witnesses", "excluded", "margin", "sentence")
 
 
@@ -60,9 +59,7 @@ class Report:
     document: dict[str, Any] = field(repr=False)
 
     def __post_init__(self) -> None:
-        if self.document.get("format") != FORMAT or self.document.get("version") != VERSION:
-            value = f"{self.document.get('format')!r}, version {self.document.get('version')!r}"
-            raise MisuseError("document", f"be a {FORMAT!r}, version {VERSION}", value)
+        check_document(self.document)
 
     @property
     def status(self) -> str:

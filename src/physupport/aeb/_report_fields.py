@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_number
+from .._errors import MisuseError
 from .._typing import BoolArray, IntArray
 from ..coarsen import Answer, Label, RegionalMap, Resolution, field_sentence
 from ..retain.evidence import Verdict
@@ -15,6 +17,7 @@ def fields_json(trace: Trace, kind: str, outcome: dict[str, Any]) -> list[dict[s
     """An entry for each answer of a trace."""
     place = {e: k for k, e in enumerate(trace.queries.tolist())}
     entries = []
+    _check_answers(trace.answers, place)
     for answer in trace.answers:
         excluded = nearest_excluded(trace, answer)
         entry: dict[str, Any] = {
@@ -22,13 +25,31 @@ def fields_json(trace: Trace, kind: str, outcome: dict[str, Any]) -> list[dict[s
             "label": str(answer.label),
             "cell": list(answer.cell),
             "group": answer.group,
-            "numbers": dict(answer.numbers),
+            "numbers": {name: float(value) for name, value in answer.numbers},
             "certificate": answer.certificate.kind,
             "witnesses": [_explanation(trace, place[e]) for e in answer.certificate.witnesses],
             "excluded": None if excluded is None else _explanation(trace, excluded),
         }
         entries.append(entry | {"sentence": field_sentence(entry, kind, outcome)})
     return entries
+
+
+def _check_answers(answers: tuple[Answer, ...], place: dict[int, int]) -> None:
+    """What a question of one's own may say; those of this package say nothing else."""
+    fields = [answer.field for answer in answers]
+    if len({*fields}) < len(fields):
+        raise MisuseError("answers", "be about distinct fields", fields)
+    for answer in answers:
+        named = f"answer on {answer.field!r}"
+        texts = (answer.field, *answer.cell, *(() if answer.group is None else (answer.group,)))
+        if not all(isinstance(text, str) for text in texts):
+            raise MisuseError(named, "name its field, cell and group by texts", texts)
+        for name, value in answer.numbers:
+            if not np.isfinite(check_number(f"{name} of the {named}", value)):
+                raise MisuseError(f"{name} of the {named}", "be finite", value, "JSON has no other numbers.")
+        strange = [e for e in answer.certificate.witnesses if e not in place]
+        if strange:
+            raise MisuseError(named, "name witnesses that were asked about", strange[0])
 
 
 def nearest_excluded(trace: Trace, answer: Answer) -> int | None:

@@ -92,7 +92,10 @@ class Trace:
         return replayed(self.question, self.size, self.queries, self.codes)[0]
 
     def at(self, queries: int) -> "Trace":
-        """What a run with this smaller budget gives; the same question, data, policy and proposals understood."""
+        """What a run with this smaller budget gives; the same question, data, policy and proposals understood.
+
+        Whether the policy of a run that Ctrl-C stopped had more to ask is not known: its last prefix ends with BUDGET.
+        """
         count = check_count("queries", queries, 0)
         if count < len(self):
             kept = replace(self, budget=count, queries=self.queries[:count], codes=self.codes[:count])
@@ -111,14 +114,17 @@ def concluded(trace: Trace, brackets: Brackets, progress: Progress, ending: Endi
     """The trace with the outcome that brackets and question now give.
 
     EMPTY if and only if U is empty.  A report needs every certificate and a witness: on a U of which nothing is known
-    to be admissible truth-level labels hold, perhaps of nothing.
+    to be admissible truth-level labels hold, perhaps of nothing.  Where the run was over, that is the ending, whatever
+    else is given for it.
     """
     is_certified = brackets.n_possible > 0 and progress.is_certified
     status = Status.ABSTAIN
     if not brackets.n_possible:
         status, ending = Status.EMPTY, Ending.NO_SURVIVOR
-    elif is_certified and brackets.n_witnessed:
-        status, ending = Status.REPORT, Ending.CERTIFIED
+    elif is_certified and (brackets.n_witnessed or not trace.until_witnessed):
+        status, ending = Status.REPORT if brackets.n_witnessed else status, Ending.CERTIFIED
+    elif brackets.n_queried == brackets.size:
+        ending = Ending.NOTHING_LEFT
     return replace(
         trace,
         status=status,

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_nonnegative, check_positive
+from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
 from .._typing import Array, BoolArray
 from ..project import RegionalView, check_distances, region_distances
@@ -26,7 +26,8 @@ class RegionRule:
 
     tolerance: largest spread of the possible elements that is still FINE; 0 asks for a single place.
     distances: (m, m) between the elements; None takes them from the coordinates of the view.
-    groups: named groups of elements, nested to any depth; the region itself is always the largest.
+    groups: named groups of elements, nested to any depth; the region itself is always the largest.  They may overlap:
+        a GROUP names the smallest that holds all that is possible, of equally large ones the one listed first.
     asks: `finest` goes on until no finer label can come.  A choice of fine, group, presence, absence and ambiguity
         stops at the first label among these, and says ABSTAIN until then: fine is FINE; group is GROUP, of a named
         group where groups are named; presence is GROUP, be it of the region itself; absence is ABSENT; ambiguity
@@ -51,6 +52,13 @@ class RegionRule:
         is_choice = isinstance(self.asks, tuple) and bool(self.asks) and {*self.asks} <= {*ASKS}
         if self.asks != "finest" and not is_choice:
             raise MisuseError("asks", f"be 'finest' or a choice of {', '.join(ASKS)}", repr(self.asks))
+        # Copies: a rule that is asked with must stay what it was when a protocol was frozen.
+        if self.distances is not None:
+            distances = check_array("distances", self.distances, (None, None)).copy()
+            distances.flags.writeable = False
+            object.__setattr__(self, "distances", distances)
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _copied(self.groups))
 
 
 @final
@@ -137,6 +145,11 @@ def _sorted_groups(region: str, elements: tuple[str, ...], groups: Groups) -> tu
         found[name] = sum(1 << number[member] for member in set(members))
     ordered = sorted(found.items(), key=lambda item: item[1].bit_count())
     return (*ordered, (region, (1 << len(elements)) - 1))
+
+
+def _copied(groups: Groups) -> Groups:
+    kept = {name: _copied(content) if isinstance(content, Mapping) else content for name, content in groups.items()}
+    return {n: c if isinstance(c, str | Mapping) else tuple(c) for n, c in kept.items()}
 
 
 def _flattened(region: str, groups: Groups) -> Iterator[tuple[str, list[str]]]:

@@ -120,6 +120,30 @@ class RegionState:
         self.is_settled = is_settled(self.region, facts, self.label)
         self._whole: float | None = None
 
+    def may_change(self, stuck: int, absent: bool, reaches: bool) -> bool:
+        """Whether verdicts still to come could change the label, its group, or that the region is open.
+
+        What has an indeterminate explanation stays possible: elements (bits), absence, strengths at the threshold.
+        Compared are the ends that verdicts can lead to: all that is left rejected, all of it admissible, and all of it
+        admissible but what lacks the region.  So True may be wrong where the two are mixed, False never is.
+        """
+        gone = self._facts(
+            self.witnessed_set | stuck, self.witnessed[-1] > 0 or absent, self.witnessed_reaching[1] > 0 or reaches
+        )
+        now = self._facts(self.possible_set, self.possible[-1] > 0, self.reaching[1] > 0)
+        there = now._replace(
+            is_split=bool(self.possible_set) and now.absent,
+            is_apart=not now.is_close,
+            witnessed_sector=now.sector,
+            witnessed_reaches=now.reaches,
+        )
+        ends = gone, there, there._replace(absent=gone.absent)
+        return any(self._claim(facts) != self._claim(now) for facts in ends)
+
+    def _claim(self, facts: Facts) -> tuple[Label, int, bool]:
+        label = regional_label(self.region, facts)
+        return label, facts.sector if label is Label.GROUP else -1, is_settled(self.region, facts, label)
+
     def rank_gain(self, slot: int, reaches: bool) -> int:
         """By how much the rank of the label rises if one explanation with this element alone is rejected."""
         key = (slot, reaches)
@@ -171,7 +195,7 @@ class RegionState:
                 return Certificate("open")
             case Label.SUPPORT_AMBIGUOUS:
                 there = min(self.first[i] for i in range(len(self.first) - 1) if self.witnessed[i])
-                return Certificate("witnesses", (there, self._absent_witness()))
+                return Certificate("witnesses", (there, self.absent_witness()))
             case Label.LOCAL_AMBIGUOUS:
                 return Certificate("witnesses", self.apart or ())
             case Label.GROUP:
@@ -179,8 +203,8 @@ class RegionState:
             case _:
                 return Certificate("universal")
 
-    def _absent_witness(self) -> int:
-        """-1 while there is none."""
+    def absent_witness(self) -> int:
+        """A witness that the region may be absent, of the kind that the rule takes; -1 while there is none."""
         return self._only[1] if self.region.needs_persistent_only else self.first[-1]
 
     def _facts(self, members: int, absent: bool, reaches: bool) -> Facts:
@@ -191,7 +215,7 @@ class RegionState:
             reaches=reaches if has_threshold else bool(members),
             is_close=self._next_far(members) == len(region.far),
             sector=region.sector(members),
-            is_split=bool(self.witnessed_set) and self._absent_witness() >= 0,
+            is_split=bool(self.witnessed_set) and self.absent_witness() >= 0,
             is_apart=self.apart is not None,
             witnessed_sector=region.sector(self.witnessed_set),
             witnessed_reaches=self.witnessed_reaching[1] > 0,

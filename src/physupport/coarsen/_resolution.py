@@ -49,8 +49,8 @@ class Resolution:
         if not self.slack >= 0.0:
             raise MisuseError("slack", "be at least 0", repr(self.slack))
         names = tuple(self.names) or tuple(f"place {i}" for i in range(count))
-        if len(names) != count or len({*names}) < count:
-            raise MisuseError("names", f"be {count} distinct texts", f"{len(names)} of them")
+        if len(names) != count or len({*names}) < count or not all(isinstance(name, str) and name for name in names):
+            raise MisuseError("names", f"be {count} distinct texts, none empty", f"{len(names)} of them")
         object.__setattr__(self, "names", names)
         for name, array in {"places": places, "distances": distances, "proposal_distances": proposal}.items():
             array.flags.writeable = False

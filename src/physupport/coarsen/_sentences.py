@@ -9,6 +9,10 @@ from ._labels import Label
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
 
+# So many regions of an explanation are named; of more, only those that it has.
+_MOST_REGIONS = 6
+_MOST_NAMES = 12
+
 
 def outcome_sentence(outcome: Entry, level: float) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
@@ -72,7 +76,7 @@ def field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
 
 
 def _region_sentence(entry: Entry, outcome: Entry) -> str:
-    title, cell, numbers = f"Region {entry['field']}", entry["cell"], entry["numbers"]
+    title, cell, numbers = _title(entry, "regional map"), entry["cell"], entry["numbers"]
     match entry["label"]:
         case Label.FINE:
             said = f"{title}: {_one_of(cell)}."
@@ -80,7 +84,7 @@ def _region_sentence(entry: Entry, outcome: Entry) -> str:
                 said = f"{title}: {_one_of(cell)}, which lie within {_above(numbers['tolerance'])} of each other."
             return said + _excluded(entry)
         case Label.GROUP:
-            group = "" if entry["group"] in (None, entry["field"]) else f" (group {entry['group']})"
+            group = "" if entry["group"] in (None, entry["field"]) else f" (group {_plain(entry['group'])})"
             if not entry["witnesses"]:
                 more = "" if _is_exhausted(outcome) else " More queries may say more."
                 return f"{title}: {_one_of(cell)}{group}.{more}{_excluded(entry)}"
@@ -119,7 +123,7 @@ def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
 def _rivals(entry: Entry) -> str:
     """The elements that two witnesses have."""
     names = [str(witness["says"][entry["field"]]) for witness in entry["witnesses"]]
-    return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(names)
+    return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(map(_plain, names))
 
 
 def _is_exhausted(outcome: Entry) -> bool:
@@ -132,7 +136,7 @@ def _separate(entry: Entry, opening: str) -> str:
     witnesses: Sequence[Entry] = entry["witnesses"]
     if not witnesses:
         return ""
-    names = " or ".join(_explanation(witness) for witness in witnesses)
+    names = " or ".join(_explanation(witness, entry["field"]) for witness in witnesses)
     # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
     missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
     rise = f" by more than {_below(missing)}" if missing > 0.0 else ""
@@ -145,27 +149,43 @@ def _excluded(entry: Entry) -> str:
         return ""
     lower = found["margin"][0]
     margin = f", by a margin of at least {_below(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
-    return f" The nearest explanation that says otherwise, {_explanation(found)}, is rejected{margin}."
+    return f" The nearest explanation that says otherwise, {_explanation(found, entry['field'])}, is rejected{margin}."
 
 
-def _explanation(entry: Entry) -> str:
-    says = ", ".join(f"{name}: {value or 'nothing'}" for name, value in entry["says"].items())
-    return f"explanation {entry['explanation']}" + (f" ({says})" if says else "")
+def _explanation(named: Entry, field: str) -> str:
+    """An explanation and what it says; of many regions, the one in question and the first ones that it has."""
+    says: Mapping[str, str | None] = named["says"]
+    told = [*says.items()]
+    if len(told) > _MOST_REGIONS:
+        told = [(name, says[name]) for name in says if name == field]
+        told += [(name, value) for name, value in says.items() if value is not None and name != field]
+    parts = [f"{_plain(name)}: {'nothing' if value is None else _plain(value)}" for name, value in told]
+    listed = _cut(parts, _MOST_REGIONS)
+    return f"explanation {named['explanation']}" + (f" ({listed})" if listed else "")
 
 
 def _title(entry: Entry, kind: str) -> str:
     if kind == "resolution":
         return "Resolution"
-    return f"Region {entry['field']}" if kind == "regional map" else str(entry["field"])
+    name = _plain(entry["field"])
+    return f"Region {name}" if kind == "regional map" else name
 
 
 def _one_of(cell: Sequence[str]) -> str:
-    return cell[0] if len(cell) == 1 else f"one of {_listed(cell)}"
+    return _plain(cell[0]) if len(cell) == 1 else f"one of {_listed(cell)}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    most = 12
-    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
+    return _cut([*map(_plain, names)], _MOST_NAMES)
+
+
+def _cut(parts: Sequence[str], most: int) -> str:
+    return ", ".join(parts) if len(parts) <= most else f"{', '.join(parts[:most])} and {len(parts) - most} more"
+
+
+def _plain(name: str) -> str:
+    """A name on one line: line ends and other characters that do not print are written as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
 
 
 def _sentence(text: str) -> str:

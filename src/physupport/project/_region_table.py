@@ -27,10 +27,11 @@ class TableRegions:
     _only: BoolArray = field(init=False, repr=False)  # (supports,) whether no optional region is present
 
     def __post_init__(self) -> None:
-        locations = _check_locations(self.locations, self.elements)
+        elements = {region: tuple(names) for region, names in self.elements.items()}
+        locations = _check_locations(self.locations, elements)
         represented = _check_strengths(self.represented, locations)
         places = {
-            region: check_array(f"places[{region!r}]", value, (len(self.elements[region]), None)).copy()
+            region: check_array(f"places[{region!r}]", value, (len(elements[region]), None)).copy()
             for region, value in self.places.items()
         }
         _, first, supports = np.unique(
@@ -38,7 +39,7 @@ class TableRegions:
         )
         patterns = locations[first] >= 0  # (supports, R)
         persistent = np.all(patterns, axis=0)
-        optional = tuple(region for region, flag in zip(self.elements, persistent.tolist(), strict=True) if not flag)
+        optional = tuple(region for region, flag in zip(elements, persistent.tolist(), strict=True) if not flag)
         arrays = {
             "locations": locations,
             "represented": represented,
@@ -48,6 +49,9 @@ class TableRegions:
         for name, array in arrays.items():
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        for array in places.values():
+            array.flags.writeable = False
+        object.__setattr__(self, "elements", elements)
         object.__setattr__(self, "places", places)
         object.__setattr__(self, "optional", optional)
 
@@ -158,6 +162,8 @@ def _check_locations(value: ArrayLike, elements: Mapping[str, Sequence[str]]) ->
         column = locations[:, j]
         if not names or len(set(names)) < len(names):
             raise MisuseError("elements", f"be distinct and at least one in region {region!r}", names)
+        if not region or not all(isinstance(name, str) and name for name in names):
+            raise MisuseError("elements", "be nonempty texts in a region with a name", f"{region!r}: {names}")
         if column.min() < -1 or column.max() >= len(names):
             bad = int(np.flatnonzero((column < -1) | (column >= len(names)))[0])
             rule = f"lie from -1 to {len(names) - 1} in region {region!r}"

@@ -75,8 +75,17 @@ def field_findings(fields: Sequence[Node], kind: str, outcome: Node, trace: Read
         yield from _field_findings(entry, field)
         yield from _witness_findings(entry, trace, rules, witnessed)
         yield from _excluded_findings(entry, trace, rules)
-        if entry["sentence"] != field_sentence(entry, kind, outcome):
+        if entry["sentence"] != field_sentence(_in_order(entry, rules), kind, outcome):
             yield f"{field.field}: the sentence does not say what the label says"
+
+
+def _in_order(entry: Node, rules: Rules) -> Node:
+    """The entry with what explanations say in the order of the question: JSON objects have none of their own."""
+
+    def ordered(named: Node | None) -> Node | None:
+        return None if named is None else {**named, "says": dict(rules.says(named["explanation"]))}
+
+    return {**entry, "witnesses": [*map(ordered, entry["witnesses"])], "excluded": ordered(entry["excluded"])}
 
 
 def _field_findings(entry: Node, field: Derived) -> Iterator[str]:
@@ -136,19 +145,6 @@ def _explanation_findings(entry: Node, named: Node, trace: ReadTrace, rules: Rul
         yield f"{entry['field']}: the margin of explanation {e} is not the one of the trace"
     if not isinstance(named["says"], dict) or named["says"] != dict(rules.says(e)):
         yield f"{entry['field']}: explanation {e} says something else"
-
-
-def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
-    """Numbers that no protocol can have."""
-    size, names = protocol["size"], [stream["name"] for stream in protocol["streams"]]
-    if not 0.0 < protocol["level"] < 1.0:
-        yield f"the level {protocol['level']} is no probability of an error"
-    if size < 1 or not 0 <= protocol["budget"] <= size or protocol["seed"] < 0:
-        yield "size, budget or seed of the protocol are out of range"
-    if not all(0 <= e < size for e in protocol["proposals"]):
-        yield "a proposal lies outside the bank"
-    if [*data] != names or len({*names}) < len(names):
-        yield "the hashes of the data are not those of the streams"
 
 
 def budget_notes(outcome: Node, protocol: Node) -> Iterator[str]:

@@ -9,6 +9,10 @@ from ..banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, Settin
 from ..project import RegionalView, TableRegions, bank_regions
 from ._document import Node, Refusal, real, whole
 
+# More explanations, or numbers of all states together, are refused before memory is taken for them.
+MOST_EXPLANATIONS = 1 << 26
+MOST_ENTRIES = 1 << 28
+
 
 def rebuilt_bank(node: Node | None) -> Bank | None:
     """The bank of a document; None if it has none."""
@@ -29,6 +33,8 @@ def _states(node: Node) -> StateFamily:
     if node["kind"] == "arrays":
         _names(node, "kind", "elements", "index")
         elements, index = real(node["elements"], None, None), whole(node["index"], None, None)
+        if len(elements) * index.size > MOST_ENTRIES:
+            raise Refusal(f"states of {len(elements)} x {index.size} numbers are too many to be checked here")
         return ArrayStates(elements[:, index].transpose(1, 0, 2))
     raise Refusal(f"states of the unknown kind {node['kind']!r}")
 
@@ -76,6 +82,8 @@ def text_of(error: Exception) -> str:
     """An exception in one line."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory to check it"
     known: tuple[type[Exception], ...] = (Refusal, MisuseError)
     text = str(error) if isinstance(error, known) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())

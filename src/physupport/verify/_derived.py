@@ -24,6 +24,10 @@ class Derived:
 class Rules(Protocol):
     """The label rules of one question."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the question takes for granted, and a reader should know."""
+
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
         """All fields from U and L, (M,) masks."""
 

@@ -8,15 +8,22 @@ import numpy as np
 
 from .._typing import BoolArray
 from ..coarsen import Progress, Question
+from ..retain.evidence import Verdict
 from ._derived import Derived
+from ._trace import ReadTrace
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnRules:
-    """The predicates are the user's: what is checked is that the report says what they say about U and L."""
+    """The predicates are the user's: what is checked is that the report says what they say about U and L.
+
+    named: by field, the witnesses that the question itself names after the verdicts in the order of the trace.
+    """
 
     question: Question
+    named: Mapping[str, tuple[int, ...]]
+    notes: tuple[str, ...] = ()
 
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
         """Fields as the question gives them."""
@@ -30,9 +37,12 @@ class OwnRules:
         return bool(possible.any()) and self._progress(possible, witnessed).is_certified
 
     def force(self, field: str, label: str, witnesses: Sequence[int], witnessed: BoolArray) -> bool:
-        """With these witnesses alone in L and everything possible, an ambiguity must still be one."""
+        """With these witnesses alone in L and everything possible, an ambiguity must still be one.
+
+        Other labels do not rest on their witnesses, and must name those that the question names.
+        """
         if label in ("FINE", "GROUP", "ABSENT", "EMPTY", "ABSTAIN"):
-            return True
+            return tuple(witnesses) == self.named.get(field, ())
         alone = np.zeros(len(witnessed), dtype=np.bool_)
         alone[list(witnesses)] = True
         found = {d.field: d.label for d in self.derive(np.ones(len(witnessed), dtype=np.bool_), alone)}
@@ -57,3 +67,15 @@ class OwnRules:
         for e in np.flatnonzero(witnessed).tolist():
             progress.witness(e)
         return progress
+
+
+def own_rules(question: Question, trace: ReadTrace) -> OwnRules:
+    """The rules of a question, and the witnesses it names at the end of a trace."""
+    progress = question.begin()
+    for e, code in zip(trace.queries.tolist(), trace.codes.tolist(), strict=True):
+        if code == Verdict.REJECTED:
+            progress.reject(e)
+        elif code == Verdict.ADMISSIBLE:
+            progress.witness(e)
+    named = {answer.field: tuple(answer.certificate.witnesses) for answer in progress.answers()}
+    return OwnRules(question, named)

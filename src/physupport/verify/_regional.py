@@ -12,6 +12,7 @@ from ..project import RegionalView, check_distances
 from ._content import array_hash, rebuilt_view
 from ._derived import Derived
 from ._document import Node, Refusal, real
+from ._view import distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 _NAMES = {
@@ -135,6 +136,7 @@ class RegionalRules:
     """All regions that are asked about."""
 
     regions: Mapping[str, _Region]
+    notes: tuple[str, ...]
 
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
         """Region by region."""
@@ -187,7 +189,8 @@ def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> 
     names = [region.name for region in regions]
     if names != [name for name in view.regions if name in names]:
         raise Refusal("regions stand twice or in another order than in the view")
-    return RegionalRules({region.name: region for region in regions})
+    notes = [*view_notes(view, bank), *(n for r in regions for n in distance_notes(view, r.name, r.distances))]
+    return RegionalRules({region.name: region for region in regions}, tuple(notes))
 
 
 def _region(rule: Node, distances: Array, view: RegionalView, columns: tuple[IntArray, Array, BoolArray]) -> _Region:
@@ -221,11 +224,16 @@ def _region(rule: Node, distances: Array, view: RegionalView, columns: tuple[Int
 
 
 def _groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
+    strange = [member for _, members in node for member in members if member not in elements]
+    if strange:
+        raise Refusal(f"a group of region {region!r} holds {strange[0]!r}, which is no element of it")
     groups = tuple((name, frozenset(elements.index(member) for member in members)) for name, members in node)
     sizes = [len(members) for _, members in groups]
     is_whole = bool(groups) and groups[-1] == (region, frozenset(range(len(elements))))
-    if not is_whole or sizes != sorted(sizes) or len({name for name, _ in groups}) < len(groups):
-        raise Refusal(f"the groups of region {region!r} are not nested in it, smallest first")
+    if not is_whole or sizes != sorted(sizes) or sizes[0] == 0:
+        raise Refusal(f"the groups of region {region!r} are not listed from the smallest to the region itself")
+    if len({name for name, _ in groups}) < len(groups):
+        raise Refusal(f"two groups of region {region!r} have one name")
     return groups
 
 

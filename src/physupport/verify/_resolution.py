@@ -31,6 +31,7 @@ class ResolutionRules:
     delta_fine: float
     delta_group: float
     slack: float
+    notes: tuple[str, ...] = ()
 
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
         """The one field."""
@@ -81,7 +82,10 @@ class ResolutionRules:
         return {"place": self.names[int(self.places[e])]}
 
 
-def resolution_rules(asked: Node, content: Node, size: int) -> ResolutionRules:
+_GIVEN = "places and distances of the resolution were given: that they are those of the bank is taken as it stands"
+
+
+def resolution_rules(asked: Node, content: Node, has_bank: bool, size: int) -> ResolutionRules:
     """The rules that the description of a question and its written-out part define together."""
     if {*asked} != _NAMES or asked["version"] != 1:
         raise Refusal("the question has another form than a resolution, version 1")
@@ -109,4 +113,5 @@ def resolution_rules(asked: Node, content: Node, size: int) -> ResolutionRules:
     bounds = [asked["delta_fine"], asked["delta_group"], slack]
     if not all(isinstance(value, float) and value >= 0.0 for value in bounds) or bounds[0] > bounds[1]:
         raise Refusal("the bounds of the resolution are no distances in order")
-    return ResolutionRules(names, places, table, *bounds)
+    notes = (_GIVEN,) if has_bank else ()
+    return ResolutionRules(names, places, table, bounds[0], bounds[1], bounds[2], notes)

@@ -5,9 +5,10 @@ from typing import Any
 from ._document import FORMAT, VERSION, Refusal
 
 # A form is a type, a tuple of forms of which one must fit, a list with the form of all entries, a table of forms by
-# name, or a constant that must stand there as it is.
+# name, a constant that must stand there as it is, or HASH for a SHA-256 in hexadecimal.
 Form = Any
 ANY = object()
+HASH = object()
 
 _EXPLANATION = {"explanation": int, "margin": [(float, str)], "says": ANY}
 _FIELD = {
@@ -20,19 +21,21 @@ _OUTCOME = {
 }  # fmt: skip
 _LAW = {"kind": str, "noises": [float], "laws": [ANY], "is_complex": bool}
 _STREAM = {
-    "name": str, "rows": int, "width": int, "fraction": float, "proposal_rows": str, "checkpoints": [int],
-    "law": (_LAW, _LAW | {"kind": "profiled mean", "box": ANY}), "numerator": ANY,
+    "name": str, "rows": int, "width": int, "fraction": float, "proposal_rows": HASH, "checkpoints": [int],
+    "law": (_LAW, _LAW | {"kind": "profiled mean", "box": dict}), "numerator": dict,
 }  # fmt: skip
 _PROTOCOL = {
-    "bank": (str, None), "size": int, "question": ANY, "level": float, "seed": int, "streams": [_STREAM],
-    "proposals": [int], "plausibility": (str, None), "policy": ANY, "budget": int, "until_witnessed": bool,
+    "bank": (HASH, None), "size": int, "question": dict, "level": float, "seed": int, "streams": [_STREAM],
+    "proposals": [int], "plausibility": (HASH, None), "policy": dict, "budget": int, "until_witnessed": bool,
 }  # fmt: skip
-_DIGESTS = {"bank": (str, None), "question": str, "protocol": str, "data": str, "chain": str, "document": str}
+_DIGESTS = {
+    "bank": (HASH, None), "question": HASH, "protocol": HASH, "data": HASH, "chain": HASH, "document": HASH
+}  # fmt: skip
 DOCUMENT: Form = {
     "format": FORMAT, "version": VERSION, "program": {"physupport": str, "numpy": str, "python": str},
-    "fields": [_FIELD], "outcome": _OUTCOME, "protocol": _PROTOCOL, "data": ANY,
+    "fields": [_FIELD], "outcome": _OUTCOME, "protocol": _PROTOCOL, "data": dict,
     "trace": {"queries": ANY, "codes": ANY, "lower": ANY, "upper": ANY},
-    "question": ANY, "bank": ANY, "digests": _DIGESTS,
+    "question": dict, "bank": (dict, None), "digests": _DIGESTS,
 }  # fmt: skip
 
 
@@ -55,6 +58,8 @@ def check_form(value: object, form: Form = DOCUMENT, where: str = "document") ->
 def _fits(value: object, form: Form) -> bool:
     if form is ANY:
         return True
+    if form is HASH:
+        return isinstance(value, str) and len(value) == 64 and {*value} <= {*"0123456789abcdef"}
     if isinstance(form, tuple):
         return any(_fits_wholly(value, choice) for choice in form)
     if isinstance(form, type):

@@ -1,10 +1,11 @@
 """All checks of a report, in order; each finding is one line."""
 
+import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from ..banks import Bank
 from ..coarsen import Question
-from ._claims import budget_notes, check_digest, field_findings, outcome_findings, protocol_findings
+from ._claims import budget_notes, check_digest, field_findings, outcome_findings
 from ._content import as_dict, rebuilt_bank, text_of
 from ._data import data_findings
 from ._derived import Rules
 from ._document import Refusal, hashed, parse
-from ._own import OwnRules
+from ._own import own_rules
+from ._protocol import check_size, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import resolution_rules
 from ._schema import check_form
@@ -26,7 +28,7 @@ from ._trace import ReadTrace, chained, read_trace
 # What a malformed document may raise on the way through checks that expect a sound one.
 _MALFORMED = (
     Refusal, MisuseError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
-    RecursionError, zlib.error
+    RecursionError, MemoryError, zlib.error
 )  # fmt: skip
 
 
@@ -67,22 +69,27 @@ def verify(
     """
     notebook = _Notebook([])
     document = notebook.attempt(lambda: _document(report))
-    if document is None or not notebook.passes(lambda: check_form(document)):
+    if document is None or not notebook.passes(lambda: _check_whole(document)):
         return Verification(tuple(notebook.findings), ())
     notebook.collect(lambda: _digest_findings(document, protocol))
     notebook.collect(lambda: protocol_findings(document["protocol"], as_dict(document["data"])))
-    bank, has_bank = None, notebook.passes(lambda: _check_bank(document))
-    if has_bank:
-        bank = rebuilt_bank(document["bank"])
+    held = notebook.attempt(lambda: _bank(document))
     trace = notebook.attempt(lambda: read_trace(document["trace"], document["protocol"]["size"]))
-    rules = notebook.attempt(lambda: _rules(document, bank, question)) if has_bank else None
+    rules = None if held is None else notebook.attempt(lambda: _rules(document, held.bank, question, trace))
     if trace is not None:
         notebook.passes(lambda: _check_chain(document["digests"], trace))
     if trace is not None and rules is not None:
         notebook.collect(lambda: _claims(document, trace, rules))
     if rows is not None:
-        notebook.collect(lambda: _scored(document, bank, trace, rows))
-    return Verification(tuple(dict.fromkeys(notebook.findings)), tuple(_notes(document, rows is not None, protocol)))
+        notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows))
+    notes = *_notes(document, rows is not None, protocol), *(() if rules is None else rules.notes)
+    return Verification(tuple(dict.fromkeys(notebook.findings)), notes)
+
+
+def _check_whole(document: Mapping[str, Any]) -> None:
+    """What must hold before anything else can be looked at."""
+    check_form(document)
+    check_size(document["protocol"])
 
 
 T = TypeVar("T")
@@ -120,6 +127,7 @@ def _notes(document: Mapping[str, Any], is_scored: bool, protocol: str | None) -
         yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
     elif not is_scored:
         yield "verdicts are taken as they stand: give the rows to score them again"
+    yield from protocol_notes(document["protocol"])
     if protocol is None:
         yield "the protocol is taken as it stands: give its hash from before the data were read to compare them"
 
@@ -158,7 +166,13 @@ def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         raise Refusal(f"neither JSON nor a readable file: {error.strerror}") from None
 
 
-def _check_bank(document: Mapping[str, Any]) -> None:
+class _Held(NamedTuple):
+    """A sound bank, or soundly none."""
+
+    bank: Bank | None
+
+
+def _bank(document: Mapping[str, Any]) -> _Held:
     declared = document["digests"]["bank"]
     if document["protocol"]["bank"] != declared:
         raise Refusal("the bank does not match its hash in the protocol")
@@ -166,6 +180,7 @@ def _check_bank(document: Mapping[str, Any]) -> None:
     check_digest("bank", declared, None if bank is None else bank.digest)
     if bank is not None and bank.size != document["protocol"]["size"]:
         raise Refusal(f"the bank has {bank.size} explanations, not {document['protocol']['size']}")
+    return _Held(bank)
 
 
 def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
@@ -173,23 +188,26 @@ def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
         raise Refusal("queries, verdicts or margins were changed, deleted or put in another order: the chain is broken")
 
 
-def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None) -> Rules:
+def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None, trace: ReadTrace | None) -> Rules:
     asked, content = document["protocol"]["question"], as_dict(document["question"])
     size, kind = document["protocol"]["size"], content["kind"]
     if kind == "own":
         if own is None:
             raise Refusal("the question is one of the author's own: give it to verify to derive the labels again")
-        if own.describe() != asked or {*content} != {"kind"}:
+        # As JSON: a description may hold tuples, of which a document makes lists.
+        if json.loads(json.dumps(own.describe())) != asked or {*content} != {"kind"}:
             raise Refusal("the question given is not the one that was asked")
         if own.n_explanations != size:
             raise Refusal(f"the question is about {own.n_explanations} explanations, not {size}")
-        return OwnRules(own)
+        if trace is None:
+            raise Refusal("the question cannot be asked again without a sound trace")
+        return own_rules(own, trace)
     if asked.get("question") != kind:
         raise Refusal("the question is written out as another kind than it was asked")
     if kind == "regional map":
         return regional_rules(asked, content, bank, size)
     if kind == "resolution":
-        return resolution_rules(asked, content, size)
+        return resolution_rules(asked, content, bank is not None, size)
     raise Refusal(f"a question of the unknown kind {kind!r}")
 
 

@@ -12,6 +12,7 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ...coarsen import Progress, Question
 from .._brackets import Brackets
+from .._frozen import read_only
 
 
 @final
@@ -29,7 +30,8 @@ class Proposals:
     def __post_init__(self) -> None:
         object.__setattr__(self, "explanations", tuple(check_count("explanations", e, 0) for e in self.explanations))
         if self.plausibility is not None:
-            object.__setattr__(self, "plausibility", check_array("plausibility", self.plausibility, (None,)).copy())
+            plausibility = check_array("plausibility", self.plausibility, (None,))
+            object.__setattr__(self, "plausibility", read_only(plausibility))
 
     def check_size(self, size: int) -> None:
         """That they speak of a bank of this size."""

@@ -11,6 +11,7 @@ from ..._errors import MisuseError
 from ..._typing import IntArray
 from ...coarsen import Resolution
 from ...retain.evidence import Verdict
+from .._frozen import read_only_of
 from ._base import RunView, Selector, content_digest
 from ._orders import check_order
 
@@ -31,6 +32,10 @@ class EndpointPolicy:
     """
 
     order: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.order is not None:
+            object.__setattr__(self, "order", read_only_of(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """For questions about a resolution only."""

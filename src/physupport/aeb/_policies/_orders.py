@@ -11,6 +11,7 @@ from ..._checks import check_count
 from ..._errors import MisuseError
 from ..._typing import IntArray
 from .._brackets import Brackets
+from .._frozen import read_only_of
 from ._base import RunView, Selector, content_digest
 
 
@@ -43,6 +44,10 @@ class FixedOrder:
     """A given order, or by index; explanations left out of it are never asked about."""
 
     order: Sequence[int] | IntArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.order is not None:
+            object.__setattr__(self, "order", read_only_of(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """Check the order against the bank."""

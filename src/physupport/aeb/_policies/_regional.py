@@ -13,7 +13,7 @@ from ...coarsen import RegionalMap, RegionalProgress
 from ...retain.evidence import Verdict
 from .._brackets import INDETERMINATE, REJECTED, UNQUERIED, Brackets
 from ._base import Proposals, RunView, Selector
-from ._opposition import Knowledge, Opposition, knowledge, opposition
+from ._opposition import Knowledge, Opposition, Stuck, knowledge, oppositions
 from ._orders import OrderSelector
 
 _ADMISSIBLE, _REJECTED, _INDETERMINATE = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED), int(Verdict.INDETERMINATE)
@@ -28,7 +28,8 @@ class RegionalPolicy:
     it can hold; if it is rejected, one less stands in the way of the truth-level label.  So every region is first
     probed with its most plausible opponents, where an ambiguity costs a query or two; then oppositions are worked off
     whole.  Explanations come in order of plausibility: as the proposals say, or by how many regions agree with the
-    proposed explanations; equals by index.  A region that no verdict can settle any more is left alone.
+    proposed explanations; equals by index.  A region that no verdict can settle any more is left alone.  Where
+    indeterminate verdicts stand in the way, all that can still change what is said is asked about in the end.
 
     A plan is a list, made again only when it ends or a verdict changes what it was made for; so a choice costs the
     same, on average, in a bank of any size.
@@ -91,6 +92,15 @@ class _Columns:
             mask &= view.persistent_only(self.order)
         return np.asarray(mask)
 
+    def stuck(self, region: int, e: int, slot: int, before: Stuck) -> Stuck:
+        """What is stuck in a region once explanation e is indeterminate, too."""
+        if slot < 0:
+            return before._replace(absent=True)
+        asked, view = self._question.asked[region], self._question.view
+        strength = float(view.strengths(np.array([e]))[0, view.regions.index(asked.name)])
+        reaches = before.reaches or strength >= (asked.threshold or 0.0)
+        return before._replace(elements=before.elements | 1 << slot, reaches=reaches)
+
 
 class _Target(NamedTuple):
     """A region to attack; compared in this order."""
@@ -109,9 +119,9 @@ class _RegionalSelector:
 
     def __init__(self, brackets: Brackets, progress: RegionalProgress, columns: _Columns, probes: int) -> None:
         self._brackets, self._progress, self._columns, self._probes = brackets, progress, columns, probes
-        self._stuck = [0] * len(progress.states)
+        self._stuck = [Stuck()] * len(progress.states)
         self._probed: set[tuple[int, Knowledge]] = set()
-        self._region, self._known = -1, Knowledge(0, False, False, 0)
+        self._region, self._known = -1, Knowledge(0, False, False, Stuck())
         self._list: OrderSelector | None = OrderSelector(columns.order, brackets)
 
     def choose(self) -> int | None:
@@ -125,7 +135,7 @@ class _RegionalSelector:
     def observe(self, e: int, code: int) -> None:
         if code == _INDETERMINATE:
             for j, slot in enumerate(self._progress.slots(e)):
-                self._stuck[j] |= 1 << slot if slot >= 0 else 0
+                self._stuck[j] = self._columns.stuck(j, e, slot, self._stuck[j])
         if self._is_outdated(code):
             self._list = self._plan()
 
@@ -148,11 +158,11 @@ class _RegionalSelector:
         marks = self._brackets.column()[self._columns.order]
         found = {}
         for j in self._progress.open_regions:
-            opponents = opposition(self._progress.states[j], self._knowledge(j))
-            if opponents is not None:
+            for opponents in oppositions(self._progress.states[j], self._knowledge(j)):
                 target, members = self._survey(j, opponents, marks)
                 if members.size:
                     found[target] = members
+                    break
         if not found:
             return None
         fresh = [target for target in found if self._probes and not self._is_probed(target.region)]

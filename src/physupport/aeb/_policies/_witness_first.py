@@ -12,6 +12,7 @@ from ..._typing import BoolArray, IntArray
 from ...coarsen import Label, RegionalMap, RegionalProgress
 from ...retain.evidence import Verdict
 from .._brackets import Brackets
+from .._frozen import read_only, read_only_of
 from ._base import RunView, Selector, content_digest
 from ._orders import OrderSelector, check_order
 
@@ -23,6 +24,9 @@ class Obligation:
 
     region: str
     members: BoolArray  # (M,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", read_only(self.members))
 
 
 @final
@@ -40,6 +44,12 @@ class WitnessFirst:
     stages: tuple[BoolArray, ...]
     obligations: tuple[Obligation, ...]
     order: Sequence[int] | IntArray | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", tuple(read_only(mask) for mask in self.stages))
+        object.__setattr__(self, "obligations", tuple(self.obligations))
+        if self.order is not None:
+            object.__setattr__(self, "order", read_only_of(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """For regional maps only."""

@@ -1,0 +1,66 @@
+"""Whether the view of a question, and the distances it was asked with, agree with the bank and the coordinates."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._typing import Array, IntArray
+from ..banks import Bank, LibraryFamily
+from ..project import BankRegions, RegionalView, bank_regions, region_distances
+from ._document import Refusal
+
+# Of the largest entry: the same computation on another machine differs by less.
+_ROUNDING = 1e-9
+
+
+def view_notes(view: RegionalView, bank: Bank | None) -> Iterator[str]:
+    """What a table of the author's own leaves to belief; refused is one that contradicts the library of the bank.
+
+    A region of the table claims elements of the library if it bears the name of a region there and has no element that
+    is not in that region.  Then every explanation must have there what it has in the bank.
+    """
+    if isinstance(view, BankRegions) or bank is None:
+        return
+    yield "the view of the question is not that of the bank: what explanations say of regions is taken as it stands"
+    if not isinstance(bank.states, LibraryFamily):
+        return
+    library = bank_regions(bank)
+    every = np.arange(bank.size)
+    ours, theirs = view.locate(every), library.locate(every)
+    for region in view.regions:
+        if region not in library.regions or not {*view.element_names(region)} <= {*library.element_names(region)}:
+            continue
+        listed = library.element_names(region)
+        numbers = np.array([*(listed.index(name) for name in view.element_names(region)), -1])  # the last is absence
+        column = numbers[ours[:, view.regions.index(region)]]
+        _check_same(region, column, theirs[:, library.regions.index(region)])
+        yield from _place_notes(region, view.coordinates(region), library.coordinates(region), numbers[:-1])
+
+
+def _check_same(region: str, column: IntArray, expected: IntArray) -> None:
+    wrong = np.flatnonzero(column != expected)
+    if wrong.size:
+        raise Refusal(
+            f"in region {region!r} the table gives {wrong.size} explanations another element of the library than the "
+            f"bank does, explanation {wrong[0]} first"
+        )
+
+
+def _place_notes(region: str, given: Array | None, places: Array | None, numbers: IntArray) -> Iterator[str]:
+    if given is None or places is None:
+        return
+    if not _is_near(given, places[numbers]):
+        yield f"the coordinates of region {region!r} in the question are not those of the library"
+
+
+def distance_notes(view: RegionalView, region: str, distances: Array) -> Iterator[str]:
+    """Distances that were given with the rule are the author's; without coordinates there is nothing to compare."""
+    has_places = view.coordinates(region) is not None
+    if has_places and not _is_near(distances, region_distances(view, region)):
+        yield f"the distances of region {region!r} were given, and are not those of its coordinates"
+
+
+def _is_near(given: Array, found: Array) -> bool:
+    if given.shape != found.shape or not np.isfinite(found).all():
+        return False
+    return bool((np.abs(given - found) <= _ROUNDING * np.abs(found).max(initial=0.0)).all())
