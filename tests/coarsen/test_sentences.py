@@ -61,3 +61,49 @@ def test_groups_may_overlap_and_the_smallest_that_holds_everything_is_named():
     question = RegionalMap(view, {"R": RegionRule(groups=groups)})
     for codes, group in (([0, 0, 1, 1], "ab"), ([1, 0, 0, 1], "bc"), ([0, 1, 0, 1], "abc"), ([0, 1, 1, 0], "R")):
         assert written(question, codes).fields[0].group == group
+
+
+class _Two:
+    """A policy that asks about the first two explanations and no more."""
+
+    def begin(self, run):
+        return _First(run)
+
+    def describe(self):
+        return {"policy": "two"}
+
+
+class _First:
+    def __init__(self, run):
+        self._left = [1, 0]
+
+    def choose(self):
+        return self._left[-1] if self._left else None
+
+    def observe(self, e, code):
+        self._left.pop()
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (
+            FixedOrder(),
+            "what survives allows no label that was asked for. More rows or a question that asks for less may",
+        ),
+        (
+            _Two(),
+            "another policy may settle what is open; if not, only more rows or a question that asks for less would.",
+        ),
+    ],
+    ids=["everything was asked", "the policy ended"],
+)
+def test_where_the_data_do_not_allow_the_label_asked_for_no_policy_is_promised_to_settle_it(policy, words):
+    """Two admissible elements apart, and only FINE was asked for."""
+    question = RegionalMap(table_regions({"A": ["a", "b", "c"]}), {"A": RegionRule(asks=("fine",))})
+    seal = Protocol(question, policy, 0.05, 1.0).freeze(TableJudge(np.array([0, 0, 0], dtype=np.uint8)))
+    found = report(seal, seal.run())
+    assert (found.fields[0].label, found.status) == ("ABSTAIN", "ABSTAIN")
+    assert words in found.sentence
+    assert words in found.fields[0].sentence
+    assert verify(found.json()).findings == ()

@@ -40,6 +40,15 @@ def make_bank(is_complex=False, twin=False, noise=(NOISE,), settings=None):
     )
 
 
+def make_strengths(threshold):
+    """A bank in which B is weak, strong or absent, and the question whether anything as strong as this is there."""
+    grid = product_grid(p=[LAW.p], noise=[NOISE])
+    bank = library_bank(make_library(), ["A", "AB"], {"A": 1.0, "B": [0.02, 2.0]}, calibration=grid,
+                        deployment=product_grid(noise=[NOISE]))  # fmt: skip
+    rules = {"A": RegionRule(0.5), "B": RegionRule(0.5, absence_threshold=threshold)}
+    return bank, RegionalMap(bank_regions(bank), rules)
+
+
 def true_explanation(bank):
     """A1 with B0."""
     return next(e for e in range(bank.size) if bank.explanation(e).ids == ("A1", "B0"))
@@ -75,17 +84,28 @@ def make_rows(bank, kind, rng, n, is_complex=False, truth=None):
 
 
 def run(
-    bank, kinds, n_rows, *, level=0.05, budget=1.0, is_complex=False, seed=1, question=None, policy=None, truths=None
+    bank,
+    kinds,
+    n_rows,
+    *,
+    level=0.05,
+    budget=1.0,
+    is_complex=False,
+    seed=1,
+    question=None,
+    policy=None,
+    truths=None,
+    fraction=0.5,
 ):
     """A result for rows of these kinds, calibration before deployment.
 
-    truths: the explanations that make them, the true one unless given.
+    truths: the explanations that make them, the true one unless given.  fraction: of the rows, that propose.
     """
     rng = np.random.default_rng(seed)
     names = ["calibration" if kind in ("latent", "known codes") else "deployment" for kind in kinds]
     ends = np.full(2, 0.2 + 0j if is_complex else 0.2)
     box = {"profiled mean": (ends, 9.0 * ends)}
-    plans = [StreamPlan(kind, 0.5, is_complex=is_complex, first=16, box=box.get(kind)) for kind in kinds]
+    plans = [StreamPlan(kind, fraction, is_complex=is_complex, first=16, box=box.get(kind)) for kind in kinds]
     parts = zip(kinds, n_rows, truths or [None] * len(kinds), strict=True)
     tables = [make_rows(bank, kind, rng, n, is_complex, truth) for kind, n, truth in parts]
     asked = RegionalMap(bank_regions(bank), {"A": RegionRule(0.5), "B": RegionRule(0.5)})
@@ -100,6 +120,7 @@ def kit():
     return SimpleNamespace(
         make_library=make_library,
         make_bank=make_bank,
+        make_strengths=make_strengths,
         make_rows=make_rows,
         true_explanation=true_explanation,
         run=run,

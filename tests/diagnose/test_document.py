@@ -27,10 +27,12 @@ def document(details):
 def test_it_has_all_parts_and_names_its_report(document, result):
     assert [*document] == [
         "format", "version", "report", "title", "inputs", "seconds", "fields", "levels_note", "library",
-        "library_coherence", "evidence", "brackets", "misfit", "outcome",
+        "library_coherence", "evidence", "brackets", "misfit", "outcome", "verify",
     ]  # fmt: skip
     assert document["report"] == result.report.digests["document"]
     assert document["title"] == "Two regions"
+    assert document["verify"] is None
+    assert diagnose(result, verify="look here").document["verify"] == "look here"
 
 
 def test_it_survives_a_file(details, tmp_path):
@@ -135,7 +137,9 @@ def test_brackets_lead_from_the_whole_bank_to_the_end_of_the_run(document, resul
 
 
 def test_misfits_are_those_of_the_function(document, result):
-    assert [entry["z"] for entry in document["misfit"]] == [each.z for each in misfit(result)]
+    found = [(entry["z"], entry["probability"], entry["is_exact"]) for entry in document["misfit"]]
+    assert found == [(each.z, each.probability, each.is_exact) for each in misfit(result)]
+    assert [is_exact for _, _, is_exact in found] == [False, True]  # latent codes, covariance
 
 
 def test_long_runs_are_thinned(kit, result, monkeypatch):
@@ -149,11 +153,11 @@ def test_long_runs_are_thinned(kit, result, monkeypatch):
     assert all(len(element["explanations"]) == 1 for element in thinned["fields"][0]["elements"])
 
 
-def test_complex_responses_are_shown_by_their_modulus(kit):
+def test_complex_responses_are_shown_by_their_real_part(kit):
     found = diagnose(kit.run(kit.make_bank(is_complex=True), ("covariance",), (60,), is_complex=True)).document
     library = kit.make_library(is_complex=True).responses
     complex_ones = library[0::2] + 1j * library[1::2]
-    np.testing.assert_allclose(np.transpose(found["library"]["responses"]), np.abs(complex_ones), rtol=1e-5)
+    np.testing.assert_allclose(np.transpose(found["library"]["responses"]), complex_ones.real, rtol=1e-5)
     np.testing.assert_allclose(found["library_coherence"]["matrix"], coherence(complex_ones), atol=1e-6)
     assert found["library"]["channels"] == ["0", "1", "2", "3", "4", "5"]
 

@@ -85,6 +85,17 @@ def test_unbounded_margins_stay_unbounded():
     assert moved_codes(trace, 0.05, 0.04).tolist() == [Verdict.ADMISSIBLE, Verdict.INDETERMINATE]
 
 
+def test_a_margin_that_moves_onto_zero_is_left_undecided():
+    """The shift is the rounded difference of two rounded logarithms, so that the sign of the sum proves nothing."""
+    shift = np.log(0.1) - np.log(0.05)
+    trace = make_trace([[-shift, -shift], [shift, shift], [0.0, 1.0]], [0, 1, 1], [0, 1])
+    assert moved_codes(trace, 0.05, 0.1)[0] == Verdict.INDETERMINATE
+    assert moved_codes(trace, 0.1, 0.05)[1] == Verdict.INDETERMINATE
+    # Farther away than the rounding, they are decided.
+    apart = make_trace([[-shift - 1e-12] * 2, [shift, shift], [0.0, 1.0]], [0, 1, 1], [0, 1])
+    assert moved_codes(apart, 0.05, 0.1)[0] == Verdict.ADMISSIBLE
+
+
 @pytest.mark.parametrize("level", [0.0, 1.0, float("nan")])
 def test_a_level_lies_between_0_and_1(result, level):
     with pytest.raises(MisuseError, match="levels must lie strictly between 0 and 1"):

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from physupport import MisuseError
-from physupport.diagnose import misfit
-from physupport.diagnose._misfit import _stream_misfit, latent_covariance, latent_energy_variance
+from physupport.diagnose import Misfit, misfit
+from physupport.diagnose._misfit import _stream_misfit, latent_energy_variance, latent_factor
 from physupport.models import BernoulliGaussian, ExchangeableGaussian, calibration_mixture
 
 DRAWS = 300
@@ -24,7 +24,8 @@ def test_the_moments_of_the_latent_energy_are_those_of_the_mixture(law):
     atoms = rng.standard_normal((3, 4))
     mixture = calibration_mixture(law, atoms, 0.7)
     whole = np.einsum("m,mab->ab", mixture.weights, mixture.covariances)
-    np.testing.assert_allclose(latent_covariance(law, atoms, 0.7), whole, rtol=1e-12)
+    factor = latent_factor(law, atoms)
+    np.testing.assert_allclose(0.7 * np.eye(3) + factor @ factor.T, whole, rtol=1e-12)
     # Given its component a row is Gaussian, and y' A y has mean tr(AC) and variance 2 tr(ACAC).
     products = np.linalg.solve(whole, mixture.covariances)
     means = np.trace(products, axis1=1, axis2=2)
@@ -69,8 +70,31 @@ def test_under_the_truth_the_latent_energy_has_its_mean_and_deviation(energies):
 @pytest.mark.parametrize("kind", ["covariance", "mean", "known codes", "latent"])
 def test_by_chance_hardly_any_misfit_is_called(energies, kind):
     called = sum(each.is_misfit for each in energies(kind))
-    # Beyond 4 deviations lie less than 1 in 1000, also of these skewed laws.
-    assert stats.binom.sf(called - 1, DRAWS, 1e-3) > 1e-4
+    # One in a thousand; of latent codes, whose tails are approximated, a few in a thousand.
+    assert stats.binom.sf(called - 1, DRAWS, 4e-3 if kind == "latent" else 1e-3) > 1e-4
+
+
+@pytest.mark.parametrize("statistic", [0.01, 0.5, 2.9, 12.8, 20.0])
+def test_the_probability_is_that_of_the_chi_square_law_also_for_few_numbers(statistic):
+    found = Misfit("deployment", 0, statistic, 3.0, np.sqrt(6.0))
+    tails = stats.chi2.cdf(statistic, 3), stats.chi2.sf(statistic, 3)
+    assert found.probability == pytest.approx(min(1.0, 2 * min(tails)), rel=1e-10)
+    assert found.is_misfit == (statistic in (0.01, 20.0))
+
+
+def test_standard_deviations_do_not_tell_a_misfit_of_few_numbers():
+    """Of three numbers, four deviations above are no rarity, and nearly nothing at all is one at 1.2 below."""
+    above, below = (Misfit("deployment", 0, energy, 3.0, np.sqrt(6.0)) for energy in (3.0 + 4.0 * np.sqrt(6.0), 0.01))
+    assert (round(above.z, 1), above.is_misfit) == (4.0, False)
+    assert (round(below.z, 1), below.is_misfit) == (-1.2, True)
+
+
+def test_the_sentence_says_how_probable_and_whether_that_is_an_approximation():
+    exact, latent = (Misfit("rows", 0, 510.0, 500.0, np.sqrt(1000.0), is_exact) for is_exact in (True, False))
+    tail = f"{2 * stats.chi2.sf(510.0, 500):.2g}"
+    assert f"(+0.3 standard deviations; two-sided probability {tail}): no sign" in exact.sentence
+    assert f"; two-sided probability about {tail})" in latent.sentence
+    assert "; two-sided probability below 1e-06)" in Misfit("rows", 0, 900.0, 500.0, np.sqrt(1000.0)).sentence
 
 
 @pytest.mark.parametrize(("scale", "sign"), [(1.6, 1.0), (0.5, -1.0)])

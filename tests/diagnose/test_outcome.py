@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import FixedOrder
-from physupport.diagnose import Misfit, misfit, outcome_sentences
+from physupport.diagnose import Misfit, diagnose, misfit, outcome_sentences
 
 
 def test_a_report_that_fits_says_what_the_report_says(kit, bank):
@@ -68,3 +68,12 @@ def test_a_large_possible_set_names_the_dimensions_that_are_unresolved(kit):
     assert (len(gains), len(noises)) == (2, 2)
     assert "the calibration parameter gain (2 of 2)" in sentence
     assert "the deployment nuisances (2 of 2)" in sentence
+
+
+def test_the_setting_of_the_responses_that_are_shown_is_the_first(kit, bank, result):
+    settings = _Gains(kit.make_library())
+    settings.values = settings.values + 0.5
+    tuned = diagnose(kit.run(kit.make_bank(settings=settings), ("covariance",), (20,))).document["library"]
+    assert tuned["setting"] == {"gain": 0.5}
+    np.testing.assert_allclose(np.transpose(tuned["responses"]), settings.responses[0], rtol=1e-5)
+    assert diagnose(result).document["library"]["setting"] == {}

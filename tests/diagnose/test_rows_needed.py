@@ -37,6 +37,13 @@ def test_the_rows_make_up_for_what_is_missing_and_no_fewer_do(found):
         assert each.measured == 2 * each.rows  # half of the rows propose
 
 
+def test_the_rows_to_measure_are_those_of_which_the_split_holds_out_enough(kit, bank):
+    found = rows_needed(kit.run(bank, ("covariance",), (12,), seed=6, fraction=0.25))
+    assert found
+    for each in found:
+        assert 0.75 * each.measured >= each.rows > 0.75 * (each.measured - 1)
+
+
 def held_out(part):
     return part.table[part.split.held_out]
 
@@ -80,7 +87,7 @@ def test_identical_responses_need_no_number_of_rows(kit):
     found = rows_needed(kit.run(twins, ("latent", "covariance"), (120, 60)))
     deployment, calibration = (by_stream(found, "A")[name] for name in ("deployment", "calibration"))
     assert (deployment.rows, deployment.rate) == (None, 0.0)
-    assert "identical responses and equal coefficients" in deployment.sentence
+    assert "the same law as explanation" in deployment.sentence
     assert calibration.rows is None
     assert "do not favour explanation" in calibration.sentence
 

@@ -32,22 +32,33 @@ def four_regions():
     return result.report, diagnose(result, title="Four regions", coordinate_names=["place"])
 
 
-def make_map(columns, codes, *, title="A study", places=None, names=("x",), budget=1.0):
+def make_map(columns, codes, *, title="A study", places=None, names=("x",), budget=1.0, threshold=None, weak=()):
     """A report about a table of explanations with given verdicts, and details of it.
 
-    columns: region -> element or None of each explanation.  places: element -> coordinates.
+    columns: region -> element or None of each explanation.  places: element -> coordinates.  threshold: from which on
+    something counts as there; weak: the explanations whose elements are weaker.
     """
     elements = {region: [*dict.fromkeys(v for v in column if v is not None)] for region, column in columns.items()}
     places = places or {each: [float(i)] for found in elements.values() for i, each in enumerate(found)}
-    view = table_regions(columns, coordinates={r: {e: places[e] for e in found} for r, found in elements.items()})
-    question = RegionalMap(view, {region: RegionRule(0.5) for region in columns})
+    view = table_regions(
+        columns,
+        coordinates={r: {e: places[e] for e in found} for r, found in elements.items()},
+        strengths={
+            r: [0.0 if name is None else 0.1 if e in weak else 1.0 for e, name in enumerate(column)]
+            for r, column in columns.items()
+        },
+    )
+    question = RegionalMap(view, {region: RegionRule(0.5, absence_threshold=threshold) for region in columns})
     codes = np.asarray(codes, dtype=np.uint8)
     middle = np.choose(codes, [-0.75, 1.25, 0.0])
     judge = TableJudge(codes, middle[:, None] + np.array([-1e-9, 1e-9]))
     seal = Protocol(question, FixedOrder(), level=0.05, budget=budget).freeze(judge)
     found = report(seal, seal.run())
     asked = dict(zip(*(found.document["trace"][name]["values"] for name in ("queries", "codes")), strict=True))
-    fields = [_field(region, columns, asked, elements[region], places, names) for region in columns]
+    fields = [
+        _field(region, columns, asked, elements[region], places, names) | {"absence_threshold": threshold}
+        for region in columns
+    ]
     return found, _details(found, title, fields)
 
 
@@ -62,7 +73,7 @@ def _field(region, columns, asked, elements, places, names):
         "plug_in": {"label": "FINE", "cell": elements[:1]},
         "coherence": {"ids": elements, "matrix": np.eye(len(elements)).tolist()},
         "refine": ["More rows would help."],
-        "levels": [{"level": 0.01, "label": "GROUP", "cell": elements}],
+        "notes": [], "levels": [{"level": 0.01, "label": "GROUP", "cell": elements, "or_nothing": False}],
     }  # fmt: skip
 
 
@@ -92,7 +103,7 @@ def _details(found, title, fields):
                      "curves": [curve | {"lower": [0.1, None], "upper": [0.1, None]}]},
         "brackets": {"queries": [0, counts["queries"]], "witnessed": [0, counts["witnessed"]],
                      "possible": [found.document["protocol"]["size"], counts["possible"]], "open": [1, 0]},
-        "misfit": [], "outcome": [],
+        "misfit": [], "outcome": [], "verify": None,
     })  # fmt: skip
 
 

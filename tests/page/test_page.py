@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -85,6 +86,14 @@ def test_a_hostile_name_stays_text_wherever_it_stands(kit):
     assert [tag for tag, _ in Seen(text).tags].count("script") == 2  # the data and our own
 
 
+def test_no_name_ends_the_embedded_data(kit):
+    """An end tag ends a script also with a space and more behind its name."""
+    name = "</script x"
+    text = page_html(*kit.make_map({"A": [name, "a"]}, [0, 0]))
+    assert name not in text
+    assert json.loads(Seen(text).kept["data"])["fields"][0]["cell"] == [name, "a"]
+
+
 def test_headings_follow_each_other_without_gaps(four_regions):
     levels = [int(tag[1]) for tag, _ in Seen(page_html(*four_regions)).tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
@@ -107,14 +116,63 @@ def test_the_page_is_small_and_the_same_on_every_call(four_regions, tmp_path):
     assert b"\r" not in content
 
 
-def test_the_commands_name_protocol_and_files(four_regions):
+def commands(text):
+    return [html.unescape(each) for each in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", text)]
+
+
+def test_without_a_command_for_the_rows_the_report_alone_is_checked(four_regions):
     found, details = four_regions
-    inputs = [{**entry, "path": f"{entry['stream']} rows.npy"} for entry in details.document["inputs"]]
-    text = page_html(found, Details(details.document | {"inputs": inputs}))
-    command = f"physupport verify report.json --protocol {found.digests['protocol']}"
-    assert f"<code>{command}</code>" in text
-    files = "--data &#39;calibration=calibration rows.npy&#39; --data &#39;deployment=deployment rows.npy&#39;"
-    assert f"<code>{command} {files}</code>" in text
+    plain = "physupport verify report.json"
+    assert commands(page_html(found, details)) == [plain, f"{plain} --protocol {found.digests['protocol']}"]
+
+
+def test_the_command_for_the_rows_stands_as_it_was_given(four_regions):
+    found, details = four_regions
+    command = "physupport verify report.json --project '../my project & <b>.toml'"
+    text = page_html(found, Details(details.document | {"verify": command}))
+    assert commands(text)[2:] == [command]
+
+
+def test_regions_that_were_not_asked_about_have_no_state(four_regions):
+    found, details = four_regions
+    library = details.document["library"] | {"regions": ["elsewhere", *details.document["library"]["regions"][1:]]}
+    text = page_html(found, Details(details.document | {"library": library}))
+    keys = re.findall(
+        r'class="(curve response [^"]*)"[^>]*>(?:</path>)?</svg> ([^<]*) <span class="muted">([^<]*)', text
+    )
+    assert len(keys) == len(library["ids"])
+    assert (keys[0][1], keys[0][2]) == (library["ids"][0], "not asked about")
+    assert "curve response not-asked-about" in keys[0][0]
+    assert all(state in ("witnessed", "possible", "excluded") for _, _, state in keys[1:])
+
+
+def test_the_setting_of_the_pictures_is_named(four_regions):
+    found, details = four_regions
+    assert "first setting" not in page_html(found, details)
+    library = details.document["library"] | {"setting": {"width": 0.9, "gain": -0.1}}
+    text = page_html(found, Details(details.document | {"library": library}))
+    assert "they are those of the first setting, width 0.9, gain −0.1" in text
+    assert text.count("In the first setting: width 0.9, gain −0.1.") == 4  # the coherence of each region
+
+
+def test_what_is_weaker_than_the_threshold_is_explained_where_a_region_is_absent(kit):
+    weak = "Elements that are still witnessed or possible are so with strengths below it."
+    columns, codes = {"A": ["A1", "A2", None]}, [0, 1, 0]
+    found, details = kit.make_map(columns, codes, threshold=0.5, weak=[0])
+    text = page_html(found, details)
+    assert found.fields[0].label == "ABSENT"
+    assert "as strong as the threshold 0.5 counts" in text
+    assert weak in text
+    assert "nothing there, or nothing as strong as the threshold, by every explanation" in text
+    # Without a threshold an ABSENT region has no element left.
+    bare, details = kit.make_map(columns, [1, 1, 0])
+    assert bare.fields[0].label == "ABSENT"
+    assert "as strong as the threshold" not in page_html(bare, details)
+    assert weak not in page_html(bare, details)
+
+
+def test_a_margin_of_zero_does_not_reject(four_regions):
+    assert "An explanation is rejected if it lies above 0." in page_html(*four_regions)
 
 
 def test_margins_are_rounded_away_from_what_they_prove(four_regions):

@@ -40,7 +40,7 @@ def test_the_plan_is_marked_where_it_is(axes):
 def test_axes_show_the_whole_map_and_nothing_else(axes):
     assert axes.get_xlim() == pytest.approx((1e2, 1e10))
     assert axes.get_ylim() == pytest.approx((0.05, 0.5))
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["0.05", "0.1", "0.2", "0.5"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0.05", "0.10", "0.20", "0.50"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("calibration rows $N$", "separation scale $s$")
 
 

@@ -270,11 +270,33 @@ def test_responses_are_those_of_the_library(is_complex):
     expected = [np.array(each) + lanes[region] for each, region in zip(library["responses"], REGIONS, strict=True)]
     # A sum and its lane, both of size one.
     assert np.allclose(curves, expected, rtol=0.0, atol=1e-15)
-    assert axes.get_ylabel().startswith("response modulus" if is_complex else "response,")
+    assert axes.get_ylabel().startswith("response, real part" if is_complex else "response,")
     one = plot_library(details, region="B")
     drawn = {line.get_label(): line.get_ydata().tolist() for line in one.lines if ":" in str(line.get_label())}
     states = {element["id"]: element["state"] for element in details.document["fields"][1]["elements"]}
     assert drawn == {f"{states[name]}: {name}": library["responses"][IDS.index(name)] for name in ("B0", "B1")}
+
+
+def test_regions_that_were_not_asked_about_have_no_state(details):
+    def rename(document):
+        document["fields"] = document["fields"][:1]
+
+    axes = plot_library(changed(details, rename))
+    assert "not asked about" in [text.get_text() for text in axes.get_legend().get_texts()]
+    assert_inside(axes)
+    one = plot_library(changed(details, rename), region="B")
+    assert [line.get_label() for line in one.lines[1:]] == ["not asked about: B0", "not asked about: B1"]
+
+
+def test_the_setting_of_the_responses_is_named(details):
+    def tune(document):
+        document["library"]["setting"] = {"width": 0.9, "gain": -0.125}
+
+    tuned = changed(details, tune)
+    assert plot_library(tuned).get_xlabel() == "channel\nwidth 0.9\ngain -0.125"
+    assert plot_library(details).get_xlabel() == "channel"
+    for axes in (plot_library_coherence(tuned), plot_library_coherence(tuned, field="B")):
+        assert axes.figure.axes[1].get_ylabel() == "absolute inner product\nwidth 0.9\ngain -0.125"
 
 
 def test_coherence_is_the_matrix_and_its_colours_run_from_zero_to_one(details):

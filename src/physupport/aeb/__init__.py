@@ -32,6 +32,7 @@ from ._protocol import Proposed as Proposed
 from ._protocol import Protocol as Protocol
 from ._protocol import Seal as Seal
 from ._protocol_streams import StreamPlan as StreamPlan
+from ._recover import recovered_trace as recovered_trace
 from ._report import FieldReport as FieldReport
 from ._report import Report as Report
 from ._report import report as report

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ..coarsen import Label, Progress, Question, RegionalProgress
+from ..coarsen import Progress, Question, open_fields
 from ._brackets import Brackets
 from ._budget import budget_queries
 from ._judge import Judge, refuse_ruling
@@ -34,14 +34,7 @@ class Tick:
 
         A question of one's own that is not certified and names no open field has all of its fields open.
         """
-        progress = self._progress
-        answers = progress.answers()
-        if progress.is_certified or all(answer.label is Label.EMPTY for answer in answers):
-            return ()
-        if isinstance(progress, RegionalProgress):
-            return tuple(answers[j].field for j in progress.open_regions)
-        is_open = [answer.certificate.kind == "open" for answer in answers]
-        return tuple(answer.field for answer, open_ in zip(answers, is_open, strict=True) if open_ or not any(is_open))
+        return open_fields(self._progress)
 
 
 Callback: TypeAlias = Callable[[Tick], bool | None]

@@ -90,14 +90,28 @@ class StreamPlan:
     def law(self, bank: Bank) -> "StreamLaw":
         """What the bank and this plan say together."""
         nuisances = bank.calibration if self.is_calibration else bank.deployment
-        noises = _column(nuisances, "noise") if self.noises is None else np.asarray(self.noises, dtype=np.float64)
+        noises = self._column(nuisances, "noise") if self.noises is None else np.asarray(self.noises, dtype=np.float64)
         laws: tuple[CodeLaw, ...] = ()
         if self.kind == "latent":
-            given = [BernoulliGaussian(float(p)) for p in _column(nuisances, "p")] if self.laws is None else self.laws
+            given = (
+                [BernoulliGaussian(float(p)) for p in self._column(nuisances, "p")] if self.laws is None else self.laws
+            )
             laws = tuple(given)
         box = None if self.box is None else (np.asarray(self.box[0]), np.asarray(self.box[1]))
         noises = read_only(check_array("noises", noises, (len(nuisances),)))
         return StreamLaw(self.kind, noises, laws, self.is_complex, box)
+
+    def _column(self, nuisances: Nuisances, name: str) -> Array:
+        """What a law takes from the bank."""
+        if name in nuisances.names:
+            return nuisances.column(name)
+        part = "calibration" if self.is_calibration else "deployment"
+        own, example = ("noises", "noises=[0.5]") if name == "noise" else ("laws", "laws=[BernoulliGaussian(0.2)]")
+        remedy = (
+            f"Give {own} to the plan, as in StreamPlan({self.kind!r}, 0.5, {example}), or make the bank with "
+            f"{part}=product_grid({name}=[{0.5 if name == 'noise' else 0.2}], ...)."
+        )
+        raise MisuseError(f"{part} plan", f"be given what the bank's nuisances {nuisances.names} lack", name, remedy)
 
     def stops(self, n_held_out: int) -> IntArray:
         """(c,) checkpoints for this many held-out rows."""
@@ -205,9 +219,3 @@ def point_stream(
     states = ArrayStates(point.atoms[None])
     laws, noises = [BernoulliGaussian(point.p)], [point.noise]
     return latent_stream(ArrayRows(table, order), states, laws, noises, checkpoints), 0
-
-
-def _column(nuisances: Nuisances, name: str) -> Array:
-    if name not in nuisances.names:
-        raise MisuseError("plan", f"be given what the bank's nuisances {nuisances.names} lack", name)
-    return nuisances.column(name)

@@ -92,6 +92,12 @@ class Report:
         return dict(self.document["digests"])
 
     @property
+    def is_unchanged(self) -> bool:
+        """Whether the content has the hash that was written with it; only `verify` finds who changed both."""
+        digests = {name: value for name, value in self.document["digests"].items() if name != "document"}
+        return bool(content_hash(self.document | {"digests": digests}) == self.document["digests"]["document"])
+
+    @property
     def versions(self) -> dict[str, str]:
         """Of the programs that made the report; no claim depends on them."""
         return dict(self.document["program"])

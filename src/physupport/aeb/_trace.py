@@ -31,7 +31,7 @@ class Ending(Enum):
 
     CERTIFIED = "Every asked field has its certificate."
     NO_SURVIVOR = "Every explanation of the bank is rejected."
-    BUDGET = "The budget is spent; a larger one may settle the open fields."
+    BUDGET = "The budget is spent; a larger one may settle open fields whose labels the data allow."
     NOTHING_LEFT = "The policy has nothing left to ask."
     STOPPED = "The run was stopped; it can be continued."
 

@@ -1,5 +1,7 @@
 """The finest statement that all retained explanations share."""
 
+from ._answerable import Unanswerable as Unanswerable
+from ._answerable import unanswerable as unanswerable
 from ._compare import Comparison as Comparison
 from ._compare import compare as compare
 from ._compare import compare_all as compare_all
@@ -8,6 +10,7 @@ from ._exhaustive import plugin_answers as plugin_answers
 from ._labels import Answer as Answer
 from ._labels import Certificate as Certificate
 from ._labels import Label as Label
+from ._open_fields import open_fields as open_fields
 from ._question import Progress as Progress
 from ._question import Question as Question
 from ._reading import Reading as Reading

@@ -83,6 +83,10 @@ class Columns:
     counts: tuple[tuple[int, ...], ...]
     table: tuple[NDArray[np.signedinteger], ...] | None  # the same columns, (M,) each, if written out
 
+    def __reduce__(self) -> "tuple[object, ...]":
+        # Views of memory cannot be saved or copied; they are made again from what they look at.
+        return _columns, (self.layout, self.counts, self.table)
+
     def rows(self, index: IntArray) -> IntArray:
         """(k,) -> (k, C)."""
         if self.table is None:
@@ -102,11 +106,18 @@ def make_columns(layout: Layout, table_entries: int = TABLE_ENTRIES) -> Columns:
             counts[j] += np.bincount(np.where(column < 0, sizes[j] - 1, column), minlength=sizes[j])
             if is_written:
                 table[j][index] = column
-    entries: Sequence[Entries] = (
-        [column.data for column in table] if is_written else [_OnDemand(layout, j) for j in range(len(sizes))]
-    )
     plain = tuple(tuple(column.tolist()) for column in counts)
-    return Columns(layout, tuple(entries), plain, table if is_written else None)
+    return _columns(layout, plain, table if is_written else None)
+
+
+def _columns(
+    layout: Layout, counts: tuple[tuple[int, ...], ...], table: tuple[NDArray[np.signedinteger], ...] | None
+) -> Columns:
+    """The columns with their single entries, from the table where it is written out."""
+    entries: Sequence[Entries] = (
+        [_OnDemand(layout, j) for j in range(len(layout.sizes))] if table is None else [each.data for each in table]
+    )
+    return Columns(layout, tuple(entries), counts, table)
 
 
 def _smallest(width: int) -> type[np.signedinteger]:

@@ -180,6 +180,8 @@ class RegionState:
             "witnessed_present": sum(self.witnessed[:-1]),
             "witnessed_absent": self.witnessed[-1],
         }
+        if region.threshold is not None:
+            numbers["absence_threshold"] = region.threshold
         return Answer(
             field=region.name,
             label=self.label,

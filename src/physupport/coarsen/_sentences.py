@@ -42,10 +42,17 @@ def _why(outcome: Entry) -> str:
         )
     match outcome["ending"]:
         case "BUDGET":
-            return f"the budget of {outcome['budget']} queries is spent. A larger one may settle what is open."
+            budget = "1 query" if outcome["budget"] == 1 else f"{outcome['budget']} queries"
+            return (
+                f"the budget of {budget} is spent. A larger one may settle what is open, if the data allow a label "
+                f"that was asked for."
+            )
         case "STOPPED":
             return "the run was stopped. Continue it to settle what is open."
-    return "the policy has nothing left to ask. Another one may settle what is open."
+    return (
+        "the policy has nothing left to ask. If the data allow a label that was asked for, another policy may settle "
+        "what is open; if not, only more rows or a question that asks for less would."
+    )
 
 
 def _why_exhausted(outcome: Entry) -> str:
@@ -59,7 +66,10 @@ def _why_exhausted(outcome: Entry) -> str:
     if outcome["indeterminate"]:
         number = outcome["indeterminate"]
         return f"nothing is left to ask; verdicts that are indeterminate: {number}. {precision}"
-    return "nothing is left to ask. Another way of asking may settle what is open."
+    return (
+        "everything possible was asked about, and what survives allows no label that was asked for. More rows or a "
+        "question that asks for less may change this; more queries would not."
+    )
 
 
 def field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
@@ -97,27 +107,45 @@ def _region_sentence(entry: Entry, outcome: Entry) -> str:
             said = f"{title}: {_one_of(cell)}, or nothing; the data cannot tell whether anything is there."
             return said + _separate(entry, "To decide")
         case Label.ABSENT:
-            weak = " as strong as the threshold" if numbers["possible_present"] else ""
+            weak = f" of strength {numbers['absence_threshold']!r} or more" if numbers["possible_present"] else ""
             return f"{title}: nothing there{weak}.{_excluded(entry)}"
     absent = " or nothing" if numbers["possible_absent"] and cell else ""
     possible = f"{_one_of(cell)}{absent}" if cell else "nothing"
-    return f"{title}: open; possible is {possible}. {_sentence(_why(outcome))}"
+    return f"{title}: open; possible is {possible}. {_why_open(numbers, outcome)}"
+
+
+def _why_open(numbers: Mapping[str, float], outcome: Entry) -> str:
+    """Why a region has none of the labels asked for: where witnesses contradict each other, no query can mend that."""
+    # Where all that is possible there reaches the threshold, a witness of presence rules ABSENT out as well.
+    reaches = numbers["possible_at_threshold"] == numbers["possible_present"]
+    if numbers["witnessed_present"] and numbers["witnessed_absent"] and reaches:
+        return (
+            "Of the admissible explanations some have it and some lack it, so no query can show that something is "
+            "there, or that nothing is. More rows or a question that asks for less may change this."
+        )
+    if numbers["witnessed_spread"] > numbers["tolerance"]:
+        return (
+            "Admissible explanations have elements there that lie farther apart than the tolerance, so no query can "
+            f"make it FINE. {_sentence(_why(outcome))}"
+        )
+    return _sentence(_why(outcome))
 
 
 def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
     numbers, title = entry["numbers"], "Resolution"
     lower, upper = _below(numbers["lower"]), _above(numbers["upper"])
+    between = lower if lower == upper else f"at least {lower} and at most {upper}"
     # One survivor alone spreads over nothing: what is bounded is the diameter of survivors and proposal.
     survivors = "what survives, together with the proposal,"
     match entry["label"]:
         case Label.FINE:
             return f"{title}: fine; {survivors} lies within {upper}.{_excluded(entry)}"
         case Label.GROUP:
-            return f"{title}: a group; {survivors} spreads at least {lower} and at most {upper}.{_excluded(entry)}"
+            return f"{title}: a group; {survivors} spreads {between}.{_excluded(entry)}"
         case Label.AMBIGUOUS:
             said = f"{title}: ambiguous; {survivors} spreads at least {lower}, more than a group may."
             return said + _separate(entry, "To narrow it")
-    return f"{title}: open; {survivors} spreads at least {lower} and at most {upper}. {_sentence(_why(outcome))}"
+    return f"{title}: open; {survivors} spreads {between}. {_sentence(_why(outcome))}"
 
 
 def _rivals(entry: Entry) -> str:

@@ -11,12 +11,14 @@ from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..aeb import EvidenceJudge
 from ..banks import Bank
-from ..coarsen import Label, Progress, Question, RegionalMap, RegionalProgress, Resolution
+from ..coarsen import Progress, Question, RegionalMap, Resolution, open_fields
 from ..estimator import Result
 from ..retain.evidence import Evidence, Verdict
 
 NOT_ASKED = "not asked"
 _MOST_UNASKED = 50_000
+_MOST_REGIONS = 6  # of which an explanation in words says also where it has nothing
+_MOST_NAMED = 8
 
 
 @final
@@ -57,6 +59,11 @@ class Asked:
         """The question after all verdicts."""
         trace = self.result.trace
         return informed(trace.question, trace.queries, trace.codes)
+
+    @cached_property
+    def open_fields(self) -> frozenset[str]:
+        """The fields that still need verdicts."""
+        return frozenset(open_fields(self.progress))
 
     def of_code(self, code: Verdict) -> IntArray:
         """Numbers of the queries with this verdict, the smallest upper bound of the margin first."""
@@ -133,9 +140,14 @@ class Asked:
         }
 
     def named(self, e: int) -> str:
-        """An explanation in words."""
-        says = ", ".join(f"{region}: {element or 'nothing'}" for region, element in self.says(e).items())
-        return f"explanation {e}" + (f" ({says})" if says else "")
+        """An explanation in words; of very many regions only those in which it has something are named."""
+        says = self.says(e)
+        is_many = len(says) > _MOST_REGIONS
+        named = [f"{name}: {found or 'nothing'}" for name, found in says.items() if found is not None or not is_many]
+        more = [f"and {len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
+        if is_many and not named:
+            return f"explanation {e} (nothing anywhere)"
+        return f"explanation {e}" + (f" ({', '.join([*named[:_MOST_NAMED], *more])})" if named else "")
 
 
 def informed(question: Question, queries: IntArray, codes: NDArray[np.uint8]) -> Progress:
@@ -149,23 +161,14 @@ def informed(question: Question, queries: IntArray, codes: NDArray[np.uint8]) ->
     return progress
 
 
-def open_fields(progress: Progress) -> tuple[str, ...]:
-    """The fields that still need verdicts, also those of which something coarser can be said already.
-
-    A question of one's own that is not certified and names no open field has all of its fields open.
-    """
-    answers = progress.answers()
-    if progress.is_certified or all(answer.label is Label.EMPTY for answer in answers):
-        return ()
-    if isinstance(progress, RegionalProgress):
-        return tuple(answers[j].field for j in progress.open_regions)
-    is_open = [answer.certificate.kind == "open" for answer in answers]
-    return tuple(answer.field for answer, flag in zip(answers, is_open, strict=True) if flag or not any(is_open))
-
-
 def bound(value: float) -> float | str:
     """A bound of a margin; JSON has no infinities, so these are the texts `inf` and `-inf`."""
     return float(value) if np.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can hold, or None."""
+    return float(value) if np.isfinite(value) else None
 
 
 def middle(lower: Array, upper: Array) -> Array:

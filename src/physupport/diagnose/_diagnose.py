@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..estimator import Result
-from ._asked import Asked
+from ._asked import Asked, finite
 from ._details import FORMAT, VERSION, Details
 from ._fields import fields_json
 from ._levels import LEVELS_NOTE, other_levels
@@ -22,11 +22,14 @@ def diagnose(
     levels: Sequence[float] = (0.01, 0.05, 0.1, 0.2),
     title: str = "",
     coordinate_names: Sequence[str] = (),
+    verify: str | None = None,
 ) -> Details:
     """The details of a result: what is behind each field, what would refine it, and whether the laws fit the rows.
 
     levels: at which the verdicts are read again, beside that of the protocol.  coordinate_names: what the coordinates
-    of the elements are called; x, y, z unless given.  Nothing here changes the report.
+    of the elements are called; x, y, z unless given.  verify: the command that checks the saved report against its
+    rows, as typed in the folder of the page; a page without it shows how to check the report alone.  Nothing here
+    changes the report.  A number that cannot be computed is null, and a sentence says why.
     """
     asked = Asked(result)
     level = float(result.seal.protocol.level)
@@ -47,6 +50,7 @@ def diagnose(
         "brackets": brackets_json(asked),
         "misfit": [_misfit_json(each) for each in found],
         "outcome": list(outcome_sentences(result, found)),
+        "verify": verify,
     }
     return Details.from_json(Details(document).json())
 
@@ -77,9 +81,11 @@ def _misfit_json(found: Misfit) -> dict[str, Any]:
     return {
         "stream": found.stream,
         "explanation": found.explanation,
-        "statistic": found.statistic,
+        "statistic": finite(found.statistic),
         "expected": found.expected,
-        "deviation": found.deviation,
-        "z": found.z,
+        "deviation": finite(found.deviation),
+        "z": finite(found.z),
+        "probability": finite(found.probability),
+        "is_exact": found.is_exact,
         "sentence": found.sentence,
     }

@@ -6,12 +6,12 @@ import numpy as np
 
 from .._typing import Array
 from ..banks import LibraryFamily
-from ..coarsen import Answer, AskedRegion, RegionalMap, RegionalProgress, RegionState, Resolution
+from ..coarsen import Answer, AskedRegion, Label, RegionalMap, RegionalProgress, RegionState, Resolution
 from ..retain.evidence import Verdict
 from ._asked import Asked
 from ._coherence import coherence
 from ._levels import LevelAnswers
-from ._rivals import contradicts
+from ._rivals import contradicts, rivals
 from ._rows_needed import RowsNeeded
 
 MOST_LISTED = 12  # explanations of an element
@@ -35,7 +35,7 @@ def fields_json(
             **regions[number],
             "plug_in": None if plug_in is None else _said(plug_in[number]),
             "refine": _refine(asked, number, answer, needed),
-            "levels": [{"level": each.level, **_said(each.answers[number])} for each in levels],
+            "levels": [_level_json(each, number) for each in levels],
         }
         for number, answer in enumerate(answers)
     ]
@@ -45,15 +45,22 @@ _NO_ELEMENTS: dict[str, Any] = {
     "is_optional": False,
     "coordinate_names": [],
     "tolerance": None,
+    "absence_threshold": None,
     "elements": [],
     "absent": None,
     "groups": [],
     "coherence": None,
+    "notes": [],
 }
 
 
 def _said(answer: Answer) -> dict[str, Any]:
     return {"label": str(answer.label), "cell": list(answer.cell)}
+
+
+def _level_json(found: LevelAnswers, number: int) -> dict[str, Any]:
+    answer = found.answers[number]
+    return {"level": found.level, **_said(answer), "or_nothing": dict(answer.numbers).get("possible_absent", 0.0) > 0.0}
 
 
 def _regions_json(asked: Asked, question: RegionalMap, names: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -64,12 +71,39 @@ def _regions_json(asked: Asked, question: RegionalMap, names: tuple[str, ...]) -
             "is_optional": region.name in question.view.optional,
             "coordinate_names": _coordinate_names(question.view.coordinates(region.name), names),
             "tolerance": region.tolerance,
+            "absence_threshold": region.threshold,
             "elements": _elements(question, region, states[j], listed, j),
             "absent": _counts(states[j], -1, listed, j) if region.name in question.view.optional else None,
             "groups": [[name, list(region.names(members))] for name, members in region.groups[:-1]],
             "coherence": region_coherence(asked, region, states[j]),
+            "notes": _notes(asked, question, j, states[j]),
         }
         for j, region in enumerate(question.asked)
+    ]
+
+
+def _notes(asked: Asked, question: RegionalMap, j: int, state: RegionState) -> list[str]:
+    """Why elements of a settled field are possible though nothing was found out about them."""
+    region = question.asked[j]
+    if region.name in asked.open_fields or not asked.admissible.size:
+        return []
+    trace = asked.result.trace
+    undecided = question.slots(trace.queries[asked.of_code(Verdict.INDETERMINATE)])[:, j]
+    names = [
+        name
+        for i, name in enumerate(region.elements)
+        if not state.witnessed[i] and state.possible[i] > np.count_nonzero(undecided == i)
+    ]
+    if not names:
+        return []
+    is_one, more = len(names) == 1, len(names) - MOST_LISTED
+    listed = ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    is_final = region.is_finest or state.label in (Label.FINE, Label.ABSENT)
+    it = "it" if is_one else "them"
+    reason = f"no verdict on {it} would change" if is_final else f"whatever the verdict on {it}, nothing takes back"
+    return [
+        f"{listed} {'is' if is_one else 'are'} possible, but {'was' if is_one else 'were'} not asked about further: "
+        f"{reason} the label."
     ]
 
 
@@ -155,10 +189,13 @@ def is_complex(asked: Asked) -> bool:
 
 def _refine(asked: Asked, number: int, answer: Answer, needed: tuple[RowsNeeded, ...]) -> list[str]:
     sentences = [each.sentence for each in needed if each.field == answer.field]
+    # What is settled, or contradicted by an admissible explanation, no query can make finer.
+    if answer.field not in asked.open_fields or rivals(asked, number).size:
+        return sentences
     trace = asked.result.trace
-    open_ones = np.concatenate([asked.unasked, trace.queries[trace.codes == Verdict.INDETERMINATE]])
-    count = int(contradicts(asked, number, open_ones).sum()) if open_ones.size else 0
-    if count and not answer.label.is_ambiguity:
+    undecided = np.concatenate([asked.unasked, trace.queries[trace.codes == Verdict.INDETERMINATE]])
+    count = int(contradicts(asked, number, undecided).sum())
+    if count:
         who = "1 explanation that contradicts" if count == 1 else f"{count} explanations that contradict"
         least = "At least " if len(asked.unasked) < trace.size - len(trace) else ""
         is_undecided = "is" if count == 1 else "are"

@@ -25,17 +25,26 @@ def as_complex(pairs: Array) -> NDArray[np.complex128]:
     return np.asarray(pairs[0::2] + 1j * pairs[1::2])
 
 
-def deployment_covariances(part: ProposedStream, bank: Bank, keys: IntArray) -> Array:
-    r"""(k, q, q) :math:`\nu I + \sum_j\lambda_ja_ja_j^\top` over the active atoms; complex laws as pairs."""
-    parts, elements, q = bank.deployment_parts(keys), bank.states.elements, len(bank.states.elements)
+def deployment_factors(part: ProposedStream, bank: Bank, keys: IntArray) -> tuple[Array, Array]:
+    r"""(k, q, r) factors F and (k,) noises of the covariances :math:`\nu I + FF^\top`; complex laws as pairs.
+
+    The columns of F are :math:`\sqrt{\lambda_j}a_j` for the active atoms.
+    """
+    parts, elements = bank.deployment_parts(keys), bank.states.elements
     noises, strengths = part.law.noises[parts.nuisance], parts.strengths
     atoms = elements[:, parts.elements].transpose(1, 0, 2)  # (k, q, r); the padding has strength 0
     if part.law.is_complex:
         turned = as_pairs(1j * as_complex(elements), axis=0)[:, parts.elements].transpose(1, 0, 2)
         atoms, strengths = np.concatenate([atoms, turned], axis=2), np.hstack([strengths, strengths]) / 2.0
         noises = noises / 2.0
-    signal = (atoms * strengths[:, None, :]) @ np.swapaxes(atoms, 1, 2)
-    return np.asarray((signal + np.swapaxes(signal, 1, 2)) / 2.0 + noises[:, None, None] * np.eye(q))
+    return np.asarray(atoms * np.sqrt(strengths)[:, None, :]), np.asarray(noises)
+
+
+def deployment_covariances(part: ProposedStream, bank: Bank, keys: IntArray) -> Array:
+    r"""(k, q, q) :math:`\nu I + \sum_j\lambda_ja_ja_j^\top` over the active atoms; complex laws as pairs."""
+    factors, noises = deployment_factors(part, bank, keys)
+    signal = factors @ np.swapaxes(factors, 1, 2)
+    return np.asarray((signal + np.swapaxes(signal, 1, 2)) / 2.0 + noises[:, None, None] * np.eye(factors.shape[1]))
 
 
 def deployment_means(part: ProposedStream, bank: Bank, keys: IntArray) -> tuple[Array, Array]:

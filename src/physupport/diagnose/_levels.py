@@ -16,7 +16,8 @@ from ._asked import informed
 
 LEVELS_NOTE = (
     "The level was fixed before the held-out rows were read, and only its labels carry the guarantee. The other levels "
-    "show how firm they are; a level chosen after the data carries no guarantee."
+    "show how firm they are; a level chosen after the data carries no guarantee. Explanations that were not asked "
+    "about stay possible at every level, so a run at another level may say more."
 )
 
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from .._typing import Array, IntArray
 from ..banks import SettingStates
-from ..coarsen import RegionalMap, Resolution
+from ..coarsen import RegionalMap, Resolution, open_fields
 from ..estimator import Result
-from ._asked import Asked, open_fields
+from ._asked import Asked
 from ._misfit import Misfit, misfit
 
 # A possible set of at least this share of the bank, and of this many explanations, calls for a word about its size.

@@ -6,8 +6,9 @@ import numpy as np
 
 from .._typing import Array
 from ..banks import LibraryFamily
+from ..coarsen import open_fields
 from ..retain.evidence import Verdict
-from ._asked import Asked, open_fields
+from ._asked import Asked, finite
 from ._fields import MOST_COHERENT, coherence_json, is_complex
 from ._laws import as_complex
 
@@ -17,14 +18,14 @@ MOST_POINTS = 1000
 
 
 def library_json(asked: Asked) -> dict[str, Any] | None:
-    """Responses in the first setting, evenly chosen if there are too many; complex ones by their modulus."""
+    """Responses in the first setting, evenly chosen if there are too many; complex ones by their real part."""
     states = asked.bank.states
     if not isinstance(states, LibraryFamily):
         return None
     library, chosen = states.library, _even(len(states.library.ids), MOST_SHOWN)
     responses = states.elements[:, chosen]
     if is_complex(asked):
-        responses = np.abs(as_complex(responses))
+        responses = as_complex(responses).real
     kept = _even(len(responses), MOST_CHANNELS)
     names = _channels(asked, len(responses))
     return {
@@ -33,6 +34,7 @@ def library_json(asked: Asked) -> dict[str, Any] | None:
         "channels": [names[i] for i in kept],
         "responses": [[_short(x) for x in column] for column in responses[kept].T.tolist()],
         "is_complex": is_complex(asked),
+        "setting": dict(states.setting(0)),
         "shown": len(chosen),
         "of": len(library.ids),
     }
@@ -118,7 +120,7 @@ def _even(count: int, most: int) -> list[int]:
 
 
 def _finite(values: Array) -> list[float | None]:
-    return [x if np.isfinite(x) else None for x in values.tolist()]
+    return [finite(x) for x in values.tolist()]
 
 
 def _short(value: float) -> float:

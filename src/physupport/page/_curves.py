@@ -15,7 +15,7 @@ ROLES = {"proposal": "proposal", "witness": "witness", "nearest excluded": "excl
 
 
 def evidence_picture(evidence: Entry, curves: Sequence[Entry]) -> Svg:
-    """Log evidence against explanations at each checkpoint, with the threshold from which they are rejected.
+    """Log evidence against explanations at each checkpoint, with the threshold above which they are rejected.
 
     curves: some of the evidence; beside more than MOST_CURVES there is no room for names.
     """

@@ -27,7 +27,7 @@ class RegionResponses:
 
 
 def response_pictures(library: Entry, states: Mapping[str, Mapping[str, str]]) -> list[RegionResponses]:
-    """One for each region.  states: region -> id -> witnessed, possible or excluded, where something was asked."""
+    """One for each region.  states: region -> id -> witnessed, possible or excluded; of others nothing was asked."""
     members: dict[str, list[int]] = {}
     for i, region in enumerate(library["regions"]):
         members.setdefault(region, []).append(i)
@@ -56,12 +56,14 @@ def _responses(
     first, last = str(library["channels"][0]), str(library["channels"][-1])
     parts.append(tag("text", shortened(first, 14), x=28, y=_HEIGHT - 4, class_="axis-text"))
     parts.append(tag("text", shortened(last, 14), x=_WIDTH, y=_HEIGHT - 4, class_="axis-text", text_anchor="end"))
-    named = [(library["ids"][i], states.get(library["ids"][i], "possible")) for i in indices]
-    keys = [(*each, f"curve response {each[1]} dash-{k % _MOST_KEYS}") for k, each in enumerate(named)]
+    named = [(library["ids"][i], states.get(library["ids"][i], "not asked about")) for i in indices]
+    keys = [
+        (*each, f"curve response {each[1].replace(' ', '-')} dash-{k % _MOST_KEYS}") for k, each in enumerate(named)
+    ]
     # What survives is drawn on top.
     for k in sorted(range(len(keys)), key=lambda k: keys[k][1] != "excluded"):
         parts.append(_response_line(library["responses"][indices[k]], vertical, keys[k][2]))
-    noun = "modulus of the response" if library["is_complex"] else "response"
+    noun = "real part of the response" if library["is_complex"] else "response"
     title = f"{noun.capitalize()} of {counted(len(indices), 'element')} of {region} over the channels"
     drawn = picture(key, (_WIDTH + 4, _HEIGHT), title, f"Elements {listed([name for name, _, _ in keys])}.", parts)
     return RegionResponses(region, drawn, keys[:_MOST_KEYS], max(0, len(keys) - _MOST_KEYS))

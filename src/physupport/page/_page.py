@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import MisuseError
 from ._glyphs import element_sign, key_sign, label_sign, line_key, plug_in_sign
 from ._view import page_view
-from ._words import counted, listed, margin, number, says
+from ._words import choices, counted, figures, listed, margin, number, says, settings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,7 +80,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (counted, listed, margin, number, says, label_sign, line_key)
+    filters = (choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
     environment.filters.update({function.__name__: function for function in filters})
     environment.globals.update(
         states={state: key_sign(element_sign(state, 8, 8)) for state in ("witnessed", "possible", "excluded")},

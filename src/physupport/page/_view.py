@@ -1,6 +1,5 @@
 """Report and details brought together in the form that the template walks through."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,12 +8,13 @@ from ._curves import MOST_CURVES, brackets_picture, evidence_picture
 from ._library import coherence_picture, response_pictures
 from ._map import COMPACT, WIDE, absent_part, map_pictures
 from ._svg import Svg
-from ._words import LABELS, STATUSES, Entry, kind_of, percent
+from ._words import BELOW_THRESHOLD, LABELS, STATUSES, Entry, kind_of, number, percent
 
 _MOST_ROWS = 6  # explanations of one element, ...
 _MOST_UNASKED = 2  # ... and of these such as were not asked about
 _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
 _MOST_PAGE_ROWS = 1200  # ... and of all fields, so that a page with many stays light
+_MOST_PRINTED = 8  # fields that are printed with all that is behind them; of more, those that are open
 _MOST_SHADED = 60  # elements whose coherence is drawn
 
 _CERTIFICATES = {
@@ -24,7 +24,8 @@ _CERTIFICATES = {
 }
 _NO_DETAILS: dict[str, Any] = {
     "is_optional": False, "coordinate_names": [], "tolerance": None, "elements": [], "absent": None, "groups": [],
-    "plug_in": None, "coherence": None, "refine": [], "levels": [],
+    "absence_threshold": None, "plug_in": None, "coherence": None, "refine": [], "levels": [],
+    "notes": [],
 }  # fmt: skip
 
 
@@ -44,6 +45,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "level_percent": percent(float(protocol["level"])),
         "fields": fields,
         "tally": _tally(fields),
+        "is_long": len(fields) > _MOST_PRINTED,
         "levels_note": details["levels_note"],
         "maps": [*zip(map_pictures(fields, WIDE), map_pictures(fields, COMPACT), strict=True)],
         "has_plug_in": any(field["plug_in"] is not None for field in fields),
@@ -55,7 +57,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "seconds": details["seconds"],
         "digests": report["digests"],
         "program": report["program"],
-        "commands": _commands(report, details["inputs"]),
+        "commands": _commands(report, details["verify"]),
     }
 
 
@@ -80,7 +82,7 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
         "key": f"field-{i}",
         "name": f"Region {entry['field']}" if is_map else entry["field"],
         "kind": kind_of(entry["label"]),
-        "gloss": LABELS[entry["label"]],
+        "weak": _weak(entry["label"], details),
         "reason": _CERTIFICATES[entry["certificate"]],
         "named_groups": [(name, members) for name, members in details["groups"] if name != entry["field"]],
         "parts": [*_parts(details, room)],
@@ -89,6 +91,16 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
         ),
         "coherence_picture": picture,
     }
+
+
+def _weak(label: str, details: Entry) -> str:
+    """Why elements of an ABSENT field may be possible nevertheless; empty where none is."""
+    if label != "ABSENT" or all(element["state"] == "excluded" for element in details["elements"]):
+        return ""
+    return (
+        f"Only what is as strong as the threshold {number(details['absence_threshold'])} counts as something there. "
+        f"Elements that are still witnessed or possible are so with strengths below it."
+    )
 
 
 def _parts(details: Entry, room: int) -> Iterator[dict[str, Any]]:
@@ -118,9 +130,11 @@ def _shown(explanations: list[Entry]) -> list[Entry]:
 def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """How often each label occurs, in the order of the labels."""
     counts = Counter(field["label"] for field in fields)
+    has_threshold = any(field["label"] == "ABSENT" and field["absence_threshold"] is not None for field in fields)
+    glosses = LABELS | ({"ABSENT": BELOW_THRESHOLD} if has_threshold else {})
     return [
         {"label": label, "kind": kind_of(label), "gloss": gloss, "count": counts[label]}
-        for label, gloss in LABELS.items()
+        for label, gloss in glosses.items()
         if counts[label]
     ]
 
@@ -150,20 +164,28 @@ def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | N
         region_of = dict(zip(library["ids"], library["regions"], strict=True))
         regions = [region_of.get(name, "") for name in coherence["ids"]]
         picture = coherence_picture("coherence-all", "Coherence of the response library", coherence, regions)
-    return {**library, "regions": response_pictures(library, states), "coherence": picture}
+    has_unasked = any(region not in states for region in library["regions"])
+    return {
+        **library,
+        "regions": response_pictures(library, states),
+        "coherence": picture,
+        "has_unasked": has_unasked,
+        "has_states": any(states.values()),
+    }
 
 
-def _commands(report: Entry, inputs: list[Entry]) -> list[tuple[str, str]]:
-    """What to type to check the report, and what that shows."""
+def _commands(report: Entry, verify: str | None) -> list[tuple[str, str]]:
+    """What to type beside the report to check it, and what that shows."""
     plain = "physupport verify report.json"
-    protocol = f"{plain} --protocol {report['digests']['protocol']}"
     commands = [
         (plain, "Every label, sentence and hash follows from the trace in the report."),
-        (protocol, "The same, and the protocol is the one whose hash was known before the data were read."),
+        (
+            f"{plain} --protocol {report['digests']['protocol']}",
+            "The same, and the protocol is the one whose hash was known before the data were read.",
+        ),
     ]
-    if inputs:
-        files = [f"{entry['stream']}={entry['path']}" for entry in inputs if entry["path"] is not None]
-        data = files if len(files) == len(inputs) else ["rows.npz"]
-        written = " ".join(f"--data {shlex.quote(each)}" for each in data)
-        commands.append((f"{protocol} {written}", "The same, and every verdict is scored again from the rows."))
+    if verify is not None:
+        commands.append(
+            (verify, "Every label follows from the trace, and every verdict is scored again from the rows.")
+        )
     return commands

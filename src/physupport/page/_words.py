@@ -15,9 +15,27 @@ LABELS = {
     "LOCAL_AMBIGUOUS": "there, but the data allow places far apart",
     "AMBIGUOUS": "the data allow readings farther apart than a group",
     "ABSENT": "nothing there, by every explanation still possible",
-    "ABSTAIN": "left open: not enough was asked to say more",
+    "ABSTAIN": "left open: no label that was asked for has its certificate",
     "EMPTY": "nothing can be said: no explanation survives",
 }
+
+# What the numbers of a field are; those of one's own questions keep their names.
+NUMBERS = {
+    "possible_spread": "largest distance between elements still possible",
+    "witnessed_spread": "largest distance between witnessed elements",
+    "tolerance": "tolerance, the largest distance that is still FINE",
+    "possible_present": "possible explanations with something there",
+    "possible_absent": "possible explanations with nothing there",
+    "possible_at_threshold": "possible explanations with something as strong as the threshold there",
+    "witnessed_present": "witnessed explanations with something there",
+    "witnessed_absent": "witnessed explanations with nothing there",
+    "absence_threshold": "threshold, from which on something counts as there",
+    "lower": "diameter of what survives, at least",
+    "upper": "diameter of what survives, at most",
+}
+
+# The same of ABSENT, where strengths below a threshold do not count.
+BELOW_THRESHOLD = "nothing there, or nothing as strong as the threshold, by every explanation still possible"
 
 STATUSES = {
     "REPORT": "certified",
@@ -97,6 +115,36 @@ def says(content: Mapping[str, str | None], most: int = 8) -> str:
     if not there:
         return "nothing anywhere" if content else "—"
     return "; ".join(there[:most]) + (f"; and {len(there) - most} more" if len(there) > most else "")
+
+
+def figures(numbers: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The numbers of a field with their meaning; without a threshold that of the strong ones says nothing new."""
+    return [
+        (NUMBERS.get(name, name.replace("_", " ")), value)
+        for name, value in numbers.items()
+        if name != "possible_at_threshold" or "absence_threshold" in numbers
+    ]
+
+
+def choices(found: Entry) -> str:
+    """What is possible at a level.
+
+    >>> choices({"label": "SUPPORT_AMBIGUOUS", "cell": ["C1", "C2"], "or_nothing": True})
+    'C1, C2, or nothing'
+    """
+    if found["label"] == "EMPTY":
+        return "no explanation survives"
+    nothing = ["nothing"] if found["or_nothing"] else []
+    return ", or ".join([listed(found["cell"], 6), *nothing] if found["cell"] else nothing) or "—"
+
+
+def settings(content: Mapping[str, float]) -> str:
+    """Calibration parameters with their values.
+
+    >>> settings({"width": 0.9, "gain": 0.0})
+    'width 0.9, gain 0'
+    """
+    return ", ".join(f"{name} {number(value)}" for name, value in content.items())
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:

@@ -24,7 +24,7 @@ _SMALL, _TEXT = 7, 8
 def plot_coverage(rows: Sequence[Row], ax: "Axes") -> "Axes":
     """Rates with their exact intervals, and the levels that they may not exceed.
 
-    rows: profile, level, event, count, datasets, rate, lower, upper.
+    rows: profile, level, event, count, datasets, rate, lower, upper; one a profile and event.
     """
     names = []
     for y, row in enumerate(rows):
@@ -37,14 +37,18 @@ def plot_coverage(rows: Sequence[Row], ax: "Axes") -> "Axes":
     ax.set_yticks([-y for y in range(len(rows))], names, fontsize=_SMALL)
     ax.set(ylim=(0.4 - len(rows), 0.6))
     ax.set_xlim(left=min(-0.005, ax.get_xlim()[0]))
-    ax.set_xlabel(f"rate over {rows[0]['datasets']} data sets, exact 95% interval", fontsize=_TEXT)
+    count = int(rows[0]["datasets"])
+    ax.set_xlabel(f"rate over {count} data set{'' if count == 1 else 's'}, exact 95% interval", fontsize=_TEXT)
     ax.tick_params(labelsize=_SMALL, axis="x")
     ax.legend(fontsize=_SMALL, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderpad=0)
     return ax
 
 
 def plot_label_rates(rows: Sequence[Row], ax: "Axes") -> "Axes":
-    """Share of each label, one bar a field.  rows: scene, profile, field, datasets, and a column a label."""
+    """Share of each label, one bar a field; a diamond marks the share of reports in which nothing was witnessed.
+
+    rows: scene, profile, field, datasets, a column a label, no_witness.
+    """
     lefts = [0.0] * len(rows)
     places = [-y for y in range(len(rows))]
     for label, (color, hatch) in _LABELS.items():
@@ -53,6 +57,12 @@ def plot_label_rates(rows: Sequence[Row], ax: "Axes") -> "Axes":
             ax.barh(places, shares, left=lefts, color=color, hatch=hatch, edgecolor="black", linewidth=0.7,
                     label=label.lower())  # fmt: skip
         lefts = [left + share for left, share in zip(lefts, shares, strict=True)]
+    unseen = {place: float(row["no_witness"]) for place, row in zip(places, rows, strict=True)}
+    marked = [place for place in places if unseen[place]]
+    if marked:
+        # A mark of a whole bar lies on the edge of the axis and is not to be cut there.
+        ax.plot([unseen[place] for place in marked], marked, "D", color="white", markeredgecolor="black", markersize=4,
+                label="no witness", clip_on=False, zorder=3)  # fmt: skip
     ax.set_yticks(places, [_name(row) for row in rows], fontsize=_SMALL)
     ax.set(xlim=(0.0, 1.0), ylim=(0.4 - len(rows), 0.6))
     ax.set_xlabel("share of data sets", fontsize=_TEXT)

@@ -1,9 +1,11 @@
 """Pictures of the four-region study: its responses, their coherence, its maps, and what a point-valued method adds."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ._ticks import fixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +16,7 @@ Row = Mapping[str, str]
 _COLORS = {"A": "#0072b2", "B": "#d55e00", "C": "#009e73", "D": "#cc79a7"}
 _STYLES = ("-", "--", ":", "-.")
 _SMALL, _TEXT = 7, 8
+_OPEN: Any = {"marker": "o", "linestyle": "none", "mfc": "white", "mec": "0.6", "markersize": 4.5}
 _WORDS = {
     "FINE": "fine",
     "GROUP": "group",
@@ -75,26 +78,32 @@ def plot_coherence(rows: Sequence[Row], ax: "Axes") -> "Axes":
 
 
 def plot_regional_map(rows: Sequence[Row], library: Sequence[Row], ax: "Axes") -> "Axes":
-    """What each method says of each region: filled are the places it leaves possible, and the label below them.
+    """What each method says of each region: the places that it leaves possible, and the label below them.
 
     rows: method, region, label, places; of one data set.  library: region, place, sensor, response.
     """
+    from matplotlib.lines import Line2D
+
     methods = list(dict.fromkeys(row["method"] for row in rows))
     everywhere = {region: [float(place) for place in members] for region, members in _places(library).items()}
     for row in rows:
         y, color = -float(methods.index(row["method"])), _COLORS[row["region"]]
         known, left = everywhere[row["region"]], [float(place) for place in row["places"].split()]
-        ax.plot(known, [y] * len(known), "o", mfc="white", mec="0.6", markersize=4.5)
+        ax.plot(known, [y] * len(known), **_OPEN)
         ax.plot(left, [y] * len(left), "o", color=color, markersize=4.5)
-        ax.text(float(np.mean(known)), y - 0.28, _WORDS[row["label"]], ha="center", va="center", fontsize=_SMALL,
-                color="black")  # fmt: skip
+        ax.text(float(np.mean(known)), y - 0.28, _WORDS[row["label"]], ha="center", va="center", fontsize=6)
     for region, known in everywhere.items():
-        ax.axvspan(known[0] - 0.025, known[-1] + 0.025, color=_COLORS[region], alpha=0.12, linewidth=0)
+        ax.axvspan(known[0] - 0.036, known[-1] + 0.036, color=_COLORS[region], alpha=0.12, linewidth=0)
         ax.text(float(np.mean(known)), 0.42, region, ha="center", fontsize=_TEXT, color=_COLORS[region], weight="bold")
     ax.set_yticks([-float(i) for i in range(len(methods))], methods, fontsize=_TEXT)
-    ax.set(ylim=(0.4 - len(methods), 0.75), xlim=(0.03, 1.03))
+    ax.set(ylim=(0.4 - len(methods), 0.75), xlim=(0.05, 1.01))
     ax.set_xlabel("place", fontsize=_TEXT)
     ax.tick_params(labelsize=_SMALL, axis="x")
+    marks = [
+        Line2D([], [], marker="o", color="0.2", linestyle="none", markersize=4.5, label="possible place"),
+        Line2D([], [], label="other place", **_OPEN),
+    ]
+    ax.legend(handles=marks, fontsize=_SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     return ax
 
 
@@ -131,7 +140,9 @@ def plot_plugin(rows: Sequence[Row], ax: "Axes") -> "Axes":
 
 def _places(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:
     """Region -> place -> response over the sensors."""
+    places = list(dict.fromkeys(row["place"] for row in rows))
+    names = dict(zip(places, fixed(map(float, places)), strict=True))
     found: dict[str, dict[str, list[float]]] = {}
     for row in sorted(rows, key=lambda row: int(row["sensor"])):
-        found.setdefault(row["region"], {}).setdefault(f"{float(row['place']):g}", []).append(float(row["response"]))
+        found.setdefault(row["region"], {}).setdefault(names[row["place"]], []).append(float(row["response"]))
     return {region: found[region] for region in sorted(found)}

@@ -18,6 +18,7 @@ _STATUS = {
 _REFERENCES = {"AMBIGUOUS": ("#e69f00", ""), "FINE": ("#0072b2", "///")}
 _SHOWN = (0.50, 0.75)
 _SMALL, _TEXT = 7, 8
+_BAR, _FITS = 0.76, 3  # width of a bar, and the smallest count whose part of it holds its number
 
 
 def plot_status(rows: Sequence[Row], ax: "Axes") -> "Axes":
@@ -29,20 +30,22 @@ def plot_status(rows: Sequence[Row], ax: "Axes") -> "Axes":
     bottoms = [0] * len(rows)
     for name, (color, hatch, word) in _STATUS.items():
         counts = [int(row[name]) for row in rows]
-        ax.bar(range(len(rows)), counts, bottom=bottoms, color=color, hatch=hatch, edgecolor="black", linewidth=0.7,
-               label=f"{word} (0 at all budgets)" if not any(counts) else word)  # fmt: skip
+        label = word if any(counts) else f"{word} (0 at all budgets)"
+        ax.bar(range(len(rows)), counts, _BAR, bottom=bottoms, color=color, hatch=hatch, edgecolor="black",
+               linewidth=0.7, label=label)  # fmt: skip
         for x, (count, bottom) in enumerate(zip(counts, bottoms, strict=True)):
-            if count >= 3:
+            y = bottom + count / 2
+            if count >= _FITS:
                 ink = "white" if name == "match" else "black"
                 plate = {"facecolor": color, "edgecolor": "none", "pad": 0.8}
-                ax.text(
-                    x, bottom + count / 2, str(count), ha="center", va="center", fontsize=_SMALL, color=ink, bbox=plate
-                )
+                ax.text(x, y, str(count), ha="center", va="center", fontsize=_SMALL, color=ink, bbox=plate)
+            elif count:
+                ax.text(x + 0.55 * _BAR, y, str(count), ha="left", va="center", fontsize=_SMALL)
         bottoms = [bottom + count for bottom, count in zip(bottoms, counts, strict=True)]
     ax.set_xticks(range(len(rows)), [f"{float(row['budget']):.2f}" for row in rows])
     ax.set_xlabel("query budget, share of the bank", fontsize=_TEXT)
     ax.set_ylabel(f"reporting traces, of {total}", fontsize=_TEXT)
-    ax.set_ylim(0, total)
+    ax.set_ylim(0, 1.05 * total)
     ax.tick_params(labelsize=_SMALL)
     ax.legend(fontsize=_SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False)
     return ax

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._ticks import fixed
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -30,7 +32,7 @@ def plot_scaling(table: Columns, fit: Mapping[str, float], ax: "Axes") -> "Axes"
     ax.errorbar(s, mean, bars, fmt="o", color=_BLUE, markersize=5, capsize=3, label=label)
     ax.plot(s, table["quadrature_14"], "x", color=_ORANGE, markersize=8, label="quadrature, order 14")
     ax.set(xscale="log", yscale="log")
-    _plain_ticks(ax, s)
+    _place_ticks(ax, s, fixed(s))
     _label(ax, "separation scale $s$", "Jeffreys divergence")
     ax.legend(loc="upper left", fontsize=7)
     return ax
@@ -55,8 +57,9 @@ def plot_deployment(table: Columns, scale: float, ax: "Axes") -> "Axes":
 
 
 def plot_affinities(table: Columns, symbol: str, ax: "Axes") -> "Axes":
-    """Affinity of two experiments over their information, one curve a separation scale; curves that agree collapse.
+    """Affinity of two experiments over their information, one curve a separation scale.
 
+    Curves that agree collapse into one, so the picture says how far apart they are.
     table: information, s, affinity.  symbol: the name of the information on the axis.
     """
     from matplotlib import colormaps
@@ -75,8 +78,9 @@ def plot_affinities(table: Columns, symbol: str, ax: "Axes") -> "Axes":
         }
         ax.plot(x, y, color=color, linewidth=0.8, label=f"{s:.3f}", **style)
     ax.set(xscale="log", ylim=(-0.06, 1.06), yticks=[0.0, 0.5, 1.0])
-    _plain_ticks(ax, np.unique(table["information"])[::2])
+    _information_ticks(ax, np.unique(table["information"])[::2])
     _label(ax, symbol, "affinity")
+    ax.text(0.97, 0.92, _gap_words(table), transform=ax.transAxes, ha="right", va="top", fontsize=7)
     return ax
 
 
@@ -93,16 +97,28 @@ def plot_spreads(table: Columns, tolerance: float, ax: "Axes") -> "Axes":
     ax.plot(x, spread, "o", color=_BLUE, markersize=4.5, label="spread over $s$")
     # Below 0, so that no point is cut by the edge.
     ax.set(xscale="log", ylim=(-0.06 * spread.max(), 1.9 * spread.max()))
-    _plain_ticks(ax, x[::2])
+    _information_ticks(ax, x[::2])
     _label(ax, r"$I_D = N s^6$", "spread of affinity")
     ax.legend(loc="upper left", fontsize=7, framealpha=1.0)
     return ax
 
 
-def _plain_ticks(ax: "Axes", values: NDArray[np.float64]) -> None:
-    """Plain numbers at the given places of a logarithmic axis, and no others."""
+def _gap_words(table: Columns) -> str:
+    """How many curves there are, and their largest distance at equal information."""
+    information, affinity = table["information"], table["affinity"]
+    gap = max(float(np.ptp(affinity[information == each])) for each in np.unique(information))
+    shown = f"up to {gap:.4f}" if gap >= 5e-5 else "less than 0.0001"
+    return f"{len(np.unique(table['s']))} curves,\n{shown} apart"
+
+
+def _information_ticks(ax: "Axes", values: NDArray[np.float64]) -> None:
+    _place_ticks(ax, values, [f"{value:g}" for value in values])
+
+
+def _place_ticks(ax: "Axes", values: NDArray[np.float64], names: list[str]) -> None:
+    """Names at the given places of a logarithmic axis, and no others."""
     ax.set_xticks([], minor=True)
-    ax.set_xticks(values, [f"{value:g}" for value in values])
+    ax.set_xticks(values, names)
 
 
 def _label(ax: "Axes", x: str, y: str) -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..theory import ResolutionMap
+from ._ticks import fixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,7 @@ def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
     _label(axes, result)
     bar = axes.figure.colorbar(bands, ax=axes)
     bar.set_label("resolution / block width", fontsize=8)
-    bar.ax.set_yticks(_BOUNDS, [f"{bound:g}" for bound in _BOUNDS], fontsize=7)
+    bar.ax.set_yticks(_BOUNDS, fixed(_BOUNDS), fontsize=7)
     return axes
 
 
@@ -40,7 +41,7 @@ def _label(axes: "Axes", result: ResolutionMap) -> None:
     axes.set_ylabel("separation scale $s$", fontsize=8)
     axes.set_yticks([], minor=True)
     shown = [tick for tick in ticks if low <= tick <= high]
-    axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
+    axes.set_yticks(shown, fixed(shown))
     axes.tick_params(labelsize=7)
     # Above the map: wherever the frontier runs, no corner of the map is free for sure.
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=7, frameon=False, borderpad=0.2)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _STATES: dict[str, dict[str, Any]] = {
     "witnessed": {"color": BLUE, "linewidth": 1.9, "zorder": 4},
     "possible": {"color": BLUE, "linewidth": 1.0, "zorder": 3},
+    "not asked about": {"color": INK, "linewidth": 0.8, "zorder": 3},
     "excluded": {"color": STRONG_LINE, "linewidth": 0.6, "zorder": 2},
 }
 _DASHES: tuple[Any, ...] = (
@@ -50,8 +51,9 @@ _MOST_FRAMES_NAMED = 20
 
 
 def plot_library(result: Result | Details, ax: "Axes | None" = None, *, region: str | None = None) -> "Axes":
-    """Responses over the channels, or their modulus if they are complex; what is excluded is thin and grey.
+    """Responses over the channels, or their real part if they are complex; what is excluded is thin and grey.
 
+    They are those of the first setting, which the axis names; regions that were not asked about are drawn in black.
     All regions: a lane for each, with its name at zero and one scale for all.  One region: its responses with their
     names and numbers.  Dashes tell the elements of a region apart.
     """
@@ -76,12 +78,19 @@ def _library(document: Entry) -> Entry:
 
 
 def _states(document: Entry) -> dict[tuple[str, str], str]:
-    """(region, id) -> state; what was not asked about is possible."""
-    return {(entry["field"], each["id"]): each["state"] for entry in document["fields"] for each in entry["elements"]}
+    """(region, id) -> state of every element of the library."""
+    known = {(entry["field"], each["id"]): each["state"] for entry in document["fields"] for each in entry["elements"]}
+    everything = zip(document["library"]["regions"], document["library"]["ids"], strict=True)
+    return {each: known.get(each, "not asked about") for each in everything}
 
 
 def _noun(library: Entry) -> str:
-    return "response modulus" if library["is_complex"] else "response"
+    return "response, real part" if library["is_complex"] else "response"
+
+
+def _setting(library: Entry) -> list[str]:
+    """The calibration parameters of the responses."""
+    return [f"{plain(name, 16)} {value:.4g}" for name, value in library["setting"].items()]
 
 
 def _lanes(document: Entry, members: dict[str, list[int]], ax: "Axes | None") -> "Axes":
@@ -95,16 +104,18 @@ def _lanes(document: Entry, members: dict[str, list[int]], ax: "Axes | None") ->
     for lane, indices in enumerate(members.values()):
         axes.axhline(-lane * step, color=LINE, linewidth=0.7, zorder=1)
         for k, i in enumerate(indices):
-            style = _STATES[states.get((library["regions"][i], library["ids"][i]), "possible")]
+            style = _STATES[states[library["regions"][i], library["ids"][i]]]
             axes.plot(np.asarray(library["responses"][i]) - lane * step, linestyle=_DASHES[k % len(_DASHES)], **style)
     axes.set_yticks([-lane * step for lane in range(n)], [plain(name, 14) for name in members],
                     fontsize=TEXT if n <= 24 else TINY)  # fmt: skip
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-(n - 1) * step + low - 0.06 * step, high + 0.06 * step)
     axes.set_ylabel(f"{_noun(library)},\nlanes {step:.2g} apart", fontsize=TEXT)
-    used = {states.get(each, "possible") for each in zip(library["regions"], library["ids"], strict=True)}
-    legend_above(axes, [Line2D([], [], label=state, **style) for state, style in _STATES.items() if state in used], 3,
-                 at_right=True)  # fmt: skip
+    used = {*states.values()}
+    keys = [Line2D([], [], label=state, **style) for state, style in _STATES.items() if state in used]
+    # A question without elements gives them no states.
+    if used != {"not asked about"}:
+        legend_above(axes, keys, 3 if len(keys) <= 3 else 2, at_right=True)
     return axes
 
 
@@ -123,7 +134,7 @@ def _one(document: Entry, indices: Sequence[int], ax: "Axes | None") -> "Axes":
     axes.axhline(0.0, color=LINE, linewidth=0.7, zorder=1)
     lines = []
     for k, i in enumerate(indices):
-        state = states.get((library["regions"][i], library["ids"][i]), "possible")
+        state = states[library["regions"][i], library["ids"][i]]
         label = f"{state}: {names[k]}"
         lines += axes.plot(library["responses"][i], linestyle=_DASHES[k % len(_DASHES)], label=label, **_STATES[state])
     axes.set_ylabel(_noun(library), fontsize=TEXT)
@@ -138,14 +149,15 @@ def _channel_axis(axes: "Axes", library: Entry) -> None:
     axes.set_xlim(-0.02 * max(1, len(names) - 1), 1.02 * max(1, len(names) - 1))
     shown = range(0, len(names), -(-len(names) // 5))
     axes.set_xticks(shown, [plain(names[i], 10) for i in shown])
-    some = f"; {library['shown']} of {library['of']} elements" if library["shown"] < library["of"] else ""
-    axes.set_xlabel(f"channel{some}", fontsize=TEXT)
+    notes = [f"{library['shown']} of {library['of']} elements"] if library["shown"] < library["of"] else []
+    axes.set_xlabel("\n".join(["channel", *notes, *_setting(library)]), fontsize=TEXT)
 
 
 def plot_library_coherence(result: Result | Details, ax: "Axes | None" = None, *, field: str | None = None) -> "Axes":
     """Absolute inner products of the responses, frames around regions; the darker, the more alike.
 
-    field: only within this one.  Few enough cells carry their numbers.
+    The responses are those of the first setting, which the scale names.  field: only within this one.  Few enough cells
+    carry their numbers.
     """
     document = document_of(result)
     found, regions = _coherence(document, field)
@@ -157,7 +169,8 @@ def plot_library_coherence(result: Result | Details, ax: "Axes | None" = None, *
         _numbers(axes, matrix)
     _matrix_axis(axes, names, regions)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.85)
-    bar.set_label("absolute inner product", fontsize=TEXT)
+    setting = [] if document["library"] is None else _setting(document["library"])
+    bar.set_label("\n".join(["absolute inner product", *setting]), fontsize=TEXT)
     bar.ax.tick_params(labelsize=SMALL)
     return axes
 
