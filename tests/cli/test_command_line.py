@@ -3,9 +3,12 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from physupport._version import __version__
+from physupport.cli import app
 
 HEAVY = ["numpy", "scipy", "numba", "matplotlib", "pydantic", "jinja2"]
 
@@ -72,6 +75,61 @@ def test_an_unknown_option_ends_with_code_two():
     assert answer.returncode == 2
     assert "nonsense" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_misuse_never_commands_the_terminal():
+    answer = program("wrong", setup=RAISES.format(error="MisuseError('x', 'be plain', 'a\\x1b[2Jb')"))
+    assert answer.stderr == "physupport: x must be plain, got a\\x1b[2Jb.\n"
+
+
+PROJECT = """\
+level = 0.1
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "covariance"
+noise = 0.5
+proposal = 0.4
+[elements]
+file = "elements.csv"
+coordinates = ["x"]
+response = {{ {response} }}
+[regions.A]
+strength = 2.0
+"""
+PEAK = 'kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15'
+
+
+@pytest.fixture
+def project(tmp_path):
+    def written(response=PEAK):
+        (tmp_path / "project.toml").write_text(PROJECT.format(response=response))
+        (tmp_path / "elements.csv").write_text("id,region,x\na1,A,0.2\na2,A,0.8\n")
+        np.save(tmp_path / "rows.npy", np.random.default_rng(2).normal(size=(300, 8)))
+        return tmp_path
+
+    return written
+
+
+def test_the_number_of_workers_changes_no_byte_of_a_report(project):
+    folder = project()
+    alone = CliRunner().invoke(app, ["run", str(folder), "--workers", "1", "--json"])
+    assert alone.exit_code == 0, alone.exception
+    first = (folder / "report" / "report.json").read_bytes()
+    # A process of its own: how many threads there may be is settled when the kernels are loaded.
+    both = program("run", str(folder), "--workers", "2", "--json")
+    assert both.returncode == 0, both.stderr
+    assert (both.stdout, (folder / "report" / "report.json").read_bytes()) == (alone.stdout, first)
+
+
+def test_a_trusted_function_that_fails_is_misuse_in_one_message(project):
+    folder = project('function = "mine:peaks"')
+    (folder / "mine.py").write_text("def peaks(places):\n    raise RuntimeError('no answer')\n")
+    answer = program("run", str(folder), "--trust")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("physupport: project.toml: elements")
+    assert answer.stderr.endswith("got RuntimeError: no answer.\n")
+    assert answer.stderr.count("\n") == 1
 
 
 def test_a_fault_of_the_program_ends_with_code_one_and_its_traceback():

@@ -1,5 +1,6 @@
 """`init`, `run`, `show` and `verify` as a user meets them, from an empty folder to a checked report."""
 
+import hashlib
 import json
 import shutil
 from contextlib import contextmanager
@@ -12,6 +13,13 @@ from physupport import MisuseError
 from physupport.cli import app
 from physupport.workflow import FILES
 
+READ = [
+    ("calibration", "calibration.npy"),
+    ("deployment", "deployment.csv"),
+    ("elements", "elements.csv"),
+    ("elements.responses", "responses.npy"),
+    ("elements.shared", "spare.npy"),
+]
 LABELS = [("A", "FINE"), ("B", "GROUP"), ("C", "SUPPORT_AMBIGUOUS"), ("D", "ABSENT")]
 
 
@@ -59,7 +67,16 @@ def test_init_and_run_lead_to_a_map_a_page_and_the_next_step(example):
     assert f"Open {folder / 'report' / 'report.html'} in a browser." in said(ran)
     assert "Region D: nothing there." in said(ran)
     assert {path.name for path in (folder / "report").iterdir()} == {*FILES}
-    assert ran.stderr == ""
+    assert [line.split()[:3] for line in ran.stderr.splitlines()] == [
+        ["read:", f"{key}:", f"{file},"] for key, file in READ
+    ]
+
+
+def test_what_was_read_is_told_with_shape_unit_and_hash(example):
+    folder, _, ran = example
+    digest = hashlib.sha256((folder / "responses.npy").read_bytes()).hexdigest()
+    assert f"read: elements.responses: responses.npy, 16 x 12, float64, SHA-256 of the file {digest}\n" in ran.stderr
+    assert "read: calibration: calibration.npy, 4096 x 16, float64, unit V, SHA-256 of the rows " in ran.stderr
 
 
 def test_init_refuses_to_overwrite(example):
@@ -151,6 +168,8 @@ def test_quiet_says_nothing(quick):
         (["--policy", "guess"], "--policy must be 'regional', 'fixed', 'random' or 'farthest', got 'guess'."),
         (["--workers", "0"], "--workers must be a whole number at least 1, got 0."),
         (["--out", ""], "--out must hold nothing but an earlier report"),
+        (["--resume", "--dry-run"], "--resume must come without --dry-run"),
+        (["--resume", "--level", "0.2"], "report must be of the same protocol, got another: "),
     ],
 )
 def test_an_option_that_breaks_a_rule_is_named_and_nothing_is_written(quick, arguments, message):
@@ -187,6 +206,32 @@ def test_ctrl_c_ends_with_a_report_of_what_is_certified(quick, monkeypatch):
     assert answer.exit_code == 0, answer.exception
     assert "Stopped: the report says what is certified so far." in answer.stderr
     assert json.loads((quick / "report" / "report.json").read_text())["outcome"]["ending"] == "STOPPED"
+
+
+def test_a_stopped_run_goes_on_to_the_report_of_an_uninterrupted_one(quick, monkeypatch):
+    assert program("run", quick).exit_code == 0
+    whole = (quick / "report" / "report.json").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("physupport.cli._run.run_progress", stopping_progress)
+        assert program("run", quick).exit_code == 0
+    assert (quick / "report" / "report.json").read_bytes() != whole
+    answer = program("run", quick, "--resume")
+    assert answer.exit_code == 0, answer.exception
+    assert (quick / "report" / "report.json").read_bytes() == whole
+
+
+def test_a_spent_budget_can_be_raised(quick):
+    assert program("run", quick, "--budget", 3).exit_code == 0
+    assert program("run", quick, "--budget", 20, "--resume").exit_code == 0
+    found = json.loads((quick / "report" / "report.json").read_text())
+    assert (found["protocol"]["budget"], found["outcome"]["budget"]) == (3, 20)
+    checked = program("verify", quick / "report" / "report.json", "--project", quick)
+    assert "the budget was raised from 3 to 20" in checked.stderr
+    assert checked.exit_code == 0
+    shutil.rmtree(quick / "report")
+    assert "output.folder must hold the report to go on from, got none in" in str(
+        program("run", quick, "--resume").exception
+    )
 
 
 def test_ctrl_c_before_the_first_query_writes_nothing(quick, monkeypatch):

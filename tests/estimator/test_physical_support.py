@@ -51,7 +51,7 @@ def test_predict_gives_a_label_for_every_field(estimator, instrument):
 
 def test_fit_reads_no_held_out_row(estimator, instrument):
     poisoned = instrument.calibration.copy()
-    poisoned[estimator.fit(instrument.calibration)._fitted[2]["calibration"].split.held_out] = np.nan
+    poisoned[estimator.fit(instrument.calibration)._fitted.proposed["calibration"].split.held_out] = np.nan
     estimator.fit(poisoned)
     with pytest.raises(MisuseError, match="calibration must be finite"):
         estimator.report(instrument.deployment)
@@ -98,6 +98,30 @@ def test_set_params_returns_the_estimator_and_refuses_unknown_names(estimator):
     with pytest.raises(ValueError, match=r"parameter must be one of bank, question, .*, got 'level'"):
         estimator.set_params(alpha=0.3, level=0.1)
     assert estimator.alpha == 0.2
+
+
+def test_parameters_set_after_a_fit_wait_for_the_next_one(estimator, instrument):
+    found = estimator.fit(instrument.calibration).report(instrument.deployment).document
+    estimator.set_params(alpha=0.3, channels=0, budget=1, random_state=9, policy=FixedOrder())
+    estimator.set_params(deployment=StreamPlan("covariance", 0.3))
+    assert estimator.report(instrument.deployment).document == found
+    estimator.set_params(channels=None)
+    assert estimator.fit(instrument.calibration).report(instrument.deployment).document["protocol"]["level"] == 0.3
+
+
+def test_a_new_fit_drops_the_earlier_report(estimator, instrument):
+    estimator.fit(instrument.calibration).report(instrument.deployment)
+    estimator.fit(instrument.calibration)
+    assert not hasattr(estimator, "result_")
+    assert not hasattr(estimator, "report_")
+
+
+def test_a_fit_that_fails_leaves_the_earlier_one(estimator, instrument):
+    estimator.fit(instrument.calibration)
+    found = estimator.report(instrument.deployment)
+    with pytest.raises(MisuseError):
+        estimator.fit(instrument.calibration[:, :4])
+    assert estimator.report_ is found
 
 
 CHECKS = (
@@ -191,9 +215,29 @@ def test_complex_rows_make_a_law_given_by_its_kind_complex():
     estimator = PhysicalSupport(bank, question, calibration=None).fit(None)
     rows = rng.standard_normal((60, 4)) + 1j * rng.standard_normal((60, 4))
     assert estimator.report(rows).document["protocol"]["streams"][0]["law"]["is_complex"]
+    assert estimator.n_features_in_ == 4  # channels, and only now it can be known that they are complex
     explicit = estimator.set_params(deployment=StreamPlan("covariance", 0.5, is_complex=True)).fit(None)
     assert explicit.n_features_in_ == 4
     assert explicit.report(as_pairs(rows)).document == explicit.report(rows).document
+
+
+@pytest.mark.parametrize("are_pairs", [False, True])
+def test_complex_channels_are_counted_once(are_pairs):
+    rng = np.random.default_rng(8)
+    responses = rng.standard_normal((4, 2)) + 1j * rng.standard_normal((4, 2))
+    elements = as_pairs(responses / np.linalg.norm(responses, axis=0), axis=0)
+    noise = product_grid(noise=[0.5])
+    bank = array_bank(elements[None], [(0,), (0, 1)], calibration=noise, deployment=noise)
+    question = Resolution.of_states(bank, [[0.0]], [0.0], delta_fine=0.1, delta_group=0.2)
+    plans = {name: StreamPlan(name, 0.5, is_complex=True) for name in ("known codes", "covariance")}
+    estimator = PhysicalSupport(bank, question, calibration=plans["known codes"], deployment=plans["covariance"])
+    rows = rng.standard_normal((60, 6)) + 1j * rng.standard_normal((60, 6))  # four channels, two codes
+    names = [
+        f"{name} {part}" if are_pairs else name for name in "abcdef" for part in (["re", "im"] if are_pairs else [0])
+    ]
+    estimator.fit(pd.DataFrame(as_pairs(rows) if are_pairs else rows, columns=names))
+    assert estimator.n_features_in_ == 4
+    assert [*getattr(estimator, "feature_names_in_", ())] == ([] if are_pairs else [*"abcd"])
 
 
 def test_a_library_makes_its_bank(instrument):

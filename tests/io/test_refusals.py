@@ -9,7 +9,7 @@ from scipy.io import savemat
 from scipy.sparse import csc_array
 
 from physupport import MisuseError
-from physupport.io import Source, Table, as_table, read_array, read_columns, read_table
+from physupport.io import Source, Table, as_table, read_archive, read_array, read_columns, read_table
 
 TABLE = np.arange(6.0).reshape(2, 3)
 
@@ -72,6 +72,30 @@ def test_a_numpy_file_under_the_ending_of_an_archive_and_the_other_way_round(tmp
     assert "must be a sound .npy file" in refusal(read_array, tmp_path / "data.npy")
 
 
+@pytest.mark.parametrize("damage", ["renamed", "cut off", "inside", "missing", "empty"])
+def test_an_archive_that_is_damaged_is_one_message(tmp_path, damage):
+    path = tmp_path / "data.npz"
+    match damage:
+        case "renamed":
+            saved(tmp_path, TABLE).rename(path)
+        case "empty":
+            path.touch()
+        case "cut off" | "inside":
+            np.savez(path, first=TABLE, second=TABLE)
+            content = bytearray(path.read_bytes())
+            if damage == "inside":
+                content[60:90] = bytes(30)  # the directory at the end stays whole
+            path.write_bytes(content if damage == "inside" else content[:-50])
+    for message in (refusal(read_archive, path), refusal(read_array, path, "first")):
+        assert message.startswith(f"file {path} must ")
+
+
+def test_a_whole_archive_has_numbers_and_texts(tmp_path):
+    np.savez(tmp_path / "data.npz", x=TABLE, id=["a", "b"])
+    found = read_archive(tmp_path / "data.npz")
+    assert {name: values.tolist() for name, values in found.items()} == {"x": TABLE.tolist(), "id": ["a", "b"]}
+
+
 class Trap:
     """An object whose pickle would run a program."""
 
@@ -84,6 +108,7 @@ def test_pickles_are_never_loaded(tmp_path):
     assert "Python objects" in refusal(read_array, saved(tmp_path, trap))
     np.savez(tmp_path / "data.npz", data=trap)
     assert "allow_pickle=False" in refusal(read_array, tmp_path / "data.npz")
+    assert "allow_pickle=False" in refusal(read_archive, tmp_path / "data.npz")
 
 
 @pytest.mark.parametrize(

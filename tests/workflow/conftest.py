@@ -3,6 +3,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from physupport import MisuseError
+from physupport.workflow import load_project, run_project
+
 # Two regions on a line of eight channels; small enough that a run takes a fraction of a second.
 PROJECT = """\
 title = "Small"
@@ -89,3 +92,18 @@ def small():
     return SimpleNamespace(
         calibration=CALIBRATION, elements=ELEMENTS, columns=columns, make_rows=make_rows, contents=contents
     )
+
+
+@pytest.fixture
+def refused(small):
+    """The one message with which a run ends, nothing written."""
+
+    def message(path, **options):
+        before = small.contents(path.parent)
+        with pytest.raises(MisuseError) as caught:
+            run_project(load_project(path), **options)
+        assert small.contents(path.parent) == before
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return message

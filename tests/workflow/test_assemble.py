@@ -3,25 +3,9 @@
 import numpy as np
 import pytest
 
-from physupport import MisuseError
-from physupport.workflow import assemble, load_project, run_project
+from physupport.workflow import assemble, load_project
 
 RESPONSE = 'response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }'
-
-
-@pytest.fixture
-def refused(small):
-    """The one message with which a run ends, nothing written."""
-
-    def message(path, **options):
-        before = small.contents(path.parent)
-        with pytest.raises(MisuseError) as caught:
-            run_project(load_project(path), **options)
-        assert small.contents(path.parent) == before
-        assert "\n" not in str(caught.value)
-        return str(caught.value)
-
-    return message
 
 
 def test_a_project_becomes_a_bank_a_question_and_tables(write, small):
@@ -74,6 +58,7 @@ def test_a_number_that_is_not_finite_is_found_by_file_row_and_column(write, refu
         ("id,region,x\na1,A,0.2\nb1,B,0.7\nc1,C,1\n", "got none for 'C' of element 'c1'. Add a table [regions.C],"),
         ("id,region,x\na1,A,0.2\na1,B,0.7\n", "elements.csv must have distinct ids, got 'a1' in lines 2 and 3."),
         ("id,region,x\na1,A,near\nb1,B,0.7\n", "must have numbers as coordinates, got 'near' in line 2, column 'x'."),
+        ("id,region,x\na1,A,1_0\nb1,B,0.7\n", "must have numbers as coordinates, got '1_0' in line 2, column 'x'."),
         ("id,region,x\na1,A,inf\nb1,B,0.7\n", "must have finite coordinates, got 'inf' in line 2, column 'x'."),
         ("id,region,y\na1,A,0.2\nb1,B,0.7\n", "must have a column 'x', which project.toml: elements.coordinates names"),
         ("id,part,x\na1,A,0.2\nb1,B,0.7\n", "must have a column 'region', got 'id', 'part', 'x'."),
@@ -116,6 +101,15 @@ class TestTolerance:
         responses = small.columns([0.2, 0.35, 0.2, 0.7, 0.9])
         change = ("tolerance = 0.01", 'tolerance = 0.01\nask = ["group", "ambiguity"]')
         assert assemble(load_project(write(self.from_file, change, elements=self.twins, responses=responses)))
+
+    def test_one_setting_in_which_they_differ_is_enough(self, write, refused, small):
+        responses = small.columns([0.2, 0.35, 0.2, 0.7, 0.9])
+        responses[:, 2] *= -1.0  # the same line, until a constant is added to both
+        offsets = "\n[parameters.offset]\nvalues = {}\n"
+        files = {"elements": self.twins, "responses": responses}
+        assert assemble(load_project(write(self.from_file, more=offsets.format("[0.0, 0.1]"), **files)))
+        message = refused(write(self.from_file, more=offsets.format("[0.0]"), **files))
+        assert "whose responses are equal" in message
 
     def test_a_mean_has_a_sign(self, write, refused, small):
         responses, mean = small.columns([0.2, 0.35, 0.2, 0.7, 0.9]), ('"covariance"', '"mean"')
@@ -181,36 +175,6 @@ class TestResponses:
         assert "data.deployment.file must hold real numbers, as the responses are, got complex numbers" in message
 
 
-class TestFunction:
-    own = (RESPONSE, 'response = { function = "my_response:peaks" }')
-    source = """\
-import numpy as np
-
-def peaks(places):
-    return np.exp(-((np.linspace(0, 1, 8)[:, None] - places.T) ** 2))
-"""
-
-    def test_it_is_run_only_where_the_user_trusts_it(self, write, refused):
-        path = write(self.own)
-        (path.parent / "my_response.py").write_text("raise SystemExit('it was run')\n")
-        message = refused(path)
-        assert "elements.response.function must be trusted to be run, got 'my_response:peaks'." in message
-        assert "--trust" in message
-
-    def test_trusted_it_answers_for_the_elements(self, write):
-        path = write(self.own)
-        (path.parent / "my_response.py").write_text(self.source)
-        found = assemble(load_project(path), trust=True)
-        waves = np.exp(-((np.linspace(0, 1, 8)[:, None] - np.array([0.2, 0.35, 0.7, 0.9])) ** 2))
-        expected = waves / np.linalg.norm(waves, axis=0)
-        np.testing.assert_allclose(found.bank.states.elements, expected, rtol=0, atol=1e-15)
-
-    @pytest.mark.parametrize("name", ["no_such_module:peaks", "math:no_such_function", "math:pi"])
-    def test_what_is_no_function_is_refused(self, write, refused, name):
-        message = refused(write((RESPONSE, f'response = {{ function = "{name}" }}')), trust=True)
-        assert "elements.response.function must be a function" in message
-
-
 def test_parameters_make_states_for_every_combination(write):
     more = (
         "\n[parameters.width]\nvalues = [0.9, 1.0]\n[parameters.gain]\nvalues = { from = -0.1, to = 0.1, count = 3 }\n"
@@ -226,24 +190,6 @@ def test_a_parameter_that_does_not_fit_the_response_is_refused(write, refused):
     assert message.endswith("parameters.position.coordinate must be one of x, got 'y'.")
 
 
-def test_known_codes_may_stand_in_a_file_of_their_own(write, small):
-    rng, atoms = np.random.default_rng(5), small.columns([0.2, 0.7])
-    codes = rng.normal(size=(300, 2))
-    rows = codes @ atoms.T + 0.1 * rng.normal(size=(300, 8))
-    law = ('law = "latent"\nactivity = 0.3', 'law = "known codes"\ncodes = "codes.npy"')
-    apart = assemble(load_project(write(law, more=small.calibration, calibration=rows, codes=codes)))
-    together = assemble(
-        load_project(
-            write(
-                ('law = "latent"\nactivity = 0.3', 'law = "known codes"'),
-                more=small.calibration,
-                calibration=np.hstack([rows, codes]),
-            )
-        )
-    )
-    np.testing.assert_array_equal(apart.tables["calibration"].values, together.tables["calibration"].values)
-
-
 def test_too_few_rows_for_a_proposal_are_refused(write, refused):
     message = refused(write(("proposal = 0.4", "proposal = 0.001")))
     assert "data.deployment.proposal must leave at least one of the 400 rows of deployment.npy" in message
@@ -256,3 +202,14 @@ def test_elements_may_come_from_an_archive(write):
     found = assemble(load_project(path))
     assert found.question.view.element_names("B") == ("b1", "b2")
     assert found.question.view.coordinates("B").tolist() == [[0.7], [0.9]]
+
+
+@pytest.mark.parametrize("damage", ["renamed", "cut off"])
+def test_a_damaged_archive_of_elements_is_refused_in_one_message(write, refused, damage):
+    path = write(('"elements.csv"', '"elements.npz"'))
+    archive = path.parent / "elements.npz"
+    np.savez(archive, id=["a1", "b1"], region=["A", "B"], x=[0.2, 0.7])
+    archive.write_bytes(
+        archive.read_bytes()[:-60] if damage == "cut off" else (path.parent / "deployment.npy").read_bytes()
+    )
+    assert refused(path).startswith(f"project.toml: elements.file: file {archive} must be an .npz archive")

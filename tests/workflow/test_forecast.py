@@ -31,7 +31,7 @@ def test_the_sentences_name_what_matters(write, small):
     assert "24 explanations: 12 dictionary states in 3 settings of the parameters, times 2 supports" in text
     assert "law latent, 12 distinct laws; 120 rows propose and 180 judge, looked at after 128, 180." in text
     assert "measured on proposal rows with a few laws" in text
-    assert "No held-out row was read, and nothing was written." in text
+    assert "No number of a held-out row was used, and nothing was written." in text
 
 
 def test_held_out_rows_are_not_read(write, small):

@@ -27,6 +27,8 @@ def test_all_files_are_written_and_belong_together(finished):
     assert details.report == report.digests["document"]
     assert details.document["title"] == "Small"
     assert (folder / "fields.csv").read_text() == report.csv()
+    for name in FILES:
+        assert b"\r" not in (folder / name).read_bytes()
     assert report.digests["document"] == finished.result.report.digests["document"]
     assert "Small" in (folder / "report.html").read_text()
 
@@ -74,21 +76,6 @@ def test_an_earlier_report_is_replaced_and_other_files_are_never_touched(write):
         run_project(load_project(path, {"output.folder": str(path.parent / "elements.csv")}))
 
 
-def test_a_fault_while_writing_leaves_the_earlier_report_whole(write, small, monkeypatch):
-    path = write()
-    run_project(load_project(path))
-    before = small.contents(path.parent)
-
-    def broken(result):
-        raise RuntimeError("disk on fire")
-
-    monkeypatch.setattr("physupport.workflow._run.queries_csv", broken)
-    with pytest.raises(RuntimeError, match="disk on fire"):
-        run_project(load_project(path, {"level": 0.2}))
-    assert small.contents(path.parent) == before
-    assert {entry.name for entry in path.parent.iterdir() if entry.is_dir()} == {"report"}
-
-
 @pytest.mark.parametrize("ending", ["returns False", "Ctrl-C"])
 def test_a_stopped_run_reports_what_is_certified_so_far(write, ending):
     def stop(tick):
@@ -102,6 +89,46 @@ def test_a_stopped_run_reports_what_is_certified_so_far(write, ending):
     assert (found.result.report.queries, found.result.trace.ending.name) == (2, "STOPPED")
     assert {path.name for path in found.folder.iterdir()} == {*FILES}
     assert verify(found.folder / "report.json").findings == ()
+
+
+class TestResume:
+    """A run goes on from the report in its folder."""
+
+    @pytest.fixture
+    def stopped(self, write, small):
+        path = write(more=small.calibration)
+        run_project(load_project(path), callback=lambda tick: tick.used < 2)
+        return path
+
+    def test_it_ends_with_the_files_of_an_uninterrupted_run(self, stopped):
+        resumed = run_project(load_project(stopped), resume=True).folder
+        found = {name: (resumed / name).read_bytes() for name in FILES if name not in ("details.json", "report.html")}
+        whole = run_project(load_project(stopped)).folder
+        assert found == {name: (whole / name).read_bytes() for name in found}
+        assert Report.load(whole / "report.json").queries > 2
+
+    @pytest.mark.parametrize(
+        ("damage", "message"),
+        [
+            ("none", "must hold the report to go on from, got none in"),
+            ("torn", "must hold a sound report to go on from, got .*report.json"),
+            ("changed", "must hold the report as it was written, got .*report.json, which was changed"),
+        ],
+    )
+    def test_it_needs_a_sound_report(self, stopped, small, damage, message):
+        report = stopped.parent / "report" / "report.json"
+        text = report.read_text()
+        match damage:
+            case "none":
+                report.unlink()
+            case "torn":
+                report.write_text(text[:-9])
+            case "changed":
+                report.write_text(text.replace('"seed": 3', '"seed": 4'))
+        before = small.contents(stopped.parent)
+        with pytest.raises(MisuseError, match=f"project.toml: output.folder {message}"):
+            run_project(load_project(stopped), resume=True)
+        assert small.contents(stopped.parent) == before
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="this process has one thread")

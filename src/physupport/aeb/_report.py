@@ -147,7 +147,7 @@ class Report:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON."""
-        Path(path).write_text(self.json(), encoding="utf-8")
+        Path(path).write_text(self.json(), encoding="utf-8", newline="\n")
 
     @classmethod
     def from_json(cls, text: str) -> "Report":

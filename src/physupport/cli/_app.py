@@ -2,8 +2,8 @@
 
 Exit codes: 0, the command ran, whatever the data said; 1, a fault of the program, shown with its traceback, or a
 published count that `reproduce` misses or a level that `coverage` finds broken; 2, misuse (an unknown option, or an
-argument or a key of a project file that breaks a rule), told in one message; 3, a report that `verify` refuses; 130,
-a `run` stopped by Ctrl-C before there was anything to report.
+argument or a key of a project file that breaks a rule), told in one message; 3, a report that `verify` or `show`
+refuses; 130, a `run` stopped by Ctrl-C before there was anything to report.
 """
 
 from typing import Annotated
@@ -12,8 +12,9 @@ import typer
 
 from .._errors import MisuseError
 from .._version import __version__
+from ._visible import visible
 
-MISUSE, INTERRUPTED = 2, 130
+MISUSE, REFUSED, INTERRUPTED = 2, 3, 130
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,5 +44,5 @@ def main() -> None:
     try:
         app(prog_name="physupport")
     except MisuseError as error:
-        typer.echo(f"physupport: {error}", err=True)
+        typer.echo(f"physupport: {visible(str(error))}", err=True)
         raise SystemExit(MISUSE) from None

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ._app import app
-from ._reproduce import DIFFERS, _can_draw, _cores, _progress
+from ._study import DIFFERS, can_draw, study_progress, study_threads, table_console
 
 
 @app.command()
@@ -20,26 +20,22 @@ def coverage(
     """Repeat a study on fresh data of known origin, and count false reports.
 
     A report is false if a FINE, GROUP or ABSENT in it does not hold for the explanation that generated the data. Its
-    probability is at most the level. Written are a line for every report, the rates with exact intervals, how often
-    each label is given, and figures.
+    probability is at most the level. Written are a line for every report, the rates with exact intervals, over all
+    scenes and in each, how often each label is given, how many reports are without a witness, and figures.
 
     Exit codes: 0, no interval lies above its level; 1, one does; 2, misuse.
     """
-    import os
-
-    # Before NumPy is loaded: its products are small here, and threads of its own would only wait for each other.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from rich.console import Console
+    threads = study_threads(jobs)
     from rich.table import Table
 
-    from .._checks import check_count
-    from ..studies import draw_coverage, repeat_study, write_outcome
+    from ..studies import check_repeat, draw_coverage, make_output, repeat_study, write_outcome
 
-    workers = _cores() if jobs is None else check_count("jobs", jobs)
-    with _progress(study) as progress:
-        outcome = repeat_study(study, datasets, seed, workers, progress)
-    made = write_outcome(outcome, out, draw_coverage if _can_draw() else None)
-    console = Console(highlight=False, markup=False)
+    # Before the first data set, so that a mistake costs no time.
+    make_output(out, [check_repeat(study, datasets, seed)])
+    console, draw = table_console(), draw_coverage if can_draw() else None
+    with study_progress(study) as progress:
+        outcome = repeat_study(study, datasets, seed, threads, progress)
+    made = write_outcome(outcome, out, draw)
     table = Table("rate", "guaranteed", "here, with its exact 95% interval", "agrees", box=None, pad_edge=False)
     for line in outcome.lines:
         table.add_row(line.name, line.published, line.here, "yes" if line.agrees else "NO")

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ._visible import visible
+
 if TYPE_CHECKING:
     from ..aeb import FieldReport, Report
 
@@ -19,15 +21,17 @@ def show_report(report: "Report") -> None:
     width = None if console.is_terminal else 10_000
     table = Table("region", "label", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for found in report.fields:
-        table.add_row(Text(found.field), str(found.label), Text(_cell(found)))
+        table.add_row(Text(visible(found.field)), str(found.label), Text(visible(_cell(found))))
     console.print(table, width=width)
     console.print()
     show_lines([f"- {sentence}" for sentence in (*(found.sentence for found in report.fields), report.sentence)])
-    show_lines(report.text().splitlines()[-1:])
+    show_lines(report.text().split("\n")[-1:])
 
 
 def _cell(found: "FieldReport") -> str:
-    """The elements left, the first few of many, and whether nothing is left as well."""
+    """The elements left, the first few of many, and whether there may be nothing as well."""
+    if found.label == "EMPTY":
+        return "no explanation survives"
     cell, group = found.cell, found.group
     shown = ", ".join(cell[:_MOST_SHOWN]) + (f", ... ({len(cell)} in all)" if len(cell) > _MOST_SHOWN else "")
     named = f" (group {group})" if group and len(cell) > 1 else ""
@@ -42,4 +46,4 @@ def show_lines(lines: Iterable[str]) -> None:
 
     console = Console(highlight=False, markup=False)
     for line in lines:
-        console.print(Text(line), soft_wrap=not console.is_terminal)
+        console.print(Text(visible(line)), soft_wrap=not console.is_terminal)

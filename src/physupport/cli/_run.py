@@ -1,16 +1,19 @@
 """`physupport run`: a project from its file to its report."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._errors import MisuseError
 from ._app import INTERRUPTED, app
+from ._files import project_path
 from ._map import show_lines, show_report
 from ._run_progress import run_progress
+from ._visible import visible
 from ._workers import use_workers
 
 if TYPE_CHECKING:
@@ -37,6 +40,12 @@ def run(
     trust: Annotated[
         bool, typer.Option("--trust", help="Allow the project to name a Python function, which is then run.")
     ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on from the report in the folder, with the same protocol and perhaps another budget."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be asked and what it would cost; write nothing.")
     ] = False,
@@ -45,12 +54,14 @@ def run(
 ) -> None:
     """Answer the questions of a project file, and write the report: page, JSON and tables.
 
-    Ctrl-C ends the questions, and the report says what is certified so far.
+    Ctrl-C ends the questions, and the report says what is certified so far; --resume goes on from there.
 
     Exit codes: 0, the report is written, whatever it says; 2, misuse, and nothing is written; 130, stopped before
     there was anything to report, and nothing is written.
     """
     use_workers(workers)
+    if resume and dry_run:
+        raise MisuseError("--resume", "come without --dry-run", "both")
     given: dict[str, object] = {
         "level": level,
         "budget": None if budget is None else _budget(budget),
@@ -65,7 +76,7 @@ def run(
             if dry_run:
                 _dry_run(loaded, trust, as_json)
                 return
-            finished = run_and_tell(loaded, trust=trust, quiet=quiet)
+            finished = run_and_tell(loaded, trust=trust, resume=resume, quiet=quiet)
     except KeyboardInterrupt:
         typer.echo("Stopped before there was anything to report; nothing was written.", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -75,18 +86,32 @@ def run(
         show_finished(finished)
 
 
-def run_and_tell(project: "Project", *, trust: bool = False, quiet: bool = False) -> "Finished":
-    """Run with a progress bar, and say on standard error what was noted on the way."""
+def run_and_tell(project: "Project", *, trust: bool = False, resume: bool = False, quiet: bool = False) -> "Finished":
+    """Run with a progress bar, and say on standard error what was read and what was noted on the way."""
     from ..workflow import run_project
 
     with run_progress(quiet) as told:
-        finished = run_project(project, trust=trust, callback=told)
+        finished = run_project(project, trust=trust, resume=resume, callback=told)
     if not quiet:
+        for entry in finished.details.document["inputs"]:
+            typer.echo(f"read: {visible(_read_line(entry))}", err=True)
         for note in finished.assembled.notes:
-            typer.echo(f"note: {note}", err=True)
+            typer.echo(f"note: {visible(note)}", err=True)
     if finished.result.trace.ending.name == "STOPPED":
         typer.echo("Stopped: the report says what is certified so far.", err=True)
     return finished
+
+
+def _read_line(entry: dict[str, Any]) -> str:
+    """One input: what it is for, its file, its shape and unit, and its hash."""
+    member = f", member {entry['member']}" if entry["member"] else ""
+    shape = f", {' x '.join(map(str, entry['shape']))}" if entry["shape"] else ""
+    unit = f", unit {entry['unit']}" if entry["unit"] else ""
+    what = "file" if entry["proposal_rows"] is None else "rows"
+    return (
+        f"{entry['stream']}: {entry['path']}{member}{shape}, {entry['dtype']}{unit}, "
+        f"SHA-256 of the {what} {entry['sha256']}"
+    )
 
 
 def show_finished(finished: "Finished") -> None:
@@ -97,14 +122,16 @@ def show_finished(finished: "Finished") -> None:
     names = ", ".join(path.name for path in finished.files)
     typer.echo(f"\nWritten to {finished.folder}: {names}.")
     typer.echo(f"Open {finished.folder / 'report.html'} in a browser.")
-    project = finished.assembled.project.path
-    typer.echo(f"Check it: physupport verify {finished.folder / 'report.json'} --project {project}")
+    report_file, project = (
+        shlex.quote(str(path)) for path in (finished.folder / "report.json", finished.assembled.project.path)
+    )
+    typer.echo(f"Check it: physupport verify {report_file} --project {project}")
 
 
 def _loaded(path: Path, overrides: dict[str, object]) -> "Project":
-    from ..workflow import PROJECT_FILE, load_project
+    from ..workflow import load_project
 
-    return load_project(path / PROJECT_FILE if path.is_dir() else path, overrides)
+    return load_project(project_path(path), overrides)
 
 
 @contextmanager

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._errors import MisuseError
-from ._app import app
-from ._files import read_text
+from ._app import REFUSED, app
+from ._files import read_text, report_path
 from ._map import show_report
+from ._visible import visible
 
 if TYPE_CHECKING:
     from ..aeb import Report
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 @app.command()
 def show(
-    report: Annotated[str, typer.Argument(help="A saved report (JSON); - reads it from standard input.")],
+    report: Annotated[
+        str,
+        typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input."),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
     html: Annotated[
         Path | None,
@@ -25,11 +29,16 @@ def show(
 ) -> None:
     """Show what a saved report says: the map, a sentence for each region, and the outcome.
 
-    Nothing is checked here: `physupport verify` does that.
-    """
-    from ..aeb import Report
+    Only the hash of the content is checked here: `physupport verify` checks the content.
 
-    found = Report.from_json(read_text("report", report))
+    Exit codes: 0; 2, misuse; 3, the report was changed after it was written.
+    """
+    report = report_path(report)
+    found = _loaded(report)
+    if not found.is_unchanged:
+        changed = "this report was changed after it was written; physupport verify says where"
+        typer.echo(f"physupport: {visible(report)}: {changed}.", err=True)
+        raise typer.Exit(REFUSED)
     if html is not None:
         _write_page(found, report, html)
         typer.echo(f"Page written to {html}.", err=True)
@@ -37,6 +46,16 @@ def show(
         typer.echo(found.json(), nl=False)
     elif html is None:
         show_report(found)
+
+
+def _loaded(path: str) -> "Report":
+    from ..aeb import Report
+
+    text = read_text("report", path)
+    try:
+        return Report.from_json(text)
+    except MisuseError as error:
+        raise MisuseError(f"report {path}: {error.argument}", error.rule, error.value, error.remedy) from None
 
 
 def _write_page(report: "Report", path: str, html: Path) -> None:

@@ -34,7 +34,7 @@ class Details:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON."""
-        Path(path).write_text(self.json(), encoding="utf-8")
+        Path(path).write_text(self.json(), encoding="utf-8", newline="\n")
 
     @classmethod
     def from_json(cls, text: str) -> "Details":

@@ -100,10 +100,10 @@ def _notes(asked: Asked, question: RegionalMap, j: int, state: RegionState) -> l
     listed = ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
     is_final = region.is_finest or state.label in (Label.FINE, Label.ABSENT)
     it = "it" if is_one else "them"
-    reason = f"no verdict on {it} would change" if is_final else f"whatever the verdict on {it}, nothing takes back"
+    reason = f"no verdict on {it} would change the label" if is_final else "the label stays true whatever the verdict"
     return [
         f"{listed} {'is' if is_one else 'are'} possible, but {'was' if is_one else 'were'} not asked about further: "
-        f"{reason} the label."
+        f"{reason}."
     ]
 
 

@@ -2,4 +2,6 @@
 
 from ._analyse import analyse as analyse
 from ._estimator import PhysicalSupport as PhysicalSupport
+from ._policies import PolicyName as PolicyName
+from ._policies import named_policy as named_policy
 from ._result import Result as Result

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._checks import check_count
 from .._errors import MisuseError
-from ..aeb import ProposedStream, Protocol, Tick, report
+from ..aeb import ProposedStream, Protocol, Report, Seal, Tick, Trace, recovered_trace, report
 from ..banks import Bank
 from ..io import Table
 from ._result import Result
@@ -18,16 +20,22 @@ Callback = Callable[[Tick], bool | None]
 
 
 def analyse(
-    protocol: Protocol, tables: "Mapping[str, ArrayLike | Table]", *, callback: Callback | None = None
+    protocol: Protocol,
+    tables: "Mapping[str, ArrayLike | Table]",
+    *,
+    callback: Callback | None = None,
+    earlier: Report | None = None,
 ) -> Result:
     """All of it under one protocol: split, propose, freeze and hash, ask, and report.
 
     tables: one for each stream of the protocol, by name; arrays are rows by channels, labelled arrays name their
     channels in columns, and `physupport.io` reads files and other layouts.  Complex rows are taken as pairs (Re, Im).
     callback: told after every query; returns False to stop, and the report says what is certified by then.
+    earlier: a report of this protocol on these rows, to go on from; nothing is asked twice.  The budget may be another
+    one: the protocol then stays the earlier one, with its budget and its hash, and the outcome has the new budget.
     """
     read = {name: table_of(name, value) for name, value in tables.items()}
-    return analyse_tables(protocol, read, {}, callback)
+    return analyse_tables(protocol, read, {}, callback, earlier)
 
 
 def analyse_tables(
@@ -35,6 +43,7 @@ def analyse_tables(
     tables: Mapping[str, Table],
     proposed: Mapping[str, ProposedStream],
     callback: Callback | None = None,
+    earlier: Report | None = None,
 ) -> Result:
     """The same for tables; streams in `proposed` are not proposed again."""
     bank, streams = _bank(protocol), tuple(protocol.streams)
@@ -48,12 +57,22 @@ def analyse_tables(
     seconds: dict[str, float] = {}
     with located(tables):
         with _timed("propose", seconds):
-            seal = protocol.read(**given)
+            seal = (protocol if earlier is None else _as_before(protocol, earlier)).read(**given)
         with _timed("ask", seconds):
-            trace = seal.run(callback=callback)
+            trace = seal.run(callback=callback) if earlier is None else _resumed(seal, earlier, protocol, callback)
         with _timed("report", seconds):
             found = report(seal, trace)
     return Result(seal, trace, found, dict(tables), seconds)
+
+
+def _as_before(protocol: Protocol, earlier: Report) -> Protocol:
+    """The protocol with the budget that was frozen then; all else has to be the same anyway."""
+    budget = earlier.document["protocol"].get("budget")
+    return replace(protocol, budget=check_count("budget of the report", budget, 0))
+
+
+def _resumed(seal: Seal, earlier: Report, protocol: Protocol, callback: Callback | None) -> Trace:
+    return seal.resume(recovered_trace(seal, earlier), protocol.budget, callback=callback)
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """What the parameters of the estimator mean, checked."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import final
 
 from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
@@ -16,8 +18,9 @@ from ..aeb import (
     budget_queries,
 )
 from ..banks import Bank, Library, library_bank
-from ..coarsen import Question, RegionalMap, RegionRule, Resolution
+from ..coarsen import Question, RegionalMap, RegionRule, Resolution, unanswerable
 from ..project import bank_regions
+from ._policies import PolicyName, check_policy_name, named_policy
 
 AnyQuestion = Question | Callable[[Proposed], Question]
 AnyPolicy = Policy | Callable[[Proposed], Policy]
@@ -38,6 +41,8 @@ def chosen_bank(
             if value is not None:
                 raise MisuseError(name, "be None where a whole bank is given, which has its own", repr(value))
         return bank
+    if supports is not None and not len(supports):
+        raise MisuseError("supports", "hold at least one list of regions that may be active together", "none")
     names = bank.region_names
     return library_bank(
         bank, [names] if supports is None else supports, dict.fromkeys(names, 1.0) if strengths is None else strengths
@@ -53,10 +58,33 @@ def chosen_question(question: object, bank: Bank) -> AnyQuestion:
             name: rule if isinstance(rule, RegionRule) else RegionRule(check_number(f"question[{name!r}]", rule))
             for name, rule in question.items()
         }
-        return RegionalMap(bank_regions(bank), rules)
-    if callable(question) or all(hasattr(question, name) for name in ("begin", "reference", "describe")):
+        return _answerable(RegionalMap(bank_regions(bank), rules))
+    if callable(question):
+        return _Later(question, bank)
+    if all(hasattr(question, name) for name in ("begin", "reference", "describe")):
         return question  # type: ignore[return-value]  # the contract is one of methods, just looked for
     raise MisuseError("question", "be a question, rules by region, a function or None", repr(question))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Later:
+    """A function of what was proposed, which may return all that the parameter itself may be."""
+
+    function: Callable[[Proposed], object]
+    bank: Bank
+
+    def __call__(self, proposed: Proposed) -> Question:
+        found = chosen_question(self.function(proposed), self.bank)
+        if callable(found):
+            raise MisuseError("question", "be a function that returns a question, rules by region or None", "another")
+        return found
+
+
+def _answerable(question: RegionalMap) -> RegionalMap:
+    for found in unanswerable(question):
+        raise MisuseError(f"{found.entry} of question[{found.region!r}]", found.rule, found.value)
+    return question
 
 
 def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> StreamPlan | None:
@@ -72,16 +100,20 @@ def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> 
     return plan
 
 
-def chosen_policy(policy: AnyPolicy | None, question: AnyQuestion) -> AnyPolicy:
-    """The policy given, or the usual one for the kind of question."""
-    if policy is not None:
+def chosen_policy(policy: AnyPolicy | PolicyName | None, question: AnyQuestion, seed: int) -> AnyPolicy:
+    """The policy given, be it by name, or the usual one for the kind of question."""
+    if policy is not None and not isinstance(policy, str):
         return policy
+    if policy is not None:
+        check_policy_name(policy)
     if not callable(question):
-        return _usual(question)
-    return lambda proposed: _usual(question(proposed))
+        return _usual(question, policy, seed)
+    return lambda proposed: _usual(question(proposed), policy, seed)
 
 
-def _usual(question: Question) -> Policy:
+def _usual(question: Question, name: PolicyName | None, seed: int) -> Policy:
+    if name is not None:
+        return named_policy(name, question, seed)
     if isinstance(question, RegionalMap):
         return RegionalPolicy()
     return EndpointPolicy() if isinstance(question, Resolution) else FixedOrder()

@@ -1,9 +1,10 @@
 """The manner of scikit-learn, without importing it: fit to calibration rows, report on deployment rows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +15,13 @@ from ..banks import Bank, Library
 from ..coarsen import Question, RegionRule
 from ..io import Table
 from ._analyse import analyse_tables, located
-from ._choices import chosen_bank, chosen_plan, chosen_policy, chosen_question, decided_protocol
+from ._choices import AnyQuestion, chosen_bank, chosen_plan, chosen_policy, chosen_question, decided_protocol
+from ._policies import PolicyName
 from ._result import Result
 from ._rows import channel_names, stream_rows, table_of
 
 Rows = ArrayLike | Table
+Rules = Question | Mapping[str, RegionRule | float] | None
 
 
 class PhysicalSupport:
@@ -35,25 +38,28 @@ class PhysicalSupport:
 
     bank: a `Bank`, or a `Library` with `supports` (lists of regions; all regions together unless given) and `strengths`
         (by region; 1 unless given).
-    question: a `Question`; {region: `RegionRule` or tolerance}; a function of what the proposal rows said; None asks
-        for the finest of every region.
+    question: a `Question`; {region: `RegionRule` or tolerance}; a function of what the proposal rows said, which
+        returns one of these; None asks for the finest of every region.
     alpha: the probability with which the truth may be rejected.  budget: queries, or a share of the bank as a float.
     random_state: a whole number, the seed of the split.
     calibration, deployment: a `StreamPlan`, or only its kind: then half of the rows propose, noise variances and
         activities are the nuisances `noise` and `p` of the bank, and rows are complex if those given to `fit` are (to
         `report`, without calibration).  None: there is no such stream, and None takes the place of its rows.
-    policy: which explanations to ask about first; None takes the usual one for the question.
+    policy: which explanations to ask about first, by name (regional, fixed, random, farthest) if need be; None takes
+        the usual one for the question.
     channels: which axis of the rows runs over channels, by number or, for labelled arrays, by name; plain arrays are
         rows by channels unless this says otherwise.
 
-    Fitted: `bank_`, `question_`, `n_features_in_` (channels), `feature_names_in_` (if the rows name their channels);
-    after a report also `result_` and `report_`.
+    Fitted: `bank_`, `question_`, `n_features_in_` (channels, complex ones counted once; without calibration rows and
+    with a deployment given by its kind, only a report on complex rows can tell), `feature_names_in_` (if the rows name
+    their channels); after a report also `result_` and `report_`.  Parameters that are set after a fit take effect with
+    the next one.
     """
 
     def __init__(
         self,
         bank: Bank | Library,
-        question: "Question | Mapping[str, RegionRule | float] | Callable[[Proposed], Question] | None" = None,
+        question: "Rules | Callable[[Proposed], Rules]" = None,
         *,
         alpha: float = 0.05,
         budget: int | float | Fraction = 1.0,
@@ -62,7 +68,7 @@ class PhysicalSupport:
         strengths: Mapping[str, float | Sequence[float]] | None = None,
         calibration: str | StreamPlan | None = "latent",
         deployment: str | StreamPlan | None = "covariance",
-        policy: Policy | Callable[[Proposed], Policy] | None = None,
+        policy: Policy | Callable[[Proposed], Policy] | PolicyName | None = None,
         channels: int | str | None = None,
     ) -> None:
         self.bank = bank
@@ -77,20 +83,22 @@ class PhysicalSupport:
         self.policy = policy
         self.channels = channels
 
-    def fit(self, calibration: Rows | None, y: object = None) -> Self:  # noqa: ARG002
+    def fit(self, calibration: Rows | None = None, y: object = None) -> Self:  # noqa: ARG002
         """Check the parameters, split the calibration rows and read those that propose; y is not used.
 
-        Held-out rows are read by `report`, after everything is frozen.
+        Held-out rows are read by `report`, after everything is frozen: the rows are kept as they were given, not
+        copied, and must not be changed before that.
         """
         if (calibration is None) != (self.calibration is None):
             rule = "be None" if self.calibration is None else "be rows"
             remedy = "The parameter of this name says whether there are calibration rows."
             raise MisuseError("calibration", f"{rule} in fit", type(calibration).__name__, remedy)
+        params = self.get_params(deep=False)
         bank = chosen_bank(self.bank, self.supports, self.strengths)
         question = chosen_question(self.question, bank)
         table = None if calibration is None else table_of("calibration", calibration, self.channels)
         is_complex = table is not None and table.values.dtype.kind == "c"
-        protocol = self._protocol(bank, question, is_complex)
+        protocol = _protocol(params, bank, question, is_complex)
         proposed: dict[str, ProposedStream] = {}
         if table is not None:
             rows = stream_rows("calibration", table, protocol.streams["calibration"], bank)
@@ -99,10 +107,11 @@ class PhysicalSupport:
         for name in ("feature_names_in_", "result_", "report_"):
             self.__dict__.pop(name, None)
         self.bank_, self.question_ = bank, question
-        self._fitted = protocol, {} if table is None else {"calibration": table}, proposed
-        is_paired = any(plan.is_complex for plan in protocol.streams.values()) if table is None else is_complex
-        self.n_features_in_ = len(bank.states.elements) // (2 if is_paired else 1)
-        if table is not None and (names := channel_names(table)) is not None:
+        self._fitted = _Fitted(params, protocol, {} if table is None else {"calibration": table}, proposed)
+        self.n_features_in_ = _n_channels(protocol, bank)
+        names = None if table is None else channel_names(table)
+        # Rows given as pairs (Re, Im) have two columns for a channel, and the names of these are not those of channels.
+        if names is not None and is_complex == _is_complex(protocol):
             self.feature_names_in_ = np.array(names[: self.n_features_in_], dtype=object)
         return self
 
@@ -110,16 +119,17 @@ class PhysicalSupport:
         """Freeze, ask, and report on these deployment rows; the whole result stays in `result_`."""
         if not self.__sklearn_is_fitted__():
             raise MisuseError("PhysicalSupport", "be fitted before it reports", "no fit", "Call fit first.")
-        protocol, tables, proposed = self._fitted
-        tables = dict(tables)
+        params, protocol, proposed = self._fitted.params, self._fitted.protocol, self._fitted.proposed
+        tables = dict(self._fitted.tables)
         if (deployment is None) == ("deployment" in protocol.streams):
             rule = "be rows" if deployment is None else "be None"
             raise MisuseError("deployment", f"{rule} in report, as fitted", type(deployment).__name__)
         if deployment is not None:
-            tables["deployment"] = table_of("deployment", deployment, self.channels)
+            tables["deployment"] = table_of("deployment", deployment, params["channels"])
             if not proposed and tables["deployment"].values.dtype.kind == "c":
                 # Without calibration these are the first rows seen, so only now a plan given by kind can know.
-                protocol = self._protocol(self.bank_, self.question_, is_complex=True)
+                protocol = _protocol(params, self.bank_, self.question_, is_complex=True)
+                self.n_features_in_ = _n_channels(protocol, self.bank_)
         self.result_: Result = analyse_tables(protocol, tables, proposed)
         self.report_: Report = self.result_.report
         return self.report_
@@ -164,14 +174,35 @@ class PhysicalSupport:
         ]
         return f"{type(self).__name__}({', '.join([f'<{type(self.bank).__name__}>', *given])})"
 
-    def _protocol(self, bank: Bank, question: Question | Callable[[Proposed], Question], is_complex: bool) -> Protocol:
-        streams = {
-            name: plan
-            for name, given in {"calibration": self.calibration, "deployment": self.deployment}.items()
-            if (plan := chosen_plan(name, given, is_complex)) is not None
-        }
-        policy = chosen_policy(self.policy, question)
-        return decided_protocol(bank, question, policy, streams, self.alpha, self.budget, self.random_state)
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fitted:
+    """What a fit decided; parameters that are set afterwards wait for the next one."""
+
+    params: Mapping[str, Any]
+    protocol: Protocol
+    tables: Mapping[str, Table]
+    proposed: Mapping[str, ProposedStream]
+
+
+def _protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_complex: bool) -> Protocol:
+    streams = {
+        name: plan
+        for name in ("calibration", "deployment")
+        if (plan := chosen_plan(name, params[name], is_complex)) is not None
+    }
+    policy = chosen_policy(params["policy"], question, params["random_state"])
+    return decided_protocol(bank, question, policy, streams, params["alpha"], params["budget"], params["random_state"])
+
+
+def _is_complex(protocol: Protocol) -> bool:
+    return any(plan.is_complex for plan in protocol.streams.values())
+
+
+def _n_channels(protocol: Protocol, bank: Bank) -> int:
+    """Channels of the instrument; the elements of a complex one have two entries for each."""
+    return len(bank.states.elements) // (2 if _is_complex(protocol) else 1)
 
 
 def _names(kind: type[PhysicalSupport]) -> tuple[str, ...]:

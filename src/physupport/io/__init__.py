@@ -2,6 +2,7 @@
 
 from ._csv import read_columns as read_columns
 from ._labelled import as_table as as_table
+from ._read import read_archive as read_archive
 from ._read import read_array as read_array
 from ._read import read_table as read_table
 from ._table import Source as Source

@@ -17,6 +17,8 @@ from ._table import check_names
 if TYPE_CHECKING:
     import _csv
 
+_MOST_SHOWN = 80  # characters of the file in a message
+
 Line = tuple[int, list[str]]  # its number in the file, its cells
 
 
@@ -30,7 +32,7 @@ def read_columns(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     lines = ([cell.strip() for cell in cells] for _, cells in _lines(name, Path(path)))
     header = tuple(next(lines))
     if any(map(_is_number, header)):
-        raise MisuseError(name, "name its columns in the first line", repr(",".join(header)))
+        raise MisuseError(name, "name its columns in the first line", repr(_cut(",".join(header))))
     check_names(name, "columns", header)
     rows = list(lines)
     return {column: [cells[i] for cells in rows] for i, column in enumerate(header)}
@@ -52,7 +54,7 @@ def _numbers(name: str, path: Path, is_complex: bool = False) -> Held:
     header = _header(name, first)
     for line, cells in lines if header else chain([(number, first)], lines):
         try:
-            entries.extend(_pairs(cells) if is_complex else [float(cell) for cell in cells])
+            entries.extend(_pairs(cells) if is_complex else _reals(cells))
         except ValueError:
             _check_cells(name, line, cells)
             return _numbers(name, path, is_complex=True)
@@ -69,22 +71,36 @@ def _header(name: str, cells: Sequence[str]) -> tuple[str, ...] | None:
         return None
     if any(is_number):
         rule = "hold only numbers, or only names, in its first line"
-        raise MisuseError(name, rule, f"{cells[is_number.index(False)]!r} beside {cells[is_number.index(True)]!r}")
+        text, number = (_cut(cells[is_number.index(flag)]) for flag in (False, True))
+        raise MisuseError(name, rule, f"{text!r} beside {number!r}")
     header = tuple(cell.strip() for cell in cells)
     check_names(name, "columns", header)
     return header
 
 
+def _reals(cells: Sequence[str]) -> list[float]:
+    if "_" in "".join(cells):  # Python reads 1_000 as a number, and nothing else does
+        raise ValueError
+    return [float(cell) for cell in cells]
+
+
 def _pairs(cells: Sequence[str]) -> list[float]:
+    if not all(map(_is_number, cells)):
+        raise ValueError
     return [part for entry in map(complex, cells) for part in (entry.real, entry.imag)]
 
 
 def _check_cells(name: str, line: int, cells: Sequence[str]) -> None:
     for column, cell in enumerate(cells, 1):
         if not _is_number(cell):
-            found = f"{cell!r} in line {line}, column {column}" if cell else f"no cell in line {line}, column {column}"
+            found = f"{repr(_cut(cell)) if cell else 'no cell'} in line {line}, column {column}"
             remedy = "Commas separate cells; rows with gaps have to be left out, or filled in, beforehand."
             raise MisuseError(name, "hold numbers", found, remedy)
+
+
+def _cut(text: str) -> str:
+    """As much of a text as a message has room for."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
 
 
 def _is_number(cell: str) -> bool:

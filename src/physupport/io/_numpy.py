@@ -2,11 +2,16 @@
 
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from ._held import Held, check_no_member, chosen_member
+
+if TYPE_CHECKING:
+    from numpy.lib.npyio import NpzFile
 
 
 def read_npy(name: str, path: Path, member: str | None) -> Held:
@@ -17,8 +22,19 @@ def read_npy(name: str, path: Path, member: str | None) -> Held:
 
 def read_npz(name: str, path: Path, member: str | None) -> Held:
     """One array of an archive."""
-    if not zipfile.is_zipfile(path):
-        raise MisuseError(name, "be an .npz archive", "a file of another kind")
-    with np.load(path, allow_pickle=False) as archive:
+    with _opened(name, path) as archive:
         chosen = chosen_member(name, member, archive.files)
         return Held(archive[chosen], chosen)
+
+
+def read_members(name: str, path: Path) -> dict[str, NDArray[np.generic]]:
+    """All arrays of an archive."""
+    with _opened(name, path) as archive:
+        return {member: archive[member] for member in archive.files}
+
+
+def _opened(name: str, path: Path) -> "NpzFile":
+    if not zipfile.is_zipfile(path):
+        raise MisuseError(name, "be an .npz archive", "a file of another kind")
+    archive: NpzFile = np.load(path, allow_pickle=False)
+    return archive

@@ -1,7 +1,8 @@
 """Files by their ending."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from ._csv import read_csv
 from ._hdf5 import read_hdf5
 from ._held import Held, table_of
 from ._matlab import read_matlab
-from ._numpy import read_npy, read_npz
+from ._numpy import read_members, read_npy, read_npz
 from ._table import Table, check_numbers
 
 READERS: Final[dict[str, Callable[[str, Path, str | None], Held]]] = {
@@ -52,17 +53,31 @@ def read_array(path: str | os.PathLike[str], member: str | None = None) -> NDArr
     return check_numbers(name, _held(name, Path(path), member).values)
 
 
+def read_archive(path: str | os.PathLike[str], label: str = "file") -> dict[str, NDArray[np.generic]]:
+    """All arrays of an .npz file by name, of numbers or of texts; objects are refused."""
+    name = f"{label} {os.fspath(path)}"
+    with _sound(name, Path(path)):
+        return read_members(name, Path(path))
+
+
 def _held(name: str, path: Path, member: str | None) -> Held:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         known = ", ".join(READERS)
         raise MisuseError(name, f"end in one of {known}", repr(path.suffix) if path.suffix else "no ending")
+    with _sound(name, path):
+        return reader(name, path, member)
+
+
+@contextmanager
+def _sound(name: str, path: Path) -> Iterator[None]:
+    """One message for whatever a library raises on a damaged file."""
     check_file(name, path)
     try:
-        return reader(name, path, member)
+        yield
     except (MisuseError, MemoryError):
         raise
-    except Exception as error:  # what the libraries raise on a damaged file has no common base
+    except Exception as error:  # these have no common base
         raise MisuseError(name, f"be a sound {path.suffix} file", f"{type(error).__name__}: {error}") from error
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._curves import MOST_CURVES, brackets_picture, evidence_picture
+from ._curves import FRAMES, MOST_CURVES, brackets_picture, evidence_picture
 from ._library import coherence_picture, response_pictures
 from ._map import COMPACT, WIDE, absent_part, map_pictures
 from ._svg import Svg
@@ -50,7 +50,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "maps": [*zip(map_pictures(fields, WIDE), map_pictures(fields, COMPACT), strict=True)],
         "has_plug_in": any(field["plug_in"] is not None for field in fields),
         "evidence": _evidence(details["evidence"]),
-        "brackets": brackets_picture(details["brackets"]) if details["brackets"]["queries"] else None,
+        "brackets": _brackets(details["brackets"]),
         "library": _library(details, fields),
         "misfit": details["misfit"],
         "inputs": details["inputs"],
@@ -142,14 +142,18 @@ def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
     if evidence is None or not evidence["curves"] or not evidence["steps"]:
         return None
-    curves = evidence["curves"]
-    shown = curves[:MOST_CURVES]
+    shown = evidence["curves"][:MOST_CURVES]
     return {
         **evidence,
-        "picture": evidence_picture(evidence, shown),
+        "pictures": [evidence_picture(evidence, shown, frame) for frame in FRAMES],
         "shown": shown,
-        "left_out": len(curves) - len(shown),
+        "left_out": len(evidence["curves"]) - len(shown),
     }
+
+
+def _brackets(brackets: Entry) -> list[Svg]:
+    """Wide and compact; none without queries."""
+    return [brackets_picture(brackets, frame) for frame in FRAMES] if brackets["queries"] else []
 
 
 def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | None:

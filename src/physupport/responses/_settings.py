@@ -49,7 +49,8 @@ def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters:
     where = check_array("places", places, (None, None))
     if where.size == 0:
         raise MisuseError("places", "hold at least one place with coordinates", f"shape {where.shape}")
-    nominal = check_answers("response", response(where) if callable(response) else response, len(where))
+    # A function of the user's own gets a copy that it cannot change: the places are what a report speaks of.
+    nominal = check_answers("response", response(frozen(where)) if callable(response) else response, len(where))
     labels = _labels(parameters)
     for parameter in parameters:
         _check_applies(parameter, response, where, nominal)
@@ -126,7 +127,7 @@ def _moved(
             moved[:, parameter.coordinate] += value
     if not callable(response) or not {parameter.name for parameter, _ in chosen} & {"width", "position"}:
         return nominal
-    answers = check_answers("response", response(moved), len(moved), len(nominal))
+    answers = check_answers("response", response(frozen(moved)), len(moved), len(nominal))
     if np.iscomplexobj(answers) and not np.iscomplexobj(nominal):
         raise MisuseError("response", "be real everywhere or complex everywhere", "both, depending on the place")
     return answers

@@ -13,4 +13,5 @@ from ._load import load_project as load_project
 from ._outputs import FILES as FILES
 from ._run import Finished as Finished
 from ._run import run_project as run_project
+from ._same_protocol import protocol_notes as protocol_notes
 from ._tables import read_tables as read_tables

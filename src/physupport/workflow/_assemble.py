@@ -4,18 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from ..aeb import (
-    FarthestFirst,
-    FixedOrder,
-    Policy,
-    Protocol,
-    RandomOrder,
-    RegionalPolicy,
-    StreamPlan,
-    regional_distances,
-)
+from ..aeb import Protocol, StreamPlan
 from ..banks import Bank
 from ..coarsen import RegionalMap
+from ..estimator import named_policy
 from ..io import Table
 from ._bank import project_bank
 from ._elements import Physical, read_elements
@@ -43,7 +35,9 @@ class Assembled:
 
 
 def assemble(project: Project, *, trust: bool = False) -> Assembled:
-    """Read and check every file that a project names; of the data, only kind and shape are looked at.
+    """Read and check every file that a project names; of the rows, only kind and shape are looked at.
+
+    Text files and archives are parsed whole, which they cannot be otherwise; no number of a row is used.
 
     trust: whether a response may be a function of the user's own, which is then imported and called.
     """
@@ -54,7 +48,7 @@ def assemble(project: Project, *, trust: bool = False) -> Assembled:
     settings = project.settings
     protocol = Protocol(
         question=question,
-        policy=_policy(project, question),
+        policy=named_policy(settings.policy, question, settings.seed),
         level=settings.level,
         budget=settings.budget,
         bank=bank,
@@ -69,15 +63,3 @@ def _plans(project: Project, physical: Physical) -> dict[str, StreamPlan]:
         name: StreamPlan(spec.law, spec.proposal, is_complex=physical.is_complex, first=spec.first_checkpoint)
         for name, spec in stream_specs(project).items()
     }
-
-
-def _policy(project: Project, question: RegionalMap) -> Policy:
-    match project.settings.policy:
-        case "fixed":
-            return FixedOrder()
-        case "random":
-            return RandomOrder(project.settings.seed)
-        case "farthest":
-            return FarthestFirst(regional_distances(question), "regional")
-        case _:
-            return RegionalPolicy()

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
-from ..io import read_columns
+from ..io import read_archive, read_columns
 from ._load import Project
 from ._named import named_by_key
 
@@ -44,11 +44,7 @@ def _columns(project: Project) -> dict[str, list[str]]:
 
 def _archive_columns(path: Path) -> dict[str, list[str]]:
     """The one-dimensional arrays of an archive as texts, a column each."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            flat = {name: archive[name].tolist() for name in archive.files if archive[name].ndim == 1}
-    except (OSError, ValueError) as error:
-        raise MisuseError(f"file {path}", "be an .npz archive without objects", error) from None
+    flat = {name: values.tolist() for name, values in read_archive(path).items() if values.ndim == 1}
     if len({len(values) for values in flat.values()}) != 1:
         raise MisuseError(f"file {path}", "hold columns of one length", {name: len(flat[name]) for name in flat})
     return {name: [each if isinstance(each, str) else repr(each) for each in values] for name, values in flat.items()}
@@ -78,6 +74,8 @@ def _numbers(project: Project, columns: dict[str, list[str]], name: str) -> Arra
             found[i] = float(text)
         except ValueError:
             raise MisuseError(_file(project), "have numbers as coordinates", where) from None
+        if "_" in text:  # Python reads 1_000 as a number, and nothing else does
+            raise MisuseError(_file(project), "have numbers as coordinates", where)
         if not np.isfinite(found[i]):
             raise MisuseError(_file(project), "have finite coordinates", where)
     return found

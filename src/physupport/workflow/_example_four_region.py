@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ..studies.four_region import _design as design
-from ..studies.four_region._case import study_rows
+from ..studies import four_region as design
 from ._example import PROJECT_FILE, Example, csv_table
 
 # One of the seeds of the study, and the seed of its split: the first digit is 9.
@@ -80,7 +79,7 @@ max_active = 3           # at most so many regions at once; or list = [["A", "B"
 def four_region_example() -> Example:
     """The files of the project."""
     scene = next(each for each in design.SCENES if each.name == "weak-C")
-    calibration, deployment = study_rows(scene, _DATA_SEED)
+    calibration, deployment = design.study_rows(scene, _DATA_SEED)
     library = design.library()
     elements = [
         [name, region, float(place)]

@@ -1,4 +1,4 @@
-"""What a run would ask and cost, said before it happens; of the data, only proposal rows are read."""
+"""What a run would ask and cost, said before it happens; of the data, only proposal rows are looked at."""
 
 from dataclasses import asdict, dataclass
 from time import perf_counter
@@ -76,7 +76,7 @@ class Forecast:
             f"About {_duration(self.seconds)}, measured on proposal rows with a few laws and after compilation; "
             "what the queries find can make it less.",
             f"About {_size(self.memory_bytes)} of memory beyond the program itself and the files that are mapped.",
-            "No held-out row was read, and nothing was written.",
+            "No number of a held-out row was used, and nothing was written.",
         ]
 
 

@@ -13,4 +13,7 @@ def named_by_key(project: Project, key: str) -> Iterator[None]:
     try:
         yield
     except MisuseError as error:
-        raise MisuseError(f"{project.name(key)}: {error.argument}", error.rule, error.value, error.remedy) from None
+        named = project.name("")
+        # What names the file itself knows the key better.
+        argument = error.argument if error.argument.startswith(named) else f"{project.name(key)}: {error.argument}"
+        raise MisuseError(argument, error.rule, error.value, error.remedy) from None

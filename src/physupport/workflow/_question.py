@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from .._typing import Array
 from ..banks import Bank
-from ..coarsen import RegionalMap, RegionRule
+from ..coarsen import RegionalMap, RegionRule, unanswerable
 from ..project import RegionalView, bank_regions, region_distances
 from ._elements import Physical
 from ._load import Project
@@ -41,7 +41,11 @@ def project_question(project: Project, physical: Physical, bank: Bank) -> Region
     if not rules:
         raise MisuseError(project.name("regions"), "ask about at least one region", "ask = 'nothing' for all of them")
     with named_by_key(project, "regions"):
-        return RegionalMap(view, rules)
+        question = RegionalMap(view, rules)
+    for found in unanswerable(question):
+        key = f"regions.{found.region}.{'ask' if found.entry == 'asks' else found.entry}"
+        raise MisuseError(project.name(key), found.rule, found.value)
+    return question
 
 
 def _check_groups(project: Project, region: str, known: tuple[str, ...]) -> None:

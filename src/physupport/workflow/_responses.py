@@ -1,8 +1,5 @@
 """The response that a project names: a built-in one, an array from a file, or a function of the user's own."""
 
-import sys
-from importlib import import_module, invalidate_caches
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +10,7 @@ from .._errors import MisuseError
 from .._typing import Array
 from ..io import read_array
 from ..responses import CircularArray, NearFieldArray, Peak, Response, UniformLinearArray
+from ._function import trusted_function
 from ._load import Project
 from ._named import named_by_key
 from ._sources import (
@@ -45,7 +43,7 @@ def nominal_response(project: Project, places: Array, trust: bool) -> Response |
         columns = read_numbers(project, "elements.responses", elements.responses)
         return _checked_columns(project, "elements.responses", columns, len(places))
     if isinstance(elements.response, FunctionResponse):
-        return _of_function(project, elements.response.function, trust)
+        return trusted_function(project, elements.response.function, trust)
     if elements.response is None:
         raise MisuseError(project.name("elements"), "have responses", "none")
     with named_by_key(project, "elements.response"):
@@ -71,30 +69,3 @@ def _checked_columns(project: Project, key: str, columns: Numbers, count: int) -
         rule = f"have a row for each channel and a column for each of the {count} elements"
         raise MisuseError(project.name(key), rule, f"shape {columns.shape}")
     return columns
-
-
-def _of_function(project: Project, name: str, trust: bool) -> Response:
-    """A function of the user's own; it is imported only where the user trusts the project."""
-    key = project.name("elements.response.function")
-    if not trust:
-        remedy = "It runs a program of the project's choice: look at it, then run again with --trust."
-        raise MisuseError(key, "be trusted to be run", repr(name), remedy)
-    return _imported(project, key, name)
-
-
-def _imported(project: Project, key: str, name: str) -> Response:
-    """`module:function`, looked for beside the project file first."""
-    module, _, attribute = name.partition(":")
-    folder = str(Path(project.path).resolve().parent)
-    sys.path.insert(0, folder)
-    try:
-        invalidate_caches()
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise MisuseError(key, "be a function that can be imported", f"{name!r} ({error})") from None
-    finally:
-        sys.path.remove(folder)
-    if not callable(found):
-        raise MisuseError(key, "be a function", f"{name!r}, a {type(found).__name__}")
-    response: Response = found
-    return response

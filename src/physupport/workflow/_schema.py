@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ..estimator import PolicyName
 from ._sections import Grid, Probabilities, Section, Values, Variances, broken
 from ._sources import FileName, FileSpec, ResponseSpec
 
@@ -29,6 +30,8 @@ def _ask(given: object) -> object:
     if given in ("finest", "nothing"):
         return given
     if isinstance(given, list) and given and all(each in ASKS for each in given):
+        if len({*given}) < len(given):
+            raise broken("hold each entry once", repr(given))
         return tuple(given)
     raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", repr(given))
 
@@ -83,11 +86,17 @@ class Data(Section):
     deployment: Deployment
 
 
+def _distinct_names(names: list[str]) -> list[str]:
+    if len({*names}) < len(names):
+        raise broken("name each coordinate once", repr(names))
+    return names
+
+
 class Elements(Section):
     """What there may be, where it lies, and how the instrument answers to it."""
 
     file: FileName
-    coordinates: Annotated[list[Text], Field(min_length=1)]
+    coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
     responses: FileSpec | None = None
     response: ResponseSpec | None = None
     shared: FileSpec | None = None
@@ -130,6 +139,8 @@ def _checked_groups(given: object) -> object:
             _checked_groups(content)
         elif not isinstance(content, list) or not content or not all(isinstance(each, str) for each in content):
             raise broken("be lists of element ids, or tables of such lists", f"{name} = {content!r}")
+        elif len({*content}) < len(content):
+            raise broken("hold each element of a group once", f"{name} = {content!r}")
     return given
 
 
@@ -170,7 +181,7 @@ class Settings(Section):
     level: Share
     budget: Budget = 1.0
     seed: Annotated[int, Field(ge=0)] = 0
-    policy: Literal["regional", "fixed", "random", "farthest"] = "regional"
+    policy: PolicyName = "regional"
     output: Output = Output()
     data: Data
     elements: Elements

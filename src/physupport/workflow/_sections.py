@@ -52,7 +52,10 @@ def _spread(given: dict[str, Any]) -> tuple[float, ...]:
     """Equally many steps from one end to the other, both included."""
     if {*given} != {"from", "to", "count"}:
         raise broken("have the keys from, to and count", ", ".join(map(str, given)) or "none")
-    first, last = (_as_values(given[key])[0] for key in ("from", "to"))
+    for key in ("from", "to"):
+        if isinstance(given[key], list | dict):
+            raise broken(f"have a number as {key}", repr(given[key]))
+    first, last = (_number(given[key]) for key in ("from", "to"))
     count = given["count"]
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
         raise broken(f"have a whole count between 2 and {MOST_VALUES}", repr(count))

@@ -2,11 +2,24 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from ._sections import Section, Values, broken
 
-FileName = Annotated[str, Field(min_length=1)]
+# Of each part of a path, in bytes: what common file systems allow.
+_LONGEST_NAME = 255
+
+
+def _nameable(name: str) -> str:
+    """A name that a file may have; others would be met by a fault of the operating system in the middle of a run."""
+    if "\0" in name:
+        raise broken("be the name of a file, without the character NUL", ascii(name))
+    if any(len(part.encode("utf-8", "replace")) > _LONGEST_NAME for part in name.replace("\\", "/").split("/")):
+        raise broken(f"have at most {_LONGEST_NAME} bytes in each part of the path", f"{name[:40]}... in {len(name)}")
+    return name
+
+
+FileName = Annotated[str, Field(min_length=1), AfterValidator(_nameable)]
 Positive = Annotated[float, Field(gt=0.0)]
 
 

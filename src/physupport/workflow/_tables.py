@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
 from .._errors import MisuseError
-from ..io import Table, read_table
+from ..io import Table, read_array, read_table
 from ._elements import Physical
 from ._load import Project
 from ._named import named_by_key
-from ._responses import read_numbers
 from ._schema import Calibration, Deployment
+from ._sources import File
 
 
 def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
@@ -24,19 +23,28 @@ def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
 
 def read_tables(project: Project) -> dict[str, Table]:
     """A table for each stream, memory-mapped where its file allows; nothing is checked against the elements."""
-    return {name: _read(project, name, spec) for name, spec in stream_specs(project).items()}
+    return {
+        name: _with_codes(project, _read(project, name, spec), spec) for name, spec in stream_specs(project).items()
+    }
 
 
 def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[str, Table]:
     """The tables, with as many channels and the same kind of numbers as the responses."""
-    tables = read_tables(project)
+    tables = {}
     for name, spec in stream_specs(project).items():
-        _check_numbers(project, name, tables[name], physical)
-        _check_width(project, name, tables[name], physical, n_atoms if spec.law == "known codes" else 0)
-        if not int(Fraction(repr(spec.proposal)) * len(tables[name].values)):
-            rule = f"leave at least one of the {len(tables[name].values)} rows of {spec.file} to the proposal"
+        table = _read(project, name, spec)
+        _check_numbers(project, name, table, physical)
+        has_codes = spec.law == "known codes" and _codes(spec) is None
+        _check_width(project, name, table, physical, n_atoms if has_codes else 0)
+        if not int(Fraction(repr(spec.proposal)) * len(table.values)):
+            rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
             raise MisuseError(project.name(f"data.{name}.proposal"), rule, spec.proposal)
+        tables[name] = _with_codes(project, table, spec, n_atoms)
     return tables
+
+
+def _codes(spec: Calibration | Deployment) -> File | None:
+    return spec.codes if isinstance(spec, Calibration) else None
 
 
 def _read(project: Project, name: str, spec: Calibration | Deployment) -> Table:
@@ -44,21 +52,31 @@ def _read(project: Project, name: str, spec: Calibration | Deployment) -> Table:
         table = read_table(
             project.file(spec.file), channels=spec.channels, label=name, member=spec.member, unit=spec.unit
         )
-    if isinstance(spec, Calibration) and spec.codes is not None:
-        return _with_codes(project, table, spec)
-    return table
+    # As the project names it: where its folder lies is nobody's business.
+    return replace(table, source=replace(table.source, path=spec.file))
 
 
-def _with_codes(project: Project, table: Table, spec: Calibration) -> Table:
-    """Codes from a file of their own follow the channels; the two are brought together in memory."""
-    if spec.codes is None:
+def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, n_atoms: int | None = None) -> Table:
+    """Codes from a file of their own follow the channels; the two are brought together in memory.
+
+    Whether codes are finite is seen where rows are used, as for all rows: held-out ones are not looked at here.
+    """
+    file = _codes(spec)
+    if file is None:
         return table
-    codes = read_numbers(project, "data.calibration.codes", spec.codes)
-    if codes.ndim != 2 or len(codes) != len(table.values):
-        rule = f"have a row of codes for each of the {len(table.values)} rows of {spec.file}"
-        raise MisuseError(project.name("data.calibration.codes"), rule, f"shape {codes.shape}")
-    names = (*table.channels, *(f"code {j}" for j in range(codes.shape[1])))
-    return replace(table, values=np.hstack([table.values, codes]), channels=names)
+    key = "data.calibration.codes"
+    with named_by_key(project, key):
+        codes = read_array(project.file(file.file), file.member)
+    wanted = (len(table.values), codes.shape[-1] if n_atoms is None else n_atoms)
+    if codes.shape != wanted:
+        rule = f"have a row for each of the {wanted[0]} rows of {spec.file}, with {wanted[1]} codes"
+        raise MisuseError(project.name(key), rule, f"shape {codes.shape}")
+    if codes.dtype.kind == "c" and table.values.dtype.kind != "c":
+        raise MisuseError(project.name(key), f"be real as the rows of {spec.file} are", "complex numbers")
+    values = np.hstack([table.values, codes])
+    names = (*table.channels, *(f"code {j}" for j in range(wanted[1])))
+    path = f"{spec.file} with codes {file.file}"
+    return Table(values, names, replace(table.source, path=path, shape=values.shape, dtype=values.dtype.name))
 
 
 def _check_numbers(project: Project, name: str, table: Table, physical: Physical) -> None:
@@ -82,7 +100,9 @@ def _check_width(project: Project, name: str, table: Table, physical: Physical, 
     remedy = ""
     if len(table.values) == channels + n_codes:
         remedy = f"Its other axis has that many: look at data.{name}.channels."
-    file = Path(str(table.source.path)).name
     raise MisuseError(
-        project.name(f"data.{name}.file"), f"have {wanted}, as the responses have", f"{found} in {file}", remedy
+        project.name(f"data.{name}.file"),
+        f"have {wanted}, as the responses have",
+        f"{found} in {table.source.path}",
+        remedy,
     )

@@ -1,0 +1,111 @@
+"""The rows that a check takes, the answer as JSON, and what a terminal is spared."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from physupport import MisuseError
+from physupport.aeb import Report
+from physupport.cli import app
+from physupport.cli._visible import visible
+from physupport.workflow import load_project, run_project
+
+# As many rows as channels; two regions, one peak each.
+PROJECT = """\
+level = 0.2
+[data.deployment]
+file = "rows.npy"
+channels = 0
+law = "covariance"
+noise = 0.5
+proposal = 0.4
+[elements]
+file = "elements.csv"
+coordinates = ["x"]
+response = { kind = "peak", axis = { from = 0, to = 1, count = 24 }, width = 0.15 }
+[regions."A"]
+strength = 2.0
+tolerance = 0.01
+"""
+
+
+@pytest.fixture
+def square(tmp_path):
+    (tmp_path / "project.toml").write_text(PROJECT)
+    (tmp_path / "elements.csv").write_text("id,region,x\na1,A,0.2\na2,A,0.8\n")
+    rows = np.random.default_rng(4).normal(size=(24, 24))
+    np.save(tmp_path / "rows.npy", rows.T)
+    run_project(load_project(tmp_path / "project.toml"))
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_rows_that_cannot_be_told_from_channels_need_the_project(square):
+    report = square / "report" / "report.json"
+    error = run("verify", report, "--data", f"deployment={square}/rows.npy").exception
+    assert isinstance(error, MisuseError)
+    assert "must tell its rows from its channels by their numbers, got shape (24, 24). Give --project" in str(error)
+    assert run("verify", report, "--project", square).exit_code == 0
+    np.savez(square / "rows.npz", deployment=np.load(square / "rows.npy").T)
+    assert run("verify", report, "--data", square / "rows.npz").exit_code == 0
+
+
+@pytest.mark.parametrize("damage", ["renamed", "cut off", "missing", "no archive"])
+def test_a_damaged_archive_is_one_message(square, damage):
+    path = square / ("rows.csv" if damage == "no archive" else "rows.npz")
+    np.savez(path.with_suffix(".npz"), deployment=np.load(square / "rows.npy"))
+    match damage:
+        case "renamed":
+            path.write_bytes((square / "rows.npy").read_bytes())
+        case "cut off":
+            path.write_bytes(path.read_bytes()[:-60])
+        case "missing":
+            path.unlink()
+    error = run("verify", square / "report" / "report.json", "--data", path).exception
+    assert isinstance(error, MisuseError)
+    assert str(error).startswith(f"data {path} must be ")
+
+
+def test_the_answer_comes_as_json(square):
+    report = square / "report" / "report.json"
+    answer = run("verify", report, "--json", "--project", square)
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    found = json.loads(answer.stdout)
+    assert (found["verified"], found["rows_scored"], found["findings"]) == (True, True, [])
+    assert any("the protocol is taken as it stands" in note for note in found["notes"])
+    report.write_text(report.read_text().replace('"level": 0.2', '"level": 0.3'))
+    refused = run("verify", report, "--json")
+    found = json.loads(refused.stdout)
+    assert (refused.exit_code, found["verified"], found["rows_scored"]) == (3, False, False)
+    assert found["findings"]
+    assert any("verdicts are taken as they stand" in note for note in found["notes"])
+
+
+def test_a_terminal_is_not_commanded_by_a_foreign_report(square):
+    path = square / "report" / "report.json"
+    document = Report.load(path).document
+    evil = "A\x1b]0;owned\x07\u202e\ud800"
+    document["fields"][0] |= {"field": evil, "sentence": f"Region {evil}: nothing there.", "cell": [evil]}
+    document["outcome"]["sentence"] = evil
+    document["protocol"]["streams"][0]["name"] = evil
+    del document["digests"]["document"]
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    document["digests"]["document"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(Report(document).json())
+    for arguments in (["show", path], ["verify", path], ["show", path, "--json"], ["verify", path, "--json"]):
+        answer = run(*arguments)
+        assert answer.exit_code in (0, 3), answer.exception
+        assert answer.output
+        assert not {*answer.output} & {*"\x1b\x07\u202e\ud800"}
+    assert r"Region A\x1b]0;owned\x07\u202e\ud800: nothing there." in run("show", path).output
+
+
+def test_letters_of_all_scripts_stay_as_they_are():
+    assert visible("Größe µ 大小 é") == "Größe µ 大小 é"
+    assert visible("a\nb\tc") == r"a\nb\tc"
