@@ -10,6 +10,7 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 from physupport import MisuseError
+from physupport.cli import _study as study_tools
 from physupport.cli import app
 from physupport.plots import plot_coverage, plot_label_rates
 from physupport.studies import _coverage as coverage
@@ -19,8 +20,15 @@ from physupport.studies.four_region import _coverage as four_region
 matplotlib.use("Agg")
 
 
-def make_reports(count, n_false, label="FINE"):
-    return [Reported("scene", i, i, "balanced", 0.077, "A", label, i < n_false, i < n_false) for i in range(count)]
+def make_reports(count, n_false, label="FINE", scene="scene", first=0, n_unwitnessed=0):
+    """Reports of which the first n_false are false and the last n_unwitnessed without a witness."""
+    return [
+        Reported(
+            scene, first + i, first + i, "balanced", 0.077, "A", label, i < n_false, i < n_false,
+            i >= count - n_unwitnessed,
+        )
+        for i in range(count)
+    ]  # fmt: skip
 
 
 # One worker makes the six data sets once, for all tests of them.
@@ -52,7 +60,7 @@ def test_more_data_sets_begin_with_the_same():
 
 def test_a_false_label_in_one_field_makes_one_false_report():
     twice = [*make_reports(10, 2), *make_reports(10, 1)]
-    false, rejected = coverage._coverage_rows(twice)
+    false, rejected, *_ = coverage._coverage_rows(twice)
     assert (false["event"], false["count"], false["datasets"]) == ("false report", 2, 10)
     assert (rejected["event"], rejected["count"]) == ("true explanation rejected", 2)
 
@@ -60,8 +68,30 @@ def test_a_false_label_in_one_field_makes_one_false_report():
 def test_negative_control_too_many_false_reports_do_not_agree():
     """At 60 of 200 the whole interval lies above 0.077; at 15 of 200 it does not."""
     for count, agrees in ((60, False), (15, True)):
-        rows = list(coverage._coverage_rows(make_reports(200, count)))
+        rows = list(coverage._coverage_rows(make_reports(200, count)))[:2]
         assert [coverage._line(row).agrees for row in rows] == [agrees, agrees]
+
+
+def test_every_scene_has_its_own_rates_beside_the_pooled_ones():
+    rows = list(
+        coverage._coverage_rows([*make_reports(10, 2, scene="one"), *make_reports(5, 1, scene="two", first=10)])
+    )
+    found = [(row["scene"], row["event"], row["count"], row["datasets"]) for row in rows]
+    counts = {"all": (3, 15), "one": (2, 10), "two": (1, 5)}
+    assert found == [(scene, event, *counts[scene]) for scene in counts for event in coverage.EVENTS]
+    assert rows[2]["upper"] == exact_interval(2, 10)[1]
+
+
+def test_reports_without_a_witness_are_a_share_of_their_own():
+    (row,) = coverage._rate_rows(make_reports(8, 0, n_unwitnessed=2))
+    assert (row["FINE"], row["no_witness"]) == (1.0, 0.25)
+
+
+def test_a_run_without_a_witness_is_marked_in_all_its_fields():
+    """The data set of the paper whose profile is empty, and one in which a witness is found."""
+    first, second = (2026091012, 9026091012), (2026091015, 9026091015)
+    rows = four_region.reports([first, second])
+    assert [row.has_no_witness for row in rows] == [False] * 4 + [True] * 4
 
 
 def test_both_ambiguities_of_a_region_are_one_rate():
@@ -93,7 +123,8 @@ def test_the_global_study_reports_once_a_profile():
 
 def test_pictures_show_rates_levels_and_labels():
     figure = Figure(figsize=(3.4, 2.0), layout="constrained")
-    rows = [{name: str(value) for name, value in row.items()} for row in coverage._coverage_rows(make_reports(50, 2))]
+    pooled = list(coverage._coverage_rows(make_reports(50, 2)))[:2]
+    rows = [{name: str(value) for name, value in row.items()} for row in pooled]
     axes = plot_coverage(rows, figure.subplots())
     assert axes.get_legend_handles_labels()[1] == ["level"]
     assert [label.get_text() for label in axes.get_yticklabels()] == [
@@ -104,6 +135,20 @@ def test_pictures_show_rates_levels_and_labels():
     bars = plot_label_rates(shares, Figure().subplots())
     assert [patch.get_width() for patch in bars.patches] == [1.0]
     assert bars.get_legend_handles_labels()[1] == ["fine"]
+
+
+def test_a_diamond_marks_the_share_without_a_witness():
+    mixed = [*make_reports(4, 0, n_unwitnessed=1), *make_reports(4, 0, scene="other")]
+    rows = [{name: str(value) for name, value in row.items()} for row in coverage._rate_rows(mixed)]
+    (line,) = plot_label_rates(rows, Figure().subplots()).lines
+    assert (line.get_label(), line.get_xydata().tolist()) == ("no witness", [[0.25, 0.0]])
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "over 1 data set,"), (2, "over 2 data sets,")])
+def test_the_axis_counts_in_the_singular_and_the_plural(count, words):
+    pooled = list(coverage._coverage_rows(make_reports(count, 0)))[:2]
+    rows = [{name: str(value) for name, value in row.items()} for row in pooled]
+    assert words in plot_coverage(rows, Figure().subplots()).get_xlabel()
 
 
 def test_a_study_without_a_level_is_refused():
@@ -121,9 +166,39 @@ def test_the_command_writes_everything(tmp_path):
     made = {path.name for path in (tmp_path / "coverage-four-region").iterdir()}
     assert {"reports.csv", "coverage.csv", "labels.csv", "summary.json"} <= made
     assert {f"{name}.{kind}" for name in ("coverage", "labels") for kind in ("png", "pdf")} <= made
-    refused = CliRunner().invoke(app, ["coverage", "--study", "no", "--datasets", "3"])
+
+
+@pytest.mark.parametrize(
+    ("study", "datasets", "seed", "message"),
+    [
+        ("no", "3", "0", "study must be one of"),
+        ("global", "0", "0", "datasets must be a whole number at least 1, got 0"),
+        ("global", "3", "-1", "seed must be a whole number at least 0, got -1"),
+    ],
+)
+def test_misuse_leaves_no_folder(tmp_path, study, datasets, seed, message):
+    out = tmp_path / "out"
+    command = ["coverage", "--study", study, "--datasets", datasets, "--seed", seed, "--out", str(out)]
+    refused = CliRunner().invoke(app, command)
     assert isinstance(refused.exception, MisuseError)
-    assert "study must be one of" in str(refused.exception)
+    assert message in str(refused.exception)
+    assert not out.exists()
+
+
+def test_a_file_in_the_way_is_refused_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(four_region, "reports", lambda *_: pytest.fail("data sets were made"))
+    (tmp_path / "coverage-four-region").write_text("")
+    refused = CliRunner().invoke(app, ["coverage", "--study", "four-region", "--datasets", "3", "--out", str(tmp_path)])
+    assert "the folder for the output must be one that can be made and written to" in str(refused.exception)
+
+
+def test_the_command_says_that_there_are_no_figures(tmp_path, monkeypatch):
+    monkeypatch.setattr(study_tools, "find_spec", lambda name: None)
+    monkeypatch.setattr(four_region, "reports", lambda seeds, jobs, progress: make_reports(len(seeds), 0))
+    answer = CliRunner().invoke(app, ["coverage", "--study", "four-region", "--datasets", "3", "--out", str(tmp_path)])
+    assert answer.exit_code == 0, answer.output
+    assert "No figures: matplotlib is not installed" in answer.stderr
+    assert not list(tmp_path.rglob("*.png"))
 
 
 def test_the_command_ends_with_code_one_above_the_level(tmp_path, monkeypatch):

@@ -9,10 +9,12 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from physupport.banks import LibraryStates
+from physupport.coarsen import Label
 from physupport.studies import write_outcome
 from physupport.studies.four_region import SCENES, draw, examine, run
 from physupport.studies.four_region import _case as case_module
 from physupport.studies.four_region import _design as design
+from physupport.studies.four_region import _study as study_module
 from physupport.studies.four_region._figures import representative
 
 matplotlib.use("Agg")
@@ -34,6 +36,8 @@ PRINTED = {
     "C ambiguous": "5/5",
     "D absent": "10/10",
     "D-present: false absence of D": "0/3",
+    "D-present: exhaustive D present": "3/3",
+    "D-present: 162 queries, the cap": "3/3",
     "D-present: nothing witnessed": "3/3",
     "plug-in: unsupported fine B": "5/5",
     "plug-in: false certainty about C": "5/5",
@@ -69,7 +73,18 @@ def test_the_sentence_that_the_seeds_contradict_is_shown_as_it_is(outcome):
     (line,) = [line for line in outcome.lines if not line.agrees]
     assert (line.published, line.here) == ("absence 5", "absence 2, presence 3")
     assert line.is_known
+    assert "One sentence and two captions" in line.note
     assert "absence in 2 and presence in 3" in line.note
+
+
+@pytest.mark.parametrize(
+    ("said", "agrees", "known"), [((5, 0), True, False), ((2, 3), False, True), ((4, 1), False, False)]
+)
+def test_what_the_plug_in_is_certain_of_agrees_only_as_printed(monkeypatch, said, agrees, known):
+    labels = [Label.ABSENT] * said[0] + [Label.FINE] * said[1]
+    monkeypatch.setattr(study_module, "_false_certainty", lambda label: label)
+    line = list(study_module._certainty_lines(labels))[1]
+    assert (line.agrees, line.is_known) == (agrees, known)
 
 
 def test_the_table_has_its_fixed_columns_and_a_row_for_every_seed(cases):
@@ -89,7 +104,10 @@ def test_the_table_alone_gives_the_published_counts(cases):
     assert {(row["aeb_B"], row["exhaustive_B"], row["plugin_B"]) for row in weak} == {("GROUP", "GROUP", "FINE")}
     assert {(row["aeb_C"], row["exhaustive_C"]) for row in weak} == {("SUPPORT_AMBIGUOUS",) * 2}
     assert Counter(row["plugin_C"] for row in weak) == {"ABSENT": 2, "FINE": 3}
-    assert all(row["aeb_D"] != "ABSENT" for row in cases if row["scene"] == "D-present")
+    controls = [row for row in cases if row["scene"] == "D-present"]
+    assert [row["aeb_D"] for row in controls] == ["GROUP"] * 3
+    assert [row["exhaustive_D"] for row in controls] == ["FINE", "FINE", "GROUP"]
+    assert [(row["queries"], row["stop"], row["witnessed"]) for row in controls] == [(162, "BUDGET", 0)] * 3
     assert median(row["queries"] for row in cases) == 148
 
 
@@ -139,6 +157,15 @@ def test_labels_that_the_truth_contradicts_are_found():
     assert not wrong.is_truth_kept
     assert wrong.false_regions() == ("C", "D")
     assert examine(SCENES[1], 2026091011).false_regions() == ()
+
+
+def test_the_truth_is_rejected_in_a_second_set_without_a_false_report(outcome):
+    """All verdicts together leave one explanation there, with B at a wrong place; under the budget B is a group."""
+    assert outcome.summary["truth_kept"] == 13
+    second = examine(SCENES[2], 2026091022)
+    assert not second.is_truth_kept
+    assert second.exhaustive[1].cell == ("B 0.435",)
+    assert second.false_regions() == ()
 
 
 def test_other_seeds_give_other_data():

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 matplotlib.use("Agg")
 
+import numba
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -17,8 +18,9 @@ from physupport import MisuseError
 from physupport.cli import app
 from physupport.plots import plot_affinities, plot_deployment, plot_scaling, plot_spreads
 from physupport.studies import STUDIES, Line, Outcome, load_study, write_outcome
+from physupport.studies import _writing as writing
 from physupport.studies._published import number_line, range_line, rounding_line, word_line
-from physupport.studies._tasks import Task, run_tasks
+from physupport.studies._tasks import Task, kernel_threads, run_tasks
 from physupport.studies._writing import read_columns, save_figure
 
 
@@ -31,17 +33,25 @@ class FakeStudy:
     """A study of two steps."""
 
     def __init__(self, name, here="10/11"):
-        self.name, self.here, self.jobs = name, here, None
+        self.name, self.here, self.jobs, self.threads = name, here, None, None
 
     def run(self, jobs, progress):
         self.jobs = jobs
-        for done in (1, 2):
+        self.threads = numba.get_num_threads()
+        for done in (1, 2) if progress else ():
             progress(done, 2)
         return make_outcome(self.name, self.here)
 
     def draw(self, folder):
         assert (folder / "cases.csv").exists()
         return save_figure(Figure(), folder, "only")
+
+
+@pytest.fixture(autouse=True)
+def _threads_as_before():
+    before = numba.get_num_threads()
+    yield
+    numba.set_num_threads(before)
 
 
 @pytest.fixture
@@ -59,9 +69,9 @@ def reproduce(monkeypatch, tmp_path):
 
 
 def test_a_study_that_meets_the_paper_ends_with_code_zero(reproduce, tmp_path):
-    answer, fakes = reproduce("four-region", "--jobs", "3")
+    answer, fakes = reproduce("four-region", "--jobs", "1")
     assert answer.exit_code == 0, answer.output
-    assert fakes["four-region"].jobs == 3
+    assert (fakes["four-region"].jobs, fakes["four-region"].threads) == (1, 1)
     assert fakes["mechanism"].jobs is None
     rows = [line.split() for line in answer.stdout.splitlines()]
     assert ["four-region", "published", "here", "agrees"] in rows
@@ -97,15 +107,57 @@ def test_an_unknown_study_is_refused_before_anything_runs(reproduce, tmp_path):
 
 def test_a_number_of_jobs_below_one_is_refused(reproduce):
     answer, fakes = reproduce("mechanism", "--jobs", "0")
-    assert "jobs must be a whole number at least 1, got 0" in str(answer.exception)
+    assert "--jobs must be a whole number at least 1, got 0" in str(answer.exception)
     assert fakes["mechanism"].jobs is None
 
 
 def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(reproduce, tmp_path):
     (tmp_path / "file").write_text("")
     answer, fakes = reproduce("mechanism", "--out", str(tmp_path / "file" / "inside"))
-    assert "the folder for the output must be one that can be made" in str(answer.exception)
+    assert "the folder for the output must be one that can be made and written to" in str(answer.exception)
     assert fakes["mechanism"].jobs is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_runs(reproduce, monkeypatch):
+    """Permissions do not bind every user, so the system's answer is put in its place."""
+
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(writing, "TemporaryDirectory", refuse)
+    answer, fakes = reproduce("mechanism")
+    assert isinstance(answer.exception, MisuseError)
+    assert "Permission denied" in str(answer.exception)
+    assert fakes["mechanism"].jobs is None
+
+
+def test_a_file_in_the_way_of_the_last_study_is_refused_before_the_first_runs(reproduce, tmp_path):
+    (tmp_path / "global").write_text("")
+    answer, fakes = reproduce("all")
+    assert f"got {tmp_path / 'global'}" in str(answer.exception)
+    assert [fake.jobs for fake in fakes.values()] == [None] * 3
+    assert [path.name for path in tmp_path.iterdir()] == ["global"]
+
+
+def test_off_a_terminal_a_row_is_a_line_and_no_progress_is_shown(reproduce, monkeypatch):
+    name = "a statement whose name is longer than the eighty columns that are taken where no terminal sets them"
+    lines = (word_line(name, "10/11", "10/11"),)
+    monkeypatch.setitem(FakeStudy.run.__globals__, "make_outcome", lambda *_: Outcome("mechanism", lines, {}))
+    monkeypatch.setattr(FakeStudy, "draw", lambda *_: [])
+    answer, _ = reproduce("mechanism")
+    assert [*name.split(), "10/11", "10/11", "yes"] in [line.split() for line in answer.stdout.splitlines()]
+    assert answer.stderr == ""
+
+
+def test_kernels_use_the_threads_of_a_study_and_then_those_before():
+    most, before = numba.config.NUMBA_NUM_THREADS, numba.get_num_threads()
+    with kernel_threads(1):
+        assert numba.get_num_threads() == 1
+        with kernel_threads(most + 5):
+            assert numba.get_num_threads() == most
+        assert numba.get_num_threads() == 1
+    assert numba.get_num_threads() == before
+    assert run_tasks([Task(numba.get_num_threads)] * 3, 1) == [1] * 3
 
 
 @pytest.mark.parametrize("value", [5.9345, 5.9355])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import final
 
@@ -17,6 +18,7 @@ CONFIDENCE = 0.95
 COVERED = {"four-region": "four_region", "global": "global_bank"}
 # The order of the label columns; both kinds of ambiguity of a region count as one.
 LABELS = ("FINE", "GROUP", "AMBIGUOUS", "ABSENT", "ABSTAIN", "EMPTY")
+POOLED = "all"  # in place of a scene, where all are counted together
 EVENTS = {"false report": "is_false", "true explanation rejected": "is_truth_rejected"}
 FIGURES = ("coverage", "labels")
 
@@ -37,6 +39,16 @@ class Reported:
     label: str
     is_false: bool  # a FINE, GROUP or ABSENT that does not hold for the explanation that generated the data
     is_truth_rejected: bool
+    has_no_witness: bool  # nothing was found admissible within the budget: the report as a whole abstains
+
+
+def check_repeat(study: str, datasets: int, seed: int) -> str:
+    """The name of the outcome, and of its folder; arguments that `repeat_study` refuses are refused here."""
+    if study not in COVERED:
+        raise MisuseError("study", f"be one of {', '.join(COVERED)}", study)
+    check_count("datasets", datasets)
+    check_count("seed", seed, 0)
+    return f"coverage-{study}"
 
 
 def repeat_study(study: str, datasets: int, seed: int = 0, jobs: int = 1, progress: Progress | None = None) -> Outcome:
@@ -45,20 +57,19 @@ def repeat_study(study: str, datasets: int, seed: int = 0, jobs: int = 1, progre
     The bound is that of (thm:on-bank-truth-validity): a false label has a probability of at most alpha.  A line agrees
     unless its whole interval lies above the level.  Data set i is the same for every number of data sets.
     """
-    if study not in COVERED:
-        raise MisuseError("study", f"be one of {', '.join(COVERED)}", study)
-    count = check_count("datasets", datasets)
+    name = check_repeat(study, datasets, seed)
     module = import_module(f".{COVERED[study]}._coverage", __package__)
-    reported: list[Reported] = module.reports(fresh_seeds(count, seed), jobs, progress)
+    reported: list[Reported] = module.reports(fresh_seeds(datasets, seed), jobs, progress)
     coverage, rates = list(_coverage_rows(reported)), list(_rate_rows(reported))
-    summary = {"study": study, "datasets": count, "seed": seed, "confidence": CONFIDENCE, "coverage": coverage}
+    summary = {"study": study, "datasets": datasets, "seed": seed, "confidence": CONFIDENCE, "coverage": coverage}
     tables = {"reports": [asdict(each) for each in reported], "coverage": coverage, "labels": rates}
-    return Outcome(f"coverage-{study}", tuple(map(_line, coverage)), summary, tables, FIGURES)
+    lines = tuple(_line(row) for row in coverage if row["scene"] == POOLED)
+    return Outcome(name, lines, summary, tables, FIGURES)
 
 
 def fresh_seeds(count: int, seed: int) -> list[tuple[int, int]]:
     """A seed for the data and one for the split of each data set."""
-    state = np.random.SeedSequence(check_count("seed", seed, 0)).generate_state(2 * count, np.uint64)
+    state = np.random.SeedSequence(seed).generate_state(2 * count, np.uint64)
     return [(int(data), int(split)) for data, split in state.reshape(count, 2)]
 
 
@@ -81,8 +92,9 @@ def draw_coverage(folder: Path) -> list[Path]:
     from ..plots import plot_coverage, plot_label_rates
 
     made = []
-    for name, plot in {"coverage": plot_coverage, "labels": plot_label_rates}.items():
-        rows = read_table(folder, name)
+    tables = {name: read_table(folder, name) for name in FIGURES}
+    tables["coverage"] = [row for row in tables["coverage"] if row["scene"] == POOLED]
+    for (name, rows), plot in zip(tables.items(), (plot_coverage, plot_label_rates), strict=True):
         figure = Figure(figsize=(3.4, 0.9 + 0.27 * len(rows)), layout="constrained")
         plot(rows, figure.subplots())
         made += save_figure(figure, folder, name)
@@ -90,14 +102,17 @@ def draw_coverage(folder: Path) -> list[Path]:
 
 
 def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
-    """A row for every profile and event; an event happens to a data set if it happens in one of its fields."""
-    for profile, level in dict.fromkeys((each.profile, each.level) for each in reported):
-        mine = [each for each in reported if each.profile == profile]
+    """A row for every profile and event, over all scenes and in each; an event of a field is one of its data set."""
+    scenes = [POOLED, *dict.fromkeys(each.scene for each in reported)]
+    profiles = dict.fromkeys((each.profile, each.level) for each in reported)
+    for scene, (profile, level) in product(scenes, profiles):
+        mine = [each for each in reported if each.profile == profile and scene in (POOLED, each.scene)]
         datasets = {each.data_seed for each in mine}
         for event, flag in EVENTS.items():
             hit = {each.data_seed for each in mine if getattr(each, flag)}
             low, high = exact_interval(len(hit), len(datasets))
             yield {
+                "scene": scene,
                 "profile": profile,
                 "level": level,
                 "event": event,
@@ -110,15 +125,13 @@ def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
 
 
 def _rate_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
-    """A row for every scene, profile and field: the share of each label."""
+    """A row for every scene, profile and field: the share of each label, and of reports without a witness."""
     for scene, profile, field in dict.fromkeys((each.scene, each.profile, each.field) for each in reported):
-        labels = [
-            "AMBIGUOUS" if each.label.endswith("AMBIGUOUS") else each.label
-            for each in reported
-            if (each.scene, each.profile, each.field) == (scene, profile, field)
-        ]
-        shares = {label: labels.count(label) / len(labels) for label in LABELS}
-        yield {"scene": scene, "profile": profile, "field": field, "datasets": len(labels)} | shares
+        mine = [each for each in reported if (each.scene, each.profile, each.field) == (scene, profile, field)]
+        labels = ["AMBIGUOUS" if each.label.endswith("AMBIGUOUS") else each.label for each in mine]
+        shares = {label: labels.count(label) / len(mine) for label in LABELS}
+        unseen = {"no_witness": sum(each.has_no_witness for each in mine) / len(mine)}
+        yield {"scene": scene, "profile": profile, "field": field, "datasets": len(mine)} | shares | unseen
 
 
 def _line(row: dict[str, object]) -> Line:

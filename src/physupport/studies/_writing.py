@@ -18,12 +18,27 @@ if TYPE_CHECKING:
 
 
 def make_folder(path: Path) -> Path:
-    """The folder, made if it is not there."""
+    """The folder, made if it is not there, and one that files can be written to."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        # Permissions alone do not tell: a disk may be read-only, or full.
+        with TemporaryDirectory(dir=path, prefix=".physupport-"):
+            pass
     except OSError as error:
-        raise MisuseError("the folder for the output", "be one that can be made", f"{path} ({error})") from None
+        rule = "be one that can be made and written to"
+        raise MisuseError("the folder for the output", rule, f"{path} ({error})") from None
     return path
+
+
+def make_output(parent: Path, studies: Iterable[str]) -> None:
+    """Make the parent, and refuse what `write_outcome` could not write, before a study is run.
+
+    The folders of the studies are made when there is something to put into them.
+    """
+    make_folder(parent)
+    for path in (parent / study for study in studies):
+        if os.path.lexists(path):
+            make_folder(path)
 
 
 def write_outcome(outcome: Outcome, parent: Path, draw: Callable[[Path], object] | None = None) -> list[Path]:

@@ -19,7 +19,7 @@ def draw(folder: Path) -> list[Path]:
     drawings: dict[str, tuple[float, Callable[[Axes], Axes]]] = {
         "responses": (2.5, lambda ax: plot_responses(library, ax)),
         "coherence": (2.9, lambda ax: plot_coherence(library, ax)),
-        "weak-c-map": (2.3, lambda ax: plot_regional_map(representative(maps), library, ax)),
+        "weak-c-map": (2.5, lambda ax: plot_regional_map(representative(maps), library, ax)),
         "plug-in": (1.9, lambda ax: plot_plugin(read_table(folder, "plugin"), ax)),
     }
     made = []

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from statistics import median
 
+from ...aeb import Ending
 from ...coarsen import Answer, Comparison, Label, compare_all
 from .._published import Line, Outcome, word_line
+from .._tasks import kernel_threads
 from . import _design as design
 from ._case import Case, examine
 
@@ -13,14 +15,14 @@ FIGURES = ("responses", "coherence", "weak-c-map", "plug-in")
 
 
 def run(jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> Outcome:
-    """The fifteen data sets one after another: the scoring of each already uses every core, whatever jobs says."""
-    del jobs
+    """The fifteen data sets one after another, the scoring of each on jobs threads."""
     planned = [(scene, seed) for scene in design.SCENES for seed in scene.seeds]
     cases = []
-    for done, (scene, seed) in enumerate(planned, 1):
-        cases.append(examine(scene, seed))
-        if progress is not None:
-            progress(done, len(planned))
+    with kernel_threads(jobs):
+        for done, (scene, seed) in enumerate(planned, 1):
+            cases.append(examine(scene, seed))
+            if progress is not None:
+                progress(done, len(planned))
     tables = {
         "cases": [_case_row(case) for case in cases],
         "maps": [row for case in cases for row in _map_rows(case)],
@@ -50,6 +52,9 @@ def _lines(cases: list[Case]) -> Iterable[Line]:
     yield _count("C ambiguous", "5/5", [_asked(case, "C") is Label.SUPPORT_AMBIGUOUS for case in weak])
     yield _count("D absent", "10/10", [_asked(case, "D") is Label.ABSENT for case in absent])
     yield _count("D-present: false absence of D", "0/3", [_asked(case, "D") is Label.ABSENT for case in controls])
+    present = [_exhaustive(case, "D") in (Label.FINE, Label.GROUP) for case in controls]
+    yield _count("D-present: exhaustive D present", "3/3", present)
+    yield _count("D-present: 162 queries, the cap", "3/3", [_is_at_cap(case) for case in controls])
     yield _count("D-present: nothing witnessed", "3/3", [not case.trace.n_witnessed for case in controls])
     yield _count("plug-in: unsupported fine B", "5/5", [_is_too_fine(case) for case in weak])
     yield from _certainty_lines(weak)
@@ -67,9 +72,14 @@ def _certainty_lines(weak: list[Case]) -> Iterator[Line]:
     absent, present = (sum(_false_certainty(case) is label for case in weak) for label in (Label.ABSENT, Label.FINE))
     yield word_line("plug-in: false certainty about C", "5/5", f"{absent + present}/{len(weak)}")
     here = f"absence {absent}, presence {present}"
-    note = "The paper's text says absence in all 5; from its own seeds it is absence in 2 and presence in 3."
-    as_known = (absent, present) == (2, 3)
-    yield Line("plug-in: what it is certain of", "absence 5", here, agrees=False, note=note, is_known=as_known)
+    said = "One sentence and two captions of the paper say absence in all 5"
+    note = f"{said}; from its own seeds it is absence in 2 and presence in 3."
+    agrees, as_known = (absent, present) == (5, 0), (absent, present) == (2, 3)
+    yield Line("plug-in: what it is certain of", "absence 5", here, agrees, note, is_known=as_known)
+
+
+def _is_at_cap(case: Case) -> bool:
+    return len(case.trace) == 162 and case.trace.ending is Ending.BUDGET
 
 
 def _stop_words(case: Case) -> str:

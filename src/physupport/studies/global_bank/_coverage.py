@@ -35,6 +35,7 @@ def _part(
 
 
 def _reported(case: Case, split_seed: int) -> Reported:
+    trace = case.at(BUDGET)
     return Reported(
         scene=case.condition.name,
         data_seed=case.data_seed,
@@ -42,7 +43,8 @@ def _reported(case: Case, split_seed: int) -> Reported:
         profile=case.profile.name,
         level=case.profile.level,
         field="resolution",
-        label=case.at(BUDGET).answers[0].label.value,
+        label=trace.answers[0].label.value,
         is_false=case.is_false(BUDGET),
         is_truth_rejected=not case.is_truth_kept,
+        has_no_witness=not trace.n_witnessed,
     )

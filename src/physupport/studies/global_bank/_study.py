@@ -7,7 +7,7 @@ from statistics import median
 
 from ...coarsen import Comparison, Label, compare
 from .._published import Line, Outcome, number_line, word_line
-from .._tasks import Task, run_tasks
+from .._tasks import Task, kernel_threads, run_tasks
 from . import _design as design
 from ._case import Case, Proposal, examine, make_proposal
 
@@ -15,7 +15,7 @@ FIGURES = ("status", "recovery")
 
 
 def run(jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> Outcome:
-    """Proposals on jobs threads; then the scoring, data set after data set, since each uses every core."""
+    """Proposals on jobs threads; then the scoring, data set after data set, each on as many."""
     planned = [(condition, seed, None) for condition in design.CONDITIONS for seed in condition.seeds]
     proposals, cases = examine_all(planned, jobs, progress)
     tables = {
@@ -40,11 +40,12 @@ def examine_all(
     proposals = run_tasks(tasks, jobs, told)
     cases: list[Case] = []
     done = whole - sum(sizes)
-    for proposal, size in zip(proposals, sizes, strict=True):
-        cases += examine(proposal)
-        done += size
-        if progress is not None:
-            progress(done, whole)
+    with kernel_threads(jobs):
+        for proposal, size in zip(proposals, sizes, strict=True):
+            cases += examine(proposal)
+            done += size
+            if progress is not None:
+                progress(done, whole)
     return proposals, cases
 
 
