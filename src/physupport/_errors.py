@@ -1,5 +1,7 @@
 """What the package raises. Outcomes of inference are values, not exceptions."""
 
+import re
+
 
 class PhysupportError(Exception):
     """Base of every exception raised by this package."""
@@ -13,4 +15,6 @@ class MisuseError(PhysupportError, ValueError):
 
     def __init__(self, argument: str, rule: str, value: object, remedy: str = "") -> None:
         self.argument, self.rule, self.value, self.remedy = argument, rule, value, remedy
-        super().__init__(f"{argument} must {rule}, got {value}." + (f" {remedy}" if remedy else ""))
+        # The value may be a message of its own with a full stop at its end; one is enough.
+        found = re.sub(r"(?<=\w)\.$", "", str(value))
+        super().__init__(f"{argument} must {rule}, got {found}." + (f" {remedy}" if remedy else ""))

@@ -100,7 +100,9 @@ def test_fields_carry_their_rules_readings_and_remedies(document, result):
         assert field["plug_in"] == {"label": str(plug_in.label), "cell": list(plug_in.cell)}
         assert [each["level"] for each in field["levels"]] == [0.01, 0.05, 0.1, 0.2]
         assert (field["label"], field["cell"]) == (str(answer.label), list(answer.cell))
-        assert field["levels"][1] == {"level": 0.05, "label": str(answer.label), "cell": list(answer.cell)}
+        nothing = answer.number("possible_absent") > 0
+        said = {"label": str(answer.label), "cell": list(answer.cell), "or_nothing": nothing}
+        assert field["levels"][1] == {"level": 0.05} | said
 
 
 def test_coherence_is_that_of_the_responses(document, kit):

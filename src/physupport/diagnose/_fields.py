@@ -199,8 +199,11 @@ def _refine(asked: Asked, number: int, answer: Answer, needed: tuple[RowsNeeded,
         who = "1 explanation that contradicts" if count == 1 else f"{count} explanations that contradict"
         least = "At least " if len(asked.unasked) < trace.size - len(trace) else ""
         is_undecided = "is" if count == 1 else "are"
-        sentences.append(
-            f"{least}{who} explanation {asked.reference} here {is_undecided} not decided: more queries may settle this "
-            f"before more rows do."
+        can_ask = contradicts(asked, number, asked.unasked).any()
+        what = (
+            "more queries may settle this before more rows do"
+            if can_ask
+            else "asked about, but the arithmetic leaves it open, and more queries would not settle it"
         )
+        sentences.append(f"{least}{who} explanation {asked.reference} here {is_undecided} not decided: {what}.")
     return sentences

@@ -1,6 +1,7 @@
 """The outcome in words: why it came out so, and what to do."""
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 
 import numpy as np
 
@@ -49,6 +50,8 @@ def _empty(found: Sequence[Misfit]) -> Iterator[str]:
             "The bank expects more energy than the rows have: lower the noise variances or the strengths, give several "
             "of them, and look for rows that were scaled, averaged or centred before they came here."
         )
+    elif any(isnan(each.z) for each in found):
+        yield "Give the noise variances and the strengths in the units of the rows: they are too far apart."
     else:
         yield (
             "The energy is right, so the noise is not the reason. Most often elements are missing where something is "

@@ -85,7 +85,8 @@ def _steps(evidence: Entry, horizontal: Scale, bottom: float, frame: Frame) -> I
         else:
             yield tag("text", name, x=frame.left - 8, y=y, class_="axis-name", text_anchor="end")
         for i, step in enumerate(steps):
-            if i % every == 0 or i == len(steps) - 1:
+            # The last one needs room.
+            if (i % every == 0 and len(steps) - 1 - i > every / 2) or i == len(steps) - 1:
                 yield tag("text", str(step[j]), x=horizontal(i), y=y, class_="axis-text", text_anchor="middle")
 
 

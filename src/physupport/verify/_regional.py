@@ -73,6 +73,8 @@ class _Region:
             "witnessed_present": float((witnessed & (self.slots >= 0)).sum()),
             "witnessed_absent": float(self.lacks(witnessed).sum()),
         }
+        if self.threshold is not None:
+            numbers["absence_threshold"] = self.threshold
         return Derived(
             field=self.name,
             label=label,

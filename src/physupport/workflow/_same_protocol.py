@@ -31,7 +31,7 @@ def protocol_notes(project: Project, protocol: Mapping[str, Any]) -> tuple[str, 
         return (*notes, f"elements and questions of the project file could not be compared: {error}")
     parts = [name for name, here in _parts(described) if here != _told(name, protocol)]
     if parts:
-        notes.append(f"the project file does not describe the protocol of the report; other are: {', '.join(parts)}")
+        notes.append(f"the project file describes another protocol than the report has, with other {', '.join(parts)}")
     return tuple(notes)
 
 
