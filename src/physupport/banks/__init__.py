@@ -8,11 +8,11 @@ from ._bank import Explanation as Explanation
 from ._bank import check_digest as check_digest
 from ._builders import array_bank as array_bank
 from ._builders import library_bank as library_bank
-from ._builders import orbit_bank as orbit_bank
 from ._library import Library as Library
 from ._library import LibraryStates as LibraryStates
 from ._nuisances import Nuisances as Nuisances
 from ._nuisances import product_grid as product_grid
+from ._orbit import orbit_bank as orbit_bank
 from ._orbit import orbit_states as orbit_states
 from ._orbit import turns as turns
 from ._settings import LibraryFamily as LibraryFamily

@@ -1,15 +1,13 @@
-"""Banks from what a user has: a library, a block that may be turned, or arrays of dictionaries."""
+"""Banks from what a user has: a library, or arrays of dictionaries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..geometry import LocalDictionary
 from ._bank import Bank
 from ._library import Library, LibraryStates
 from ._nuisances import Nuisances
-from ._orbit import orbit_states
 from ._settings import LibraryFamily, LibrarySettings, SettingStates
 from ._states import ArrayStates
 from ._supports import atom_rows, strength_rows
@@ -40,22 +38,6 @@ def library_bank(
     if settings is not None:
         states = SettingStates(base, settings.names, settings.values, settings.responses)
     rows = strength_rows(supports, strengths, states.regions, states.n_atoms)
-    return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
-
-
-def orbit_bank(
-    dictionary: LocalDictionary | ArrayLike,
-    turn: ArrayLike,
-    angles: ArrayLike | None = None,
-    *,
-    supports: Iterable[Iterable[int]],
-    strengths: ArrayLike = 1.0,
-    calibration: Nuisances | None = None,
-    deployment: Nuisances | None = None,
-) -> Bank:
-    """One dictionary in several orientations (see `orbit_states`), with supports and nuisances as in `array_bank`."""
-    states = orbit_states(dictionary, turn, angles)
-    rows = atom_rows(supports, strengths, states.n_atoms)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
 
 

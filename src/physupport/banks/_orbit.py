@@ -1,5 +1,7 @@
 """Dictionaries that differ by a turn of the whole block."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import expm
@@ -8,8 +10,11 @@ from .._checks import check_array, check_unit_columns
 from .._errors import MisuseError
 from .._typing import Array, BoolArray
 from ..geometry import LocalDictionary
+from ._bank import Bank
 from ._library import check_distinct
+from ._nuisances import Nuisances
 from ._states import ArrayStates
+from ._supports import atom_rows
 
 # A turn typed with nine digits does not fail; one that is not a turn does.
 _TURN_TOLERANCE = 1e-8
@@ -76,3 +81,19 @@ def _check_turns(turn: ArrayLike, angles: ArrayLike | None, size: int) -> Array:
     if off.max() > _TURN_TOLERANCE:
         raise MisuseError("turn", "hold orthogonal matrices", f"an error of {off.max():.3g} in matrix {off.argmax()}")
     return rotations
+
+
+def orbit_bank(
+    dictionary: LocalDictionary | ArrayLike,
+    turn: ArrayLike,
+    angles: ArrayLike | None = None,
+    *,
+    supports: Iterable[Iterable[int]],
+    strengths: ArrayLike = 1.0,
+    calibration: Nuisances | None = None,
+    deployment: Nuisances | None = None,
+) -> Bank:
+    """One dictionary in several orientations (see `orbit_states`), with supports and nuisances as in `array_bank`."""
+    states = orbit_states(dictionary, turn, angles)
+    rows = atom_rows(supports, strengths, states.n_atoms)
+    return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())

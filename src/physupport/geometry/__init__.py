@@ -1,13 +1,16 @@
 """Unit atoms, coherent blocks and their shell, distances between dictionaries, and the invariants of a block."""
 
+from .._membership import Condition as Condition
+from .._membership import Membership as Membership
+from ._assignment import bottleneck_assignment as bottleneck_assignment
 from ._block import Block as Block
+from ._coherence_bounds import CoherenceBounds as CoherenceBounds
+from ._coherence_bounds import coherence_bounds as coherence_bounds
 from ._dictionary import LocalDictionary as LocalDictionary
 from ._dictionary import default_separated_atom as default_separated_atom
 from ._dictionary import separated_atom as separated_atom
 from ._dictionary import separated_offset as separated_offset
-from ._distances import CoherenceBounds as CoherenceBounds
 from ._distances import atom_chords as atom_chords
-from ._distances import coherence_bounds as coherence_bounds
 from ._distances import coherence_gaps as coherence_gaps
 from ._distances import hausdorff_distance as hausdorff_distance
 from ._distances import marked_distance as marked_distance
@@ -49,12 +52,9 @@ from ._projectors import projector_terms as projector_terms
 from ._projectors import remainder_constants as remainder_constants
 from ._projectors import subset_moments as subset_moments
 from ._quotient import QuotientMatch as QuotientMatch
-from ._quotient import bottleneck_assignment as bottleneck_assignment
 from ._quotient import orbit_distance as orbit_distance
 from ._quotient import quotient_distance as quotient_distance
 from ._rotations import make_rotation as make_rotation
-from ._shell import Condition as Condition
-from ._shell import Membership as Membership
 from ._shell import Shell as Shell
 from ._shell import projector_distance as projector_distance
 from ._simplex import regular_simplex as regular_simplex

@@ -1,17 +1,14 @@
 """Distances between physical elements, and between sets of them; sign and order of atoms never matter."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from .._checks import Interval, check_count, check_unit_columns
+from .._checks import check_count, check_unit_columns
 from .._errors import MisuseError
 from .._typing import Array
-from ._shell import Shell
 
 # Entries of one block of distances: 16 MB, small enough for the cache of a laptop to help, large enough for numpy.
 _BLOCK_ENTRIES = 1 << 21
@@ -76,32 +73,6 @@ def coherence_gaps(atoms: ArrayLike) -> Array:
     atoms: (q, m) unit columns.  Returns (m, m), with full relative accuracy also where the atoms nearly coincide.
     """
     return 0.5 * atom_chords(atoms) ** 2
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class CoherenceBounds:
-    """Where the distances and the coherence shortfalls of two atoms of one block lie, for every block of a shell."""
-
-    chord: Interval
-    gap: Interval
-
-
-def coherence_bounds(shell: Shell) -> CoherenceBounds:
-    r"""Both constants of (eq:s-coherence), for any i != j and any block of the shell.
-
-    :math:`\kappa_- s\sqrt{\tfrac{2q}{q-1}} \le \|z_i - z_j\| \le \|d_i - d_j\| \le
-    \min\{\tfrac{1}{c_u}\kappa_+ s\sqrt{\tfrac{2q}{q-1}},\ 2C_0 s\}`, and half the squares of the ends for the gap.
-
-    Proof. :math:`z_i - z_j = L(v_i - v_j)` and :math:`\|v_i - v_j\|^2 = 2 + 2/(q-1)`. Projection across the axis
-    shortens, so the chord is at least that. The chart has the derivative :math:`w \mapsto w - (z^\top w/c)u`, of
-    norm 1/c, and c is at least c_u on the ball of radius C_0 s, which is convex: the chord is at most 1/c_u times
-    longer. Both atoms are within the angle arcsin(C_0 s) of the axis, hence the last bound.
-    """
-    lower = shell.vertex_separation
-    across = lower * shell.stretch.upper / shell.stretch.lower
-    upper = min(across / shell.axial_floor, 2.0 * shell.cap * shell.scale)
-    return CoherenceBounds(Interval(lower, upper), Interval(0.5 * lower**2, 0.5 * upper**2))
 
 
 def _line_distances(a: Array, b: Array) -> Array:

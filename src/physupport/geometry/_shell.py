@@ -8,48 +8,11 @@ from numpy.typing import ArrayLike
 
 from .._checks import Interval, check_instance, check_positive, check_unit_columns
 from .._errors import MisuseError
+from .._membership import Condition, Membership
 from .._typing import Array
 from ._block import Block
 from ._dictionary import LocalDictionary, separated_atom
 from ._frame import Frame
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One inequality ``value <= bound`` and by how much it is met (positive slack) or missed (negative slack)."""
-
-    name: str
-    value: float
-    bound: float
-
-    @property
-    def slack(self) -> float:
-        """Bound minus value."""
-        return self.bound - self.value
-
-    @property
-    def holds(self) -> bool:
-        """Whether the inequality is met; equality counts, the shell is closed."""
-        return self.value <= self.bound
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """Whether a parameter lies in a set given by inequalities, and each of them."""
-
-    conditions: tuple[Condition, ...]
-
-    @property
-    def inside(self) -> bool:
-        """Whether every inequality is met."""
-        return all(condition.holds for condition in self.conditions)
-
-    @property
-    def violated(self) -> tuple[str, ...]:
-        """Names of the inequalities that are missed."""
-        return tuple(condition.name for condition in self.conditions if not condition.holds)
 
 
 @final
