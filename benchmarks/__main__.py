@@ -15,13 +15,13 @@ from rich.progress import track
 from rich.table import Table
 
 from physupport import Interval
-from physupport.aeb import RegionalPolicy, TableJudge, run
-from physupport.coarsen import RegionalMap
-from physupport.models import BernoulliGaussian, GaussianCovariance
-from physupport.project import TableRegions
-from physupport.retain import profile_losses
-from physupport.retain.evidence import Verdict, bank_evidence, doubling_checkpoints, verdicts
-from physupport.retain.streams import ArrayRows, covariance_stream, known_code_stream, latent_stream
+from physupport.aeb import RegionalPolicy, run
+from physupport.banks import TableRegions
+from physupport.io import ArrayRows
+from physupport.judges import TableJudge, Verdict, bank_evidence, doubling_checkpoints, verdicts
+from physupport.laws import BernoulliGaussian, GaussianCovariance, covariance_stream, known_code_stream, latent_stream
+from physupport.local.regions import profile_losses
+from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
 
 from . import _banks, _baseline

@@ -4,9 +4,10 @@ from itertools import product
 
 import numpy as np
 
-from physupport.banks import Library, library_bank, orbit_bank, product_grid
-from physupport.models import BernoulliGaussian
-from physupport.retain.streams import ArrayRows, latent_stream
+from physupport.banks import Library, library_bank, product_grid
+from physupport.io import ArrayRows
+from physupport.laws import BernoulliGaussian, latent_stream
+from physupport.local.shell import orbit_bank
 
 ANGLES = np.linspace(-0.4, 0.4, 41)
 ACTIVITIES = [0.15, 0.175, 0.20, 0.25, 0.30]

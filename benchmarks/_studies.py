@@ -8,8 +8,7 @@ import time
 
 import numpy as np
 
-from physupport.models import BernoulliGaussian, GaussianCovariance, make_calibration
-from physupport.retain.evidence import start_points
+from physupport.laws import BernoulliGaussian, GaussianCovariance, make_calibration, start_points
 from physupport.studies import load_study
 from physupport.studies.four_region import _design as regions
 from physupport.studies.global_bank import _design as orientations

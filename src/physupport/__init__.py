@@ -10,30 +10,30 @@ if TYPE_CHECKING:
     from ._checks import Interval as Interval
     from ._errors import MisuseError as MisuseError
     from ._version import __version__ as __version__
-    from .aeb import Protocol as Protocol
-    from .aeb import Report as Report
-    from .aeb import StreamPlan as StreamPlan
+    from .analysis import PhysicalSupport as PhysicalSupport
+    from .analysis import Protocol as Protocol
+    from .analysis import StreamPlan as StreamPlan
     from .banks import Library as Library
     from .banks import library_bank as library_bank
-    from .coarsen import RegionalMap as RegionalMap
-    from .coarsen import RegionRule as RegionRule
-    from .coarsen import Resolution as Resolution
-    from .estimator import PhysicalSupport as PhysicalSupport
+    from .questions import RegionalMap as RegionalMap
+    from .questions import RegionRule as RegionRule
+    from .questions import Resolution as Resolution
+    from .report import Report as Report
 
 # Public name -> module that defines it. A name stands here and among the imports above, which type checkers read.
 _HOME = {
     "Interval": "._checks",
     "MisuseError": "._errors",
     "__version__": "._version",
-    "Protocol": ".aeb",
-    "Report": ".aeb",
-    "StreamPlan": ".aeb",
+    "Protocol": ".analysis",
+    "Report": ".report",
+    "StreamPlan": ".analysis",
     "Library": ".banks",
     "library_bank": ".banks",
-    "RegionalMap": ".coarsen",
-    "RegionRule": ".coarsen",
-    "Resolution": ".coarsen",
-    "PhysicalSupport": ".estimator",
+    "RegionalMap": ".questions",
+    "RegionRule": ".questions",
+    "Resolution": ".questions",
+    "PhysicalSupport": ".analysis",
 }
 
 __all__ = [*_HOME]

@@ -16,8 +16,8 @@ from physupport.aeb import (
     presence,
     regional_distances,
 )
-from physupport.coarsen import RegionalMap, RegionRule, Resolution
-from physupport.project import TableRegions
+from physupport.banks import TableRegions
+from physupport.questions import RegionalMap, RegionRule, Resolution
 
 OPTIONS = ("finest", ("fine",), ("fine", "ambiguity"), ("group",), ("group", "ambiguity"), ("absence",),
            ("presence", "absence"), ("absence", "ambiguity"), ("fine", "group", "absence", "ambiguity"))  # fmt: skip

@@ -11,17 +11,17 @@ from physupport.aeb import (
     Ending,
     FixedOrder,
     Proposals,
-    Protocol,
     RandomOrder,
     RegionalPolicy,
     Status,
-    TableJudge,
     budget_queries,
     continue_run,
     run,
 )
-from physupport.coarsen import Label, RegionalMap, RegionRule, Resolution
-from physupport.project import table_regions
+from physupport.analysis import Protocol
+from physupport.banks import table_regions
+from physupport.judges import TableJudge
+from physupport.questions import Label, RegionalMap, RegionRule, Resolution
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.aeb import EvidenceJudge, RegionalPolicy, Status, run
-from physupport.coarsen import RegionalMap
-from physupport.project import table_regions
-from physupport.retain.evidence import Evidence, Factor, joint_path
-from physupport.retain.streams import Scores
+from physupport.aeb import RegionalPolicy, Status, run
+from physupport.banks import table_regions
+from physupport.judges import Evidence, EvidenceJudge, Factor, joint_path
+from physupport.laws import Scores
+from physupport.questions import RegionalMap
 
 
 class Stream:

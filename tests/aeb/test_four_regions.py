@@ -6,22 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from physupport.aeb import (
-    Ending,
-    Protocol,
-    RegionalPolicy,
-    Status,
-    StreamPlan,
-    TableJudge,
-    Trace,
-    WitnessFirst,
-    elsewhere,
-    presence,
-    proposal_order,
-    run,
-)
-from physupport.coarsen import Answer, Comparison, Label, RegionalMap, RegionRule, compare_all
-from physupport.project import table_regions
+from physupport.aeb import Ending, RegionalPolicy, Status, Trace, WitnessFirst, elsewhere, presence, proposal_order, run
+from physupport.analysis import Protocol, StreamPlan
+from physupport.banks import table_regions
+from physupport.judges import TableJudge
+from physupport.questions import Answer, Comparison, Label, RegionalMap, RegionRule, compare_all
 from physupport.studies.four_region import SCENES, examine
 from physupport.studies.four_region import _case as case_module
 from physupport.studies.four_region import _design as design

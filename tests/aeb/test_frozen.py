@@ -3,23 +3,12 @@
 import numpy as np
 import pytest
 
-from physupport.aeb import (
-    EndpointPolicy,
-    FixedOrder,
-    Obligation,
-    Proposals,
-    Protocol,
-    RegionalPolicy,
-    StreamPlan,
-    TableJudge,
-    WitnessFirst,
-    report,
-)
-from physupport.banks import Library, library_bank, product_grid
-from physupport.coarsen import RegionalMap, RegionRule
-from physupport.models import ExchangeableGaussian
-from physupport.project import TableRegions, bank_regions
-from physupport.retain.evidence import LatentPoint
+from physupport.aeb import EndpointPolicy, FixedOrder, Obligation, Proposals, RegionalPolicy, WitnessFirst
+from physupport.analysis import Protocol, StreamPlan, report
+from physupport.banks import Library, TableRegions, bank_regions, library_bank, product_grid
+from physupport.judges import TableJudge
+from physupport.laws import ExchangeableGaussian, LatentPoint
+from physupport.questions import RegionalMap, RegionRule
 from physupport.verify import verify
 
 ATOMS = np.linalg.qr(np.random.default_rng(4).standard_normal((4, 4)))[0]

@@ -15,12 +15,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from physupport.aeb import EndpointPolicy, EvidenceJudge, Proposals, RegionalPolicy, TableJudge, run
-from physupport.banks import Library, library_bank, product_grid, region_supports
-from physupport.coarsen import Label, RegionalMap, RegionRule, Resolution
-from physupport.project import bank_regions
-from physupport.retain.evidence import Evidence, Factor, Verdict, best_explanation, joint_path, verdicts
-from physupport.retain.streams import ArrayRows, Scores, covariance_stream, known_code_stream, mean_stream
+from physupport.aeb import EndpointPolicy, Proposals, RegionalPolicy, run
+from physupport.banks import Library, bank_regions, library_bank, product_grid, region_supports
+from physupport.io import ArrayRows
+from physupport.judges import (
+    Evidence,
+    EvidenceJudge,
+    Factor,
+    TableJudge,
+    Verdict,
+    best_explanation,
+    joint_path,
+    verdicts,
+)
+from physupport.laws import Scores, covariance_stream, known_code_stream, mean_stream
+from physupport.questions import Label, RegionalMap, RegionRule, Resolution
 
 RUNS, LEVEL, BUDGET = 2000, 0.02, 0.9
 # Where the bound holds, fewer than one seed in a million fails; a control must be that unlikely under the bound.

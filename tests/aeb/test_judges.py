@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.aeb import FixedOrder, TableJudge, run
-from physupport.coarsen import RegionalMap
-from physupport.project import table_regions
+from physupport.aeb import FixedOrder, run
+from physupport.banks import table_regions
+from physupport.judges import TableJudge
+from physupport.questions import RegionalMap
 
 
 @pytest.fixture

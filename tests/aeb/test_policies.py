@@ -13,7 +13,6 @@ from physupport.aeb import (
     RandomOrder,
     RegionalPolicy,
     Status,
-    TableJudge,
     WitnessFirst,
     elsewhere,
     nuisance_order,
@@ -23,8 +22,9 @@ from physupport.aeb import (
     regional_distances,
     run,
 )
-from physupport.coarsen import Label, RegionalMap, RegionRule, Resolution
-from physupport.project import TableRegions, table_regions
+from physupport.banks import TableRegions, table_regions
+from physupport.judges import TableJudge
+from physupport.questions import Label, RegionalMap, RegionRule, Resolution
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from physupport.aeb import Proposals, RegionalPolicy, Status, TableJudge, WitnessFirst, continue_run, run
-from physupport.coarsen import Comparison, Label, Resolution, compare_all, exhaustive_answers
+from physupport.aeb import Proposals, RegionalPolicy, Status, WitnessFirst, continue_run, run
+from physupport.judges import TableJudge
+from physupport.questions import Comparison, Label, Resolution, compare_all, exhaustive_answers
 
 EXAMPLES = settings(max_examples=30, deadline=None)
 

@@ -8,11 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from physupport._document import array_json, canonical, content_hash
 from physupport._errors import MisuseError
-from physupport.aeb import FixedOrder, Protocol, Report, TableJudge, continue_run, report
-from physupport.aeb._document import array_json, canonical, content_hash
-from physupport.coarsen import Label, RegionalMap, RegionRule, Resolution
-from physupport.project import table_regions
+from physupport.aeb import FixedOrder, continue_run
+from physupport.analysis import Protocol, report
+from physupport.banks import table_regions
+from physupport.judges import TableJudge
+from physupport.questions import Label, RegionalMap, RegionRule, Resolution
+from physupport.report import Report
 from physupport.verify import verify
 from physupport.verify._document import real, whole
 

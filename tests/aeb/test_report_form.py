@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from physupport._errors import MisuseError
-from physupport.aeb import FixedOrder, Protocol, Report, TableJudge, report
-from physupport.coarsen import RegionalMap
-from physupport.project import table_regions
+from physupport.aeb import FixedOrder
+from physupport.analysis import Protocol, report
+from physupport.banks import table_regions
+from physupport.judges import TableJudge
+from physupport.questions import RegionalMap
+from physupport.report import Report
 
 
 @pytest.fixture(scope="module")

@@ -8,29 +8,25 @@ from scipy.optimize import lsq_linear
 
 from physupport import Interval
 from physupport._errors import MisuseError
-from physupport.aeb import EndpointPolicy, EvidenceJudge, Protocol, RegionalPolicy, StreamPlan, TableJudge, report, run
-from physupport.banks import Library, library_bank, orbit_bank, product_grid
-from physupport.coarsen import RegionalMap, RegionRule, Resolution
-from physupport.models import BernoulliGaussian, ExchangeableGaussian, make_calibration
-from physupport.project import bank_regions
-from physupport.retain.evidence import (
+from physupport.aeb import EndpointPolicy, RegionalPolicy, run
+from physupport.analysis import Protocol, StreamPlan, report
+from physupport.banks import Library, bank_regions, library_bank, product_grid
+from physupport.io import ArrayRows, as_pairs, split_rows, split_streams
+from physupport.judges import EvidenceJudge, TableJudge, bank_evidence, best_explanation, doubling_checkpoints
+from physupport.laws import (
+    BernoulliGaussian,
+    ExchangeableGaussian,
     LatentObjective,
-    bank_evidence,
-    best_explanation,
-    doubling_checkpoints,
-    latent_box,
-    propose_continuous,
-    split_rows,
-    split_streams,
-)
-from physupport.retain.streams import (
-    ArrayRows,
-    as_pairs,
     covariance_stream,
+    latent_box,
     latent_stream,
+    make_calibration,
     point_stream,
     profiled_mean_stream,
+    propose_continuous,
 )
+from physupport.local.shell import orbit_bank
+from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.verify import verify
 
 

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.banks import (
-    Library,
-    all_supports,
-    array_bank,
-    library_bank,
+from physupport.banks import Library, all_supports, array_bank, library_bank, product_grid, region_supports
+from physupport.local.shell import (
+    Block,
+    Frame,
+    LocalDictionary,
+    default_separated_atom,
     orbit_bank,
     orbit_states,
-    product_grid,
-    region_supports,
     turns,
 )
-from physupport.geometry import Block, Frame, LocalDictionary, default_separated_atom
 
 STRENGTHS = {"A": 1.0, "B": 0.8, "C": 0.1, "D": 1.0}
 TETRAHEDRON = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3)

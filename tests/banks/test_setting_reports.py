@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from physupport.aeb import Protocol, RegionalPolicy, StreamPlan, report
-from physupport.banks import Library, library_bank, product_grid
-from physupport.coarsen import RegionalMap, RegionRule
-from physupport.project import bank_regions
+from physupport.aeb import RegionalPolicy
+from physupport.analysis import Protocol, StreamPlan, report
+from physupport.banks import Library, bank_regions, library_bank, product_grid
+from physupport.questions import RegionalMap, RegionRule
 from physupport.responses import Parameter, Peak, settings_grid
 from physupport.verify import verify
 

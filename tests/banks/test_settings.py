@@ -10,16 +10,10 @@ from hypothesis import strategies as st
 
 from physupport import MisuseError
 from physupport.banks import ArrayStates, Bank, Library, LibraryStates, SettingStates, library_bank, product_grid
-from physupport.models import BernoulliGaussian
+from physupport.io import ArrayRows
+from physupport.judges import bank_evidence, verdicts
+from physupport.laws import BernoulliGaussian, covariance_stream, known_code_stream, latent_stream, mean_stream
 from physupport.responses import Parameter, Peak, settings_grid
-from physupport.retain.evidence import bank_evidence, verdicts
-from physupport.retain.streams import (
-    ArrayRows,
-    covariance_stream,
-    known_code_stream,
-    latent_stream,
-    mean_stream,
-)
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([4, 20, 60])
 

@@ -48,7 +48,7 @@ def test_starting_loads_nothing_heavy(statement):
 
 
 def test_negative_control_the_same_look_sees_what_geometry_loads():
-    assert "numpy" in loaded_after("import physupport.geometry")
+    assert "numpy" in loaded_after("import physupport.local.shell")
 
 
 def test_help_of_the_program_loads_nothing_heavy():
@@ -57,7 +57,7 @@ def test_help_of_the_program_loads_nothing_heavy():
 
 
 def test_pictures_load_matplotlib_only_when_drawn():
-    assert "matplotlib" not in loaded_after("import physupport.plots")
+    assert "matplotlib" not in loaded_after("import physupport.report.plots")
 
 
 RAISES = "from physupport._errors import MisuseError\n@app.command()\ndef wrong():\n    raise {error}"

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from physupport.cli import app
-from physupport.workflow import FILES
+from physupport.project import FILES
 
 
 @pytest.fixture(scope="module")

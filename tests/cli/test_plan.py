@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.geometry import Frame
-from physupport.theory import balanced_dictionary
+from physupport.local.rates import balanced_dictionary
+from physupport.local.shell import Frame
 
 
 def run(*arguments):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.workflow import FILES
+from physupport.project import FILES
 
 READ = [
     ("calibration", "calibration.npy"),
@@ -240,7 +240,7 @@ def test_ctrl_c_before_the_first_query_writes_nothing(quick, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("physupport.workflow._run.analyse", interrupted)
+    monkeypatch.setattr("physupport.project._run.analyse", interrupted)
     answer = program("run", quick)
     assert answer.exit_code == 130
     assert "nothing was written" in answer.stderr

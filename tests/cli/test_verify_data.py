@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from physupport import MisuseError
-from physupport.aeb import Report
 from physupport.cli import app
 from physupport.cli._visible import visible
-from physupport.workflow import load_project, run_project
+from physupport.project import load_project, run_project
+from physupport.report import Report
 
 # As many rows as channels; two regions, one peak each.
 PROJECT = """\

@@ -1,58 +1,109 @@
-"""Shared material: a class, a true explanation of each kind, and correspondences made from data."""
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from physupport._checks import Interval
-from physupport.geometry import Amplitudes, Block, Frame, LocalDictionary, Shell, default_separated_atom
-from physupport.models import BernoulliGaussian, make_calibration
-from physupport.retain import (
-    CalibrationClass,
-    CalibrationParameter,
-    Correspondence,
-    DeploymentBall,
-    inverted_median_of_means_region,
-    median_of_means_region,
-)
+from physupport import MisuseError
+from physupport.project import load_project, run_project
+
+# Two regions on a line of eight channels; small enough that a run takes a fraction of a second.
+PROJECT = """\
+title = "Small"
+level = 0.1
+budget = 1.0
+seed = 3
+
+[data.deployment]
+file = "deployment.npy"
+channels = 1
+law = "covariance"
+noise = 0.5
+proposal = 0.4
+
+[elements]
+file = "elements.csv"
+coordinates = ["x"]
+response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }
+
+[regions.A]
+strength = 2.0
+tolerance = 0.01
+
+[regions.B]
+strength = 2.0
+presence = "optional"
+tolerance = 0.01
+"""
+
+ELEMENTS = "id,region,x\na1,A,0.2\na2,A,0.35\nb1,B,0.7\nb2,B,0.9\n"
+
+CALIBRATION = """
+[data.calibration]
+file = "calibration.npy"
+channels = 1
+law = "latent"
+activity = 0.3
+noise = 0.5
+proposal = 0.4
+"""
 
 
-@pytest.fixture(scope="session")
-def make_class():
-    def make(q=4, scale=0.15, activity=Interval(0.1, 0.3), angle=np.pi / 4):  # noqa: B008
-        frame = Frame.standard(q)
-        away = np.cos(angle) * frame.axis + np.sin(angle) * frame.basis[:, 0]
-        shell = Shell(frame, scale, 1.3, Interval(0.6, 1.3), away, 0.5, Interval(0.2, 0.6))
-        return CalibrationClass(shell, activity)
-
-    return make
+def columns(places, width=0.15):
+    """The responses of the project, written anew."""
+    waves = np.exp(-0.5 * ((np.linspace(0.0, 1.0, 8)[:, None] - np.array(places)) / width) ** 2)
+    return waves / np.linalg.norm(waves, axis=0)
 
 
-@pytest.fixture(scope="session")
-def truth(make_class):
-    """The balanced block with the reference as its separated atom."""
-    shell = make_class().shell
-    dictionary = LocalDictionary(Block.balanced(shell.frame, shell.scale), default_separated_atom(shell.frame))
-    return CalibrationParameter(BernoulliGaussian(0.2), dictionary, 0.4)
+def make_rows(atoms, n_rows, seed=0, strength=2.0, noise=0.5):
+    rng = np.random.default_rng(seed)
+    codes = rng.normal(size=(n_rows, atoms.shape[1])) * np.sqrt(strength)
+    return codes @ atoms.T + np.sqrt(noise) * rng.normal(size=(n_rows, len(atoms)))
 
 
-@pytest.fixture(scope="session")
-def regions(make_class, truth):
-    """No usable rows, many rows in the rectangle, many rows in the inverted region."""
-    rows = make_calibration(truth.law, truth.dictionary.atoms, truth.noise, np.random.default_rng(0), 20_000)
-    return {
-        "whole class": median_of_means_region(rows[:50], make_class(), 0.05),
-        "rectangle": median_of_means_region(rows, make_class(), 0.05),
-        "inverted": inverted_median_of_means_region(rows, make_class(), 0.05),
-    }
+@pytest.fixture
+def write(tmp_path):
+    """Write the small project with parts of its text replaced, and files of one's own over its files."""
+
+    def written(*changes, more="", elements=ELEMENTS, **files):
+        text = PROJECT + more
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        (tmp_path / "project.toml").write_text(text)
+        (tmp_path / "elements.csv").write_text(elements)
+        arrays = {"deployment": make_rows(columns([0.2, 0.7]), 400)}
+        if "[data.calibration]" in text:
+            arrays["calibration"] = make_rows(columns([0.2, 0.7]), 300, seed=1)
+        for name, array in {**arrays, **files}.items():
+            np.save(tmp_path / f"{name}.npy", array)
+        return tmp_path / "project.toml"
+
+    return written
 
 
-@pytest.fixture(scope="session")
-def make_correspondence(regions, truth):
-    """The correspondence of a ball around a mean of the first two atoms, or around a given centre."""
+def contents(folder):
+    """Every file below a folder with its bytes."""
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
-    def make(region="whole class", radius=0.1, center=None, r=2, separated=Interval(0.3, 3.0)):  # noqa: B008
-        mean = truth.dictionary.block.atoms[:, :2] @ [1.0, 0.8] if center is None else np.asarray(center)
-        amplitudes = Amplitudes(Interval(0.5, 1.5), separated)
-        return Correspondence(regions.get(region, region), DeploymentBall(mean, radius, 0.05), amplitudes, r)
 
-    return make
+@pytest.fixture
+def small():
+    """What the small project is made of, for tests that change it."""
+    return SimpleNamespace(
+        calibration=CALIBRATION, elements=ELEMENTS, columns=columns, make_rows=make_rows, contents=contents
+    )
+
+
+@pytest.fixture
+def refused(small):
+    """The one message with which a run ends, nothing written."""
+
+    def message(path, **options):
+        before = small.contents(path.parent)
+        with pytest.raises(MisuseError) as caught:
+            run_project(load_project(path), **options)
+        assert small.contents(path.parent) == before
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return message

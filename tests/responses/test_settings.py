@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
+from physupport.io import as_pairs
 from physupport.responses import NearFieldArray, Parameter, Peak, UniformLinearArray, settings_grid
-from physupport.retain.streams import as_pairs
 
 AXIS = np.linspace(0.0, 1.0, 6)
 PEAK, PLACES = Peak(AXIS, 0.2), np.array([[0.1], [0.45], [0.8]])

@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 from physupport import MisuseError
 from physupport.cli import _study as study_tools
 from physupport.cli import app
-from physupport.plots import plot_coverage, plot_label_rates
 from physupport.studies import _coverage as coverage
-from physupport.studies._coverage import Reported, exact_interval, fresh_seeds, repeat_study
+from physupport.studies import repeat_study
+from physupport.studies._coverage import Reported, exact_interval, fresh_seeds
+from physupport.studies.figures import plot_coverage, plot_label_rates
 from physupport.studies.four_region import _coverage as four_region
 
 matplotlib.use("Agg")

@@ -9,7 +9,7 @@ import pytest
 from numpy.random import SeedSequence, default_rng
 
 from physupport.banks import LibraryStates
-from physupport.coarsen import Label
+from physupport.questions import Label
 from physupport.studies import write_outcome
 from physupport.studies.four_region import SCENES, draw, examine, run
 from physupport.studies.four_region import _case as case_module

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from physupport.models import BernoulliGaussian, calibration_mixture
+from physupport.laws import BernoulliGaussian, calibration_mixture
 from physupport.studies import write_outcome
 from physupport.studies._balanced import balanced
 from physupport.studies.global_bank import CONDITIONS, PROFILES, draw, examine, make_proposal, run

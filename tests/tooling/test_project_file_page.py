@@ -6,15 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from physupport.aeb import StreamPlan
+from physupport.analysis import PhysicalSupport, StreamPlan
+from physupport.analysis.diagnose import diagnose
 from physupport.banks import Library, library_bank
 from physupport.cli._app import INTERRUPTED, MISUSE
 from physupport.cli._verify import REFUSED
-from physupport.diagnose import diagnose
-from physupport.estimator import PhysicalSupport
-from physupport.responses._parameter import NAMES
-from physupport.workflow import FILES
-from physupport.workflow._schema import (
+from physupport.project import FILES
+from physupport.project._schema import (
     Calibration,
     Deployment,
     Elements,
@@ -25,13 +23,14 @@ from physupport.workflow._schema import (
     Settings,
     Supports,
 )
-from physupport.workflow._sources import (
+from physupport.project._sources import (
     CircularArrayResponse,
     FunctionResponse,
     LinearArrayResponse,
     NearFieldResponse,
     PeakResponse,
 )
+from physupport.responses._parameter import NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
 SECTIONS = {

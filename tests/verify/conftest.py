@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from physupport.aeb import FixedOrder, Protocol, RegionalPolicy, Report, StreamPlan, TableJudge, report
-from physupport.banks import Library, library_bank, product_grid
-from physupport.coarsen import RegionalMap, RegionRule, Resolution
-from physupport.project import bank_regions, table_regions
+from physupport.aeb import FixedOrder, RegionalPolicy
+from physupport.analysis import Protocol, StreamPlan, report
+from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
+from physupport.judges import TableJudge
+from physupport.questions import RegionalMap, RegionRule, Resolution
+from physupport.report import Report
 from physupport.verify._content import rebuilt_bank, rebuilt_view
 from physupport.verify._document import real
 from physupport.verify._trace import chained, read_trace

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from physupport.aeb import FixedOrder, Protocol, TableJudge, report
-from physupport.banks import Library, library_bank, orbit_bank, product_grid
-from physupport.coarsen import RegionalMap, RegionRule, Resolution
-from physupport.project import bank_regions, table_regions
+from physupport.aeb import FixedOrder
+from physupport.analysis import Protocol, report
+from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
+from physupport.judges import TableJudge
+from physupport.local.shell import orbit_bank
+from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.verify import verify
 
 OWN_VIEW = "the view of the question is not that of the bank: what explanations say of regions is taken as it stands"

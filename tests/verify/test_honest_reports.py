@@ -4,9 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from physupport.aeb import Protocol, RandomOrder, RegionalPolicy, TableJudge, report
-from physupport.coarsen import RegionalMap, RegionRule, Resolution
-from physupport.project import table_regions
+from physupport.aeb import RandomOrder, RegionalPolicy
+from physupport.analysis import Protocol, report
+from physupport.banks import table_regions
+from physupport.judges import TableJudge
+from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.verify import verify
 
 ASKS = ("fine", "group", "presence", "absence", "ambiguity")

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from physupport._errors import MisuseError
-from physupport.aeb import FixedOrder, Protocol, TableJudge, report
-from physupport.coarsen import Answer, Certificate, Label
+from physupport.aeb import FixedOrder
+from physupport.analysis import Protocol, report
+from physupport.judges import TableJudge
+from physupport.questions import Answer, Certificate, Label
 from physupport.verify import verify
 
 

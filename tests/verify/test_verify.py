@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from physupport.aeb import FixedOrder, Protocol, TableJudge, report
-from physupport.coarsen import Answer, Certificate, Label
+from physupport.aeb import FixedOrder
+from physupport.analysis import Protocol, report
+from physupport.judges import TableJudge
+from physupport.questions import Answer, Certificate, Label
 from physupport.verify import verify
 from physupport.verify._data import _differs
 

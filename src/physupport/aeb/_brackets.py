@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
-from ..retain.evidence import Verdict
+from ..judges import Verdict
 
 # An explanation is marked by 0 until it is queried, then by its verdict code plus one.
 UNQUERIED = 0

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ..coarsen import Progress, Question, open_fields
+from ..judges import Judge
+from ..judges._judge import refuse_ruling
+from ..questions import Progress, Question, open_fields
 from ._brackets import Brackets
 from ._budget import budget_queries
-from ._judge import Judge, refuse_ruling
-from ._policies import Policy, Proposals, RunView, Selector
+from ._policies._base import Policy, Proposals, RunView, Selector
 from ._trace import Ending, Status, Trace, concluded, inform, replayed
 
 

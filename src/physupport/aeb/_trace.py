@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ..coarsen import Answer, Progress, Question
-from ..retain.evidence import Verdict
+from ..judges import Verdict
+from ..questions import Answer, Progress, Question
 from ._brackets import Brackets
 
 # Plain numbers: looking up a member of an enumeration costs more than comparing it.

@@ -1,5 +1,6 @@
 """Sets of explanations, and how to build them: states, supports and nuisances as columns that are never written out."""
 
+from ._assignment import bottleneck_assignment as bottleneck_assignment
 from ._bank import Bank as Bank
 from ._bank import CalibrationParts as CalibrationParts
 from ._bank import Columns as Columns
@@ -8,13 +9,23 @@ from ._bank import Explanation as Explanation
 from ._bank import check_digest as check_digest
 from ._builders import array_bank as array_bank
 from ._builders import library_bank as library_bank
+from ._distances import atom_chords as atom_chords
+from ._distances import coherence_gaps as coherence_gaps
+from ._distances import hausdorff_distance as hausdorff_distance
+from ._distances import marked_distance as marked_distance
+from ._distances import physical_diameter as physical_diameter
+from ._distances import projective_distances as projective_distances
 from ._library import Library as Library
 from ._library import LibraryStates as LibraryStates
 from ._nuisances import Nuisances as Nuisances
 from ._nuisances import product_grid as product_grid
-from ._orbit import orbit_bank as orbit_bank
-from ._orbit import orbit_states as orbit_states
-from ._orbit import turns as turns
+from ._region_table import TableRegions as TableRegions
+from ._region_table import table_regions as table_regions
+from ._regions import BankRegions as BankRegions
+from ._regions import RegionalView as RegionalView
+from ._regions import bank_regions as bank_regions
+from ._regions import check_distances as check_distances
+from ._regions import region_distances as region_distances
 from ._settings import LibraryFamily as LibraryFamily
 from ._settings import LibrarySettings as LibrarySettings
 from ._settings import SettingStates as SettingStates

@@ -20,7 +20,7 @@ def demo(
     """
     use_workers(None)
     typer.echo("A few seconds; the first run on a machine compiles for up to half a minute.", err=True)
-    from ..workflow import PROJECT_FILE, load_project, write_example
+    from ..project import PROJECT_FILE, load_project, write_example
 
     path = out / PROJECT_FILE
     if path.exists():

@@ -15,7 +15,7 @@ def report_path(given: str) -> str:
 
 def project_path(given: Path) -> Path:
     """A project file, which may be named by its folder."""
-    from ..workflow import PROJECT_FILE
+    from ..project import PROJECT_FILE
 
     # Unlike the method of a path, this function takes a name that no file can have for what is not there.
     return given / PROJECT_FILE if os.path.isdir(given) else given

@@ -22,7 +22,7 @@ def init(
     No file that is there already is touched.
     """
     use_workers(None)
-    from ..workflow import write_example
+    from ..project import write_example
 
     try:
         files = write_example(folder, example)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ._visible import visible
 
 if TYPE_CHECKING:
-    from ..aeb import FieldReport, Report
+    from ..report import FieldReport, Report
 
 _MOST_SHOWN = 8
 

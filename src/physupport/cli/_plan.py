@@ -21,7 +21,7 @@ from ._plan_show import as_json as plan_json
 from ._plan_show import check_picture, draw_map, show_sentences
 
 if TYPE_CHECKING:
-    from ..geometry import LocalDictionary
+    from ..local.shell import LocalDictionary
 
 SCALE, ATOMS = 0.2, 4
 
@@ -86,9 +86,9 @@ def plan(
     """
     import numpy as np
 
-    from ..models import BernoulliGaussian
-    from ..theory import Design, compensated_generator
-    from ..theory import plan as make_plan
+    from ..laws import BernoulliGaussian
+    from ..local.rates import Design, compensated_generator
+    from ..local.rates import plan as make_plan
 
     if picture is not None:
         check_picture(picture)
@@ -125,8 +125,8 @@ def plan(
 
 def _dictionary(scale: float | None, atoms: int | None, path: Path | None) -> "LocalDictionary":
     from .._checks import check_count, check_open
-    from ..geometry import Frame
-    from ..theory import balanced_dictionary
+    from ..local.rates import balanced_dictionary
+    from ..local.shell import Frame
 
     if path is None:
         q = check_count("--atoms", ATOMS if atoms is None else atoms, 3, MOST_ATOMS)

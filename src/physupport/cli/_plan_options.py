@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .._errors import MisuseError
 
 if TYPE_CHECKING:
-    from ..geometry import Amplitudes, LocalDictionary
+    from ..local.shell import Amplitudes, LocalDictionary
 
 # The calibration mixture has 2^(q + 1) components: one atom more takes about three times as long, eight some seconds.
 MOST_ATOMS = 8
@@ -37,7 +37,7 @@ def read_dictionary(path: Path) -> "LocalDictionary":
     import numpy as np
 
     from .._checks import check_unit_columns
-    from ..geometry import Block, Frame, LocalDictionary
+    from ..local.shell import Block, Frame, LocalDictionary
 
     name = f"--dictionary {path}"
     table = np.array(_table(name, path))
@@ -93,7 +93,7 @@ def check_active(r: int, support: str | None, q: int) -> tuple[int, ...]:
 def amplitude_ranges(block: str, separated: str | None, r: int) -> "Amplitudes":
     """The ranges of the coefficients; that of the separated atom goes from one of the weakest to r of the strongest."""
     from .._checks import Interval
-    from ..geometry import Amplitudes
+    from ..local.shell import Amplitudes
 
     low, high = _range("--amplitudes", block)
     rival = (low, r * high) if separated is None else _range("--separated", separated)
@@ -117,7 +117,7 @@ def numbers(name: str, text: str) -> list[float]:
 
 def rows(name: str, value: float) -> int:
     """A number of rows, which may be written like 1e6."""
-    from ..theory import MOST_ROWS
+    from ..local.rates import MOST_ROWS
 
     if not 1.0 <= value <= MOST_ROWS or not value.is_integer():
         raise MisuseError(name, f"be a whole number from 1 to {MOST_ROWS:.0e}".replace("e+", "e"), repr(value))

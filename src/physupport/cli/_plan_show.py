@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from .._errors import MisuseError
 
 if TYPE_CHECKING:
-    from ..theory import Design, Plan
+    from ..local.rates import Design, Plan
 
 _SUFFIXES = (".png", ".pdf", ".svg")
 
@@ -15,7 +15,7 @@ def show_sentences(design: "Design", found: "Plan") -> None:
     """One sentence an item; lines break at words on a terminal, and only between sentences elsewhere."""
     from rich.console import Console
 
-    from ..theory import plan_sentences
+    from ..local.rates import plan_sentences
 
     console = Console(highlight=False)
     for sentence in plan_sentences(design, found):
@@ -28,7 +28,7 @@ def as_json(design: "Design", found: "Plan") -> str:
     from dataclasses import asdict
     from math import inf
 
-    from ..theory import plan_sentences
+    from ..local.rates import plan_sentences
 
     fields = asdict(found)
     for gate in ("explanation", "support"):
@@ -66,7 +66,7 @@ def draw_map(design: "Design", path: Path) -> None:
     from rich.console import Console
     from rich.progress import track
 
-    from ..theory import map_scales, resolution_map
+    from ..local.rates import map_scales, resolution_map
 
     check_picture(path)
     import matplotlib
@@ -74,7 +74,7 @@ def draw_map(design: "Design", path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    from ..plots import plot_resolution
+    from ..report.plots import plot_resolution
 
     scales = map_scales(design, 13)
     rows = design.n_calibration * np.geomspace(1e-4, 1e4, 49)

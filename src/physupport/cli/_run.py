@@ -17,7 +17,7 @@ from ._visible import visible
 from ._workers import use_workers
 
 if TYPE_CHECKING:
-    from ..workflow import Finished, Forecast, Project
+    from ..project import Finished, Forecast, Project
 
 
 @app.command()
@@ -88,7 +88,7 @@ def run(
 
 def run_and_tell(project: "Project", *, trust: bool = False, resume: bool = False, quiet: bool = False) -> "Finished":
     """Run with a progress bar, and say on standard error what was read and what was noted on the way."""
-    from ..workflow import run_project
+    from ..project import run_project
 
     with run_progress(quiet) as told:
         finished = run_project(project, trust=trust, resume=resume, callback=told)
@@ -129,7 +129,7 @@ def show_finished(finished: "Finished") -> None:
 
 
 def _loaded(path: Path, overrides: dict[str, object]) -> "Project":
-    from ..workflow import load_project
+    from ..project import load_project
 
     return load_project(project_path(path), overrides)
 
@@ -162,7 +162,7 @@ def _budget(text: str) -> int | float:
 def _dry_run(project: "Project", trust: bool, as_json: bool) -> None:
     import json
 
-    from ..workflow import assemble, forecast
+    from ..project import assemble, forecast
 
     assembled = assemble(project, trust=trust)
     found: Forecast = forecast(assembled)

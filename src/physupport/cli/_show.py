@@ -12,7 +12,7 @@ from ._map import show_report
 from ._visible import visible
 
 if TYPE_CHECKING:
-    from ..aeb import Report
+    from ..report import Report
 
 
 @app.command()
@@ -49,7 +49,7 @@ def show(
 
 
 def _loaded(path: str) -> "Report":
-    from ..aeb import Report
+    from ..report import Report
 
     text = read_text("report", path)
     try:
@@ -59,8 +59,8 @@ def _loaded(path: str) -> "Report":
 
 
 def _write_page(report: "Report", path: str, html: Path) -> None:
-    from ..diagnose import Details
-    from ..page import write_page
+    from ..report import Details
+    from ..report.page import write_page
 
     beside = Path(path).parent / "details.json"
     if path == "-" or not beside.is_file():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..workflow import Project
+    from ..project import Project
 
     Rows = NDArray[np.generic]
 
@@ -35,19 +35,19 @@ def read_data(report: str, data: list[str] | None, project: Path | None) -> "dic
 
 def project_notes(report: str, path: Path) -> tuple[str, ...]:
     """Where a report that was verified was made otherwise than a project file says."""
-    from ..workflow import protocol_notes
+    from ..project import protocol_notes
 
     return protocol_notes(_project(path), json.loads(report)["protocol"])
 
 
 def _project_rows(path: Path) -> "dict[str, Rows]":
-    from ..workflow import read_tables
+    from ..project import read_tables
 
     return {name: _real(table.values) for name, table in read_tables(_project(path)).items()}
 
 
 def _project(path: Path) -> "Project":
-    from ..workflow import load_project
+    from ..project import load_project
 
     return load_project(project_path(path))
 
@@ -92,6 +92,6 @@ def _archive_rows(path: Path) -> "dict[str, Rows]":
 
 
 def _real(values: "Rows") -> "Rows":
-    from ..retain.streams import as_pairs
+    from ..io import as_pairs
 
     return as_pairs(values) if values.dtype.kind == "c" else values

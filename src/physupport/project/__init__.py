@@ -1,19 +1,17 @@
-"""What an explanation says physically, how far two of them are apart, and how far a retained set spreads."""
+"""From a project file to a report: what `physupport run` does, as functions."""
 
-from ._inner import RetainedPair as RetainedPair
-from ._inner import inner_bracket as inner_bracket
-from ._outer import OuterBracket as OuterBracket
-from ._outer import block_distance as block_distance
-from ._outer import outer_bracket as outer_bracket
-from ._outer import separated_distance as separated_distance
-from ._region_table import TableRegions as TableRegions
-from ._region_table import table_regions as table_regions
-from ._regions import BankRegions as BankRegions
-from ._regions import RegionalView as RegionalView
-from ._regions import bank_regions as bank_regions
-from ._regions import check_distances as check_distances
-from ._regions import region_distances as region_distances
-from ._targets import PhysicalTarget as PhysicalTarget
-from ._targets import physical_target as physical_target
-from ._targets import target_diameter as target_diameter
-from ._targets import targets as targets
+from ._assemble import Assembled as Assembled
+from ._assemble import assemble as assemble
+from ._example import EXAMPLES as EXAMPLES
+from ._example import PROJECT_FILE as PROJECT_FILE
+from ._example import write_example as write_example
+from ._forecast import Forecast as Forecast
+from ._forecast import StreamForecast as StreamForecast
+from ._forecast import forecast as forecast
+from ._load import Project as Project
+from ._load import load_project as load_project
+from ._outputs import FILES as FILES
+from ._run import Finished as Finished
+from ._run import run_project as run_project
+from ._same_protocol import protocol_notes as protocol_notes
+from ._tables import read_tables as read_tables

@@ -4,8 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from ..geometry import Frame, LocalDictionary
-from ..theory import balanced_dictionary
+from ..local.rates import balanced_dictionary
+from ..local.shell import Frame, LocalDictionary
 
 ACTIVE: Final = (0, 1)
 

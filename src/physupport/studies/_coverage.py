@@ -89,7 +89,7 @@ def draw_coverage(folder: Path) -> list[Path]:
     """Rates against their levels, and how often each label is given."""
     from matplotlib.figure import Figure
 
-    from ..plots import plot_coverage, plot_label_rates
+    from .figures import plot_coverage, plot_label_rates
 
     made = []
     tables = {name: read_table(folder, name) for name in FIGURES}

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import BoolArray
-from ..coarsen import field_sentence, outcome_sentence
-from ..retain.evidence import Verdict
+from ..judges import Verdict
+from ..report import field_sentence, outcome_sentence
 from ._derived import Derived, Rules
 from ._document import Node, Refusal, bound
 from ._trace import ReadTrace

@@ -5,8 +5,18 @@ from typing import Any
 
 from .._errors import MisuseError
 from .._typing import Array
-from ..banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, SettingStates, StateFamily
-from ..project import RegionalView, TableRegions, bank_regions
+from ..banks import (
+    ArrayStates,
+    Bank,
+    Library,
+    LibraryStates,
+    Nuisances,
+    RegionalView,
+    SettingStates,
+    StateFamily,
+    TableRegions,
+    bank_regions,
+)
 from ._document import Node, Refusal, real, whole
 
 # More explanations, or numbers of all states together, are refused before memory is taken for them.

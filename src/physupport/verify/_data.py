@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from .._typing import Array, IntArray
 from ..banks import ArrayStates, Bank
-from ..models import BernoulliGaussian, CodeLaw, ExchangeableGaussian
-from ..retain.evidence import Evidence, Factor, SplitRows, best_key, joint_path, split_rows, split_streams, verdicts
-from ..retain.streams import (
-    ArrayRows,
+from ..io import ArrayRows, SplitRows, split_rows, split_streams
+from ..judges import Evidence, Factor, best_key, joint_path, verdicts
+from ..laws import (
+    BernoulliGaussian,
+    CodeLaw,
+    ExchangeableGaussian,
     ProfiledMeanStream,
     Stream,
     covariance_stream,

@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from .._typing import BoolArray
-from ..coarsen import Progress, Question
-from ..retain.evidence import Verdict
+from ..judges import Verdict
+from ..questions import Progress, Question
 from ._derived import Derived
 from ._trace import ReadTrace
 

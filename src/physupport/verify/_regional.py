@@ -7,8 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank
-from ..project import RegionalView, check_distances
+from ..banks import Bank, RegionalView, check_distances
 from ._content import array_hash, rebuilt_view
 from ._derived import Derived
 from ._document import Node, Refusal, real

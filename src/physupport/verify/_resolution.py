@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from .._typing import Array, BoolArray, IntArray
-from ..project import check_distances
+from ..banks import check_distances
 from ._content import array_hash
 from ._derived import Derived
 from ._document import Node, Refusal, real, whole

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from .._typing import Array, BoolArray, IntArray
-from ..retain.evidence import Verdict
+from ..judges import Verdict
 from ._document import Node, Refusal, bounds, whole
 
 

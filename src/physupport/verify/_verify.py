@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from ..banks import Bank
-from ..coarsen import Question
+from ..questions import Question
 from ._claims import budget_notes, check_digest, field_findings, outcome_findings
 from ._content import as_dict, rebuilt_bank, text_of
 from ._data import data_findings

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._typing import Array, IntArray
-from ..banks import Bank, LibraryFamily
-from ..project import BankRegions, RegionalView, bank_regions, region_distances
+from ..banks import Bank, BankRegions, LibraryFamily, RegionalView, bank_regions, region_distances
 from ._document import Refusal
 
 # Of the largest entry: the same computation on another machine differs by less.

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
+from ..._frozen import read_only
 from ..._typing import Array
-from ...coarsen import Progress, Question
+from ...questions import Progress, Question
 from .._brackets import Brackets
-from .._frozen import read_only
 
 
 @final

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from ..._checks import check_array
 from ..._errors import MisuseError
+from ..._frozen import read_only_of
 from ..._typing import IntArray
-from ...coarsen import Resolution
-from ...retain.evidence import Verdict
-from .._frozen import read_only_of
+from ...judges import Verdict
+from ...questions import Resolution
 from ._base import RunView, Selector, content_digest
 from ._orders import check_order
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._errors import MisuseError
 from ..._typing import Array
-from ...coarsen import RegionalMap, Resolution
+from ...questions import RegionalMap, Resolution
 from .._brackets import Brackets
 from ._base import RunView, Selector
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...coarsen import RegionState
+from ...questions import RegionState
 
 # Cells around so many of the most frequent elements are compared.
 _SEEDS = 32

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from ..._checks import check_count
 from ..._errors import MisuseError
+from ..._frozen import read_only_of
 from ..._typing import IntArray
 from .._brackets import Brackets
-from .._frozen import read_only_of
 from ._base import RunView, Selector, content_digest
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ..._checks import check_count
 from ..._errors import MisuseError
 from ..._typing import BoolArray, IntArray
-from ...coarsen import RegionalMap, RegionalProgress
-from ...retain.evidence import Verdict
+from ...judges import Verdict
+from ...questions import RegionalMap, RegionalProgress
 from .._brackets import INDETERMINATE, REJECTED, UNQUERIED, Brackets
 from ._base import Proposals, RunView, Selector
 from ._opposition import Knowledge, Opposition, Stuck, knowledge, oppositions

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..._checks import check_count
 from ..._errors import MisuseError
+from ..._frozen import read_only, read_only_of
 from ..._typing import BoolArray, IntArray
-from ...coarsen import Label, RegionalMap, RegionalProgress
-from ...retain.evidence import Verdict
+from ...judges import Verdict
+from ...questions import Label, RegionalMap, RegionalProgress
 from .._brackets import Brackets
-from .._frozen import read_only, read_only_of
 from ._base import RunView, Selector, content_digest
 from ._orders import OrderSelector, check_order
 

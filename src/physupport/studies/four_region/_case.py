@@ -7,19 +7,18 @@ import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from ..._typing import Array, IntArray
-from ...aeb import TableJudge, Trace, WitnessFirst, elsewhere, presence, proposal_order, run
-from ...coarsen import Answer, exhaustive_answers, plugin_answers
-from ...models import GaussianCovariance, make_calibration
-from ...retain.evidence import (
-    Verdict,
-    bank_evidence,
-    best_explanation,
-    best_key,
-    doubling_checkpoints,
-    split_streams,
-    verdicts,
+from ...aeb import Trace, WitnessFirst, elsewhere, presence, proposal_order, run
+from ...io import ArrayRows, split_streams
+from ...judges import TableJudge, Verdict, bank_evidence, best_explanation, best_key, doubling_checkpoints, verdicts
+from ...laws import (
+    CovarianceStream,
+    GaussianCovariance,
+    LatentStream,
+    covariance_stream,
+    latent_stream,
+    make_calibration,
 )
-from ...retain.streams import ArrayRows, CovarianceStream, LatentStream, covariance_stream, latent_stream
+from ...questions import Answer, exhaustive_answers, plugin_answers
 from .._seeds import split_seed
 from . import _design as design
 

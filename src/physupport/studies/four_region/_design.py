@@ -7,10 +7,9 @@ from typing import Final, final
 import numpy as np
 
 from ..._typing import Array
-from ...banks import Bank, Library, library_bank, product_grid
-from ...coarsen import RegionalMap, RegionRule
-from ...models import BernoulliGaussian
-from ...project import bank_regions
+from ...banks import Bank, Library, bank_regions, library_bank, product_grid
+from ...laws import BernoulliGaussian
+from ...questions import RegionalMap, RegionRule
 
 PLACES: Final = {"A": (0.10, 0.20), "B": (0.405, 0.435, 0.465, 0.495), "C": (0.64, 0.70, 0.76), "D": (0.86, 0.91, 0.96)}
 TRUTH: Final = {"A": 0.10, "B": 0.465, "C": 0.70, "D": 0.91}

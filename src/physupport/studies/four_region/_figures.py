@@ -13,7 +13,7 @@ def draw(folder: Path) -> list[Path]:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...plots import plot_coherence, plot_plugin, plot_regional_map, plot_responses
+    from ..figures import plot_coherence, plot_plugin, plot_regional_map, plot_responses
 
     library, maps = read_table(folder, "library"), read_table(folder, "maps")
     drawings: dict[str, tuple[float, Callable[[Axes], Axes]]] = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from statistics import median
 
 from ...aeb import Ending
-from ...coarsen import Answer, Comparison, Label, compare_all
+from ...questions import Answer, Comparison, Label, compare_all
 from .._published import Line, Outcome, word_line
 from .._tasks import kernel_threads
 from . import _design as design

@@ -7,22 +7,12 @@ import numpy as np
 from numpy.random import default_rng
 
 from ..._typing import Array
-from ...aeb import EndpointPolicy, TableJudge, Trace, budget_queries, nuisance_order, run
+from ...aeb import EndpointPolicy, Trace, budget_queries, nuisance_order, run
 from ...banks import ArrayStates
-from ...coarsen import Answer, Resolution, exhaustive_answers
-from ...models import BernoulliGaussian, make_calibration
-from ...retain.evidence import (
-    LatentObjective,
-    LatentPoint,
-    Split,
-    SplitRows,
-    Verdict,
-    bank_evidence,
-    doubling_checkpoints,
-    propose_continuous,
-    verdicts,
-)
-from ...retain.streams import ArrayRows, latent_stream
+from ...io import ArrayRows, Split, SplitRows
+from ...judges import TableJudge, Verdict, bank_evidence, doubling_checkpoints, verdicts
+from ...laws import BernoulliGaussian, LatentObjective, LatentPoint, latent_stream, make_calibration, propose_continuous
+from ...questions import Answer, Resolution, exhaustive_answers
 from .._balanced import balanced
 from .._seeds import split_seed
 from . import _design as design

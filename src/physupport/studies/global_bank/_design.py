@@ -9,10 +9,9 @@ import numpy as np
 
 from ..._checks import Interval
 from ..._typing import Array
-from ...banks import Bank, Nuisances, orbit_bank, product_grid, turns
-from ...geometry import hausdorff_distance
-from ...models import BernoulliGaussian
-from ...retain.evidence import latent_box
+from ...banks import Bank, Nuisances, hausdorff_distance, product_grid
+from ...laws import BernoulliGaussian, latent_box
+from ...local.shell import orbit_bank, turns
 from .._balanced import ACTIVE, balanced
 
 ANGLES: Final = np.arange(-20, 21) * 0.02

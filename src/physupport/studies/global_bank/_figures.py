@@ -11,7 +11,7 @@ def draw(folder: Path) -> list[Path]:
     """Status over the six budgets, and recovery at the two that the paper shows."""
     from matplotlib.figure import Figure
 
-    from ...plots import plot_recovery, plot_status
+    from ..figures import plot_recovery, plot_status
 
     made = []
     for name, plot in {"status": plot_status, "recovery": plot_recovery}.items():

@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import partial
 from statistics import median
 
-from ...coarsen import Comparison, Label, compare
+from ...questions import Comparison, Label, compare
 from .._published import Line, Outcome, number_line, word_line
 from .._tasks import Task, kernel_threads, run_tasks
 from . import _design as design

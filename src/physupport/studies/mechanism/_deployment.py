@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..._typing import Array
-from ...geometry import quotient_distance
-from ...theory import profiled_mean_distance, two_atom_profile
+from ...local.rates import profiled_mean_distance, two_atom_profile
+from ...local.shell import quotient_distance
 from .._balanced import FRAME
 from ._divergences import SCALES
 from ._model import active_atoms, dictionary

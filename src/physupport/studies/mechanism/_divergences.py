@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from ...models import GaussianMixture
-from ...theory import Divergence, midpoint_monte_carlo, midpoint_quadrature
+from ...laws import GaussianMixture
+from ...local.rates import Divergence, midpoint_monte_carlo, midpoint_quadrature
 from .._tasks import Task
 from ._model import calibration_pair
 

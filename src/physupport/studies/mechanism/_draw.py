@@ -30,7 +30,7 @@ def _page(height: float) -> "Figure":
 
 
 def _scaling(folder: Path) -> "Figure":
-    from ...plots import plot_scaling
+    from ..figures import plot_scaling
 
     page, fits = _page(2.7), read_columns(folder, "fits")
     main = {name: float(fits[name][0]) for name in ("slope", "low", "high", "r2")}
@@ -39,7 +39,7 @@ def _scaling(folder: Path) -> "Figure":
 
 
 def _deployment(folder: Path) -> "Figure":
-    from ...plots import plot_deployment
+    from ..figures import plot_deployment
 
     page = _page(2.5)
     plot_deployment(read_columns(folder, "deployment"), _SHOWN_SCALE, page.subplots())
@@ -47,7 +47,7 @@ def _deployment(folder: Path) -> "Figure":
 
 
 def _gates(folder: Path) -> "Figure":
-    from ...plots import plot_affinities
+    from ..figures import plot_affinities
 
     page, table = _page(5.2), read_columns(folder, "gates")
     axes = page.subplots(3, 1)
@@ -60,7 +60,7 @@ def _gates(folder: Path) -> "Figure":
 
 
 def _collapse(folder: Path) -> "Figure":
-    from ...plots import plot_affinities, plot_spreads
+    from ..figures import plot_affinities, plot_spreads
 
     page, table = _page(4.0), read_columns(folder, "gates")
     upper, lower = page.subplots(2, 1)

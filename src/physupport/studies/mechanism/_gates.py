@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from ..._typing import Array, BoolArray
-from ...theory import (
+from ...local.rates import (
     InformationScales,
     MeanPair,
     explanation_pair,

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..._typing import Array
-from ...geometry import LocalDictionary
-from ...models import BernoulliGaussian, GaussianMixture, calibration_mixture
-from ...theory import compensated_generator, turned_block, two_atom_generator
+from ...laws import BernoulliGaussian, GaussianMixture, calibration_mixture
+from ...local.rates import compensated_generator, turned_block, two_atom_generator
+from ...local.shell import LocalDictionary
 from .._balanced import ACTIVE, FRAME, balanced
 
 

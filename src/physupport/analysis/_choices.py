@@ -1,0 +1,130 @@
+"""What the parameters of the estimator mean, checked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from .._checks import check_count, check_instance, check_number, check_open
+from .._errors import MisuseError
+from ..aeb import EndpointPolicy, FixedOrder, Policy, RegionalPolicy, budget_queries
+from ..banks import Bank, Library, bank_regions, library_bank
+from ..questions import Question, RegionalMap, RegionRule, Resolution, unanswerable
+from ._policies import PolicyName, check_policy_name, named_policy
+from ._protocol import Proposed, Protocol
+from ._protocol_streams import StreamPlan
+
+AnyQuestion = Question | Callable[[Proposed], Question]
+AnyPolicy = Policy | Callable[[Proposed], Policy]
+
+# The share of the rows that propose where only the kind of a stream is given.
+HALF = 0.5
+
+
+def chosen_bank(
+    bank: Bank | Library,
+    supports: Sequence[Sequence[str]] | None,
+    strengths: Mapping[str, float | Sequence[float]] | None,
+) -> Bank:
+    """The bank given, or the one that a library makes."""
+    check_instance("bank", bank, (Bank, Library))
+    if isinstance(bank, Bank):
+        for name, value in {"supports": supports, "strengths": strengths}.items():
+            if value is not None:
+                raise MisuseError(name, "be None where a whole bank is given, which has its own", repr(value))
+        return bank
+    if supports is not None and not len(supports):
+        raise MisuseError("supports", "hold at least one list of regions that may be active together", "none")
+    names = bank.region_names
+    return library_bank(
+        bank, [names] if supports is None else supports, dict.fromkeys(names, 1.0) if strengths is None else strengths
+    )
+
+
+def chosen_question(question: object, bank: Bank) -> AnyQuestion:
+    """A question about the bank; functions are asked when there is something proposed."""
+    if question is None:
+        return RegionalMap(bank_regions(bank))
+    if isinstance(question, Mapping):
+        rules = {
+            name: rule if isinstance(rule, RegionRule) else RegionRule(check_number(f"question[{name!r}]", rule))
+            for name, rule in question.items()
+        }
+        return _answerable(RegionalMap(bank_regions(bank), rules))
+    if callable(question):
+        return _Later(question, bank)
+    if all(hasattr(question, name) for name in ("begin", "reference", "describe")):
+        return question  # type: ignore[return-value]  # the contract is one of methods, just looked for
+    raise MisuseError("question", "be a question, rules by region, a function or None", repr(question))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Later:
+    """A function of what was proposed, which may return all that the parameter itself may be."""
+
+    function: Callable[[Proposed], object]
+    bank: Bank
+
+    def __call__(self, proposed: Proposed) -> Question:
+        found = chosen_question(self.function(proposed), self.bank)
+        if callable(found):
+            raise MisuseError("question", "be a function that returns a question, rules by region or None", "another")
+        return found
+
+
+def _answerable(question: RegionalMap) -> RegionalMap:
+    for found in unanswerable(question):
+        raise MisuseError(f"{found.entry} of question[{found.region!r}]", found.rule, found.value)
+    return question
+
+
+def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> StreamPlan | None:
+    """The plan of a stream, by its kind if need be."""
+    if given is None:
+        return None
+    check_instance(name, given, (str, StreamPlan))
+    plan = given if isinstance(given, StreamPlan) else None
+    if plan is None:
+        plan = StreamPlan(given, HALF, is_complex=is_complex)  # type: ignore[arg-type]  # the plan checks its kind
+    if plan.is_calibration != (name == "calibration"):
+        raise MisuseError(name, f"be the plan of a {name} stream", repr(plan.kind))
+    return plan
+
+
+def chosen_policy(policy: AnyPolicy | PolicyName | None, question: AnyQuestion, seed: int) -> AnyPolicy:
+    """The policy given, be it by name, or the usual one for the kind of question."""
+    if policy is not None and not isinstance(policy, str):
+        return policy
+    if policy is not None:
+        check_policy_name(policy)
+    if not callable(question):
+        return _usual(question, policy, seed)
+    return lambda proposed: _usual(question(proposed), policy, seed)
+
+
+def _usual(question: Question, name: PolicyName | None, seed: int) -> Policy:
+    if name is not None:
+        return named_policy(name, question, seed)
+    if isinstance(question, RegionalMap):
+        return RegionalPolicy()
+    return EndpointPolicy() if isinstance(question, Resolution) else FixedOrder()
+
+
+def decided_protocol(
+    bank: Bank,
+    question: AnyQuestion,
+    policy: AnyPolicy,
+    streams: Mapping[str, StreamPlan],
+    alpha: float,
+    budget: int | float | Fraction,
+    seed: int,
+) -> Protocol:
+    """The protocol, with errors in the words of the estimator; laws are made once here to be refused early."""
+    if not streams:
+        raise MisuseError("calibration and deployment", "not both be None", "no rows at all")
+    level = check_open("alpha", alpha, 0.0, 1.0)
+    budget_queries(budget, bank.size)
+    for plan in streams.values():
+        plan.law(bank)
+    return Protocol(question, policy, level, budget, bank, streams, check_count("random_state", seed, 0))

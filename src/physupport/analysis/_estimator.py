@@ -1,0 +1,213 @@
+"""The manner of scikit-learn, without importing it: fit to calibration rows, report on deployment rows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from inspect import signature
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._errors import MisuseError
+from ..aeb import Policy
+from ..banks import Bank, Library
+from ..io import Table
+from ..questions import Question, RegionRule
+from ..report import Report
+from ._analyse import analyse_tables, located
+from ._choices import AnyQuestion, chosen_bank, chosen_plan, chosen_policy, chosen_question, decided_protocol
+from ._policies import PolicyName
+from ._proposed_stream import ProposedStream
+from ._protocol import Proposed, Protocol
+from ._protocol_streams import StreamPlan
+from ._result import Result
+from ._rows import channel_names, stream_rows, table_of
+
+Rows = ArrayLike | Table
+Rules = Question | Mapping[str, RegionRule | float] | None
+
+
+class PhysicalSupport:
+    """The finest physical statement that calibration and deployment rows allow.
+
+    `fit` takes the calibration rows, `report` the deployment rows; both are rows by channels.  The guarantee holds for
+    each report on its own: if the truth is in the bank, all that one report says of the truth holds with probability at
+    least 1 - alpha.  Several reports after one fit share the calibration rows, and nothing is promised of all of them
+    together; for k reports that shall hold jointly, give each the level alpha / k.
+
+    Preprocessing that learns from all calibration rows, such as centring or scaling by their own moments, lets held-out
+    rows choose what they are to judge and breaks the split: the promise is then void.  Transform row by row, or with
+    constants from elsewhere.
+
+    bank: a `Bank`, or a `Library` with `supports` (lists of regions; all regions together unless given) and `strengths`
+        (by region; 1 unless given).
+    question: a `Question`; {region: `RegionRule` or tolerance}; a function of what the proposal rows said, which
+        returns one of these; None asks for the finest of every region.
+    alpha: the probability with which the truth may be rejected.  budget: queries, or a share of the bank as a float.
+    random_state: a whole number, the seed of the split.
+    calibration, deployment: a `StreamPlan`, or only its kind: then half of the rows propose, noise variances and
+        activities are the nuisances `noise` and `p` of the bank, and rows are complex if those given to `fit` are (to
+        `report`, without calibration).  None: there is no such stream, and None takes the place of its rows.
+    policy: which explanations to ask about first, by name (regional, fixed, random, farthest) if need be; None takes
+        the usual one for the question.
+    channels: which axis of the rows runs over channels, by number or, for labelled arrays, by name; plain arrays are
+        rows by channels unless this says otherwise.
+
+    Fitted: `bank_`, `question_`, `n_features_in_` (channels, complex ones counted once; without calibration rows and
+    with a deployment given by its kind, only a report on complex rows can tell), `feature_names_in_` (if the rows name
+    their channels); after a report also `result_` and `report_`.  Parameters that are set after a fit take effect with
+    the next one.
+    """
+
+    def __init__(
+        self,
+        bank: Bank | Library,
+        question: "Rules | Callable[[Proposed], Rules]" = None,
+        *,
+        alpha: float = 0.05,
+        budget: int | float | Fraction = 1.0,
+        random_state: int = 0,
+        supports: Sequence[Sequence[str]] | None = None,
+        strengths: Mapping[str, float | Sequence[float]] | None = None,
+        calibration: str | StreamPlan | None = "latent",
+        deployment: str | StreamPlan | None = "covariance",
+        policy: Policy | Callable[[Proposed], Policy] | PolicyName | None = None,
+        channels: int | str | None = None,
+    ) -> None:
+        self.bank = bank
+        self.question = question
+        self.alpha = alpha
+        self.budget = budget
+        self.random_state = random_state
+        self.supports = supports
+        self.strengths = strengths
+        self.calibration = calibration
+        self.deployment = deployment
+        self.policy = policy
+        self.channels = channels
+
+    def fit(self, calibration: Rows | None = None, y: object = None) -> Self:  # noqa: ARG002
+        """Check the parameters, split the calibration rows and read those that propose; y is not used.
+
+        Held-out rows are read by `report`, after everything is frozen: the rows are kept as they were given, not
+        copied, and must not be changed before that.
+        """
+        if (calibration is None) != (self.calibration is None):
+            rule = "be None" if self.calibration is None else "be rows"
+            remedy = "The parameter of this name says whether there are calibration rows."
+            raise MisuseError("calibration", f"{rule} in fit", type(calibration).__name__, remedy)
+        params = self.get_params(deep=False)
+        bank = chosen_bank(self.bank, self.supports, self.strengths)
+        question = chosen_question(self.question, bank)
+        table = None if calibration is None else table_of("calibration", calibration, self.channels)
+        is_complex = table is not None and table.values.dtype.kind == "c"
+        protocol = _protocol(params, bank, question, is_complex)
+        proposed: dict[str, ProposedStream] = {}
+        if table is not None:
+            rows = stream_rows("calibration", table, protocol.streams["calibration"], bank)
+            with located({"calibration": table}):
+                proposed["calibration"] = protocol.propose("calibration", rows)
+        for name in ("feature_names_in_", "result_", "report_"):
+            self.__dict__.pop(name, None)
+        self.bank_, self.question_ = bank, question
+        self._fitted = _Fitted(params, protocol, {} if table is None else {"calibration": table}, proposed)
+        self.n_features_in_ = _n_channels(protocol, bank)
+        names = None if table is None else channel_names(table)
+        # Rows given as pairs (Re, Im) have two columns for a channel, and the names of these are not those of channels.
+        if names is not None and is_complex == _is_complex(protocol):
+            self.feature_names_in_ = np.array(names[: self.n_features_in_], dtype=object)
+        return self
+
+    def report(self, deployment: Rows | None) -> Report:
+        """Freeze, ask, and report on these deployment rows; the whole result stays in `result_`."""
+        if not self.__sklearn_is_fitted__():
+            raise MisuseError("PhysicalSupport", "be fitted before it reports", "no fit", "Call fit first.")
+        params, protocol, proposed = self._fitted.params, self._fitted.protocol, self._fitted.proposed
+        tables = dict(self._fitted.tables)
+        if (deployment is None) == ("deployment" in protocol.streams):
+            rule = "be rows" if deployment is None else "be None"
+            raise MisuseError("deployment", f"{rule} in report, as fitted", type(deployment).__name__)
+        if deployment is not None:
+            tables["deployment"] = table_of("deployment", deployment, params["channels"])
+            if not proposed and tables["deployment"].values.dtype.kind == "c":
+                # Without calibration these are the first rows seen, so only now a plan given by kind can know.
+                protocol = _protocol(params, self.bank_, self.question_, is_complex=True)
+                self.n_features_in_ = _n_channels(protocol, self.bank_)
+        self.result_: Result = analyse_tables(protocol, tables, proposed)
+        self.report_: Report = self.result_.report
+        return self.report_
+
+    def predict(self, deployment: Rows | None) -> NDArray[np.str_]:
+        """The label of every field of a report on these rows, (fields,) texts, in the order of the question."""
+        return np.array([str(found.label) for found in self.report(deployment).fields])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The parameters as they were given; none of them has parameters of its own."""
+        return {name: getattr(self, name) for name in _names(type(self))}
+
+    def set_params(self, **params: object) -> Self:
+        """Replace parameters; they are checked by the next fit."""
+        known = _names(type(self))
+        for name in params:
+            if name not in known:
+                raise MisuseError("parameter", f"be one of {', '.join(known)}", repr(name))
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        # Banks and questions cannot change, so a clone shares them instead of copying a million explanations.
+        return type(self)(**self.get_params(deep=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def __sklearn_tags__(self) -> object:
+        """What scikit-learn asks of an estimator; only scikit-learn calls this, so it is there to be imported."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        target, rows = TargetTags(required=False), InputTags(two_d_array=True, allow_nan=False)
+        return Tags(estimator_type=None, target_tags=target, input_tags=rows, requires_fit=True)
+
+    def __repr__(self) -> str:
+        given = [
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in signature(type(self)).parameters.items()
+            if getattr(self, name) is not parameter.default and name != "bank"
+        ]
+        return f"{type(self).__name__}({', '.join([f'<{type(self.bank).__name__}>', *given])})"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fitted:
+    """What a fit decided; parameters that are set afterwards wait for the next one."""
+
+    params: Mapping[str, Any]
+    protocol: Protocol
+    tables: Mapping[str, Table]
+    proposed: Mapping[str, ProposedStream]
+
+
+def _protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_complex: bool) -> Protocol:
+    streams = {
+        name: plan
+        for name in ("calibration", "deployment")
+        if (plan := chosen_plan(name, params[name], is_complex)) is not None
+    }
+    policy = chosen_policy(params["policy"], question, params["random_state"])
+    return decided_protocol(bank, question, policy, streams, params["alpha"], params["budget"], params["random_state"])
+
+
+def _is_complex(protocol: Protocol) -> bool:
+    return any(plan.is_complex for plan in protocol.streams.values())
+
+
+def _n_channels(protocol: Protocol, bank: Bank) -> int:
+    """Channels of the instrument; the elements of a complex one have two entries for each."""
+    return len(bank.states.elements) // (2 if _is_complex(protocol) else 1)
+
+
+def _names(kind: type[PhysicalSupport]) -> tuple[str, ...]:
+    return tuple(signature(kind).parameters)

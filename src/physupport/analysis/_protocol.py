@@ -1,0 +1,221 @@
+"""A protocol: everything that decides how held-out rows will be read, fixed and hashed before the first is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import NDArray
+
+from .._checks import check_count, check_open
+from .._document import content_hash, described, rows_hash
+from .._errors import MisuseError
+from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
+from ..aeb._controller import Callback, check_question
+from ..banks import Bank, BankRegions
+from ..io import split_rows
+from ..judges import Evidence, EvidenceJudge, Judge, joint_path
+from ..laws import LatentPoint
+from ..questions import Question, RegionalMap
+from ._judge_again import check_verdicts
+from ._proposed_stream import ProposedStream
+from ._protocol_streams import StreamPlan
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposed:
+    """What the proposal rows said, for questions and policies that depend on it.
+
+    best: of each stream, the explanation that its proposal rows favour, of equal ones the one of lowest index; not of
+    a stream whose plan has a function that proposes.  points: of each of these, the law that it proposed.
+    """
+
+    best: Mapping[str, int]
+    points: Mapping[str, LatentPoint]
+    proposals: Proposals
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Protocol:
+    """Bank, question, level, split, checkpoints, priorities, budget and seed.
+
+    question and policy may be functions of what the proposal rows said.  budget: queries, or a share of the bank.
+    streams: names to plans, usually `calibration` and `deployment`.  seed: of the split; a single stream takes the
+    seed itself, several take its children in their order, as `split_streams` does.
+
+    Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
+    a table must not change as long as a seal that was read from it is in use.
+    """
+
+    question: Question | Callable[[Proposed], Question]
+    policy: Policy | Callable[[Proposed], Policy]
+    level: float
+    budget: int | float | Fraction
+    bank: Bank | None = None
+    streams: Mapping[str, StreamPlan] = field(default_factory=dict)
+    seed: int = 0
+    until_witnessed: bool = True
+
+    def __post_init__(self) -> None:
+        check_open("level", self.level, 0.0, 1.0)
+        check_count("seed", self.seed, 0)
+        if self.streams and self.bank is None:
+            raise MisuseError("bank", "be given with streams", "none")
+        object.__setattr__(self, "streams", dict(self.streams))
+
+    def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
+        """Split the rows of one stream and read those that propose; `read` takes the result in place of the table.
+
+        Nothing here depends on the rows of the other streams, so it serves any number of readings.
+        """
+        if self.bank is None or name not in self.streams:
+            raise MisuseError("name", f"be one of the streams {tuple(self.streams)}", repr(name))
+        plan, seed = self.streams[name], SeedSequence(self.seed)
+        if len(self.streams) > 1:
+            seed = seed.spawn(len(self.streams))[[*self.streams].index(name)]
+        split = split_rows(len(table), plan.fraction, seed)
+        return ProposedStream.proposed(self, name, plan, self.bank, table, split)
+
+    def read(self, **tables: NDArray[np.generic] | ProposedStream) -> "Seal":
+        """Split the rows, propose, and freeze; held-out rows stay unread until the seal is asked for its judge.
+
+        tables: (n, width) for each stream, arrays or memory maps; or what `propose` made of one.
+        """
+        bank = self.bank
+        if bank is None or {*tables} != {*self.streams} or not tables:
+            raise MisuseError("tables", f"be given for the streams {tuple(self.streams)}", tuple(tables))
+        parts = [self._proposed(name, tables[name]) for name in self.streams]
+        plausibility = sum((part.plausibility for part in parts), np.zeros(bank.size))
+        best = {part.name: part.best for part in parts if part.best is not None}
+        points = {part.name: part.point for part in parts if isinstance(part.point, LatentPoint)}
+        # Deployment knows most about what is active now, so the last stream comes first.
+        proposals = Proposals(tuple(reversed(best.values())), plausibility)
+        return self._sealed(Proposed(best, points, proposals), bank.size, tuple(parts), None)
+
+    def freeze(self, judge: Judge, proposals: Proposals | None = None) -> "Seal":
+        """Freeze a protocol whose verdicts come from a judge of one's own; its data are not part of the report."""
+        if self.streams:
+            raise MisuseError("judge", "come without streams, which have one", tuple(self.streams))
+        if isinstance(judge, EvidenceJudge) and judge.level != self.level:
+            raise MisuseError("judge", f"decide at the level {self.level!r} of the protocol", judge.level)
+        given = proposals or Proposals()
+        given.check_size(judge.size)
+        return self._sealed(Proposed({}, {}, given), judge.size, (), judge)
+
+    def _proposed(self, name: str, table: NDArray[np.generic] | ProposedStream) -> ProposedStream:
+        if not isinstance(table, ProposedStream):
+            return self.propose(name, table)
+        if table.protocol is not self or table.name != name:
+            raise MisuseError(name, "be proposed by this protocol for this stream", f"what another made: {table.name}")
+        return table
+
+    def _sealed(self, proposed: Proposed, size: int, parts: tuple[ProposedStream, ...], judge: Judge | None) -> "Seal":
+        question = self.question(proposed) if callable(self.question) else self.question
+        _check_question(question, size, self.bank)
+        policy = self.policy(proposed) if callable(self.policy) else self.policy
+        plausibility = proposed.proposals.plausibility
+        content: dict[str, object] = {
+            "bank": None if self.bank is None else self.bank.digest,
+            "size": size,
+            "question": described("question", question.describe()),
+            "level": float(self.level),
+            "seed": int(self.seed),
+            "streams": [part.describe() for part in parts],
+            "proposals": list(proposed.proposals.explanations),
+            "plausibility": None if plausibility is None else rows_hash([plausibility[:, None]], (size, 1)),
+            "policy": described("policy", policy.describe()),
+            "budget": budget_queries(self.budget, size),
+            "until_witnessed": bool(self.until_witnessed),
+        }
+        return Seal(self, content, content_hash(content), question, policy, proposed, parts, judge)
+
+
+class Opened(NamedTuple):
+    """The judge, and the hashes of the rows that it reads."""
+
+    judge: Judge
+    data: dict[str, str]  # stream -> SHA-256 of its held-out rows in their order
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: the judge is made when first asked for
+class Seal:
+    """A frozen protocol: its content and hash, made before any held-out row was read, and all that a run needs."""
+
+    protocol: Protocol
+    content: dict[str, object] = field(repr=False)
+    digest: str
+    question: Question = field(repr=False)
+    policy: Policy = field(repr=False)
+    proposed: Proposed = field(repr=False)
+    parts: tuple[ProposedStream, ...] = field(repr=False)  # of each stream, in their order
+    _judge: Judge | None = field(repr=False)
+
+    @property
+    def judge(self) -> Judge:
+        """Who decides; the first use reads held-out rows."""
+        return self._opened.judge
+
+    @property
+    def data(self) -> dict[str, str]:
+        """SHA-256 of each stream's held-out rows; reads them."""
+        return self._opened.data
+
+    def run(self, *, callback: Callback | None = None) -> Trace:
+        """Ask as the protocol says."""
+        return run(
+            self.judge,
+            self.question,
+            self.policy,
+            self.protocol.budget,
+            proposals=self.proposed.proposals,
+            callback=callback,
+            until_witnessed=self.protocol.until_witnessed,
+            digests=(("protocol", self.digest),),
+        )
+
+    def resume(
+        self, trace: Trace, budget: int | float | Fraction | None = None, *, callback: Callback | None = None
+    ) -> Trace:
+        """Go on with a run of this protocol, with its own judge; the budget is that of the protocol unless given."""
+        self.check_trace(trace)
+        allowed = self.protocol.budget if budget is None else budget
+        given = self.proposed.proposals
+        return continue_run(trace, self.judge, self.policy, allowed, proposals=given, callback=callback)
+
+    def check_trace(self, trace: Trace) -> None:
+        """Refuse a trace of another protocol, or with verdicts that are not those of the judge.
+
+        Verdicts are compared where having them again costs little: those of an `EvidenceJudge`, which keeps what it has
+        scored, and of a `TableJudge`.
+        """
+        if dict(trace.digests).get("protocol") != self.digest:
+            raise MisuseError("trace", f"come from a run of the protocol {self.digest}", dict(trace.digests))
+        asked = trace.question
+        if asked is not self.question and described("question", asked.describe()) != self.content["question"]:
+            raise MisuseError("trace", "come from a run of this question", "a trace of another")
+        check_verdicts(self.judge, trace)
+
+    @cached_property
+    def _opened(self) -> Opened:
+        bank = self.protocol.bank
+        if self._judge is not None:
+            return Opened(self._judge, {})
+        if bank is None:
+            raise MisuseError("protocol", "have a bank", "none")
+        factors = [part.factor(bank) for part in self.parts]
+        evidence = Evidence(bank.size, factors, joint_path([part.checkpoints for part in self.parts]))
+        data = {part.name: part.digest(part.split.held_out) for part in self.parts}
+        return Opened(EvidenceJudge(evidence, self.protocol.level), data)
+
+
+def _check_question(question: Question, size: int, bank: Bank | None) -> None:
+    check_question(question, size)
+    view = question.view if isinstance(question, RegionalMap) else None
+    if isinstance(view, BankRegions) and (bank is None or view.digest != bank.digest):
+        raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")

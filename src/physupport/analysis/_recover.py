@@ -1,0 +1,89 @@
+"""A run that goes on from its saved report: the trace is read back from the document."""
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+
+from .._document import content_hash
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..aeb import Ending, Status, Trace
+from ..aeb._trace import concluded, replayed
+from ..report import Report
+from ._protocol import Seal
+
+
+def recovered_trace(seal: Seal, report: Report) -> Trace:
+    """The trace in a report of this very protocol and these very rows, for `Seal.resume` to go on with.
+
+    Queries and verdicts are taken as the document has them; `Seal.resume` asks its judge for the verdicts again.
+    """
+    document = report.document
+    _check_same(seal, document)
+    queries, codes, margins = _columns(document["trace"])
+    size = seal.question.n_explanations
+    empty = Trace(
+        question=seal.question,
+        size=size,
+        budget=int(document["outcome"]["budget"]),
+        queries=queries,
+        codes=codes.astype(np.uint8),
+        margins=margins,
+        status=Status.ABSTAIN,
+        ending=Ending.STOPPED,
+        answers=(),
+        is_certified=False,
+        n_witnessed=0,
+        n_possible=size,
+        n_indeterminate=0,
+        until_witnessed=seal.protocol.until_witnessed,
+        digests=(("protocol", seal.digest),),
+    )
+    return concluded(empty, *replayed(seal.question, size, queries, empty.codes), Ending.STOPPED)
+
+
+def _check_same(seal: Seal, document: dict[str, Any]) -> None:
+    """Refuse a report of another protocol, or about other rows, by the parts that differ."""
+    differing = _differences(seal.content, document["protocol"])
+    remedy = "A run can only go on as it began: start it anew."
+    if differing:
+        raise MisuseError("report", "be of the same protocol", f"another: {', '.join(differing)}", remedy)
+    rows = [name for name, digest in seal.data.items() if document["data"].get(name) != digest]
+    if rows or {*document["data"]} != {*seal.data}:
+        raise MisuseError("report", "be about the same rows", f"others: {', '.join(rows) or 'streams'}", remedy)
+
+
+def _differences(here: dict[str, Any], there: dict[str, Any]) -> list[str]:
+    """The parts of a protocol, or of one of its streams, that another has not or has otherwise."""
+    names = sorted({*here, *there} - {"streams"})
+    found = [name for name in names if content_hash([here.get(name)]) != content_hash([there.get(name)])]
+    ours, theirs = _streams(here), _streams(there)
+    if [*ours] != [*theirs]:
+        return [*found, "streams"]
+    return [*found, *(f"{name}.{part}" for name in ours for part in _differences(ours[name], theirs[name]))]
+
+
+def _streams(protocol: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {str(part.get("name")): part for part in protocol.get("streams", ()) if isinstance(part, dict)}
+
+
+def _columns(trace: dict[str, Any]) -> tuple[IntArray, IntArray, Array]:
+    """(k,) queries, (k,) codes and (k, 2) margins."""
+    try:
+        queries, codes = (_numbers(trace[name], "<i8").astype(np.int64) for name in ("queries", "codes"))
+        margins = np.column_stack([_numbers(trace[side], "<f8").astype(np.float64) for side in ("lower", "upper")])
+    except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
+        raise MisuseError("report", "hold a trace as it was saved", f"{type(error).__name__}: {error}") from None
+    if not len(queries) == len(codes) == len(margins) or not np.isin(codes, (0, 1, 2)).all():
+        raise MisuseError("report", "hold a trace as it was saved", "columns that do not fit each other")
+    return queries, codes, margins
+
+
+def _numbers(column: Any, dtype: str) -> Array | IntArray:  # noqa: ANN401  JSON
+    """(k,) entries of a column, however it was written; `inf` and `-inf` stand for themselves."""
+    if isinstance(column, dict) and "packed" in column:
+        return np.frombuffer(zlib.decompress(base64.b64decode(column["packed"])), dtype=dtype)
+    values = column["values"] if isinstance(column, dict) else column
+    return np.array([float(each) if dtype == "<f8" else int(each) for each in values], dtype=dtype)

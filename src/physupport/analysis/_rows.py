@@ -1,0 +1,78 @@
+"""Tables as the streams read them: rows of the right width, complex numbers as pairs."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._errors import MisuseError
+from ..banks import Bank
+from ..io import Table, as_pairs, as_table
+from ._protocol_streams import StreamPlan
+
+_LOOKED_AT_ROWS = 8192
+
+
+def table_of(name: str, value: "ArrayLike | Table", channels: int | str | None = None) -> Table:
+    """A table; a plain array is rows by channels, as everywhere in this package, unless `channels` says otherwise."""
+    if isinstance(value, Table):
+        return value
+    if hasattr(value, "columns") or hasattr(value, "dims"):  # labelled: its own reader knows what to ask for
+        return as_table(value, channels=channels, label=name)
+    return as_table(np.asanyarray(value), channels=1 if channels is None else channels, label=name)
+
+
+def stream_rows(name: str, table: Table, plan: StreamPlan, bank: Bank) -> NDArray[np.generic]:
+    """(n, width) real rows of a stream, after a check of their kind and width; no row is looked at.
+
+    Complex rows become pairs (Re, Im), as the elements of the bank are; without a copy where memory allows it.
+    """
+    is_complex = table.values.dtype.kind == "c"
+    if is_complex and (plan.kind == "latent" or not plan.is_complex):
+        remedy = "Latent codes are real; a complex calibration needs known codes."
+        if plan.kind != "latent":
+            remedy = "Give a StreamPlan with is_complex=True, and elements as pairs (Re, Im)."
+        raise MisuseError(name, f"be real under this {plan.kind!r} law", f"{table.values.dtype} numbers", remedy)
+    factor = 2 if is_complex else 1
+    wanted = row_width(plan, bank)
+    if table.values.shape[1] * factor != wanted:
+        rule = f"have the {wanted // factor} channels that the bank describes"
+        if plan.kind == "known codes":
+            rule = f"have {wanted // factor} columns, the channels of the bank and then its codes"
+        raise MisuseError(name, rule, f"{table.values.shape[1]}")
+    return as_pairs(table.values) if is_complex else table.values
+
+
+def row_width(plan: StreamPlan, bank: Bank) -> int:
+    """Real numbers of a row: the channels, followed by the codes where these are known."""
+    codes = bank.states.n_atoms * (2 if plan.is_complex else 1) if plan.kind == "known codes" else 0
+    return len(bank.states.elements) + codes
+
+
+def channel_names(table: Table) -> tuple[str, ...] | None:
+    """The names of the channels; None where they are only numbered."""
+    is_numbered = table.channels == tuple(map(str, range(len(table.channels))))
+    return None if is_numbered else table.channels
+
+
+def check_same_channels(tables: Mapping[str, Table]) -> None:
+    """Refuse streams whose channels have other names, or stand in another order."""
+    named = {name: names for name, table in tables.items() if (names := channel_names(table)) is not None}
+    for name, names in named.items():
+        first, expected = next(iter(named.items()))
+        # Codes may follow the channels.
+        for i, (here, there) in enumerate(zip(names, expected, strict=False)):
+            if here != there:
+                raise MisuseError(name, f"have the channels of {first} in their order", f"{here!r} for {there!r} ({i})")
+
+
+def check_finite(tables: Mapping[str, Table]) -> None:
+    """Raise with stream, file, row and column of the first number that is not finite; rows counted as in the file."""
+    for name, table in tables.items():
+        for start in range(0, len(table.values), _LOOKED_AT_ROWS):
+            finite = np.isfinite(table.values[start : start + _LOOKED_AT_ROWS].astype(np.complex128))
+            if not finite.all():
+                row, column = (int(i) for i in np.argwhere(~finite)[0])
+                label = name if table.source.path is None else f"{name} ({table.source.path})"
+                value = table.values[start + row, column]
+                raise MisuseError(label, "be finite", f"{value} in row {start + row}, column {table.channels[column]}")

@@ -1,0 +1,70 @@
+"""The report of a run: its document, put together from the frozen protocol and the trace."""
+
+import platform
+from typing import Any
+
+import numpy as np
+
+from .._document import array_json, bounds_json, chain_hash, chain_start, content_hash, dumped, loaded
+from .._version import __version__
+from ..aeb import Trace
+from ..report import FORMAT, VERSION, Report, outcome_sentence
+from ._document_content import bank_json, question_json
+from ._protocol import Seal
+from ._report_fields import fields_json
+
+
+def report(seal: Seal, trace: Trace) -> Report:
+    """The report of a run under a frozen protocol; `trace.at(k)` gives that of a smaller budget."""
+    seal.check_trace(trace)
+    protocol, bank = seal.content, seal.protocol.bank
+    content = question_json(seal.question, bank)
+    outcome = _outcome(trace, float(seal.protocol.level))
+    data = seal.data
+    digests = {
+        "bank": protocol["bank"],
+        "question": content_hash(protocol["question"]),
+        "protocol": seal.digest,
+        "data": content_hash(data),
+    }
+    margins = [(lower, upper) for lower, upper in trace.margins.tolist()]
+    start = chain_start(seal.digest, content_hash(data))
+    digests["chain"] = chain_hash(start, trace.queries.tolist(), trace.codes.tolist(), margins)
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": {"physupport": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        "fields": fields_json(trace, str(content["kind"]), outcome),
+        "outcome": outcome,
+        "protocol": protocol,
+        "data": data,
+        "trace": _trace_json(trace),
+        "question": content,
+        "bank": None if bank is None else bank_json(bank),
+        "digests": digests,
+    }
+    document["digests"] = digests | {"document": content_hash(document)}
+    return Report(loaded(dumped(document)))
+
+
+def _outcome(trace: Trace, level: float) -> dict[str, Any]:
+    outcome: dict[str, Any] = {
+        "status": trace.status.name,
+        "ending": trace.ending.name,
+        "is_certified": trace.is_certified,
+        "queries": len(trace),
+        "budget": trace.budget,
+        "witnessed": trace.n_witnessed,
+        "possible": trace.n_possible,
+        "indeterminate": trace.n_indeterminate,
+    }
+    return outcome | {"sentence": outcome_sentence(outcome, level)}
+
+
+def _trace_json(trace: Trace) -> dict[str, object]:
+    return {
+        "queries": array_json(trace.queries),
+        "codes": array_json(trace.codes.astype(np.int64)),
+        "lower": bounds_json(trace.margins[:, 0]),
+        "upper": bounds_json(trace.margins[:, 1]),
+    }

@@ -1,0 +1,91 @@
+"""Everything that is shown of a result, collected."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...report._details import FORMAT, VERSION, Details
+from .._result import Result
+from ._asked import Asked, finite
+from ._fields import fields_json
+from ._levels import LEVELS_NOTE, other_levels
+from ._misfit import Misfit, misfit
+from ._outcome import outcome_sentences
+from ._pictures import brackets_json, evidence_json, library_coherence_json, library_json
+from ._rows_needed import rows_needed
+
+MOST_CHANNEL_NAMES = 64
+
+
+def diagnose(
+    result: Result,
+    *,
+    levels: Sequence[float] = (0.01, 0.05, 0.1, 0.2),
+    title: str = "",
+    coordinate_names: Sequence[str] = (),
+    verify: str | None = None,
+) -> Details:
+    """The details of a result: what is behind each field, what would refine it, and whether the laws fit the rows.
+
+    levels: at which the verdicts are read again, beside that of the protocol.  coordinate_names: what the coordinates
+    of the elements are called; x, y, z unless given.  verify: the command that checks the saved report against its
+    rows, as typed in the folder of the page; a page without it shows how to check the report alone.  Nothing here
+    changes the report.  A number that cannot be computed is null, and a sentence says why.
+    """
+    asked = Asked(result)
+    level = float(result.seal.protocol.level)
+    found = misfit(result)
+    again = other_levels(result.trace, level, sorted({level, *levels}))
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "report": result.report.digests["document"],
+        "title": title,
+        "inputs": _inputs(result),
+        "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
+        "fields": fields_json(asked, again, rows_needed(result), tuple(coordinate_names)),
+        "levels_note": LEVELS_NOTE,
+        "library": library_json(asked),
+        "library_coherence": library_coherence_json(asked),
+        "evidence": evidence_json(asked),
+        "brackets": brackets_json(asked),
+        "misfit": [_misfit_json(each) for each in found],
+        "outcome": list(outcome_sentences(result, found)),
+        "verify": verify,
+    }
+    return Details.from_json(Details(document).json())
+
+
+def _inputs(result: Result) -> list[dict[str, Any]]:
+    entries = []
+    for part in result.seal.parts:
+        table = result.tables[part.name]
+        source = table.source
+        entries.append(
+            {
+                "stream": part.name,
+                "path": source.path,
+                "member": source.member,
+                "shape": list(source.shape),
+                "dtype": source.dtype,
+                "unit": source.unit,
+                "channels": list(table.channels[:MOST_CHANNEL_NAMES]),
+                "sha256": table.digest(),
+                "proposal_rows": len(part.split.proposal),
+                "held_out_rows": len(part.split.held_out),
+            }
+        )
+    return entries
+
+
+def _misfit_json(found: Misfit) -> dict[str, Any]:
+    return {
+        "stream": found.stream,
+        "explanation": found.explanation,
+        "statistic": finite(found.statistic),
+        "expected": found.expected,
+        "deviation": finite(found.deviation),
+        "z": finite(found.z),
+        "probability": finite(found.probability),
+        "is_exact": found.is_exact,
+        "sentence": found.sentence,
+    }

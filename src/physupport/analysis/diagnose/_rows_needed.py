@@ -1,0 +1,196 @@
+"""How many further rows would be expected to refine a field."""
+
+from dataclasses import dataclass
+from math import ceil, isfinite, isnan
+from typing import Literal, final
+
+import numpy as np
+
+from ..._typing import Array, IntArray
+from ...local.rates import MOST_ROWS
+from .._result import Result
+from ._asked import Asked, middle
+from ._laws import key_divergences, key_function
+from ._rivals import Sides, rivals, sides
+
+# A divergence this small a row is what rounding leaves of two laws that are equal.
+_EQUAL = 1e-24
+
+Basis = Literal["closed form", "average"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowsNeeded:
+    """What it takes, in one stream, to reject the hardest of the explanations that must go for a field to be finer.
+
+    rival: that one.  n_rivals: those expected to be rejected by then, among the admissible ones that contradict the
+    reference, or each other; of two that contradict each other alone, the easier one has to go.
+    rate: log evidence that one held-out row adds against the rival: the Kullback-Leibler divergence of its law from
+    that of the reference, in closed form for covariances and given means; the average over the held-out rows so far for
+    the other laws.
+    rows: further held-out rows, missing / rate rounded up; 0 if only the proposal was at fault, None if no number of
+    rows is expected to do, or if the rate cannot be computed and is NaN.
+    """
+
+    field: str
+    stream: str
+    reference: int
+    rival: int
+    n_rivals: int
+    rate: float
+    missing: float
+    rows: int | None
+    measured: int | None  # rows to measure, of which the split holds out that many
+    basis: Basis
+    sentence: str
+
+
+def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
+    """For every field and stream, the rows expected to reject what keeps the field from being finer.
+
+    The reference is that of `misfit`.  If it makes the rows and is what a run with more of them proposes, log evidence
+    against a rival grows by the divergence of their laws a row; what is missing is the threshold less the log
+    likelihood ratio of reference to rival over the held-out rows so far.  These are expectations, not guarantees, and
+    each stream is taken on its own.  Nothing is given for a field on whose finest statement the reference and all
+    admissible explanations agree.
+    """
+    asked = Asked(result)
+    fields = [answer.field for answer in result.trace.answers]
+    return tuple(
+        found
+        for number, field in enumerate(fields)
+        if (against := rivals(asked, number)).size and (known := sides(asked, number)) is not None
+        for found in _field_rows(asked, field, against, known)
+    )
+
+
+def _field_rows(asked: Asked, field: str, against: IntArray, known: Sides) -> list[RowsNeeded]:
+    path = asked.evidence.along_path(np.append(against, asked.reference))
+    final = middle(path.lower[:, -1], path.upper[:, -1])  # (k + 1,)
+    threshold = -np.log(asked.result.seal.protocol.level)
+    # The numerator drops out of the difference: what counts is how far the rows so far prefer the reference.
+    missing = np.maximum(np.nan_to_num(threshold - (final[:-1] - final[-1]), nan=threshold), 0.0)
+    return [
+        _stream_rows(asked, field, number, against, missing, known) for number in range(len(asked.result.seal.parts))
+    ]
+
+
+def _stream_rows(asked: Asked, field: str, stream: int, against: IntArray, missing: Array, known: Sides) -> RowsNeeded:
+    part = asked.result.seal.parts[stream]
+    keys_of = key_function(part, asked.bank)
+    key, keys = int(keys_of(asked.reference)[0]), keys_of(against)
+    distinct, where = np.unique(keys, return_inverse=True)
+    basis: Basis = "closed form" if part.plan.kind in ("covariance", "mean") else "average"
+    rates = (_closed if basis == "closed form" else _average)(asked, stream, key, distinct)[where]
+    needed = np.where(rates > _EQUAL, missing / np.where(rates > _EQUAL, rates, 1.0), np.inf)
+    needed[missing == 0.0] = 0.0
+    hardest = last_to_go(needed, known.of(against), known)
+    n_rivals = int(np.count_nonzero(needed <= needed[hardest]))
+    rows = ceil(needed[hardest]) if needed[hardest] <= MOST_ROWS else None
+    if rows == 0 and missing[hardest] > 0.0:
+        rows = 1  # a single row adds more than double precision can hold
+    measured = None if rows is None else ceil(rows / (1.0 - part.plan.fraction))
+    words = _Words(asked, field, part.name, int(against[hardest]), n_rivals, basis)
+    rate, lack = float(rates[hardest]), float(missing[hardest])
+    sentence = words.none(rate, bool(keys[hardest] == key)) if rows is None else words.some(rows, measured, rate, lack)
+    return RowsNeeded(
+        field,
+        part.name,
+        asked.reference,
+        int(against[hardest]),
+        n_rivals,
+        rate,
+        lack,
+        rows,
+        measured,
+        basis,
+        sentence,
+    )
+
+
+def last_to_go(needed: Array, theirs: IntArray, known: Sides) -> int:
+    r"""The rival after whose rejection what is left agrees with the reference on the finest statement.
+
+    A side goes with the last of its explanations, after :math:`n_s = \max_e n_e` rows, and that of the reference never;
+    no two that are apart are left after :math:`\max_{s,t\ \mathrm{apart}}\min(n_s, n_t)`.
+    needed: (k,) rows that reject each rival, inf if no number does.  theirs: (k,) sides.
+    """
+    distinct, where = np.unique(theirs, return_inverse=True)
+    rows = np.full(len(distinct), -np.inf)
+    np.maximum.at(rows, where, needed)
+    # A rival is never on the side of the reference, which stands here as one more that stays.
+    apart = known.apart[np.ix_(np.append(distinct, known.reference), distinct)]  # (s + 1, s)
+    both = np.where(apart, np.minimum(np.append(rows, np.inf)[:, None], rows), -np.inf)
+    one, other = np.unravel_index(np.argmax(both), both.shape)
+    side = other if one == len(distinct) or rows[other] <= rows[one] else one
+    found: IntArray = np.flatnonzero((where == side) & (needed == rows[side]))
+    return int(found[0])
+
+
+def _closed(asked: Asked, stream: int, key: int, keys: IntArray) -> Array:
+    """(k,) divergences; NaN if a law is too near to singular for double precision."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return key_divergences(asked.result.seal.parts[stream], asked.bank, key, keys)
+    except np.linalg.LinAlgError:
+        return np.where(keys == key, 0.0, np.nan)
+
+
+def _average(asked: Asked, stream: int, key: int, keys: IntArray) -> Array:
+    """(k,) mean over the held-out rows of the log likelihood ratio of the reference to each key; 0 for its own."""
+    both = np.unique(np.append(keys, key))
+    ratio = asked.evidence.ratio(stream, both)
+    against = dict(zip(both.tolist(), middle(ratio.lower[:, -1], ratio.upper[:, -1]).tolist(), strict=True))
+    n_rows = int(asked.result.seal.parts[stream].checkpoints[-1])
+    found = np.array([against[k] - against[key] for k in keys.tolist()]) / n_rows
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Words:
+    asked: Asked
+    field: str
+    stream: str
+    rival: int
+    n_rivals: int
+    basis: Basis
+
+    def some(self, rows: int, measured: int | None, rate: float, missing: float) -> str:
+        if not rows:
+            return (
+                f"The held-out rows so far would rule out {self.asked.named(self.rival)} if explanation "
+                f"{self.asked.reference} had been proposed: a larger share of proposal rows, or more rows, may do."
+            )
+        added = f"{rate:.3g}" if isfinite(rate) else "more than double precision can hold,"
+        how = "in closed form" if self.basis == "closed form" else "on average over the held-out rows so far"
+        hardest = "" if self.n_rivals == 1 else f", the hardest of {self.n_rivals} to rule out,"
+        return (
+            f"About {rows} more held-out {self.stream} {'row' if rows == 1 else 'rows'} ({measured} measured at this "
+            f"split) would be expected to rule out {self.asked.named(self.rival)}{hardest} in favour of explanation "
+            f"{self.asked.reference}: {missing:.3g} of log evidence is missing and a row adds {added} {how}. This "
+            f"is an expectation, not a guarantee."
+        )
+
+    def none(self, rate: float, is_same: bool) -> str:
+        if isnan(rate):
+            return (
+                f"How many more {self.stream} rows would be expected to rule out {self.asked.named(self.rival)} cannot "
+                f"be computed: its noise and its strengths are too many powers of ten apart for double precision."
+            )
+        opening = f"No number of {self.stream} rows is expected to rule out {self.asked.named(self.rival)}: "
+        part = next(p for p in self.asked.result.seal.parts if p.name == self.stream)
+        if is_same and part.plan.is_calibration:
+            return (
+                f"{opening}it has the same dictionary state and calibration nuisance as explanation "
+                f"{self.asked.reference}, and calibration rows do not tell what is active."
+            )
+        if is_same or (self.basis == "closed form" and rate <= _EQUAL):
+            return (
+                f"{opening}it gives the {self.stream} rows the same law as explanation {self.asked.reference}, to all "
+                f"digits of double precision."
+            )
+        if rate <= 0.0:
+            return f"{opening}the held-out rows so far do not favour explanation {self.asked.reference} on average."
+        return f"{opening}a row adds {rate:.3g} of log evidence, so more than {MOST_ROWS:.0e} would be needed."

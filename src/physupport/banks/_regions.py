@@ -1,0 +1,148 @@
+"""What every explanation of a bank says about named regions, as columns."""
+
+from dataclasses import dataclass, field
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from .._checks import check_array
+from .._errors import MisuseError
+from .._typing import Array, BoolArray, IntArray
+from ._bank import Bank
+from ._settings import LibraryFamily
+
+
+class RegionalView(Protocol):
+    r"""The map from explanations to regions: at most one element a region, :math:`\Theta_R(e)`.
+
+    A region in which several elements may be active together has one element for each combination.
+    """
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The regions, R of them."""
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The regions that some explanation leaves out; the others are persistent."""
+
+    @property
+    def n_explanations(self) -> int:
+        """Explanations are 0 .. n_explanations - 1."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that the view is made of, in hexadecimal."""
+
+    def element_names(self, region: str) -> tuple[str, ...]:
+        """The elements of a region in their local order."""
+
+    def coordinates(self, region: str) -> Array | None:
+        """(m, d) where the elements of a region lie; None if that was never said."""
+
+    def locate(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
+
+    def strengths(self, index: ArrayLike) -> Array:
+        r"""(k,) -> (k, R): the represented strength :math:`\lambda_R(e)`, 0 where the region is absent."""
+
+    def support(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k,): explanations with the same support share a number."""
+
+    def persistent_only(self, index: ArrayLike) -> BoolArray:
+        """(k,) -> (k,): whether no optional region is present."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BankRegions:
+    """The regions of a bank whose states are drawn from a library; made by `bank_regions`."""
+
+    bank: Bank
+    regions: tuple[str, ...]
+    optional: tuple[str, ...]
+    _names: dict[str, tuple[str, ...]] = field(repr=False)
+    _coordinates: dict[str, Array] = field(repr=False)
+    _local: IntArray = field(repr=False)  # (elements + 1,) local number of each element; the last, reached by -1, is -1
+    _only: BoolArray = field(repr=False)  # (n_supports,)
+
+    @property
+    def n_explanations(self) -> int:
+        """The size of the bank."""
+        return self.bank.size
+
+    @property
+    def digest(self) -> str:
+        """The hash of the bank, which decides everything here."""
+        return self.bank.digest
+
+    def element_names(self, region: str) -> tuple[str, ...]:
+        """The ids of the library."""
+        return self._names[region]
+
+    def coordinates(self, region: str) -> Array | None:
+        """(m, d), from the library."""
+        return self._coordinates[region]
+
+    def locate(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
+        return self._local[self.bank.location(index)]
+
+    def strengths(self, index: ArrayLike) -> Array:
+        """(k,) -> (k, R): the strengths of the support."""
+        return self.bank.strengths[self.bank.split(index).support, : len(self.regions)]
+
+    def support(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k,): the row of the bank's strengths."""
+        return self.bank.split(index).support
+
+    def persistent_only(self, index: ArrayLike) -> BoolArray:
+        """(k,) -> (k,): whether no optional region is present."""
+        return self._only[self.bank.split(index).support]
+
+
+def bank_regions(bank: Bank) -> BankRegions:
+    """The regions of a library bank, with the names and coordinates of its library, whatever the setting."""
+    states = bank.states
+    if not isinstance(states, LibraryFamily):
+        remedy = "Give the columns yourself with table_regions."
+        raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
+    library, present = states.library, bank.strengths[:, : len(states.regions)] > 0.0  # (n_supports, R)
+    members = {region: library.members(region) for region in states.regions}
+    local = np.full(len(library.ids) + 1, -1)
+    for numbers in members.values():
+        local[numbers] = np.arange(len(numbers))
+    is_optional: BoolArray = ~np.all(present, axis=0)
+    return BankRegions(
+        bank=bank,
+        regions=states.regions,
+        optional=tuple(region for region, flag in zip(states.regions, is_optional, strict=True) if flag),
+        _names={region: tuple(library.ids[i] for i in numbers) for region, numbers in members.items()},
+        _coordinates={region: library.coordinates[numbers] for region, numbers in members.items()},
+        _local=local[np.append(states.library_index, -1)],
+        _only=np.logical_not(np.any(present[:, is_optional], axis=1)),
+    )
+
+
+def region_distances(view: RegionalView, region: str) -> Array:
+    """(m, m) Euclidean distances of a region's elements; without coordinates, any two elements are 1 apart."""
+    coordinates = view.coordinates(region)
+    if coordinates is None:
+        return 1.0 - np.eye(len(view.element_names(region)))
+    return cdist(coordinates, coordinates)
+
+
+def check_distances(name: str, value: ArrayLike, size: int) -> Array:
+    """A symmetric (size, size) matrix of nonnegative distances with a zero diagonal."""
+    distances = check_array(name, value, (size, size))
+    for rule, is_broken in {
+        "be symmetric": distances != distances.T,
+        "be nonnegative": distances < 0.0,
+        "have a zero diagonal": np.diag(np.diag(distances) != 0.0),
+    }.items():
+        if is_broken.any():
+            where = tuple(np.argwhere(is_broken)[0].tolist())
+            raise MisuseError(name, rule, f"{distances[where]} at index {where}")
+    return distances

@@ -1,0 +1,105 @@
+"""What explanations with learnt atoms say of the regions of a library: each atom speaks for its nearest element."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, final
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ..._checks import check_open
+from ..._errors import MisuseError
+from ..._typing import Array
+from .._bank import Bank
+from .._library import Library
+from .._region_table import TableRegions
+from ._nearest import nearest_elements
+
+# The region of atoms that are near to no element.
+UNMATCHED = "unmatched"
+
+# What is active in a region: elements of the library by number, in increasing order; of `unmatched`, atoms.
+_Members: TypeAlias = tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestRegions:
+    """The regions of a bank of learnt states, in the words of a library.
+
+    view: what each explanation says.  Where several active atoms belong to one region their elements are named
+    together, as `a + b`, and strengths are added.
+    distances: of each region, (m, m) between its elements, for `RegionRule(distances=...)`: the Hausdorff distance of
+    the places named; in the region `unmatched` any two elements are 1 apart.
+    """
+
+    view: TableRegions
+    distances: Mapping[str, Array] = field(repr=False)
+
+
+def nearest_regions(bank: Bank, library: Library, *, within: float) -> NearestRegions:
+    """Read every active atom as the nearest element of the library, by projective distance.
+
+    within: the largest distance at which an atom still counts as an element, below 1.  Atoms farther from every element
+    are in a region of their own, `unmatched`, where they are called `atom 0`, `atom 1`, ...  Regions that no
+    explanation touches are left out.
+    """
+    if UNMATCHED in library.regions:
+        raise MisuseError("library", f"have no region called {UNMATCHED!r}", "one")
+    said = _said(bank, library, check_open("within", within, 0.0, 1.0))
+    regions = [region for region in (*library.region_names, UNMATCHED) if any(region in one for one in said)]
+    if not regions:
+        raise MisuseError("bank", "have an active atom in some explanation", "none")
+    members = {region: sorted({one[region][0] for one in said if region in one}) for region in regions}
+    names = {region: _names(region, found, library) for region, found in members.items()}
+    numbers = {region: {one: i for i, one in enumerate(found)} for region, found in members.items()}
+    located = np.array([[numbers[r][one[r][0]] if r in one else -1 for r in regions] for one in said])
+    strengths = np.array([[one[r][1] if r in one else 0.0 for r in regions] for one in said])
+    columns = bank.split(np.arange(bank.size))
+    pair = columns.state * bank.n_supports + columns.support
+    places = {
+        region: library.coordinates[np.array(found)[:, 0]]
+        for region, found in members.items()
+        if region != UNMATCHED and max(map(len, found)) == 1
+    }
+    view = TableRegions(names, located[pair], strengths[pair], places)
+    return NearestRegions(view, {region: _distances(region, members[region], library) for region in regions})
+
+
+def _said(bank: Bank, library: Library, within: float) -> list[dict[str, tuple[_Members, float]]]:
+    """Of every state and support, the support faster: region -> its active members and their strength together."""
+    nearest = nearest_elements(bank.states.elements, library)
+    chosen = bank.states.element_index(np.arange(bank.states.n_states))  # (K, n)
+    said = []
+    for atoms in chosen.tolist():
+        for support, positions in enumerate(bank.positions):
+            found: dict[str, tuple[_Members, float]] = {}
+            for j in positions:
+                is_near = nearest.distances[atoms[j]] <= within
+                member = int(nearest.elements[atoms[j]]) if is_near else j
+                region = library.regions[member] if is_near else UNMATCHED
+                others, strength = found.get(region, ((), 0.0))
+                found[region] = (tuple(sorted({*others, member})), strength + float(bank.strengths[support, j]))
+            said.append(found)
+    return said
+
+
+def _names(region: str, members: Sequence[_Members], library: Library) -> tuple[str, ...]:
+    def name(member: int) -> str:
+        return f"atom {member}" if region == UNMATCHED else library.ids[member]
+
+    names = tuple(" + ".join(map(name, found)) for found in members)
+    if len({*names}) < len(names):
+        raise MisuseError("library", "have ids that cannot be taken for several, as in 'a + b'", names)
+    return names
+
+
+def _distances(region: str, members: Sequence[_Members], library: Library) -> Array:
+    if region == UNMATCHED:
+        return 1.0 - np.eye(len(members))
+    distances = np.zeros((len(members), len(members)))
+    for i, here in enumerate(members):
+        for j, there in enumerate(members[:i]):
+            apart = cdist(library.coordinates[[*here]], library.coordinates[[*there]])
+            distances[i, j] = distances[j, i] = max(apart.min(axis=0).max(), apart.min(axis=1).max())
+    return distances

@@ -1,0 +1,241 @@
+"""Evidence against explanations: how much better a proposal predicts the held-out rows, along a path of checkpoints."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, final
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import ArrayLike
+
+from .._checks import check_count
+from .._errors import MisuseError
+from .._indices import check_range, check_whole
+from .._typing import Array, IntArray
+from ..laws import Stream
+from ._intervals import sum_down, sum_up
+from ._path import JointPath, joint_path
+from ._scored import MOST_ENTRIES, ScoredKeys
+
+BLOCK = 2**16
+# Balls kept for later: explanations that share a factor escalate one after another.
+_MOST_BALLS = 4096
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """One stream's part in the evidence: a key for every explanation, and the proposal it is compared with.
+
+    keys_of: explanation indices (k,) to keys (k,) of the stream, such as `bank.calibration_keys`.
+    numerator: any stream of densities over the same held-out rows with the same checkpoints, and its key; it may lie
+    off the bank, but nothing about it may depend on held-out rows.
+    """
+
+    name: str
+    stream: Stream
+    keys_of: Callable[[IntArray], IntArray]
+    numerator: tuple[Stream, int]
+
+    def __post_init__(self) -> None:
+        proposal, key = self.numerator
+        check_count(f"numerator key of {self.name}", key, 0, proposal.n_keys - 1)
+        if not proposal.is_density:
+            remedy = "Fit its coefficients on proposal rows and use point_stream at that mean."
+            raise MisuseError(f"numerator of {self.name}", "be a density", "a supremum of densities", remedy)
+        ours, theirs = (check_whole(f"checkpoints of {self.name}", s.checkpoints) for s in (self.stream, proposal))
+        if not np.array_equal(ours, theirs):
+            rule = "have the checkpoints of its stream"
+            raise MisuseError(f"numerator of {self.name}", rule, f"{theirs.tolist()}, not {ours.tolist()}")
+
+    def keys(self, indices: IntArray) -> IntArray:
+        """Keys (k,) of explanations, checked."""
+        name = f"keys of {self.name}"
+        keys = check_range(name, self.keys_of(indices), self.stream.n_keys)
+        if keys.shape != indices.shape:
+            raise MisuseError(name, f"have shape {indices.shape}", f"shape {keys.shape}")
+        return keys
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LogEvidence:
+    """Bounds of log evidence: the exact number of each explanation lies between lower and upper."""
+
+    lower: Array  # (k,), or (k, steps) along the path
+    upper: Array
+
+    def peak(self) -> "LogEvidence":
+        """Bounds of the largest along the last axis."""
+        return LogEvidence(self.lower.max(axis=-1), self.upper.max(axis=-1))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    r"""The log of the e-process of every explanation of a bank, one factor a stream.
+
+    :math:`\log E_k(e) = \sum_s \{\log f^s_{\hat e}(\text{first } n_{k,s} \text{ rows}) - \log f^s_e(\ldots)\}`
+    (eq:conditional-likelihood-ratio-process for one stream, eq:supp-two-stream-eprocess for two). Under e it is the
+    logarithm of a martingale started at 1, if streams are independent and path and numerators were fixed before.
+
+    Nothing is scored before the first question, but streams of sufficient statistics read their rows when they are
+    built: build them after everything is fixed, as a protocol does. Keys and numerators are scored once and
+    remembered: for each stream up to most_entries bounds (keys times checkpoints).
+    """
+
+    size: int
+    factors: Sequence[Factor]
+    path: JointPath
+    most_entries: int = MOST_ENTRIES
+    _scored: tuple[ScoredKeys, ...] = field(init=False, repr=False)
+    _numerators: tuple[ScoredKeys, ...] = field(init=False, repr=False)
+    _balls: dict[tuple[int, int, int], list[arb]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_count("size", self.size)
+        check_count("most_entries", self.most_entries, 1, 2**31 - 1)
+        if self.path.n_streams != len(self.factors):
+            raise MisuseError("path", f"lead through {len(self.factors)} streams", f"{self.path.n_streams} streams")
+        for i, factor in enumerate(self.factors):
+            _check_stations(factor, self.path, i)
+        scored = tuple(ScoredKeys(f.name, f.stream, self.most_entries) for f in self.factors)
+        numerators = tuple(
+            own if f.numerator[0] is f.stream else ScoredKeys(f"the numerator of {f.name}", f.numerator[0])
+            for own, f in zip(scored, self.factors, strict=True)
+        )
+        for name, value in (("_scored", scored), ("_numerators", numerators), ("_balls", {})):
+            object.__setattr__(self, name, value)
+
+    def along_path(self, indices: ArrayLike) -> LogEvidence:
+        """Bounds of the log evidence of explanations at every step of the path, (k, steps)."""
+        chosen = check_range("indices", indices, self.size)
+        total = np.zeros((2, len(chosen), len(self.path)))
+        for i, factor in enumerate(self.factors):
+            keys, where = np.unique(factor.keys(chosen), return_inverse=True)
+            ratio = self.ratio(i, keys)
+            steps = self.path.steps[:, i] + 1
+            total[0] = sum_down(total[0], ratio.lower[where][:, steps])
+            total[1] = sum_up(total[1], ratio.upper[where][:, steps])
+        return LogEvidence(total[0], total[1])
+
+    def log_evidence(self, indices: ArrayLike) -> LogEvidence:
+        r"""Bounds (k,) of :math:`\max_k \log E_k(e)` of explanations."""
+        chosen = check_range("indices", indices, self.size)
+        peaks = [self.along_path(block).peak() for block in blocks(chosen, BLOCK)]
+        return LogEvidence(np.concatenate([p.lower for p in peaks]), np.concatenate([p.upper for p in peaks]))
+
+    def ratio(self, factor: int, keys: IntArray) -> LogEvidence:
+        """Bounds of one factor's log likelihood ratio of distinct keys, (k, c + 1): no rows, then every checkpoint.
+
+        A key that is the numerator itself has the ratio 1 exactly.
+        """
+        (proposal, numerator), stream = self.factors[factor].numerator, self.factors[factor].stream
+        above = self._numerators[factor].bounds(np.array([numerator]))  # (1, c) each
+        below = self._scored[factor].bounds(keys)  # (k, c) each
+        lower, upper = sum_down(above[0], -below[1]), sum_up(above[1], -below[0])
+        if proposal is stream:
+            lower[keys == numerator] = upper[keys == numerator] = 0.0
+        unread = np.zeros((len(keys), 1))
+        return LogEvidence(np.hstack([unread, lower]), np.hstack([unread, upper]))
+
+    def ratio_balls(self, factor: int, key: int, bits: int) -> list[arb]:
+        """The same of one key in balls at this precision, c + 1 of them."""
+        proposal, numerator = self.factors[factor].numerator
+        stream = self.factors[factor].stream
+        if proposal is stream and key == numerator:
+            return [arb(0)] * (len(stream.checkpoints) + 1)
+        above = self._enclosure(proposal, (factor, -1, bits), numerator)
+        below = self._enclosure(stream, (factor, key, bits), key)
+        with ctx.workprec(bits):
+            return [arb(0), *(a - b for a, b in zip(above, below, strict=True))]
+
+    def ball(self, index: int, bits: int) -> arb:
+        """The largest log evidence of one explanation in a ball, by enclosures of its keys at this precision."""
+        chosen = check_range("index", np.array([index]), self.size)
+        keys = [int(factor.keys(chosen)[0]) for factor in self.factors]
+        ratios = [self.ratio_balls(i, key, bits) for i, key in enumerate(keys)]
+        with ctx.workprec(bits):
+            steps = [
+                sum((ratio[s + 1] for ratio, s in zip(ratios, row, strict=True)), arb(0))
+                for row in self.path.steps.tolist()
+            ]
+            return largest(steps)
+
+    def _enclosure(self, stream: Stream, label: tuple[int, int, int], key: int) -> list[arb]:
+        if label not in self._balls:
+            if len(self._balls) >= _MOST_BALLS:
+                self._balls.clear()
+            self._balls[label] = stream.enclosure(key, label[2])
+        return self._balls[label]
+
+
+class KeyColumns(Protocol):
+    """What the evidence needs of a bank: how many explanations, and the key of each in two streams."""
+
+    @property
+    def size(self) -> int:
+        """How many explanations."""
+
+    @property
+    def n_calibration_keys(self) -> int:
+        """How many keys the calibration stream has."""
+
+    @property
+    def n_deployment_keys(self) -> int:
+        """How many keys the deployment stream has."""
+
+    def calibration_keys(self, index: IntArray) -> IntArray:
+        """Keys (k,) of the calibration stream."""
+
+    def deployment_keys(self, index: IntArray) -> IntArray:
+        """Keys (k,) of the deployment stream."""
+
+
+def bank_evidence(
+    bank: KeyColumns,
+    *,
+    calibration: tuple[Stream, tuple[Stream, int]] | None = None,
+    deployment: tuple[Stream, tuple[Stream, int]] | None = None,
+) -> Evidence:
+    """Evidence against the explanations of a bank from its calibration stream, its deployment stream, or both.
+
+    Each is given as (stream, numerator); both are read along their joint path, whole to the last checkpoint.
+    """
+    given = (
+        ("calibration", bank.calibration_keys, bank.n_calibration_keys, calibration),
+        ("deployment", bank.deployment_keys, bank.n_deployment_keys, deployment),
+    )
+    for name, _, n_keys, part in given:
+        if part is not None and part[0].n_keys != n_keys:
+            raise MisuseError(f"{name} stream", f"have the {n_keys} keys of the bank", f"{part[0].n_keys} keys")
+    factors = [Factor(name, part[0], keys_of, part[1]) for name, keys_of, _, part in given if part is not None]
+    if not factors:
+        raise MisuseError("streams", "be given, calibration or deployment or both", "neither")
+    return Evidence(bank.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
+
+
+def largest(balls: Sequence[arb]) -> arb:
+    """A ball around the largest of the numbers in the balls."""
+    peak = balls[0]
+    for ball in balls[1:]:
+        peak = peak.max(ball)
+    return peak
+
+
+def blocks(values: IntArray, size: int) -> Iterator[IntArray]:
+    """Consecutive parts of at most this size; one empty part of nothing."""
+    for start in range(0, max(1, len(values)), size):
+        yield values[start : start + size]
+
+
+def _check_stations(factor: Factor, path: JointPath, column: int) -> None:
+    """The path stands on the stream's own checkpoints."""
+    lengths = np.concatenate([[0], factor.stream.checkpoints])
+    steps = path.steps[:, column]
+    if steps.max() + 1 >= len(lengths):
+        rule = f"stay within the {len(lengths) - 1} checkpoints of {factor.name}"
+        raise MisuseError("path", rule, f"step {steps.max()}")
+    if not np.array_equal(lengths[steps + 1], path.prefixes[:, column]):
+        rule = f"stand at the checkpoints of {factor.name}, {lengths[steps + 1].tolist()}"
+        raise MisuseError("path", rule, path.prefixes[:, column].tolist())

@@ -1,0 +1,99 @@
+"""Which member of a bank predicts the proposal rows best; ties are found by proof, not by rounding."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import ArrayLike
+
+from .._checks import check_count
+from .._errors import MisuseError
+from .._indices import check_range
+from .._typing import Array, IntArray
+from ..laws import Stream
+from ._evidence import BLOCK, blocks
+from ._intervals import score_bounds
+from ._verdicts import FIRST_BITS
+
+# Exact ties stay tied at every precision, and a proposal is valid whichever of them wins: this is enough to tell
+# apart what differs at all.
+TIE_BITS = 256
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BestKey:
+    """The key of the largest log likelihood of all proposal rows, and those not proven to be below it."""
+
+    key: int
+    tied: IntArray  # (m,) increasing; the key and every key that no precision allowed could tell from it
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BestExplanation:
+    """The explanation of lowest index whose key has the largest log likelihood of all proposal rows."""
+
+    index: int
+    key: int
+
+
+def best_key(stream: Stream, keys: ArrayLike | None = None, *, most_bits: int = TIE_BITS) -> BestKey:
+    """The key with the largest log likelihood at the last checkpoint; of equal ones the lowest.
+
+    stream: over proposal rows only.  keys: distinct candidates, all of the stream's if left out.
+
+    Keys whose float64 bounds overlap the best are compared by enclosures at 64, 128, ... up to most_bits bits.
+    """
+    candidates = _candidates(stream, keys)
+    lower, upper = _last_bounds(stream, candidates)
+    left = candidates[upper >= lower.max()]
+    bits = FIRST_BITS
+    while len(left) > 1 and bits <= most_bits:
+        balls = [stream.enclosure(int(key), bits)[-1] for key in left]
+        with ctx.workprec(bits):  # the ends of a ball are rounded, too
+            left = _not_below(left, balls)
+        bits *= 2
+    return BestKey(int(left.min()), np.sort(left))
+
+
+def best_explanation(
+    stream: Stream, size: int, keys_of: Callable[[IntArray], IntArray], *, most_bits: int = TIE_BITS
+) -> BestExplanation:
+    """The explanation with the largest log likelihood of the proposal rows; of equal ones the lowest index.
+
+    Explanations with one key are one law and are scored once.  keys_of: explanation indices (k,) to keys (k,).
+    """
+    first = np.full(stream.n_keys, size, dtype=np.int64)  # lowest explanation of each key
+    for part in blocks(np.arange(check_count("size", size)), BLOCK):
+        keys = check_range("keys", keys_of(part), stream.n_keys)
+        np.minimum.at(first, keys, part)
+    tied = best_key(stream, np.flatnonzero(first < size), most_bits=most_bits).tied
+    winner = int(tied[np.argmin(first[tied])])
+    return BestExplanation(int(first[winner]), winner)
+
+
+def _candidates(stream: Stream, keys: ArrayLike | None) -> IntArray:
+    if keys is None:
+        return np.arange(stream.n_keys)
+    candidates = np.unique(check_range("keys", keys, stream.n_keys))
+    if len(candidates) == 0:
+        raise MisuseError("keys", "hold at least one key", "none")
+    return candidates
+
+
+def _last_bounds(stream: Stream, keys: IntArray) -> tuple[Array, Array]:
+    bounds = [score_bounds("the proposal stream", stream.log_likelihood(part)) for part in blocks(keys, BLOCK)]
+    lower, upper = (np.concatenate([part[side][:, -1] for part in bounds]) for side in (0, 1))
+    return lower, upper
+
+
+def _not_below(keys: IntArray, balls: list[arb]) -> IntArray:
+    """Keys whose ball is not proven to lie below the ball that reaches furthest at its lower end."""
+    best = balls[0]
+    for ball in balls[1:]:
+        if ball.lower() > best.lower():
+            best = ball
+    return keys[[not ball < best for ball in balls]]

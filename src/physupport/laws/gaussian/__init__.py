@@ -1,0 +1,1 @@
+"""Gaussian rows: known codes, a covariance, a mean, a mean with open coefficients."""

@@ -1,0 +1,1 @@
+"""Rows with unseen codes: an exact mixture over all active sets."""

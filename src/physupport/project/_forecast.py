@@ -1,0 +1,175 @@
+"""What a run would ask and cost, said before it happens; of the data, only proposal rows are looked at."""
+
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import final
+
+import numpy as np
+
+from .._errors import MisuseError
+from .._typing import IntArray
+from ..aeb import budget_queries
+from ..analysis import StreamPlan
+from ..io import SplitRows, Table, as_pairs, split_rows, split_streams
+from ._assemble import Assembled
+
+# Rows and laws that are scored to measure the speed; the first time is not counted, because it compiles.
+_MOST_ROWS, _MOST_KEYS = 2048, 32
+
+# A query itself, once its laws are scored: bookkeeping, and the occasional escalation to exact arithmetic.
+_SECONDS_A_QUERY = 3e-4
+
+# Which rows propose and which judge, as 8-byte numbers, and the sorted copies with which that is checked.
+_BYTES_A_ROW = 40
+
+# Columns of 8 bytes that propose, order and judge, and of 4 bytes for each region.
+_COLUMNS, _COLUMNS_A_REGION = 8, 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StreamForecast:
+    """One stream: what made its rows, how many there are of each kind, and how many laws they are scored under."""
+
+    name: str
+    file: str
+    shape: tuple[int, ...]
+    law: str
+    proposal_rows: int
+    held_out_rows: int
+    checkpoints: tuple[int, ...]
+    n_laws: int
+    seconds: float  # to score both kinds of rows
+    copied_bytes: int  # of what is not used where it lies
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Sizes that follow from the project alone, and estimates of time and memory."""
+
+    explanations: int
+    states: int
+    settings: int
+    supports: int
+    nuisances: int
+    regions: tuple[str, ...]
+    queries: int
+    streams: tuple[StreamForecast, ...]
+    seconds: float
+    memory_bytes: int
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return asdict(self)
+
+    def sentences(self) -> list[str]:
+        """The same in words."""
+        settings = f" in {self.settings:,} settings of the parameters" if self.settings > 1 else ""
+        nuisances = f" times {self.nuisances:,} nuisance settings" if self.nuisances > 1 else ""
+        return [
+            f"{self.explanations:,} explanations: {self.states:,} dictionary states{settings}, times "
+            f"{self.supports:,} supports with their strengths{nuisances}.",
+            f"Asked about: {', '.join(self.regions)}; at most {self.queries:,} queries.",
+            *(_stream_sentence(stream) for stream in self.streams),
+            f"About {_duration(self.seconds)}, measured on proposal rows with a few laws and after compilation; "
+            "what the queries find can make it less.",
+            f"About {_size(self.memory_bytes)} of memory beyond the program itself and the files that are mapped.",
+            "No number of a held-out row was used, and nothing was written.",
+        ]
+
+
+def forecast(assembled: Assembled) -> Forecast:
+    """Count, and measure how long a few laws take on proposal rows."""
+    bank, protocol = assembled.bank, assembled.protocol
+    queries = budget_queries(protocol.budget, bank.size)
+    counts = [len(assembled.tables[name].values) for name in protocol.streams]
+    shares = [plan.fraction for plan in protocol.streams.values()]
+    splits = (
+        split_streams(counts, shares, protocol.seed)
+        if len(counts) > 1
+        else (split_rows(counts[0], shares[0], protocol.seed),)
+    )
+    streams = tuple(
+        _stream_forecast(assembled, name, plan, split, queries)
+        for (name, plan), split in zip(protocol.streams.items(), splits, strict=True)
+    )
+    columns = 8 * _COLUMNS + 4 * _COLUMNS_A_REGION * len(assembled.question.regions)
+    scored = sum(16 * min(stream.n_laws, queries) * len(stream.checkpoints) for stream in streams)
+    rows = sum(_BYTES_A_ROW * count + stream.copied_bytes for count, stream in zip(counts, streams, strict=True))
+    parameters = assembled.project.settings.parameters
+    return Forecast(
+        explanations=bank.size,
+        states=bank.states.n_states,
+        settings=int(np.prod([len(given.values) for _, given in parameters if given is not None])),
+        supports=bank.n_supports,
+        nuisances=len(bank.calibration) * len(bank.deployment),
+        regions=assembled.question.regions,
+        queries=queries,
+        streams=streams,
+        seconds=sum(stream.seconds for stream in streams) + queries * _SECONDS_A_QUERY,
+        memory_bytes=columns * bank.size + scored + rows,
+    )
+
+
+def _stream_forecast(
+    assembled: Assembled, name: str, plan: StreamPlan, split: SplitRows, queries: int
+) -> StreamForecast:
+    bank, table = assembled.bank, assembled.tables[name]
+    n_laws = bank.n_calibration_keys if plan.is_calibration else bank.n_deployment_keys
+    rows, law = as_pairs(table.values) if plan.is_complex else table.values, plan.law(bank)
+    few, keys = split.proposal[:_MOST_ROWS], np.arange(min(n_laws, _MOST_KEYS))
+    _check_finite(name, table, few)
+    for _ in range(2):
+        start = perf_counter()
+        stream = law.stream(bank, rows, few, [len(few)])
+        read = perf_counter()
+        stream.log_likelihood(keys)
+        scored = perf_counter()
+    proposal, held_out = len(split.proposal), len(split.held_out)
+    a_row, a_key = (read - start) / len(few), (scored - read) / len(keys)
+    # Other laws than the latent ones have sufficient statistics: a key costs the same for any number of rows.
+    relative = (proposal / len(few), held_out / len(few)) if plan.kind == "latent" else (1.0, 1.0)
+    seconds = a_row * (proposal + held_out) + a_key * (n_laws * relative[0] + min(n_laws, queries) * relative[1])
+    return StreamForecast(
+        name=name,
+        file=str(table.source.path),
+        shape=tuple(table.source.shape),
+        law=plan.kind,
+        proposal_rows=proposal,
+        held_out_rows=held_out,
+        checkpoints=tuple(plan.stops(held_out).tolist()),
+        n_laws=n_laws,
+        seconds=seconds,
+        copied_bytes=0 if np.shares_memory(rows, table.values) else rows.nbytes,
+    )
+
+
+def _check_finite(name: str, table: Table, order: IntArray) -> None:
+    """Point at a number that is not finite among these rows, by its place in the file."""
+    bad = np.argwhere(~np.isfinite(table.values[order].astype(np.complex128)))
+    if len(bad):
+        row, column = int(order[bad[0, 0]]), int(bad[0, 1])
+        where = f"{table.values[row, column]} in row {row}, column {table.channels[column]}"
+        raise MisuseError(f"{name} ({table.source.path})", "be finite", where)
+
+
+def _stream_sentence(stream: StreamForecast) -> str:
+    shape = " x ".join(map(str, stream.shape))
+    copied = f" Its numbers are copied once, {_size(stream.copied_bytes)}." if stream.copied_bytes else ""
+    return (
+        f"{stream.name.capitalize()}: {stream.file} ({shape}), law {stream.law}, {stream.n_laws:,} distinct laws; "
+        f"{stream.proposal_rows:,} rows propose and {stream.held_out_rows:,} judge, looked at after "
+        f"{', '.join(map(str, stream.checkpoints))}.{copied}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60.0:
+        return f"{max(1.0, seconds):.0f} s"
+    return f"{seconds / 60.0:.0f} minutes" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} hours"
+
+
+def _size(count: int) -> str:
+    unit, scale = ("kB", 1e3) if count < 1e6 else ("MB", 1e6) if count < 1e9 else ("GB", 1e9)
+    return f"{count / scale:.3g} {unit}"

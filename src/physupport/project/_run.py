@@ -1,0 +1,100 @@
+"""A project from its file to the folder of its report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import final
+
+from .._errors import MisuseError
+from ..aeb import Tick
+from ..analysis import Result, analyse
+from ..analysis.diagnose import diagnose
+from ..report import Details, Report
+from ..report.page import write_page
+from ._assemble import Assembled, assemble
+from ._inputs import Entry, file_entries, verify_command
+from ._load import Project
+from ._outputs import check_folder, fields_csv, queries_csv, write_folder
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Finished:
+    """A report, what explains it, and where both were written."""
+
+    assembled: Assembled = field(repr=False)
+    result: Result
+    details: Details = field(repr=False)
+    files: tuple[Path, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self.files[0].parent
+
+
+def run_project(
+    project: Project,
+    *,
+    trust: bool = False,
+    resume: bool = False,
+    callback: Callable[[Tick], bool | None] | None = None,
+) -> Finished:
+    """Read, propose, freeze, ask, report, and write the folder; a misuse anywhere leaves the folder as it was.
+
+    trust: whether a response may be a function of the user's own, which is then imported and called.
+    resume: go on from the report in the folder, which must be of the same protocol and rows; only the budget may be
+    another one.
+    callback: told after every query; returns False to stop, and the report says what is certified by then.
+    """
+    name = project.name("output.folder")
+    check_folder(name, project.folder)
+    earlier = _earlier(name, project.folder) if resume else None
+    assembled = assemble(project, trust=trust)
+    read = file_entries(project)  # before the questions: files may be gone when these are answered
+    result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
+    details = _details(assembled, result, read)
+    report = result.report
+    try:
+        files = write_folder(
+            project.folder,
+            {
+                "report.html": lambda path: write_page(path, report, details),
+                "report.json": lambda path: _write(path, report.json()),
+                "details.json": lambda path: _write(path, details.json()),
+                "fields.csv": lambda path: _write(path, fields_csv(report)),
+                "queries.csv": lambda path: _write(path, queries_csv(result)),
+            },
+        )
+    except OSError as error:
+        raise MisuseError(name, "be a folder that can be written", f"{project.folder} ({error.strerror})") from None
+    return Finished(assembled, result, details, files)
+
+
+def _earlier(name: str, folder: Path) -> Report:
+    path = folder / "report.json"
+    if not path.is_file():
+        raise MisuseError(name, "hold the report to go on from", f"none in {folder}", "Run without --resume first.")
+    try:
+        found = Report.load(path)
+    except (MisuseError, UnicodeDecodeError) as error:
+        raise MisuseError(name, "hold a sound report to go on from", f"{path} ({error})") from None
+    if not found.is_unchanged:
+        raise MisuseError(name, "hold the report as it was written", f"{path}, which was changed")
+    return found
+
+
+def _details(assembled: Assembled, result: Result, read: list[Entry]) -> Details:
+    """What `diagnose` finds, with the other files that were read among the inputs."""
+    project = assembled.project
+    found = diagnose(
+        result,
+        title=assembled.title,
+        coordinate_names=project.settings.elements.coordinates,
+        verify=verify_command(project),
+    )
+    return Details(found.document | {"inputs": [*found.document["inputs"], *read]})
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="")

@@ -1,0 +1,190 @@
+"""The project file: every key that it may have, its type and its rule."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from ..analysis import PolicyName
+from ._sections import Grid, Probabilities, Section, Values, Variances, broken
+from ._sources import FileName, FileSpec, ResponseSpec
+
+
+def _budget(given: object) -> object:
+    """A whole number counts queries, a decimal one is a share: 1 is one query, 1.0 is all of them."""
+    is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 0
+    if not is_count and not (isinstance(given, float) and 0.0 <= given <= 1.0):
+        raise broken("be a whole number of queries, or a share between 0.0 and 1.0", repr(given))
+    return given
+
+
+def _channels(given: object) -> object:
+    if isinstance(given, bool) or not isinstance(given, int | str):
+        raise broken("be the number or the name of the axis that runs over channels", repr(given))
+    return given
+
+
+ASKS = ("fine", "group", "presence", "absence", "ambiguity")
+
+
+def _ask(given: object) -> object:
+    if given in ("finest", "nothing"):
+        return given
+    if isinstance(given, list) and given and all(each in ASKS for each in given):
+        if len({*given}) < len(given):
+            raise broken("hold each entry once", repr(given))
+        return tuple(given)
+    raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", repr(given))
+
+
+Budget = Annotated[int | float, BeforeValidator(_budget)]
+Channels = Annotated[int | str, BeforeValidator(_channels)]
+Share = Annotated[float, Field(gt=0.0, lt=1.0)]
+Whole = Annotated[int, Field(ge=1)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Stream(Section):
+    """Rows of one kind: where they are, what made them, and how many of them may propose."""
+
+    file: FileName
+    member: Text | None = None
+    channels: Channels
+    noise: Variances
+    proposal: Share
+    unit: str = ""
+    first_checkpoint: Whole = 128
+
+
+class Calibration(Stream):
+    """Rows that tell dictionary states apart."""
+
+    law: Literal["latent", "known codes"]
+    activity: Probabilities | None = None
+    codes: FileSpec | None = None
+
+    @model_validator(mode="after")
+    def _law_has_what_it_needs(self) -> "Calibration":
+        if self.law == "latent" and self.activity is None:
+            raise broken("have the key activity with the law latent", "none")
+        if self.law == "latent" and self.codes is not None:
+            raise broken("have no key codes with the law latent", "codes")
+        if self.law == "known codes" and self.activity is not None:
+            raise broken("have no key activity with the law known codes", "activity")
+        return self
+
+
+class Deployment(Stream):
+    """Rows of the signal that is asked about."""
+
+    law: Literal["covariance", "mean"]
+
+
+class Data(Section):
+    """The two records of rows; the calibration may be left out."""
+
+    calibration: Calibration | None = None
+    deployment: Deployment
+
+
+def _distinct_names(names: list[str]) -> list[str]:
+    if len({*names}) < len(names):
+        raise broken("name each coordinate once", repr(names))
+    return names
+
+
+class Elements(Section):
+    """What there may be, where it lies, and how the instrument answers to it."""
+
+    file: FileName
+    coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
+    responses: FileSpec | None = None
+    response: ResponseSpec | None = None
+    shared: FileSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "Elements":
+        if (self.responses is None) == (self.response is None):
+            found = "neither" if self.responses is None else "both"
+            raise broken("have one of the keys responses and response", found)
+        return self
+
+
+class Parameter(Section):
+    """An uncertain parameter of the instrument: every value makes dictionary states of its own."""
+
+    values: Grid
+    pattern: Values | None = None
+    coordinate: Text | None = None
+
+
+class Parameters(Section):
+    """The uncertain parameters; states run over every combination of their values, the first of these slowest."""
+
+    gain: Parameter | None = None
+    offset: Parameter | None = None
+    phase: Parameter | None = None
+    width: Parameter | None = None
+    position: Parameter | None = None
+
+
+Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
+
+
+def _checked_groups(given: object) -> object:
+    """Named lists of ids, nested to any depth."""
+    if not isinstance(given, dict):
+        raise broken("be a table of named groups", repr(given))
+    for name, content in given.items():
+        if isinstance(content, dict):
+            _checked_groups(content)
+        elif not isinstance(content, list) or not content or not all(isinstance(each, str) for each in content):
+            raise broken("be lists of element ids, or tables of such lists", f"{name} = {content!r}")
+        elif len({*content}) < len(content):
+            raise broken("hold each element of a group once", f"{name} = {content!r}")
+    return given
+
+
+class Region(Section):
+    """What may be active in a part of space, and what is asked about it."""
+
+    strength: Variances
+    presence: Literal["always", "optional"] = "always"
+    tolerance: Annotated[float, Field(ge=0.0)] = 0.0
+    groups: Annotated[dict[str, Any] | None, BeforeValidator(_checked_groups)] = None
+    ask: Annotated[Literal["finest", "nothing"] | tuple[Ask, ...], BeforeValidator(_ask)] = "finest"
+    absence_threshold: Annotated[float, Field(gt=0.0)] | None = None
+
+
+class Supports(Section):
+    """Which regions may be active together."""
+
+    max_active: Annotated[int, Field(ge=0)] | None = None
+    choices: Annotated[list[list[Text]], Field(min_length=1)] | None = Field(default=None, alias="list")
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> "Supports":
+        if self.max_active is not None and self.choices is not None:
+            raise broken("have at most one of the keys max_active and list", "both")
+        return self
+
+
+class Output(Section):
+    """Where the report goes."""
+
+    folder: FileName = "report"
+
+
+class Settings(Section):
+    """The whole file."""
+
+    title: str = ""
+    level: Share
+    budget: Budget = 1.0
+    seed: Annotated[int, Field(ge=0)] = 0
+    policy: PolicyName = "regional"
+    output: Output = Output()
+    data: Data
+    elements: Elements
+    parameters: Parameters = Parameters()
+    regions: Annotated[dict[str, Region], Field(min_length=1)]
+    supports: Supports = Supports()

@@ -1,0 +1,171 @@
+"""What is asked of one region, and the same in the form that the bookkeeping works with."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array, check_nonnegative, check_positive
+from .._errors import MisuseError
+from .._typing import Array, BoolArray
+from ..banks import RegionalView, check_distances, region_distances
+
+Groups: TypeAlias = Mapping[str, "Sequence[str] | Groups"]
+Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
+
+ASKS: tuple[Ask, ...] = ("fine", "group", "presence", "absence", "ambiguity")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionRule:
+    r"""What is asked of a region.
+
+    tolerance: largest spread of the possible elements that is still FINE; 0 asks for a single place.
+    distances: (m, m) between the elements; None takes them from the coordinates of the view.
+    groups: named groups of elements, nested to any depth; the region itself is always the largest.  They may overlap:
+        a GROUP names the smallest that holds all that is possible, of equally large ones the one listed first.
+    asks: `finest` goes on until no finer label can come.  A choice of fine, group, presence, absence and ambiguity
+        stops at the first label among these, and says ABSTAIN until then: fine is FINE; group is GROUP, of a named
+        group where groups are named; presence is GROUP, be it of the region itself; absence is ABSENT; ambiguity
+        is SUPPORT_AMBIGUOUS or LOCAL_AMBIGUOUS.
+    absence_threshold: :math:`b_R` of (eq:thresholded-absence-predicate); None counts every strength as presence.
+    absent_witness: `persistent_only` takes as witness of absence only an explanation without any optional region.
+    """
+
+    tolerance: float = 0.0
+    distances: ArrayLike | None = None
+    groups: Groups | None = None
+    asks: Literal["finest"] | tuple[Ask, ...] = "finest"
+    absence_threshold: float | None = None
+    absent_witness: Literal["any", "persistent_only"] = "any"
+
+    def __post_init__(self) -> None:
+        check_nonnegative("tolerance", self.tolerance)
+        if self.absence_threshold is not None:
+            check_positive("absence_threshold", self.absence_threshold)
+        if self.absent_witness not in ("any", "persistent_only"):
+            raise MisuseError("absent_witness", "be 'any' or 'persistent_only'", repr(self.absent_witness))
+        is_choice = isinstance(self.asks, tuple) and bool(self.asks) and {*self.asks} <= {*ASKS}
+        if self.asks != "finest" and not is_choice:
+            raise MisuseError("asks", f"be 'finest' or a choice of {', '.join(ASKS)}", repr(self.asks))
+        # Copies: a rule that is asked with must stay what it was when a protocol was frozen.
+        if self.distances is not None:
+            distances = check_array("distances", self.distances, (None, None)).copy()
+            distances.flags.writeable = False
+            object.__setattr__(self, "distances", distances)
+        if self.groups is not None:
+            object.__setattr__(self, "groups", _copied(self.groups))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedRegion:
+    """A rule that has met its region.  Sets of elements are whole numbers: bit i is element i."""
+
+    name: str
+    elements: tuple[str, ...]
+    distances: Array  # (m, m)
+    tolerance: float
+    groups: tuple[tuple[str, int], ...]  # name and members, smallest first; the last is the region itself
+    far: tuple[int, ...]  # of every element, those farther away than the tolerance
+    asks: frozenset[str]
+    is_finest: bool
+    threshold: float | None
+    needs_persistent_only: bool
+
+    def sector(self, members: int) -> int:
+        """Number of the smallest group that holds these elements.  Fewer elements never give a larger group."""
+        return next(i for i, (_, group) in enumerate(self.groups) if members & group == members)
+
+    def is_named(self, sector: int) -> bool:
+        """Whether a group is one that was asked for: a named one, or the region where none is named."""
+        return len(self.groups) == 1 or sector < len(self.groups) - 1
+
+    def names(self, members: int) -> tuple[str, ...]:
+        """The elements of a set, in their local order."""
+        return tuple(name for i, name in enumerate(self.elements) if members >> i & 1)
+
+    def spread(self, members: int) -> float:
+        """Largest distance within a set; 0 for fewer than two elements."""
+        chosen = [i for i in range(len(self.elements)) if members >> i & 1]
+        return float(self.distances[np.ix_(chosen, chosen)].max()) if chosen else 0.0
+
+    def describe(self) -> dict[str, object]:
+        """All that defines the question about this region."""
+        content = np.ascontiguousarray(self.distances, dtype="<f8").tobytes()
+        return {
+            "region": self.name,
+            "elements": list(self.elements),
+            "distances": hashlib.sha256(content).hexdigest(),
+            "tolerance": self.tolerance,
+            "groups": [[name, list(self.names(members))] for name, members in self.groups],
+            "asks": "finest" if self.is_finest else sorted(self.asks),
+            "absence_threshold": self.threshold,
+            "absent_witness": "persistent_only" if self.needs_persistent_only else "any",
+        }
+
+
+def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion:
+    """Bring a rule together with the elements of its region."""
+    elements = view.element_names(name)
+    label = f"distances of region {name!r}"
+    distances = region_distances(view, name) if rule.distances is None else rule.distances
+    distances = check_distances(label, distances, len(elements)).copy()
+    distances.flags.writeable = False
+    return AskedRegion(
+        name=name,
+        elements=elements,
+        distances=distances,
+        tolerance=float(rule.tolerance),
+        groups=_sorted_groups(name, elements, rule.groups or {}),
+        far=tuple(_as_bits(row) for row in distances > rule.tolerance),
+        asks=frozenset(ASKS if rule.asks == "finest" else rule.asks),
+        is_finest=rule.asks == "finest",
+        threshold=rule.absence_threshold,
+        # Nothing witnesses the absence of a persistent region, least of all what has persistent regions only.
+        needs_persistent_only=rule.absent_witness == "persistent_only" and name in view.optional,
+    )
+
+
+def _sorted_groups(region: str, elements: tuple[str, ...], groups: Groups) -> tuple[tuple[str, int], ...]:
+    """Every group at every depth, smallest first; of equal ones the one named first."""
+    number = {name: i for i, name in enumerate(elements)}
+    found: dict[str, int] = {}
+    for name, members in _flattened(region, groups):
+        if name in found or name == region:
+            raise MisuseError(f"groups of region {region!r}", "have names of their own", repr(name))
+        unknown = [member for member in members if member not in number]
+        if unknown or not members:
+            value = f"{unknown[0]!r} in group {name!r}" if unknown else f"nothing in group {name!r}"
+            raise MisuseError(f"groups of region {region!r}", f"hold elements among {elements}", value)
+        found[name] = sum(1 << number[member] for member in set(members))
+    ordered = sorted(found.items(), key=lambda item: item[1].bit_count())
+    return (*ordered, (region, (1 << len(elements)) - 1))
+
+
+def _copied(groups: Groups) -> Groups:
+    kept = {name: _copied(content) if isinstance(content, Mapping) else content for name, content in groups.items()}
+    return {n: c if isinstance(c, str | Mapping) else tuple(c) for n, c in kept.items()}
+
+
+def _flattened(region: str, groups: Groups) -> Iterator[tuple[str, list[str]]]:
+    """Inner groups before the one that holds them."""
+    for name, content in groups.items():
+        if isinstance(content, str):
+            raise MisuseError(
+                f"groups of region {region!r}", "be lists of elements or groups", f"{name!r}: {content!r}"
+            )
+        if isinstance(content, Mapping):
+            inner = [*_flattened(region, content)]
+            yield from inner
+            yield name, [member for _, members in inner for member in members]
+        else:
+            yield name, list(content)
+
+
+def _as_bits(flags: BoolArray) -> int:
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")

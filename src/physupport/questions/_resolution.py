@@ -1,0 +1,203 @@
+"""The question of a resolution: how far apart the physical supports are that the data leave possible."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array, check_nonnegative
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..banks import Bank, check_distances
+from ._labels import Answer, Certificate, Label
+
+# Bounds of the diameter this close count as equal: distances are rounded at about 1e-16, grids are far coarser.
+EQUAL_BOUNDS = 1e-12
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Resolution:
+    r"""The diameter of the surviving places together with a fixed reference, the proposal.
+
+    A place is a physical support; explanations that differ in nuisances only share it.  It survives once one of its
+    explanations is admissible and is eliminated once all are rejected, so that :math:`W_k^+ \subseteq S^+ \subseteq
+    P_k^+` and the diameters are ordered likewise.  AMBIGUOUS if the diameter exceeds delta_group, FINE if it is at most
+    delta_fine, else GROUP.
+    """
+
+    places: IntArray  # (M,) place of each explanation
+    distances: Array  # (P, P)
+    proposal_distances: Array  # (P,)
+    delta_fine: float
+    delta_group: float
+    names: tuple[str, ...] = ()  # (P,), `place 0` and so on unless given
+    slack: float = EQUAL_BOUNDS  # a GROUP is certified once its bounds are this close; inf once no finer label can come
+
+    def __post_init__(self) -> None:
+        count = len(np.atleast_1d(self.proposal_distances))
+        places = _check_places(self.places, count)
+        distances = check_distances("distances", self.distances, count).copy()
+        proposal = check_array("proposal_distances", self.proposal_distances, (count,)).copy()
+        if proposal.min() < 0.0:
+            raise MisuseError("proposal_distances", "be nonnegative", proposal.min())
+        if not check_nonnegative("delta_fine", self.delta_fine) <= check_nonnegative("delta_group", self.delta_group):
+            raise MisuseError("delta_fine", f"be at most delta_group = {self.delta_group!r}", repr(self.delta_fine))
+        if not self.slack >= 0.0:
+            raise MisuseError("slack", "be at least 0", repr(self.slack))
+        names = tuple(self.names) or tuple(f"place {i}" for i in range(count))
+        if len(names) != count or len({*names}) < count or not all(isinstance(name, str) and name for name in names):
+            raise MisuseError("names", f"be {count} distinct texts, none empty", f"{len(names)} of them")
+        object.__setattr__(self, "names", names)
+        for name, array in {"places": places, "distances": distances, "proposal_distances": proposal}.items():
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def of_states(
+        cls,
+        bank: Bank,
+        distances: ArrayLike,
+        proposal_distances: ArrayLike,
+        *,
+        delta_fine: float,
+        delta_group: float,
+    ) -> Self:
+        """Every dictionary state of a bank is a place; distances: (states, states)."""
+        places = bank.split(np.arange(bank.size)).state
+        return cls(places, np.asarray(distances), np.asarray(proposal_distances), delta_fine, delta_group)
+
+    @property
+    def n_explanations(self) -> int:
+        """Each has a place."""
+        return len(self.places)
+
+    def begin(self) -> "ResolutionProgress":
+        """No survivor known, nothing eliminated."""
+        return ResolutionProgress(self)
+
+    def reference(self) -> "Resolution":
+        """The question itself: it has no coarser way of asking."""
+        return self
+
+    def describe(self) -> dict[str, object]:
+        """Places, distances and the two bounds."""
+        return {
+            "question": "resolution",
+            "version": 1,
+            "n_explanations": len(self.places),
+            "names": list(self.names),
+            "places": hashlib.sha256(self.places.astype("<i8").tobytes()).hexdigest(),
+            "distances": hashlib.sha256(self.distances.astype("<f8").tobytes()).hexdigest(),
+            "proposal_distances": hashlib.sha256(self.proposal_distances.astype("<f8").tobytes()).hexdigest(),
+            "delta_fine": float(self.delta_fine),
+            "delta_group": float(self.delta_group),
+            "slack": float(self.slack) if np.isfinite(self.slack) else "inf",
+        }
+
+
+@final
+class ResolutionProgress:
+    """Bounds of the diameter, looked at again only when a place is settled.
+
+    `possible[p]` and `witnessed[p]` count the explanations of place p.
+    """
+
+    __slots__ = (
+        "_farthest", "_farthest_of", "_first", "_pair", "_place_of", "_question", "_table", "eliminated",
+        "is_certified", "label", "lower", "n_possible", "n_witnessed", "possible", "survivors", "upper", "witnessed",
+    )  # fmt: skip
+
+    def __init__(self, question: Resolution) -> None:
+        count = len(question.names)
+        self._question = question
+        self._place_of = question.places.data
+        self._table = np.zeros((count + 1, count + 1))  # the last place is the proposal, which is always there
+        self._table[:count, :count] = question.distances
+        self._table[:count, count] = self._table[count, :count] = question.proposal_distances
+        self.possible: list[int] = np.bincount(question.places, minlength=count).tolist()
+        self.witnessed = [0] * count
+        self._first = [-1] * count  # first witness of each place
+        self.survivors = np.arange(count + 1) == count
+        self.eliminated = np.array([*(number == 0 for number in self.possible), False])
+        self.n_possible, self.n_witnessed, self.lower = len(question.places), 0, 0.0
+        self._pair = (count, count)  # the places that attain the lower bound
+        self._farthest, self._farthest_of = np.zeros(count + 1), np.zeros(count + 1, dtype=np.int64)
+        self._measure(np.flatnonzero(~self.eliminated))
+        self._settle()
+
+    def witness(self, e: int) -> None:
+        """Explanation e joins L; its place survives."""
+        place = self._place_of[e]
+        self.n_witnessed += 1
+        self.witnessed[place] += 1
+        if self.witnessed[place] > 1:
+            return
+        away = np.where(self.survivors, self._table[place], -1.0)
+        other = int(away.argmax())
+        if away[other] > self.lower:
+            self.lower, self._pair = float(away[other]), (other, place)
+        self._first[place] = e
+        self.survivors[place] = True
+        self._settle()
+
+    def reject(self, e: int) -> None:
+        """Explanation e leaves U; its place is eliminated if it was the last."""
+        place = self._place_of[e]
+        self.n_possible -= 1
+        self.possible[place] -= 1
+        if self.possible[place]:
+            return
+        self.eliminated[place] = True
+        self._measure(np.flatnonzero(~self.eliminated & (self._farthest_of == place)))
+        self._settle()
+
+    def answers(self) -> tuple[Answer, ...]:
+        """The label of the diameter with its bounds; a GROUP at a cut budget needs only the upper one."""
+        match self.label:
+            case Label.AMBIGUOUS:
+                found = (self._first[place] for place in self._pair if place < len(self._first))
+                certificate = Certificate("witnesses", tuple(found))
+            case Label.ABSTAIN:
+                certificate = Certificate("open")
+            case _:
+                certificate = Certificate("universal")
+        names = self._question.names
+        cell = tuple(name for name, is_gone in zip(names, self.eliminated[:-1].tolist(), strict=True) if not is_gone)
+        numbers = (("lower", self.lower), ("upper", self.upper))
+        return (Answer("resolution", self.label, cell, None, numbers, certificate),)
+
+    def _measure(self, rows: IntArray) -> None:
+        """For each of these places, the farthest one that is not eliminated."""
+        away = np.where(self.eliminated, -1.0, self._table[rows])  # (k, P + 1)
+        self._farthest_of[rows] = away.argmax(axis=1)
+        self._farthest[rows] = away.max(axis=1)
+
+    def _settle(self) -> None:
+        question = self._question
+        self.upper = float(self._farthest[~self.eliminated].max())
+        self.is_certified = False
+        if not self.n_possible:
+            self.label = Label.EMPTY
+        elif self.lower > question.delta_group:
+            self.label, self.is_certified = Label.AMBIGUOUS, True
+        elif self.upper <= question.delta_fine:
+            self.label, self.is_certified = Label.FINE, True
+        elif self.upper <= question.delta_group:
+            is_final = self.lower > question.delta_fine and self.upper - self.lower <= question.slack
+            self.label, self.is_certified = Label.GROUP, is_final
+        else:
+            self.label = Label.ABSTAIN
+
+
+def _check_places(value: ArrayLike, count: int) -> IntArray:
+    given = np.asarray(value)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
+        rule = "be a list of at least one whole number"
+        raise MisuseError("places", rule, f"{given.dtype} of shape {given.shape}")
+    if given.min() < 0 or given.max() >= count:
+        bad = int(np.flatnonzero((given < 0) | (given >= count))[0])
+        raise MisuseError("places", f"lie from 0 to {count - 1}", f"{given[bad]} for explanation {bad}")
+    return np.array(given, dtype=np.int64)

@@ -1,0 +1,65 @@
+"""What stands beside a report: all that a page or a picture shows, as one JSON document."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, final, runtime_checkable
+
+from .._errors import MisuseError
+
+FORMAT, VERSION = "physupport details", 1
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Details:
+    """The document; no label depends on anything in it, and `report` names the report it belongs to."""
+
+    document: dict[str, Any] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.document.get("format") != FORMAT or self.document.get("version") != VERSION:
+            value = f"{self.document.get('format')!r}, version {self.document.get('version')!r}"
+            raise MisuseError("document", f"be {FORMAT!r}, version {VERSION}", value)
+
+    @property
+    def report(self) -> str:
+        """The hash of the report's document."""
+        return str(self.document["report"])
+
+    def json(self) -> str:
+        """The document as strict JSON, one line for each of its parts."""
+        lines = [f"{json.dumps(name)}: {json.dumps(part, allow_nan=False)}" for name, part in self.document.items()]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON."""
+        Path(path).write_text(self.json(), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def from_json(cls, text: str) -> "Details":
+        """Read the JSON; NaN and infinities are refused."""
+        try:
+            document = json.loads(text, parse_constant=_refused)
+        except ValueError as error:
+            raise MisuseError("details", "be strict JSON", error) from None
+        if not isinstance(document, dict):
+            raise MisuseError("details", "be a JSON object", type(document).__name__)
+        return cls(document)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Details":
+        """Read a file that `save` wrote."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+
+@runtime_checkable
+class Detailed(Protocol):
+    """What can say its details, such as a result."""
+
+    def details(self) -> Details:
+        """All that is shown beside its report."""
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,241 @@
+"""What a report says in sentences; each follows from the entries of the document alone."""
+
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+from ..questions import Label
+
+# An entry of a document, as JSON gives it.
+Entry = Mapping[str, Any]
+
+# So many regions of an explanation are named; of more, only those that it has.
+_MOST_REGIONS = 6
+_MOST_NAMES = 12
+
+
+def outcome_sentence(outcome: Entry, level: float) -> str:
+    """The outcome as a whole: what it is, why there is no more, and what would change that."""
+    match outcome["status"]:
+        case "REPORT":
+            return (
+                f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
+                f"with probability at least {_confidence(level)}."
+            )
+        case "EMPTY":
+            return (
+                f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
+                f"event of probability at most {level!r} has occurred. A wider bank, or laws that fit the rows, would "
+                f"change this; more queries would not."
+            )
+        case _:
+            return f"ABSTAIN as a whole: {_why(outcome)}"
+
+
+def _why(outcome: Entry) -> str:
+    if _is_exhausted(outcome):
+        return _why_exhausted(outcome)
+    if outcome["is_certified"] and not outcome["witnessed"]:
+        return (
+            "what is said holds for everything still possible, but nothing was found admissible, so there may be no "
+            "survivor at all. More queries would find a witness, show that there is none, or be indeterminate."
+        )
+    match outcome["ending"]:
+        case "BUDGET":
+            budget = "1 query" if outcome["budget"] == 1 else f"{outcome['budget']} queries"
+            return (
+                f"the budget of {budget} is spent. A larger one may settle what is open, if the data allow a label "
+                f"that was asked for."
+            )
+        case "STOPPED":
+            return "the run was stopped. Continue it to settle what is open."
+    return (
+        "the policy has nothing left to ask. If the data allow a label that was asked for, another policy may settle "
+        "what is open; if not, only more rows or a question that asks for less would."
+    )
+
+
+def _why_exhausted(outcome: Entry) -> str:
+    """Everything possible was asked about, so that no further query can change anything."""
+    precision = "Arithmetic of higher precision may decide them; more queries would not."
+    if outcome["is_certified"] and not outcome["witnessed"]:
+        return (
+            f"what is said holds for everything still possible, but nothing was found admissible, so there may be no "
+            f"survivor at all. Everything possible was asked about, with indeterminate verdicts. {precision}"
+        )
+    if outcome["indeterminate"]:
+        number = outcome["indeterminate"]
+        return f"nothing is left to ask; verdicts that are indeterminate: {number}. {precision}"
+    return (
+        "everything possible was asked about, and what survives allows no label that was asked for. More rows or a "
+        "question that asks for less may change this; more queries would not."
+    )
+
+
+def field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
+    """One field; kind is that of the question."""
+    if entry["label"] == Label.EMPTY:
+        return f"{_title(entry, kind)}: nothing can be said, because no explanation survives."
+    if kind == "regional map":
+        return _region_sentence(entry, outcome)
+    if kind == "resolution":
+        return _resolution_sentence(entry, outcome)
+    cell = f" ({_listed(entry['cell'])})" if entry["cell"] else ""
+    reason = f" {_sentence(_why(outcome))}" if entry["label"] == Label.ABSTAIN else ""
+    return f"{_title(entry, kind)}: {entry['label']}{cell}.{reason}{_separate(entry, 'To decide')}{_excluded(entry)}"
+
+
+def _region_sentence(entry: Entry, outcome: Entry) -> str:
+    title, cell, numbers = _title(entry, "regional map"), entry["cell"], entry["numbers"]
+    match entry["label"]:
+        case Label.FINE:
+            said = f"{title}: {_one_of(cell)}."
+            if len(cell) > 1:
+                said = f"{title}: {_one_of(cell)}, which lie within {_above(numbers['tolerance'])} of each other."
+            return said + _excluded(entry)
+        case Label.GROUP:
+            group = "" if entry["group"] in (None, entry["field"]) else f" (group {_plain(entry['group'])})"
+            if not entry["witnesses"]:
+                more = "" if _is_exhausted(outcome) else " More queries may say more."
+                return f"{title}: {_one_of(cell)}{group}.{more}{_excluded(entry)}"
+            said = f"{title}: {_one_of(cell)}{group}; the data cannot tell {_rivals(entry)} apart."
+            return said + _separate(entry, "To separate them") + _excluded(entry)
+        case Label.LOCAL_AMBIGUOUS:
+            said = f"{title}: something is there, {_one_of(cell)}; the data cannot tell {_rivals(entry)} apart."
+            return said + _separate(entry, "To separate them")
+        case Label.SUPPORT_AMBIGUOUS:
+            said = f"{title}: {_one_of(cell)}, or nothing; the data cannot tell whether anything is there."
+            return said + _separate(entry, "To decide")
+        case Label.ABSENT:
+            weak = f" of strength {numbers['absence_threshold']!r} or more" if numbers["possible_present"] else ""
+            return f"{title}: nothing there{weak}.{_excluded(entry)}"
+    absent = " or nothing" if numbers["possible_absent"] and cell else ""
+    possible = f"{_one_of(cell)}{absent}" if cell else "nothing"
+    return f"{title}: open; possible is {possible}. {_why_open(numbers, outcome)}"
+
+
+def _why_open(numbers: Mapping[str, float], outcome: Entry) -> str:
+    """Why a region has none of the labels asked for: where witnesses contradict each other, no query can mend that."""
+    # Where all that is possible there reaches the threshold, a witness of presence rules ABSENT out as well.
+    reaches = numbers["possible_at_threshold"] == numbers["possible_present"]
+    if numbers["witnessed_present"] and numbers["witnessed_absent"] and reaches:
+        return (
+            "Of the admissible explanations some have it and some lack it, so no query can show that something is "
+            "there, or that nothing is. More rows or a question that asks for less may change this."
+        )
+    if numbers["witnessed_spread"] > numbers["tolerance"]:
+        return (
+            "Admissible explanations have elements there that lie farther apart than the tolerance, so no query can "
+            f"make it FINE. {_sentence(_why(outcome))}"
+        )
+    return _sentence(_why(outcome))
+
+
+def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
+    numbers, title = entry["numbers"], "Resolution"
+    lower, upper = _below(numbers["lower"]), _above(numbers["upper"])
+    between = lower if lower == upper else f"at least {lower} and at most {upper}"
+    # One survivor alone spreads over nothing: what is bounded is the diameter of survivors and proposal.
+    survivors = "what survives, together with the proposal,"
+    match entry["label"]:
+        case Label.FINE:
+            return f"{title}: fine; {survivors} lies within {upper}.{_excluded(entry)}"
+        case Label.GROUP:
+            return f"{title}: a group; {survivors} spreads {between}.{_excluded(entry)}"
+        case Label.AMBIGUOUS:
+            said = f"{title}: ambiguous; {survivors} spreads at least {lower}, more than a group may."
+            return said + _separate(entry, "To narrow it")
+    return f"{title}: open; {survivors} spreads {between}. {_sentence(_why(outcome))}"
+
+
+def _rivals(entry: Entry) -> str:
+    """The elements that two witnesses have."""
+    names = [str(witness["says"][entry["field"]]) for witness in entry["witnesses"]]
+    return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(map(_plain, names))
+
+
+def _is_exhausted(outcome: Entry) -> bool:
+    """Whether everything that is possible was asked about."""
+    return bool(outcome["possible"] == outcome["witnessed"] + outcome["indeterminate"])
+
+
+def _separate(entry: Entry, opening: str) -> str:
+    """What it takes to get rid of one of the witnesses."""
+    witnesses: Sequence[Entry] = entry["witnesses"]
+    if not witnesses:
+        return ""
+    names = " or ".join(_explanation(witness, entry["field"]) for witness in witnesses)
+    # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
+    missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
+    rise = f" by more than {_below(missing)}" if missing > 0.0 else ""
+    return f" {opening}, the log evidence against {names} must rise{rise}: more held-out rows or less noise."
+
+
+def _excluded(entry: Entry) -> str:
+    found = entry["excluded"]
+    if found is None:
+        return ""
+    lower = found["margin"][0]
+    margin = f", by a margin of at least {_below(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
+    return f" The nearest explanation that says otherwise, {_explanation(found, entry['field'])}, is rejected{margin}."
+
+
+def _explanation(named: Entry, field: str) -> str:
+    """An explanation and what it says; of many regions, the one in question and the first ones that it has."""
+    says: Mapping[str, str | None] = named["says"]
+    told = [*says.items()]
+    if len(told) > _MOST_REGIONS:
+        told = [(name, says[name]) for name in says if name == field]
+        told += [(name, value) for name, value in says.items() if value is not None and name != field]
+    parts = [f"{_plain(name)}: {'nothing' if value is None else _plain(value)}" for name, value in told]
+    listed = _cut(parts, _MOST_REGIONS)
+    return f"explanation {named['explanation']}" + (f" ({listed})" if listed else "")
+
+
+def _title(entry: Entry, kind: str) -> str:
+    if kind == "resolution":
+        return "Resolution"
+    name = _plain(entry["field"])
+    return f"Region {name}" if kind == "regional map" else name
+
+
+def _one_of(cell: Sequence[str]) -> str:
+    return _plain(cell[0]) if len(cell) == 1 else f"one of {_listed(cell)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return _cut([*map(_plain, names)], _MOST_NAMES)
+
+
+def _cut(parts: Sequence[str], most: int) -> str:
+    return ", ".join(parts) if len(parts) <= most else f"{', '.join(parts[:most])} and {len(parts) - most} more"
+
+
+def _plain(name: str) -> str:
+    """A name on one line: line ends and other characters that do not print are written as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _confidence(level: float) -> str:
+    """1 - level without rounding, which would make a certainty of it."""
+    return str(1 - Decimal(repr(level))) if level >= 1e-6 else f"1 - {level!r}"
+
+
+def _below(value: float) -> str:
+    """A lower bound in four digits."""
+    return _rounded(value, ROUND_FLOOR)
+
+
+def _above(value: float) -> str:
+    """An upper bound in four digits."""
+    return _rounded(value, ROUND_CEILING)
+
+
+def _rounded(value: float, direction: str) -> str:
+    # Twelve digits first: 0.1 + 0.2 is a rounding error above 0.3, and not a reason to say 0.3001.
+    exact = Decimal(f"{value:.12g}")
+    return f"{float(Context(prec=4, rounding=direction).create_decimal(exact)):.4g}"

@@ -1,0 +1,89 @@
+"""One self-contained HTML file: no request leaves it, and it may be opened, mailed and printed."""
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..._errors import MisuseError
+from ._glyphs import element_sign, key_sign, label_sign, line_key, plug_in_sign
+from ._view import page_view
+from ._words import choices, counted, figures, listed, margin, number, says, settings
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from .._details import Details
+    from .._report import Report
+
+
+def page_html(report: "Report", details: "Details") -> str:
+    """The page of a report; every name in it is shown as text, whatever it holds."""
+    if details.document["report"] != report.digests["document"]:
+        value = f"those of {details.document['report']}"
+        raise MisuseError("details", f"belong to the report {report.digests['document']}", value)
+    css, script = _asset("page.css"), _asset("page.js")
+    return _environment().get_template("page.html.j2").render(
+        page_view(report.document, details.document),
+        css=css,
+        script=script,
+        policy=_policy(css, script),
+        data=embedded_json(_data(report, details)),
+    )  # fmt: skip
+
+
+def write_page(path: str | Path, report: "Report", details: "Details") -> None:
+    """Write the page as UTF-8; line ends are the same everywhere, because hashes of its parts stand in it."""
+    Path(path).write_bytes(page_html(report, details).encode("utf-8"))
+
+
+def embedded_json(value: object) -> str:
+    r"""JSON that no text within can end early: what HTML could read as a tag is written as an escape.
+
+    >>> embedded_json({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _data(report: "Report", details: "Details") -> dict[str, Any]:
+    """What the page says; trace, bank and what pictures are drawn from stay in files of their own."""
+    said = {name: report.document[name] for name in ("fields", "outcome", "digests")}
+    return {"format": "physupport page", "version": 1, "title": details.document["title"], **said}
+
+
+def _policy(css: str, script: str) -> str:
+    """A Content-Security-Policy: this style, this script, and nothing from anywhere."""
+    style, code = (
+        base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in (css, script)
+    )
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{code}'; base-uri 'none'; "
+        f"form-action 'none'"
+    )
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(__package__, "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters = (choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
+    environment.filters.update({function.__name__: function for function in filters})
+    environment.globals.update(
+        states={state: key_sign(element_sign(state, 8, 8)) for state in ("witnessed", "possible", "excluded")},
+        plug_in_key=key_sign(plug_in_sign(8, 18)),
+    )
+    return environment

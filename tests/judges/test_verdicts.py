@@ -1,0 +1,228 @@
+"""Verdicts have a proven sign or say that they have none."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from physupport import MisuseError
+from physupport.judges import (
+    Evidence,
+    Factor,
+    QueryCount,
+    Verdict,
+    joint_path,
+    key_verdicts,
+    verdicts,
+    verdicts_by_state,
+)
+from physupport.laws import Scores
+
+A, R, OPEN = Verdict.ADMISSIBLE, Verdict.REJECTED, Verdict.INDETERMINATE
+
+
+def threshold(level, bits=400):
+    """-log of a level as a fraction, to far more digits than any test needs."""
+    with ctx.workprec(bits):
+        mantissa, exponent = (-arb(level).log()).mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def one_stream(table_stream, log_evidence, error=0.0):
+    """Explanations whose log evidence is the given numbers: the numerator has log likelihood 0."""
+    stream = table_stream([[-Fraction(x)] for x in log_evidence], error=error)
+    return Evidence(
+        len(log_evidence), [Factor("rows", stream, lambda i: i, (table_stream([[0]]), 0))], joint_path([[1]])
+    )
+
+
+values = st.integers(-(2**60), 2**60).map(lambda i: Fraction(i, 2**57))
+levels = st.floats(1e-3, 0.999)
+
+
+@given(st.lists(values, min_size=1, max_size=8), levels, st.sampled_from([0.0, 1e-6, 1.0]))
+def test_the_verdict_is_the_sign_of_the_exact_margin(table_stream, log_evidence, level, error):
+    codes = verdicts(one_stream(table_stream, log_evidence, error), np.arange(len(log_evidence)), level).codes
+    assert codes[:, 0].tolist() == [R if x > threshold(level) else A for x in log_evidence]
+
+
+@given(st.lists(values, min_size=1, max_size=8), st.lists(levels, min_size=2, max_size=5, unique=True))
+def test_a_larger_level_rejects_at_least_as_much(table_stream, log_evidence, some_levels):
+    at = sorted(some_levels)
+    codes = verdicts(one_stream(table_stream, log_evidence, 0.5), np.arange(len(log_evidence)), at).codes
+    assert np.all(np.diff((codes == R).astype(int), axis=1) >= 0)
+
+
+@given(st.lists(values, min_size=1, max_size=8), st.lists(levels, min_size=1, max_size=3), st.integers(1, 9))
+def test_batches_blocks_and_single_questions_agree(table_stream, log_evidence, at, block):
+    n = len(log_evidence)
+    whole = verdicts(one_stream(table_stream, log_evidence, 0.5), np.arange(n), at)
+    blocked = verdicts(one_stream(table_stream, log_evidence, 0.5), np.arange(n)[::-1], at, block=block)
+    np.testing.assert_array_equal(blocked.codes[::-1], whole.codes)
+    np.testing.assert_array_equal(blocked.log_evidence.lower[::-1], whole.log_evidence.lower)
+    single = one_stream(table_stream, log_evidence, 0.5)
+    for e in range(n):
+        for column, level in enumerate(at):
+            assert verdicts(single, [e], level).codes[0, 0] == whole.codes[e, column]
+    assert whole.count == QueryCount(logical=n, state=0)
+
+
+@given(st.lists(values, min_size=1, max_size=5), levels, st.sampled_from([0.0, 0.25]))
+def test_the_margin_interval_contains_the_exact_margin_and_agrees_with_the_verdict(
+    table_stream, log_evidence, level, error
+):
+    judged = verdicts(one_stream(table_stream, log_evidence, error), np.arange(len(log_evidence)), level)
+    for row, x in enumerate(log_evidence):
+        judgement = judged.at(row)
+        lower, upper = (Fraction(end) for end in judgement.margin)
+        # The threshold is known here to 400 bits.
+        assert lower <= x - threshold(level) + Fraction(1, 2**390)
+        assert upper >= x - threshold(level) - Fraction(1, 2**390)
+        assert judgement.verdict == (R if lower > 0 else A if upper <= 0 else judgement.verdict)
+        assert (judgement.index, judgement.level) == (row, level)
+
+
+@pytest.mark.parametrize(("exponent", "bits"), [(30, 53), (70, 128), (150, 256), (700, 1024)])
+def test_precision_grows_until_the_sign_is_proven(table_stream, exponent, bits):
+    level = 0.077
+    sides = [threshold(level, 2000) + sign * Fraction(1, 2**exponent) for sign in (1, -1)]
+    judged = verdicts(one_stream(table_stream, sides), [0, 1], level)
+    assert judged.codes[:, 0].tolist() == [R, A]
+    assert judged.bits.tolist() == [bits, bits]
+
+
+def test_what_the_allowed_precision_does_not_decide_is_indeterminate(table_stream):
+    level = 0.077
+    sides = [threshold(level, 2000) + sign * Fraction(1, 2**150) for sign in (1, -1)]
+    judged = verdicts(one_stream(table_stream, [*sides, 0]), [0, 1, 2], level, most_bits=128)
+    assert judged.codes[:, 0].tolist() == [OPEN, OPEN, A]
+    assert judged.bits.tolist() == [128, 128, 53]
+    lower, upper = judged.margins()
+    assert np.all((lower[:2] <= 0.0) & (upper[:2] >= 0.0))
+
+
+class HalvesStream:
+    """Key 0 has log likelihood log 2, key 1 has 0: against level 1/2 the margin is exactly 0."""
+
+    checkpoints, n_keys = np.array([1]), 2
+
+    def log_likelihood(self, keys):
+        return Scores(np.where(keys == 0, np.log(2.0), 0.0)[:, None], np.full((len(keys), 1), 1e-15))
+
+    is_density = True
+
+    def enclosure(self, key, bits):
+        with ctx.workprec(bits):
+            return [arb(2).log() if key == 0 else arb(0)]
+
+
+def test_a_margin_of_exactly_zero_is_never_called_rejected():
+    stream = HalvesStream()
+    evidence = Evidence(2, [Factor("rows", stream, lambda i: i, (stream, 0))], joint_path([[1]]))
+    judged = verdicts(evidence, [0, 1], [0.5, np.nextafter(0.5, 1.0), np.nextafter(0.5, 0.0)])
+    assert judged.codes.tolist() == [[A, A, A], [OPEN, R, A]]
+    assert judged.bits.tolist() == [53, 1024]
+
+
+def test_the_proposal_is_admissible_at_the_largest_level_there_is(table_stream):
+    stream = table_stream([[3], [4]], error=50.0)
+    evidence = Evidence(2, [Factor("rows", stream, lambda i: i, (stream, 1))], joint_path([[1]]))
+    judged = verdicts(evidence, [1], np.nextafter(1.0, 0.0))
+    assert judged.codes.tolist() == [[A]]
+    assert judged.bits.tolist() == [53]
+    assert stream.enclosed == []
+
+
+def test_one_scoring_serves_several_levels_and_one_enclosure_several_explanations(table_stream):
+    calibration = table_stream([[-2], [-3]], error=1.0)
+    deployment = table_stream([[0], [Fraction(1, 2)]])
+    factors = [
+        Factor("calibration", calibration, lambda i: i // 2, (table_stream([[0]]), 0)),
+        Factor("deployment", deployment, lambda i: i % 2, (table_stream([[0]]), 0)),
+    ]
+    evidence = Evidence(4, factors, joint_path([[1], [1]]))
+    judged = verdicts(evidence, np.arange(4), [0.05, 0.1, 0.2])
+    exact = np.array([2.0, 1.5, 3.0, 2.5])
+    assert judged.codes.tolist() == np.where(exact[:, None] > -np.log([0.05, 0.1, 0.2]), R, A).tolist()
+    assert sorted(calibration.asked) == [0, 1]
+    assert calibration.enclosed == [(0, 64), (1, 64)]
+
+
+def test_progress_is_told_block_by_block(table_stream):
+    told = []
+    evidence = one_stream(table_stream, range(7))
+    verdicts(evidence, np.arange(7), 0.05, block=3, progress=lambda done, total: told.append((done, total)))
+    assert told == [(3, 7), (6, 7), (7, 7)]
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 2.0, float("nan")])
+def test_a_level_outside_zero_and_one_is_refused(table_stream, level):
+    with pytest.raises(MisuseError, match="levels must lie strictly between 0 and 1"):
+        verdicts(one_stream(table_stream, [0]), [0], [0.05, level])
+
+
+@pytest.mark.parametrize("bad", [[], [[0.1]], "x", None])
+def test_levels_that_are_no_row_of_numbers_are_refused(table_stream, bad):
+    with pytest.raises(MisuseError, match="levels must"):
+        verdicts(one_stream(table_stream, [0]), [0], bad)
+
+
+def state_problem(table_stream, error=0.0):
+    """Three states read alone at two checkpoints, then with one of two deployment laws."""
+    calibration = table_stream([[-9, 0, 0], [0, -4, 0], [0, 0, -9]], [1, 2, 3], error)
+    deployment = table_stream([[0], [-9]], [1], error)
+    factors = [
+        Factor("calibration", calibration, lambda i: i // 2, (table_stream([[0, 0, 0]]), 0)),
+        Factor("deployment", deployment, lambda i: i % 2, (table_stream([[0]]), 0)),
+    ]
+    return Evidence(6, factors, joint_path([[1, 2, 3], [1]])), deployment
+
+
+@pytest.mark.parametrize("error", [0.0, 3.0])
+def test_a_state_that_calibration_alone_rejects_takes_one_question(table_stream, error):
+    evidence, deployment = state_problem(table_stream, error)
+    states = key_verdicts(evidence, 0, [0, 1, 2], [0.05, 0.01])
+    # State 2 is worse than its rivals only at the last checkpoint, where deployment rows are read as well.
+    assert states.is_rejected.tolist() == [[True, True], [True, False], [False, False]]
+    assert states.count == QueryCount(logical=0, state=3)
+    assert deployment.asked == []
+
+
+@given(st.permutations(range(6)), st.integers(1, 6), st.sampled_from([0.0, 3.0]))
+def test_asking_states_first_gives_the_same_verdicts_with_other_counts(table_stream, order, block, error):
+    plain = verdicts(state_problem(table_stream, error)[0], order, [0.05, 0.001])
+    evidence, _ = state_problem(table_stream, error)
+    by_state = verdicts_by_state(evidence, order, [0.05, 0.001], block=block)
+    np.testing.assert_array_equal(by_state.codes, plain.codes)
+    # The two explanations of state 0 are rejected by their state at both levels; the other four are asked.
+    assert by_state.count == QueryCount(logical=4, state=3)
+    assert plain.count == QueryCount(logical=6)
+    assert np.all(by_state.log_evidence.lower <= plain.log_evidence.upper)
+    assert np.all(by_state.log_evidence.upper >= plain.log_evidence.lower)
+
+
+def test_a_state_can_be_asked_at_higher_precision(table_stream):
+    close = threshold(0.05) + Fraction(1, 2**100)
+    calibration = table_stream([[-close, 0]], [1, 2])
+    factors = [
+        Factor("calibration", calibration, lambda i: i, (table_stream([[0, 0]]), 0)),
+        Factor("deployment", table_stream([[0]]), lambda i: i, (table_stream([[0]]), 0)),
+    ]
+    evidence = Evidence(1, factors, joint_path([[1, 2], [1]]))
+    assert key_verdicts(evidence, 0, [0], 0.05).is_rejected.tolist() == [[True]]
+    assert key_verdicts(evidence, 0, [0], 0.05, most_bits=64).is_rejected.tolist() == [[False]]
+
+
+def test_a_factor_that_is_never_read_alone_rejects_no_state(table_stream):
+    evidence, _ = state_problem(table_stream)
+    with pytest.raises(MisuseError, match="factor must be read alone at some step of the path, got deployment"):
+        key_verdicts(evidence, 1, [0], 0.05)
+    with pytest.raises(MisuseError, match="factor must be a whole number between 0 and 1, got 2"):
+        verdicts_by_state(evidence, [0], 0.05, factor=2)
+
+
+def test_counts_add_up():
+    assert QueryCount(3, 1) + QueryCount(4) == QueryCount(7, 1)

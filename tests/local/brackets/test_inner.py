@@ -1,0 +1,138 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from physupport._checks import Interval
+from physupport._errors import MisuseError
+from physupport.laws import ExchangeableGaussian
+from physupport.local.regions import (
+    CalibrationClass,
+    inner_bracket,
+    median_of_means_region,
+    outer_bracket,
+    physical_target,
+)
+from physupport.local.regions._chart import Chart
+from physupport.local.regions._inner import _Pair, _Search
+
+WIDE, TIGHT = 0.35, 0.5 * np.sqrt(9.49 / 2e5)  # the radii of 20 and of 200 000 measurements with noise 1/2
+
+
+def bracket(correspondence, starts=2, seed=1):
+    pair = inner_bracket(correspondence, np.random.default_rng(seed), starts=starts)
+    assert pair is not None
+    for parameter, support in (pair.first, pair.second):
+        assert correspondence.membership(parameter, support).inside
+    one, two = (physical_target(parameter.dictionary, support) for parameter, support in (pair.first, pair.second))
+    assert pair.distance == one.distance(two)
+    assert pair.distance <= outer_bracket(correspondence).diameter
+    return pair
+
+
+@pytest.mark.parametrize("region", ["whole class", "rectangle", "inverted"])
+def test_a_wide_ball_lets_the_inner_bracket_come_near_the_outer(make_correspondence, region):
+    correspondence = make_correspondence(region, radius=WIDE)
+    outer = outer_bracket(correspondence)
+    assert not outer.separated_possible
+    assert bracket(correspondence).distance >= 0.95 * outer.diameter
+
+
+@pytest.mark.parametrize("region", ["whole class", "inverted"])
+def test_a_tight_ball_still_yields_pairs_far_apart(make_correspondence, region):
+    """The coefficients are free within their range, so the two atoms may turn about their fixed sum."""
+    correspondence = make_correspondence(region, radius=TIGHT)
+    outer = outer_bracket(correspondence)
+    assert bracket(correspondence, starts=1).distance >= 0.6 * outer.diameter
+
+
+def test_a_smaller_ball_does_not_spread_farther(make_correspondence):
+    # Starts differ, so local optima may too; a hundredth is far above what they were seen to differ by.
+    distances = [bracket(make_correspondence(radius=radius)).distance for radius in (0.1, 0.01)]
+    assert all(b <= a * 1.01 for a, b in pairwise(distances))
+
+
+def test_both_local_explanations_make_the_bracket_span_their_angle(make_class, make_correspondence):
+    calibration = make_class()
+    between = 1.2 * (calibration.shell.frame.axis + calibration.shell.reference) / 2.0
+    correspondence = make_correspondence(radius=0.8, center=between)
+    outer = outer_bracket(correspondence)
+    assert outer.block_possible
+    assert outer.separated_possible
+    pair = bracket(correspondence, starts=1)
+    assert {pair.first[1], pair.second[1]} == {(0, 1), None}
+    assert pair.distance >= 0.95 * outer.diameter
+
+
+def test_the_separated_atom_alone_spans_its_cone(make_class, make_correspondence):
+    calibration = make_class()
+    correspondence = make_correspondence(radius=0.3, center=2.0 * calibration.shell.reference)
+    pair = bracket(correspondence, starts=1)
+    assert pair.first[1] is pair.second[1] is None
+    assert pair.distance >= 0.95 * outer_bracket(correspondence).diameter
+
+
+def test_other_sizes_and_a_known_law_are_searched_too(make_class, make_correspondence):
+    known = ExchangeableGaussian(np.array([0.3, 0.3, 0.2, 0.1, 0.05, 0.05, 0.0]), np.ones(7))
+    calibration = CalibrationClass(make_class(5).shell, known)
+    region = median_of_means_region(np.ones((3, 5)), calibration, 0.05)
+    correspondence = make_correspondence(region, radius=0.4, center=[0.0, 0.0, 0.0, 0.0, 3.0], r=3)
+    assert bracket(correspondence).distance >= 0.8 * outer_bracket(correspondence).diameter
+
+
+def test_a_single_allowed_noise_and_activity_are_no_obstacle(make_class, make_correspondence):
+    shell = replace(make_class().shell, noise=Interval(0.4, 0.4))
+    calibration = CalibrationClass(shell, Interval(0.2, 0.2))
+    region = median_of_means_region(np.ones((3, 4)), calibration, 0.05)
+    assert bracket(make_correspondence(region, radius=WIDE), starts=1).distance > 0.3
+
+
+def test_nothing_is_found_where_nothing_is(make_correspondence):
+    correspondence = make_correspondence(radius=0.1, center=[0.0, 0.0, 0.0, -3.0])
+    assert inner_bracket(correspondence, np.random.default_rng(0)) is None
+
+
+def test_the_same_seed_gives_the_same_pair(make_correspondence):
+    one, two = (bracket(make_correspondence(radius=WIDE), starts=1).distance for _ in range(2))
+    assert one == two
+
+
+@pytest.mark.parametrize("is_block", [True, False])
+def test_derivatives_are_those_of_central_differences(make_correspondence, is_block):
+    chart = Chart(make_correspondence(radius=WIDE), is_block)
+    pair = _Pair(_Search(chart), _Search(chart))
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        one, two = chart.random(rng), chart.random(rng)
+        for function in (chart.shell_slacks, chart.missed):
+            assert_derivative(function, one)
+        assert_derivative(pair.apart, np.concatenate([[0.3], one, two]), columns=slice(1, None))
+        slopes = pair.slopes(np.concatenate([[0.3], one, two]))
+        np.testing.assert_array_equal(slopes[:, 0], [-1.0] * chart.n_active + [0.0] * (len(slopes) - chart.n_active))
+
+
+def assert_derivative(function, at, columns=slice(None)):
+    steps = 1e-6 * np.eye(len(at))
+    central = np.column_stack([(function(at + h)[0] - function(at - h)[0]) / 2e-6 for h in steps])
+    # Central differences of functions of order ten with step 1e-6: truncation and rounding near 1e-8.
+    np.testing.assert_allclose(function(at)[1], central[:, columns], atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_block", [True, False])
+def test_coordinates_go_to_an_explanation_and_back(make_correspondence, is_block):
+    chart = Chart(make_correspondence(), is_block)
+    vector = chart.random(np.random.default_rng(2))
+    parameter = chart.parameter(vector)
+    np.testing.assert_allclose(chart.vector(parameter, chart.parts(vector)[3]), vector, atol=1e-12)
+    atoms = physical_target(parameter.dictionary, chart.support).atoms
+    np.testing.assert_allclose(chart.active_atoms(vector)[0].T, atoms, atol=1e-14)
+    # Signs of the smooth slacks agree with the shell's own inequalities.
+    assert chart.shell_slacks(vector)[0].min() > 0.0
+    assert chart.calibration.membership(parameter).inside
+
+
+@pytest.mark.parametrize("starts", [0, 1.5])
+def test_a_number_of_starts_that_is_no_count_is_refused(make_correspondence, starts):
+    with pytest.raises(MisuseError, match="starts must be a whole number at least 1"):
+        inner_bracket(make_correspondence(), np.random.default_rng(0), starts=starts)

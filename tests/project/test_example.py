@@ -1,0 +1,88 @@
+"""The examples are projects that run, and say what their stories promise."""
+
+import re
+import tomllib
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.analysis import analyse
+from physupport.io import read_table
+from physupport.project import EXAMPLES, assemble, load_project, write_example
+from physupport.studies.four_region import _design as design
+from physupport.studies.four_region import study_rows
+from physupport.studies.four_region._case import split_seed
+from physupport.verify import verify
+
+SEED = 2026091011
+
+
+@pytest.fixture(params=EXAMPLES)
+def example(request, tmp_path):
+    write_example(tmp_path / "new", request.param)
+    return assemble(load_project(tmp_path / "new" / "project.toml"))
+
+
+LABELS = {
+    # As the paper's table: A is localised, B is a group, C cannot be decided, D is absent.
+    "Four regions": {"A": "FINE", "B": "GROUP", "C": "SUPPORT_AMBIGUOUS", "D": "ABSENT"},
+    # A phase of the cables turns all directions alike: neither source is localised, though no third one is there.
+    "Directions of transmitters": {"west": "GROUP", "east": "GROUP", "south": "ABSENT"},
+}
+
+
+def test_an_example_gives_the_map_of_its_story_and_is_verified(example):
+    found = analyse(example.protocol, example.tables)
+    assert {each.field: str(each.label) for each in found.report.fields} == LABELS[example.title]
+    rows = {name: part.table for name, part in ((part.name, part) for part in found.seal.parts)}
+    assert verify(found.report.json(), rows).findings == ()
+
+
+def test_the_four_regions_are_those_of_the_study(tmp_path):
+    write_example(tmp_path)
+    project = load_project(tmp_path / "project.toml")
+    calibration, deployment = study_rows(next(each for each in design.SCENES if each.name == "weak-C"), SEED)
+    found = assemble(project)
+    np.testing.assert_array_equal(found.tables["calibration"].values, calibration)
+    np.testing.assert_array_equal(found.tables["deployment"].values, deployment)  # from text, to the last digit
+    assert (project.settings.seed, project.settings.level) == (split_seed(SEED), design.LEVEL)
+    study = design.study_bank()
+    np.testing.assert_allclose(found.bank.states.elements, study.states.elements, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found.bank.strengths, study.strengths, rtol=1e-12)
+    assert found.bank.size == study.size == 216
+    table = read_table(tmp_path / "deployment.csv", channels="columns", label="deployment")
+    assert table.channels[0] == "sensor 1"
+
+
+def test_every_key_of_the_first_example_is_explained_where_it_first_stands(tmp_path):
+    write_example(tmp_path)
+    seen = set()
+    for line in (tmp_path / "project.toml").read_text().splitlines():
+        match = re.match(r"(\w+) = ", line)
+        if match and match[1] not in seen | {"title", "coordinates"}:
+            assert re.search(r"# \S+ \S+", line), line
+        if match:
+            seen.add(match[1])
+    content = tomllib.loads((tmp_path / "project.toml").read_text())
+    assert {*content} == {
+        "title",
+        "level",
+        "budget",
+        "seed",
+        "policy",
+        "output",
+        "data",
+        "elements",
+        "regions",
+        "supports",
+    }
+
+
+def test_no_file_is_overwritten(tmp_path):
+    (tmp_path / "elements.csv").write_text("mine")
+    with pytest.raises(MisuseError, match=r"folder must have no elements.csv yet, got .* Nothing was written"):
+        write_example(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["elements.csv"]
+    with pytest.raises(MisuseError, match="example must be one of four-region, array, got 'other'"):
+        write_example(tmp_path, "other")

@@ -1,0 +1,160 @@
+"""Reports of several kinds with their details, and one browser for all tests."""
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from physupport.aeb import FixedOrder, RegionalPolicy
+from physupport.analysis import Protocol, StreamPlan, analyse, report
+from physupport.analysis.diagnose import diagnose
+from physupport.banks import table_regions
+from physupport.judges import TableJudge
+from physupport.questions import RegionalMap, RegionRule, Resolution
+from physupport.report import Details
+from physupport.report.page import write_page
+from physupport.studies.four_region import _case as case
+from physupport.studies.four_region import _design as design
+
+VERDICTS = ("ADMISSIBLE", "REJECTED", "INDETERMINATE")
+
+
+@pytest.fixture(scope="session")
+def four_regions():
+    """A data set of the four-region study, asked with the regional policy: its report and its details."""
+    scene = design.SCENES[1]
+    plans = {"calibration": StreamPlan("latent", 0.45), "deployment": StreamPlan("covariance", 0.40)}
+    protocol = Protocol(design.study_question(), RegionalPolicy(), level=design.LEVEL, budget=design.BUDGET,
+                        bank=design.study_bank(), seed=7, streams=plans)  # fmt: skip
+    result = analyse(protocol, dict(zip(plans, case.study_rows(scene, scene.seeds[0]), strict=True)))
+    return result.report, diagnose(result, title="Four regions", coordinate_names=["place"])
+
+
+def make_map(columns, codes, *, title="A study", places=None, names=("x",), budget=1.0, threshold=None, weak=()):
+    """A report about a table of explanations with given verdicts, and details of it.
+
+    columns: region -> element or None of each explanation.  places: element -> coordinates.  threshold: from which on
+    something counts as there; weak: the explanations whose elements are weaker.
+    """
+    elements = {region: [*dict.fromkeys(v for v in column if v is not None)] for region, column in columns.items()}
+    places = places or {each: [float(i)] for found in elements.values() for i, each in enumerate(found)}
+    view = table_regions(
+        columns,
+        coordinates={r: {e: places[e] for e in found} for r, found in elements.items()},
+        strengths={
+            r: [0.0 if name is None else 0.1 if e in weak else 1.0 for e, name in enumerate(column)]
+            for r, column in columns.items()
+        },
+    )
+    question = RegionalMap(view, {region: RegionRule(0.5, absence_threshold=threshold) for region in columns})
+    codes = np.asarray(codes, dtype=np.uint8)
+    middle = np.choose(codes, [-0.75, 1.25, 0.0])
+    judge = TableJudge(codes, middle[:, None] + np.array([-1e-9, 1e-9]))
+    seal = Protocol(question, FixedOrder(), level=0.05, budget=budget).freeze(judge)
+    found = report(seal, seal.run())
+    asked = dict(zip(*(found.document["trace"][name]["values"] for name in ("queries", "codes")), strict=True))
+    fields = [
+        _field(region, columns, asked, elements[region], places, names) | {"absence_threshold": threshold}
+        for region in columns
+    ]
+    return found, _details(found, title, fields)
+
+
+def _field(region, columns, asked, elements, places, names):
+    parts = {name: _counts([e for e, v in enumerate(columns[region]) if v == name], columns, asked)
+             for name in (*elements, None)}  # fmt: skip
+    return {
+        "field": region, "is_optional": None in columns[region], "coordinate_names": [*names], "tolerance": 0.5,
+        "elements": [{"id": name, "coordinates": places[name], **parts[name]} for name in elements],
+        "absent": parts[None] if None in columns[region] else None,
+        "groups": [["first", elements[:1]]],
+        "plug_in": {"label": "FINE", "cell": elements[:1]},
+        "coherence": {"ids": elements, "matrix": np.eye(len(elements)).tolist()},
+        "refine": ["More rows would help."],
+        "notes": [], "levels": [{"level": 0.01, "label": "GROUP", "cell": elements, "or_nothing": False}],
+    }  # fmt: skip
+
+
+def _counts(members, columns, asked):
+    witnessed, possible = ([e for e in members if asked.get(e) in kept] for kept in ((0,), (0, 2, None)))
+    ordered = sorted(members, key=lambda e: (e not in witnessed, e not in possible, e))[:12]
+    entries = [
+        {
+            "explanation": e, "verdict": VERDICTS[asked[e]] if e in asked else "not asked",
+            "margin": [-0.75, -0.75] if asked.get(e) == 0 else None,
+            "says": {region: column[e] for region, column in columns.items()}, "setting": {"width": 1.1},
+        }
+        for e in ordered
+    ]  # fmt: skip
+    state = "witnessed" if witnessed else "possible" if possible else "excluded"
+    return {"state": state, "n_witnessed": len(witnessed), "n_possible": len(possible), "explanations": entries}
+
+
+def _details(found, title, fields):
+    counts = found.document["outcome"]
+    curve = {"explanation": 0, "role": "proposal", "fields": [], "verdict": "ADMISSIBLE", "says": {}}
+    return Details({
+        "format": "physupport details", "version": 1, "report": found.digests["document"], "title": title,
+        "inputs": [], "seconds": {}, "fields": fields, "levels_note": "No guarantee.", "library": None,
+        "library_coherence": None,
+        "evidence": {"streams": ["rows"], "steps": [[8], [16]], "threshold": 3.0,
+                     "curves": [curve | {"lower": [0.1, None], "upper": [0.1, None]}]},
+        "brackets": {"queries": [0, counts["queries"]], "witnessed": [0, counts["witnessed"]],
+                     "possible": [found.document["protocol"]["size"], counts["possible"]], "open": [1, 0]},
+        "misfit": [], "outcome": [], "verify": None,
+    })  # fmt: skip
+
+
+def make_resolution():
+    """A report about the spread of a block: no regions, no elements."""
+    places = np.arange(4)
+    distances = np.abs(places[:, None] - places).astype(float)
+    question = Resolution(places, distances, distances[1], delta_fine=0.5, delta_group=1.5)
+    judge = TableJudge(np.array([0, 0, 1, 1], dtype=np.uint8), np.array([[-1.0, -0.9]] * 2 + [[0.8, 0.9]] * 2))
+    seal = Protocol(question, FixedOrder(), level=0.05, budget=1.0).freeze(judge)
+    found = report(seal, seal.run())
+    empty = {
+        "field": found.fields[0].field, "is_optional": False, "coordinate_names": [], "tolerance": 0.5, "elements": [],
+        "absent": None, "groups": [], "plug_in": None, "coherence": None, "refine": [], "levels": [],
+    }  # fmt: skip
+    return found, _details(found, "A block", [empty])
+
+
+@pytest.fixture(scope="session")
+def kit():
+    """Makers of reports, since test files do not import each other."""
+    return SimpleNamespace(make_map=make_map, make_resolution=make_resolution)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        if os.environ.get("PHYSUPPORT_REQUIRE_CHROMIUM") == "1":
+            pytest.fail("PHYSUPPORT_REQUIRE_CHROMIUM is 1, but no chromium was found")
+        pytest.skip("no chromium was found, so that pages cannot be opened")
+    spec = importlib.util.spec_from_file_location("chromium", Path(__file__).with_name("chromium.py"))
+    driver = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(driver)
+    started = driver.Browser(program, tmp_path_factory.mktemp("profile"))
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens the page of a report; what was opened is closed again."""
+    pages = []
+
+    def open_page(found, details):
+        write_page(tmp_path / "report.html", found, details)
+        pages.append(browser.open(tmp_path / "report.html"))
+        return pages[-1]
+
+    yield open_page
+    for page in pages:
+        page.close()
