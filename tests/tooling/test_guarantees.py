@@ -20,21 +20,18 @@ ROWS = [
 
 @cache
 def defined_in(path):
-    tree = ast.parse((ROOT / "tests" / path).read_text())
+    tree = ast.parse((ROOT / path).read_text())
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def resolve(path):
     """The object at a dotted path of public names: the longest importable package, then attributes."""
     parts = path.split(".")
-    found = importlib.import_module(f"physupport.{parts[0]}")
+    place = importlib.import_module(parts[0])
     for i, name in enumerate(parts[1:], 2):
         assert not name.startswith("_"), f"{path} is private"
-        if not hasattr(found, name):
-            found = importlib.import_module(f"physupport.{'.'.join(parts[:i])}")
-        else:
-            found = getattr(found, name)
-    return found
+        place = getattr(place, name) if hasattr(place, name) else importlib.import_module(".".join(parts[:i]))
+    return place
 
 
 def test_every_table_has_the_same_head_and_every_row_five_cells():

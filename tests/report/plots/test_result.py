@@ -63,6 +63,7 @@ def details(result):
 
 @pytest.fixture(autouse=True)
 def _no_figure_is_left():
+    plt.close("all")  # of tests before
     yield
     plt.close("all")
 

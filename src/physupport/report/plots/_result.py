@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..._checks import check_instance
 from ..._errors import MisuseError
 from .._details import Detailed, Details
 
@@ -39,7 +38,8 @@ def document_of(result: Detailed | Details) -> Entry:
     """The details' document; those of a result are made first, which costs more than the picture."""
     if isinstance(result, Details):
         return result.document
-    check_instance("result", result, (Detailed, Details))
+    if not isinstance(result, Detailed):
+        raise MisuseError("result", "be of type Result or Details", f"{type(result).__name__} {result!r}")
     return result.details().document
 
 
