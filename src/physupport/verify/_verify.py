@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
+from .._stored import check_form
 from ..banks import Bank
 from ..questions import Question
 from ._claims import budget_notes, check_digest, field_findings, outcome_findings
@@ -22,7 +23,7 @@ from ._own import own_rules
 from ._protocol import check_size, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import resolution_rules
-from ._schema import check_form
+from ._schema import DOCUMENT
 from ._trace import ReadTrace, chained, read_trace
 
 # What a malformed document may raise on the way through checks that expect a sound one.
@@ -88,7 +89,7 @@ def verify(
 
 def _check_whole(document: Mapping[str, Any]) -> None:
     """What must hold before anything else can be looked at."""
-    check_form(document)
+    check_form(document, DOCUMENT)
     check_size(document["protocol"])
 
 
