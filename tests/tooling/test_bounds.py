@@ -11,7 +11,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TESTED_EXTRAS = ["plot", "io", "learn", "dask", "docs", "test"]
+TESTED_EXTRAS = ["plot", "io", "learn", "docs", "test"]
 
 
 def pins(name):

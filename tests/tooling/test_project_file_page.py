@@ -19,8 +19,8 @@ from physupport.project._schema import (
     Output,
     Parameter,
     Parameters,
+    ProjectFile,
     Region,
-    Settings,
     Supports,
 )
 from physupport.project._sources import (
@@ -34,7 +34,7 @@ from physupport.responses._parameter import NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
 SECTIONS = {
-    "Top level": Settings,
+    "Top level": ProjectFile,
     "`[output]`": Output,
     "`[data.calibration]`": Calibration,
     "`[data.deployment]`": Deployment,

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from .._errors import MisuseError
 from ._messages import misuse
-from ._schema import Settings
+from ._schema import ProjectFile
 
 
 @final
@@ -22,7 +22,7 @@ class Project:
     """
 
     path: Path
-    settings: Settings
+    settings: ProjectFile
     overridden: frozenset[str] = frozenset()
 
     def name(self, key: str) -> str:
@@ -55,7 +55,7 @@ def load_project(path: str | Path, overrides: Mapping[str, object] | None = None
     for key, value in given.items():
         _replace(content, key.split("."), value)
     try:
-        settings = Settings.model_validate(content)
+        settings = ProjectFile.model_validate(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise misuse(dict(first), lambda key: _name(path, frozenset(given), key)) from None

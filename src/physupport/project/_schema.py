@@ -174,7 +174,7 @@ class Output(Section):
     folder: FileName = "report"
 
 
-class Settings(Section):
+class ProjectFile(Section):
     """The whole file."""
 
     title: str = ""

@@ -27,8 +27,8 @@ from physupport.local.rates import (
     moment_region_rows,
     plan,
     plan_sentences,
+    planned_resolution,
     remedies,
-    resolution,
     resolution_map,
     support_gate,
     tangent_secant,
@@ -177,7 +177,7 @@ def test_a_known_law_is_one_unknown_less():
     law = ExchangeableGaussian(np.array([0.3, 0.3, 0.2, 0.1, 0.06, 0.04]), np.ones(6))
     known = block_information(make_design(law=law), n_draws=2000)
     assert known.chart.n_directions == INFORMATION.chart.n_directions - 1
-    assert resolution(known, make_design(law=law)).attainable > 0.0
+    assert planned_resolution(known, make_design(law=law)).attainable > 0.0
 
 
 def test_the_maximum_likelihood_angle_has_the_planned_deviation():
@@ -248,7 +248,7 @@ def test_the_floor_is_the_best_two_point_bound_within_half_the_spacing():
         kappa = np.linspace(0.0, min(6.0, 0.5 * block_diameter(design.dictionary) / deviation), 200_001)
         bounds = kappa * deviation * np.maximum(0.0, 2 * (1 - design.level) - 2 * stats.norm.cdf(kappa / 2))
         # A grid misses a smooth maximum by the square of its step.
-        assert resolution(INFORMATION, design).floor == pytest.approx(bounds.max(), rel=1e-8)
+        assert planned_resolution(INFORMATION, design).floor == pytest.approx(bounds.max(), rel=1e-8)
 
 
 def held_deviation(design, held):
@@ -309,10 +309,10 @@ def test_no_floor_is_left_at_level_one_half():
 
 
 def test_the_resolution_is_never_coarser_than_the_block():
-    coarse = resolution(INFORMATION, make_design(n_calibration=10))
+    coarse = planned_resolution(INFORMATION, make_design(n_calibration=10))
     assert coarse.attainable == coarse.block
     assert not coarse.sees_inside
-    assert resolution(INFORMATION, DESIGN).sees_inside
+    assert planned_resolution(INFORMATION, DESIGN).sees_inside
 
 
 def box_distance(mean, atoms, low, high):

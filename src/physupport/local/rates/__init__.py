@@ -67,11 +67,11 @@ from ._planner import Plan as Plan
 from ._planner import plan as plan
 from ._remedies import Remedies as Remedies
 from ._remedies import remedies as remedies
-from ._resolution import Resolution as Resolution
+from ._resolution import PlannedResolution as PlannedResolution
 from ._resolution import diameter as diameter
 from ._resolution import dictionary_diameters as dictionary_diameters
 from ._resolution import floor as floor
-from ._resolution import resolution as resolution
+from ._resolution import planned_resolution as planned_resolution
 from ._resolution import two_point_distance as two_point_distance
 from ._resolution import two_point_factor as two_point_factor
 from ._resolution_map import ResolutionMap as ResolutionMap

@@ -7,7 +7,7 @@ from ._design import MOST_ROWS, Design
 from ._gates import Gate
 from ._planner import Plan
 from ._remedies import Remedies
-from ._resolution import Resolution
+from ._resolution import PlannedResolution
 from ._scales import InformationScales
 
 
@@ -64,7 +64,7 @@ def _scales(found: InformationScales) -> str:
     )
 
 
-def _remedies(found: Remedies, design: Design, present: Resolution) -> list[str]:
+def _remedies(found: Remedies, design: Design, present: PlannedResolution) -> list[str]:
     if found.wanted >= present.block:
         return [
             f"The wanted {found.wanted:g} is wider than the block, {present.block:.3g}: it needs no orientation at all."

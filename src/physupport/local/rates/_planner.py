@@ -10,7 +10,7 @@ from ._joint import block_information, joint_information
 from ._moment_rows import moment_region_rows
 from ._orientation import OrientationInformation
 from ._remedies import Remedies, remedies
-from ._resolution import Resolution, dictionary_diameters, resolution
+from ._resolution import PlannedResolution, dictionary_diameters, planned_resolution
 from ._scales import InformationScales, information_scales
 
 
@@ -21,7 +21,7 @@ class Plan:
 
     explanation: Gate
     support: Gate
-    resolution: Resolution
+    resolution: PlannedResolution
     scales: InformationScales
     remedies: Remedies | None
     moment_rows: (
@@ -44,7 +44,7 @@ def plan(design: Design, wanted: float | None = None, information: OrientationIn
         weakest=design.amplitudes.block.lower,
         noisiest=design.sigma,
     )
-    joint, resolved = joint_information(known, design), resolution(known, design)
+    joint, resolved = joint_information(known, design), planned_resolution(known, design)
     block, separated = dictionary_diameters(joint, design.level, design.n_calibration, design.n_deployment)
     return Plan(
         explanation_gate(design, separated),

@@ -15,7 +15,7 @@ from ._orientation import OrientationInformation
 
 @final
 @dataclass(frozen=True, slots=True)
-class Resolution:
+class PlannedResolution:
     """Physical resolution of the active elements as projective distances.
 
     attainable: diameter of the efficient confidence set in the local asymptotics of the exact calibration mixture and
@@ -35,11 +35,11 @@ class Resolution:
         return self.attainable < self.block
 
 
-def resolution(information: OrientationInformation, design: Design) -> Resolution:
+def planned_resolution(information: OrientationInformation, design: Design) -> PlannedResolution:
     """What calibration and deployment together resolve: `diameter`, or the block where that is smaller; and `floor`."""
     joint, block = joint_information(information, design), block_diameter(design.dictionary)
     attainable = diameter(joint, design.level, design.n_calibration, design.n_deployment)
-    return Resolution(min(attainable, block), floor(information, design), block)
+    return PlannedResolution(min(attainable, block), floor(information, design), block)
 
 
 def floor(information: OrientationInformation, design: Design) -> float:
