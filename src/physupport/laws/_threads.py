@@ -19,7 +19,7 @@ def in_pieces(count: int, work: Callable[[slice], None], least: int = 1) -> None
     """Call work on slices that make up 0 .. count - 1, on as many threads as numba may use.
 
     Each item must be computed alone, so that the result does not depend on the pieces.  least: items worth a piece of
-    their own; handing one over takes some ten microseconds.
+    their own; taking one is a call of Python's, and waking a thread takes some ten microseconds once a call.
     """
     n_threads = get_num_threads()
     n_pieces = min(count // least, _PIECES_PER_THREAD * n_threads) if n_threads > 1 else 1
@@ -27,8 +27,26 @@ def in_pieces(count: int, work: Callable[[slice], None], least: int = 1) -> None
         work(slice(0, count))
         return
     edges = [piece * count // n_pieces for piece in range(n_pieces + 1)]
-    # The list is what waits for all pieces, and raises what one of them raised.
-    list(_pool(n_threads).map(work, map(slice, edges, edges[1:])))
+    pieces = list(map(slice, edges, edges[1:]))
+
+    def take() -> None:
+        while pieces:
+            try:
+                part = pieces.pop()
+            except IndexError:  # another thread took the last one
+                return
+            work(part)
+
+    helpers = [_pool(n_threads).submit(take) for _ in range(min(n_threads, n_pieces) - 1)]
+    try:
+        take()  # the thread that asks works too, and need not wait for one that has not come to its first piece
+    finally:
+        pieces.clear()
+        started = [helper for helper in helpers if not helper.cancel()]
+        errors = [helper.exception() for helper in started]
+    for error in errors:
+        if error is not None:
+            raise error
 
 
 @cache

@@ -10,6 +10,7 @@ All of it runs on balls (value, error).  Where n < q the rows enter through :mat
 :math:`h = D g`.
 """
 
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -200,6 +201,7 @@ def bit_count(mask: int) -> int:
     return size
 
 
+@cache
 def nested_passes(n_atoms: int) -> IntArray:
     """(2^(n-1) - 1, 3) parent level, set and size of the sets that hold atom 0, without the full one; depth first."""
     passes: list[tuple[int, int, int]] = []
