@@ -1,5 +1,6 @@
 from dataclasses import replace
-from itertools import pairwise
+from functools import cache
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from physupport.local.regions import (
     physical_target,
 )
 from physupport.local.regions._chart import Chart
-from physupport.local.regions._inner import _Pair, _Search
+from physupport.local.regions._search import Pair, Search
 
 WIDE, TIGHT = 0.35, 0.5 * np.sqrt(9.49 / 2e5)  # the radii of 20 and of 200 000 measurements with noise 1/2
+RADII = (WIDE, 0.1, TIGHT)
 
 
 def bracket(correspondence, starts=2, seed=1):
@@ -31,6 +33,12 @@ def bracket(correspondence, starts=2, seed=1):
     return pair
 
 
+@pytest.fixture(scope="module")
+def one_start(make_correspondence):
+    """The distance that a single start reaches in a region with a radius; several tests ask for the same one."""
+    return cache(lambda region, radius: bracket(make_correspondence(region, radius=radius), starts=1).distance)
+
+
 @pytest.mark.parametrize("region", ["whole class", "rectangle", "inverted"])
 def test_a_wide_ball_lets_the_inner_bracket_come_near_the_outer(make_correspondence, region):
     correspondence = make_correspondence(region, radius=WIDE)
@@ -40,11 +48,22 @@ def test_a_wide_ball_lets_the_inner_bracket_come_near_the_outer(make_corresponde
 
 
 @pytest.mark.parametrize("region", ["whole class", "inverted"])
-def test_a_tight_ball_still_yields_pairs_far_apart(make_correspondence, region):
+def test_a_tight_ball_still_yields_pairs_far_apart(make_correspondence, one_start, region):
     """The coefficients are free within their range, so the two atoms may turn about their fixed sum."""
-    correspondence = make_correspondence(region, radius=TIGHT)
-    outer = outer_bracket(correspondence)
-    assert bracket(correspondence, starts=1).distance >= 0.6 * outer.diameter
+    outer = outer_bracket(make_correspondence(region, radius=TIGHT))
+    assert one_start(region, TIGHT) >= 0.6 * outer.diameter
+
+
+@pytest.fixture(scope="module")
+def best_of_many(make_correspondence):
+    """The farthest pair of the whole class, which holds every region, from many starts with another seed."""
+    return {radius: bracket(make_correspondence(radius=radius), starts=4, seed=100).distance for radius in RADII}
+
+
+@pytest.mark.parametrize(("region", "radius"), [*product(["whole class", "inverted"], RADII), ("rectangle", WIDE)])
+def test_one_start_reaches_nine_tenths_of_what_many_reach(one_start, best_of_many, region, radius):
+    """So the last bits of a machine's arithmetic, which decide where one run of an optimiser ends, matter little."""
+    assert one_start(region, radius) >= 0.9 * best_of_many[radius]
 
 
 def test_a_smaller_ball_does_not_spread_farther(make_correspondence):
@@ -101,13 +120,15 @@ def test_the_same_seed_gives_the_same_pair(make_correspondence):
 @pytest.mark.parametrize("is_block", [True, False])
 def test_derivatives_are_those_of_central_differences(make_correspondence, is_block):
     chart = Chart(make_correspondence(radius=WIDE), is_block)
-    pair = _Pair(_Search(chart), _Search(chart))
+    pair = Pair(Search(chart), Search(chart))
     rng = np.random.default_rng(3)
     for _ in range(5):
         one, two = chart.random(rng), chart.random(rng)
         for function in (chart.shell_slacks, chart.missed):
             assert_derivative(function, one)
-        assert_derivative(pair.apart, np.concatenate([[0.3], one, two]), columns=slice(1, None))
+        for leading in range(chart.n_active):
+            apart = replace(pair, leading=leading).apart
+            assert_derivative(apart, np.concatenate([[0.3], one, two]), columns=slice(1, None))
         slopes = pair.slopes(np.concatenate([[0.3], one, two]))
         np.testing.assert_array_equal(slopes[:, 0], [-1.0] * chart.n_active + [0.0] * (len(slopes) - chart.n_active))
 

@@ -167,26 +167,26 @@ class Chart:
         return (ball.center - x @ atoms) / ball.radius, -moved / ball.radius
 
     def shell_slacks(self, vector: Array) -> tuple[Array, Array]:
-        """Relative slacks of the shell (q + 3,), with derivatives (q + 3, d): reach, stretches, separated atom."""
+        """Relative slacks of the shell (3 q - 1,), with derivatives (3 q - 1, d): reach, stretches, separated atom.
+
+        Every stretch has a slack of either kind: the least and the largest alone have kinks where two stretches meet,
+        and optima lie there.
+        """
         _, z, w, _ = self.parts(vector)
         shell, q = self.shell, self.shell.q
-        slopes, first = np.zeros((q + 3, len(vector))), len(vector) - self.n_active - (q - 1)
-        of_z = slopes[:, first - q * (q - 1) : first].reshape(q + 3, q - 1, q)
+        slopes, first = np.zeros((3 * q - 1, len(vector))), len(vector) - self.n_active - (q - 1)
+        of_z = slopes[:, first - q * (q - 1) : first].reshape(3 * q - 1, q - 1, q)
         reach = (shell.cap * shell.scale) ** 2
         of_z[np.arange(q), :, np.arange(q)] = -2.0 * z.T / reach
         left, stretches, right = np.linalg.svd((q - 1) / q * z @ shell.frame.template.T)
         low, high = shell.stretch.lower * shell.scale, shell.stretch.upper * shell.scale
         # A singular value moves by u' dL v, and dL = (q - 1)/q dz V'.
-        of_z[q] = np.outer(left[:, -1], (q - 1) / q * right[-1] @ shell.frame.template) / low
-        of_z[q + 1] = -np.outer(left[:, 0], (q - 1) / q * right[0] @ shell.frame.template) / high
-        slopes[q + 2, first : first + q - 1] = -2.0 * w / self.offset_bound**2
-        values = [
-            *(1.0 - np.sum(z**2, axis=0) / reach),
-            stretches[-1] / low - 1.0,
-            1.0 - stretches[0] / high,
-            1.0 - w @ w / self.offset_bound**2,
-        ]
-        return np.array(values), slopes * self.units
+        moved = np.einsum("ai,ij->iaj", left, (q - 1) / q * right @ shell.frame.template)  # (q - 1, q - 1, q)
+        of_z[q : 2 * q - 1], of_z[2 * q - 1 : 3 * q - 2] = moved / low, -moved / high
+        slopes[-1, first : first + q - 1] = -2.0 * w / self.offset_bound**2
+        spread = 1.0 - np.sum(z**2, axis=0) / reach
+        side = [1.0 - w @ w / self.offset_bound**2]
+        return np.concatenate([spread, stretches / low - 1.0, 1.0 - stretches / high, side]), slopes * self.units
 
     def is_retained(self, vector: Array) -> bool:
         """The exact test."""

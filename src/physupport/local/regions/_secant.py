@@ -1,4 +1,4 @@
-"""An expensive smooth map with a cheap derivative: differences now and then, secant updates in between."""
+"""An expensive smooth map with a cheap derivative: secant updates as long as they predict, differences when not."""
 
 from collections.abc import Callable
 from typing import final
@@ -9,13 +9,14 @@ from ..._typing import Array
 
 # A step well above the rounding of a moment distance and well below the scale on which it curves.
 _STEP = 1e-6
-_REFRESH = 8
+# Of a value of order one. A derivative that predicts worse sends an optimiser astray for many steps.
+_WRONG = 0.05
 
 
 @final
 class SecantMap:
     r"""Values of a map and a derivative kept by Broyden's rank-one update, :math:`J \mathrel{+}= (\Delta f - J\Delta v)
-    \Delta v^\top/\|\Delta v\|^2`, and renewed by differences every eighth time.
+    \Delta v^\top/\|\Delta v\|^2`, and renewed by differences as soon as it predicted a value of order one badly.
 
     It remembers the last point, because optimisers ask for value and derivative at the same one. Values above `far`
     mark inequalities far from their bound: as long as all are, no derivative is needed and none is computed.
@@ -23,8 +24,9 @@ class SecantMap:
 
     def __init__(self, function: Callable[[Array], Array], bounds: Array, n_free: int, far: float = 0.5) -> None:
         self._function, self._middle, self._n_free, self._far = function, bounds.mean(axis=0), n_free, far
-        self._at = self._value = self._base = self._last = np.empty(0)
-        self._jacobian, self._age = np.empty((0, 0)), 0
+        self._at = self._value = np.empty(0)
+        # Nothing is known yet, and this prediction is wrong by more than any limit.
+        self._base, self._last, self._jacobian = self._middle, np.array([np.inf]), np.zeros((1, bounds.shape[1]))
 
     def value(self, vector: Array) -> Array:
         """The map at a vector (d,), (m,)."""
@@ -36,14 +38,15 @@ class SecantMap:
         """An approximate derivative (m, d); columns after the first n_free are zero."""
         value = self.value(vector)
         if not value.size or value.min() > self._far:
-            self._age = 0
             return np.zeros((len(value), len(vector)))
-        if self._age % _REFRESH == 0:
+        move = vector - self._base
+        move[self._n_free :] = 0.0
+        missed = value - self._last - self._jacobian @ move
+        if np.abs(missed).max() > _WRONG:
             self._jacobian = self._differences(vector, value)
-        elif (move := vector - self._base)[: self._n_free].any():
-            move[self._n_free :] = 0.0
-            self._jacobian = self._jacobian + np.outer(value - self._last - self._jacobian @ move, move / (move @ move))
-        self._base, self._last, self._age = vector.copy(), value, self._age + 1
+        elif move.any():
+            self._jacobian = self._jacobian + np.outer(missed, move / (move @ move))
+        self._base, self._last = vector.copy(), value
         return self._jacobian
 
     def _differences(self, vector: Array, value: Array) -> Array:
