@@ -1,8 +1,10 @@
 """Speed as ratios taken in one run: `make bench`.
 
 Nothing here is asserted; the table is the result. Times are the best of several, after one run that may compile.
+`python -m benchmarks --against TREE` shows another checkout beside this one, case by case in turns.
 """
 
+import argparse
 import resource
 import subprocess
 import sys
@@ -24,7 +26,7 @@ from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
 
-from . import _banks, _baseline
+from . import _banks, _baseline, _columns, _project
 from ._peak import exp_fma_peak
 from ._studies import studies
 
@@ -102,7 +104,9 @@ def four_regions(add):
 
 def million(add):
     """A library bank of more than a million explanations, Gaussian streams, in a process of its own for its memory."""
-    run = subprocess.run([sys.executable, "-m", "benchmarks", "million"], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "judge_million"], capture_output=True, text=True, check=True
+    )
     size, seconds, gigabytes, undecided = run.stdout.split()
     add(
         f"{int(size):,} explanations, Gaussian streams",
@@ -182,7 +186,7 @@ def second_start(add):
     """A new process that scores one factor, its kernels already compiled."""
 
     def start_one():
-        subprocess.run([sys.executable, "-m", "benchmarks", "one"], check=True)
+        subprocess.run([sys.executable, "-m", "benchmarks", "score_one"], check=True)
 
     start_one()
     add("a new process, kernels cached", f"{best_of(start_one):.1f} s", "imports included")
@@ -193,15 +197,40 @@ def score_one():
     _banks.global_stream(bank, _banks.global_rows(1024, np.random.default_rng(0)), [1024]).log_likelihood(np.arange(5))
 
 
+CASES = {
+    "exhaustive": exhaustive,
+    "four_regions": four_regions,
+    "million": million,
+    "growth": growth,
+    "asking": asking,
+    "profiles": profiles,
+    "studies": studies,
+    "second_start": second_start,
+    **_project.CASES,
+}
+# What a case runs in a process of its own.
+PARTS = {"judge_million": judge_million, "score_one": score_one}
+
+
 def main():
-    if sys.argv[1:]:
-        {"million": judge_million, "one": score_one}[sys.argv[1]]()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("cases", nargs="*", choices=[[], *CASES, *PARTS], help="which; all of them without a name")
+    parser.add_argument("--against", metavar="TREE", help="another checkout: a second column, taken in turns")
+    parser.add_argument("--rounds", type=int, default=2, help="turns of each with --against")
+    options = parser.parse_args()
+    names = options.cases or [*CASES]
+    if names[0] in PARTS:
+        PARTS[names[0]]()
         return
     console = Console()
+    if options.against:
+        console.print(_columns.compared(names, options.against, options.rounds))
+        return
     table = Table("what", "measured", "note", title=f"{numba.get_num_threads()} threads")
-    for case in (exhaustive, four_regions, million, growth, asking, profiles, studies, second_start):
-        case(table.add_row)
+    for name in names:
+        CASES[name](table.add_row)
     console.print(table)
 
 
-main()
+if __name__ == "__main__":
+    main()

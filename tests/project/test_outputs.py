@@ -21,7 +21,7 @@ def test_a_fault_while_writing_leaves_the_earlier_report_whole(write, small, fol
     run_project(load_project(path))
     before = small.contents(path.parent)
 
-    def broken(result):
+    def broken(path, result):
         raise RuntimeError("disk on fire")
 
     monkeypatch.setattr("physupport.project._run.queries_csv", broken)

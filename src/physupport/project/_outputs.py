@@ -3,7 +3,7 @@
 import csv
 import errno
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 import numpy as np
 
 from .._errors import MisuseError
+from .._typing import IntArray
 from ..aeb import Trace
 from ..analysis import Result
 from ..judges import Verdict
@@ -111,20 +112,23 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
-def queries_csv(result: Result) -> str:
+def queries_csv(path: Path, result: Result) -> None:
     """A line for every query in order: explanation, verdict, bounds of its margin, and what it says of each region."""
-    return _csv(_query_lines(result))
+    question = result.seal.question
+    asked = question.asked if isinstance(question, RegionalMap) else ()
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        heads = ("query", "explanation", "verdict", "margin_lower", "margin_upper", *(region.name for region in asked))
+        writer.writerow(map(_plain, heads))
+        for start in range(0, len(result.trace), _BLOCK):
+            writer.writerows(_query_lines(result.trace, question, start))
 
 
-def fields_csv(report: Report) -> str:
+def fields_csv(path: Path, report: Report) -> None:
     """A line for every field, as `Report.csv` has it."""
-    return _csv(csv.reader(io.StringIO(report.csv())))
-
-
-def _csv(lines: Iterable[Iterable[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([_plain(cell) for cell in line] for line in lines)
-    return text.getvalue()
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.reader(io.StringIO(report.csv()))
+        csv.writer(file, lineterminator="\n").writerows(map(_plain, line) for line in lines)
 
 
 def _plain(cell: str) -> str:
@@ -138,24 +142,20 @@ def _plain(cell: str) -> str:
     return cell
 
 
-def _query_lines(result: Result) -> Iterator[list[str]]:
-    trace, question = result.trace, result.seal.question
-    regions = question.regions if isinstance(question, RegionalMap) else ()
-    yield ["query", "explanation", "verdict", "margin_lower", "margin_upper", *regions]
-    for start in range(0, len(trace), _BLOCK):
-        stop = min(start + _BLOCK, len(trace))
-        said = _said(question, trace, start, stop) if isinstance(question, RegionalMap) else [()] * (stop - start)
-        for k, elements in zip(range(start, stop), said, strict=True):
-            verdict = Verdict(int(trace.codes[k])).name
-            lower, upper = (repr(float(bound)) for bound in trace.margins[k])
-            yield [str(k), str(int(trace.queries[k])), verdict, lower, upper, *elements]
+def _query_lines(trace: Trace, question: object, start: int) -> Iterator[tuple[object, ...]]:
+    """A block of lines, made column by column: a million queries are not rare."""
+    part = slice(start, min(start + _BLOCK, len(trace)))
+    names = {int(verdict): verdict.name for verdict in Verdict}
+    verdicts = [names[code] for code in trace.codes[part].tolist()]
+    said = _said(question, trace.queries[part]) if isinstance(question, RegionalMap) else []
+    numbers = range(part.start, part.stop), trace.queries[part].tolist()
+    return zip(*numbers, verdicts, *trace.margins[part].T.tolist(), *said, strict=True)
 
 
-def _said(question: RegionalMap, trace: Trace, start: int, stop: int) -> list[tuple[str, ...]]:
-    """The element of each region, empty where there is none."""
-    slots = question.slots(trace.queries[start:stop])  # (k, R), -1 where absent
-    columns = [
-        np.array([*asked.elements, ""])[slots[:, j]].tolist()  # absence is -1, the last entry
-        for j, asked in enumerate(question.asked)
+def _said(question: RegionalMap, queries: IntArray) -> list[list[str]]:
+    """The element of each region, a column each, empty where there is none."""
+    slots = question.slots(queries)  # (k, R), -1 where absent
+    return [
+        np.array([*map(_plain, region.elements), ""], dtype=object)[slots[:, j]].tolist()  # -1 is the last entry
+        for j, region in enumerate(question.asked)
     ]
-    return list(zip(*columns, strict=True))

@@ -62,8 +62,8 @@ def run_project(
                 "report.html": lambda path: write_page(path, report, details),
                 "report.json": lambda path: _write(path, report.json()),
                 "details.json": lambda path: _write(path, details.json()),
-                "fields.csv": lambda path: _write(path, fields_csv(report)),
-                "queries.csv": lambda path: _write(path, queries_csv(result)),
+                "fields.csv": lambda path: fields_csv(path, report),
+                "queries.csv": lambda path: queries_csv(path, result),
             },
         )
     except OSError as error:
