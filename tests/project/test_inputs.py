@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from physupport import MisuseError
 from physupport.cli import app
+from physupport.io import read_array
 from physupport.project import load_project, run_project
 
 RESPONSE = 'response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }'
@@ -93,3 +95,28 @@ def test_rows_that_only_the_caller_knows_leave_no_command(write, small, tmp_path
     found = run_project(load_project(write(), {"data.deployment.file": "other.npy"}))
     assert found.details.document["verify"] is None
     assert os.path.exists(found.folder / "report.html")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(full, monkeypatch):
+    responses, read = full.parent / "responses.npy", read_array
+
+    def meddled(path, member):
+        values = np.array(read(path, member))
+        if path == responses:
+            np.save(responses, 2.0 * values)
+        return values
+
+    monkeypatch.setattr("physupport.project._inputs.read_array", meddled)
+    with pytest.raises(MisuseError, match=r"elements\.responses.*stay as it is while it is read.*responses\.npy"):
+        run_project(load_project(full))
+
+
+def test_what_is_told_is_what_was_used_even_if_the_file_changes_afterwards(full):
+    before, project = (full.parent / "responses.npy").read_bytes(), load_project(full)
+
+    def meddle(tick):
+        np.save(full.parent / "responses.npy", np.zeros((8, 4)))
+
+    found = run_project(project, callback=meddle)
+    entries = {entry["stream"]: entry for entry in found.details.document["inputs"]}
+    assert entries["elements.responses"]["sha256"] == hashlib.sha256(before).hexdigest()

@@ -9,6 +9,7 @@ import numpy as np
 from .._errors import MisuseError
 from .._typing import Array
 from ..io import read_archive, read_columns
+from ._inputs import recorded
 from ._load import Project
 from ._named import named_by_key
 
@@ -35,8 +36,11 @@ def read_element_file(project: Project) -> ElementList:
 
 def _columns(project: Project) -> dict[str, list[str]]:
     path = project.file(project.settings.elements.file)
-    with named_by_key(project, "elements.file"):
-        columns = _archive_columns(path) if path.suffix.lower() == ".npz" else read_columns(path)
+    is_archive = path.suffix.lower() == ".npz"
+    with recorded(project, "elements", project.settings.elements.file, path) as entry:
+        with named_by_key(project, "elements.file"):
+            columns = _archive_columns(path) if is_archive else read_columns(path)
+        entry["shape"] = [] if is_archive else [len(next(iter(columns.values()))), len(columns)]
     if not next(iter(columns.values()), []):
         raise MisuseError(project.name("elements.file"), "list at least one element", f"none in {path.name}")
     return columns

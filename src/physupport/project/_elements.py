@@ -10,9 +10,10 @@ from .._typing import Array
 from ..io import as_pairs
 from ..responses import Parameter, Settings, settings_grid
 from ._element_file import read_element_file
+from ._inputs import Numbers
 from ._load import Project
 from ._named import named_by_key
-from ._responses import Numbers, nominal_response, read_numbers
+from ._responses import nominal_response, read_numbers
 
 # Columns whose norms agree to this were meant to have the same.
 _NORM_TOLERANCE = 1e-6

@@ -16,6 +16,7 @@ import numpy as np
 from .._errors import MisuseError
 from .._typing import Array
 from ..responses import Peak, Response
+from ._inputs import recorded
 from ._load import Project
 
 
@@ -71,7 +72,9 @@ def _imported(project: Project, module: str) -> ModuleType:
         if path is None:
             return import_module(module)
         first, _, inner = module.partition(".")
-        top = _made(path, f"_project_{sha256(os.fsencode(folder)).hexdigest()[:16]}_{first}")
+        name = path.relative_to(folder).as_posix()
+        with recorded(project, "elements.response.function", name, path):
+            top = _made(path, f"_project_{sha256(os.fsencode(folder)).hexdigest()[:16]}_{first}")
         return import_module(f"{top.__name__}.{inner}") if inner else top
 
 

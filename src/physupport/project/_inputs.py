@@ -1,74 +1,34 @@
-"""What a run read, for its reader: rows, elements, responses, and whatever else the project names."""
+"""What a run read, for its reader: elements, responses, and whatever else the project names beside its rows."""
 
 import os
 import shlex
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
-from ..io import read_array, read_columns
-from ._function import module_beside
-from ._load import Project
-from ._schema import Elements
-from ._sources import File, FunctionResponse, NearFieldResponse
+import numpy as np
+from numpy.typing import NDArray
 
-Entry = dict[str, Any]
+from .._errors import MisuseError
+from ..io import read_array
+from ._load import Entry, Project
+from ._named import named_by_key
+from ._sources import File
+
+Numbers: TypeAlias = NDArray[np.generic]
 
 
-def file_entries(project: Project) -> list[Entry]:
-    """An entry like those of the streams for every file that a project names beside its rows.
+@contextmanager
+def recorded(project: Project, key: str, name: str, path: Path) -> Iterator[Entry]:
+    """Read a file inside: it is entered into what the project has read, as the streams are, once it is read.
 
-    Names are as in the project file.  sha256: of the file itself, as other programs give it.
+    The entry is for the reader to complete.  sha256: of the file itself, as other programs give it; a file that
+    changes meanwhile is refused, so that the hash is of what was used.  name: as in the project file.
     """
-    return [*_element_entries(project, project.settings.elements), *_array_entries(project)]
-
-
-def verify_command(project: Project) -> str | None:
-    """What checks the report with its rows, in the output folder; None where the file alone does not say which."""
-    if any(key.startswith("data") for key in project.overridden):
-        return None
-    try:
-        path = os.path.relpath(project.path.resolve(), project.folder.resolve())
-    except ValueError:  # on another drive
-        return None
-    return f"physupport verify report.json --project {shlex.quote(Path(path).as_posix())}"
-
-
-def _element_entries(project: Project, elements: Elements) -> Iterator[Entry]:
-    path = project.file(elements.file)
-    entry = _entry("elements", elements.file, path)
-    if path.suffix.lower() != ".npz":
-        columns = read_columns(path)
-        entry["shape"] = [len(next(iter(columns.values()))), len(columns)]
-    yield entry
-    if isinstance(elements.response, FunctionResponse):
-        path_of = module_beside(project, elements.response.function.partition(":")[0])
-        if path_of is not None:
-            name = path_of.relative_to(project.path.resolve().parent).as_posix()
-            yield _entry("elements.response.function", name, path_of)
-
-
-def _array_entries(project: Project) -> Iterator[Entry]:
-    elements, calibration = project.settings.elements, project.settings.data.calibration
-    sensors = elements.response.sensors if isinstance(elements.response, NearFieldResponse) else None
-    given: dict[str, File | None] = {
-        "elements.responses": elements.responses,
-        "elements.response.sensors": sensors,
-        "elements.shared": elements.shared,
-        "data.calibration.codes": None if calibration is None else calibration.codes,
-    }
-    for key, spec in given.items():
-        if spec is not None:
-            values = read_array(project.file(spec.file), spec.member)
-            kind = {"member": spec.member, "shape": list(values.shape), "dtype": values.dtype.name}
-            yield _entry(key, spec.file, project.file(spec.file)) | kind
-
-
-def _entry(key: str, name: str, path: Path) -> Entry:
-    with path.open("rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
-    return {
+    digest = _digest(path)
+    entry: Entry = {
         "stream": key,
         "path": name,
         "member": None,
@@ -80,3 +40,38 @@ def _entry(key: str, name: str, path: Path) -> Entry:
         "proposal_rows": None,
         "held_out_rows": None,
     }
+    yield entry
+    if _digest(path) != digest:
+        remedy = "Run again when nothing writes to it."
+        raise MisuseError(project.name(key), "stay as it is while it is read", f"a change of {name}", remedy)
+    project.read[key] = entry
+
+
+def read_recorded(project: Project, key: str, spec: File) -> Numbers:
+    """The numbers of a file, in memory: what changes in the file afterwards does not matter."""
+    path = project.file(spec.file)
+    with recorded(project, key, spec.file, path) as entry:
+        with named_by_key(project, key):
+            values = np.array(read_array(path, spec.member))
+        entry |= {"member": spec.member, "shape": list(values.shape), "dtype": values.dtype.name}
+    return values
+
+
+def _digest(path: Path) -> str | None:
+    """None for a file that cannot be read: whoever reads it says why."""
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def verify_command(project: Project) -> str | None:
+    """What checks the report with its rows, in the output folder; None where the file alone does not say which."""
+    if any(key.startswith("data") for key in project.overridden):
+        return None
+    try:
+        path = os.path.relpath(project.path.resolve(), project.folder.resolve())
+    except ValueError:  # on another drive
+        return None
+    return f"physupport verify report.json --project {shlex.quote(Path(path).as_posix())}"

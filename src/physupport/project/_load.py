@@ -2,9 +2,9 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from pydantic import ValidationError
 
@@ -12,18 +12,22 @@ from .._errors import MisuseError
 from ._messages import misuse
 from ._schema import ProjectFile
 
+Entry: TypeAlias = dict[str, Any]
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Project:
     """A checked project file; the files that it names are not read yet.
 
-    overridden: the keys whose values came from elsewhere than the file.
+    overridden: the keys whose values came from elsewhere than the file.  read: filled as its files are read, other than
+    those of rows, by key.
     """
 
     path: Path
     settings: ProjectFile
     overridden: frozenset[str] = frozenset()
+    read: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
 
     def name(self, key: str) -> str:
         """How a key is called in messages."""

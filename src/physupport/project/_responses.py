@@ -1,16 +1,13 @@
 """The response that a project names: a built-in one, an array from a file, or a function of the user's own."""
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
 from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array
-from ..io import read_array
 from ..responses import CircularArray, NearFieldArray, Peak, Response, UniformLinearArray
 from ._function import trusted_function
+from ._inputs import Numbers, read_recorded
 from ._load import Project
 from ._named import named_by_key
 from ._sources import (
@@ -23,13 +20,10 @@ from ._sources import (
     ResponseSpec,
 )
 
-Numbers: TypeAlias = NDArray[np.generic]
-
 
 def read_numbers(project: Project, key: str, spec: File) -> Numbers:
     """The finite numbers of a file, told by its key where they are none."""
-    with named_by_key(project, key):
-        values = read_array(project.file(spec.file), spec.member)
+    values = read_recorded(project, key, spec)
     if not np.isfinite(values).all():
         where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
         raise MisuseError(project.name(key), "be finite", f"{values[where]} at index {where} of {spec.file}")

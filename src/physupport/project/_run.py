@@ -12,7 +12,7 @@ from ..analysis.diagnose import diagnose
 from ..report import Details, Report
 from ..report.page import write_page
 from ._assemble import Assembled, assemble
-from ._inputs import Entry, file_entries, verify_command
+from ._inputs import verify_command
 from ._load import Project
 from ._outputs import check_folder, fields_csv, queries_csv, write_folder
 
@@ -51,9 +51,8 @@ def run_project(
     check_folder(name, project.folder)
     earlier = _earlier(name, project.folder) if resume else None
     assembled = assemble(project, trust=trust)
-    read = file_entries(project)  # before the questions: files may be gone when these are answered
     result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
-    details = _details(assembled, result, read)
+    details = _details(assembled, result)
     report = result.report
     try:
         files = write_folder(
@@ -84,7 +83,7 @@ def _earlier(name: str, folder: Path) -> Report:
     return found
 
 
-def _details(assembled: Assembled, result: Result, read: list[Entry]) -> Details:
+def _details(assembled: Assembled, result: Result) -> Details:
     """What `diagnose` finds, with the other files that were read among the inputs."""
     project = assembled.project
     found = diagnose(
@@ -93,7 +92,7 @@ def _details(assembled: Assembled, result: Result, read: list[Entry]) -> Details
         coordinate_names=project.settings.elements.coordinates,
         verify=verify_command(project),
     )
-    return Details(found.document | {"inputs": [*found.document["inputs"], *read]})
+    return Details(found.document | {"inputs": [*found.document["inputs"], *project.read.values()]})
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 
 from .._errors import MisuseError
-from ..io import Table, read_array, read_table
+from ..io import Table, read_table
 from ._elements import Physical
+from ._inputs import read_recorded
 from ._load import Project
 from ._named import named_by_key
 from ._schema import Calibration, Deployment
@@ -65,8 +66,7 @@ def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, 
     if file is None:
         return table
     key = "data.calibration.codes"
-    with named_by_key(project, key):
-        codes = read_array(project.file(file.file), file.member)
+    codes = read_recorded(project, key, file)
     wanted = (len(table.values), codes.shape[-1] if n_atoms is None else n_atoms)
     if codes.shape != wanted:
         rule = f"have a row for each of the {wanted[0]} rows of {spec.file}, with {wanted[1]} codes"
