@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from physupport._document import array_json, canonical, content_hash
+from physupport._codec import array_json, real, whole
 from physupport._errors import MisuseError
+from physupport._hashes import canonical, content_hash
 from physupport.aeb import FixedOrder, continue_run
 from physupport.analysis import Protocol, report
 from physupport.banks import table_regions
@@ -17,7 +18,6 @@ from physupport.judges import TableJudge
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution
 from physupport.report import Report
 from physupport.verify import verify
-from physupport.verify._document import real, whole
 
 ADMISSIBLE, REJECTED = 0, 1
 

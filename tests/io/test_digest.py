@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from physupport._document import rows_hash
+from physupport._hashes import rows_hash
 from physupport.io import ArrayRows, _table, as_table, read_table
 
 VALUES = np.random.default_rng(2).integers(-9, 9, size=(50, 3)).astype(np.float64)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from physupport._codec import real
+from physupport._hashes import chain_hash
 from physupport.aeb import FixedOrder, RegionalPolicy
 from physupport.analysis import Protocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
@@ -16,8 +18,7 @@ from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.report import Report
 from physupport.verify._content import rebuilt_bank, rebuilt_view
-from physupport.verify._document import real
-from physupport.verify._trace import chained, read_trace
+from physupport.verify._trace import read_trace
 
 LEVEL = 0.077
 
@@ -162,7 +163,7 @@ def _fit_protocol(forged, asked):
 
 def _fit_chain(forged, asked):
     digests, trace = forged["digests"], read_trace(forged["trace"], forged["protocol"]["size"])
-    digests["chain"] = chained(digests["protocol"], digests["data"], trace)
+    digests["chain"] = chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, trace.margins)
 
 
 def _fit_document(forged, asked):

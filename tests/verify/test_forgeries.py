@@ -35,7 +35,7 @@ CHANGES = {
     "checkpoints outside": (lambda d: stream(d)["checkpoints"].append(10**9), "do not increase within"),
     "no checkpoints": (lambda d: stream(d).update(checkpoints=[]), "do not increase within"),
     "unknown law": (lambda d: stream(d)["law"].update(kind="poisson"), "unknown kind 'poisson'"),
-    "box without profile": (lambda d: stream(d)["law"].update(box={}), "malformed"),
+    "box without profile": (lambda d: stream(d)["law"].update(box={}), "streams[0].law must be"),
     "no noise": (lambda d: stream(d)["law"].update(noises=[0.0]), "the noise of calibration is not positive"),
     "negative noise": (lambda d: stream(d, 1)["law"].update(noises=[-1.0]), "the noise of deployment is not positive"),
     "no code law": (lambda d: stream(d)["law"].update(laws=[]), "not one coefficient law for each noise"),
@@ -48,20 +48,23 @@ CHANGES = {
     "no numerator": (lambda d: stream(d).update(numerator={}), "the numerator of calibration has other names"),
     "a number as numerator": (lambda d: stream(d).update(numerator=3), "document.protocol.streams[0].numerator"),
     "numerator below": (lambda d: stream(d).update(numerator={"key": -1}), "lies outside the bank"),
-    "numerator of text": (lambda d: stream(d).update(numerator={"key": "0"}), "malformed"),
-    "half a point": (lambda d: stream(d).update(numerator={"point": {"p": 0.2}}), "other names than atoms, p, noise"),
+    "numerator of text": (lambda d: stream(d).update(numerator={"key": "0"}), "key must be a whole number"),
+    "half a point": (
+        lambda d: stream(d).update(numerator={"point": {"p": 0.2}}),
+        "no other names than atoms, p, noise",
+    ),
     "a mean for codes": (
         lambda d: stream(d).update(
             numerator={"mean_point": {"mean": {"type": "real", "shape": [1], "values": [1.0]}, "noise": 1.0}}
         ),
         "is a mean_point, which latent rows cannot have",
     ),
-    "hash of rows": (lambda d: stream(d).update(proposal_rows="abc"), "malformed"),
-    "hash of data": (lambda d: d["data"].update(deployment="X" * 64), "document.data.deployment is malformed"),
+    "hash of rows": (lambda d: stream(d).update(proposal_rows="abc"), "proposal_rows must be a SHA-256"),
+    "hash of data": (lambda d: d["data"].update(deployment="X" * 64), "document.data.deployment must be a SHA-256"),
     "missing data": (lambda d: d["data"].pop("deployment"), "not those of the streams"),
-    "plausibility": (lambda d: d["protocol"].update(plausibility="f" * 63), "malformed"),
+    "plausibility": (lambda d: d["protocol"].update(plausibility="f" * 63), "plausibility must be a SHA-256"),
     "no plausibility": (lambda d: d["protocol"].update(plausibility=None), "what their proposal rows make plausible"),
-    "more in a policy": (lambda d: d["protocol"]["policy"].update(more=1), "the policy has other names"),
+    "more in a policy": (lambda d: d["protocol"]["policy"].update(more=1), "the policy must have no other names"),
     "level": (lambda d: d["protocol"].update(level=1.0), "no probability of an error"),
     "seed": (lambda d: d["protocol"].update(seed=-1), "out of range"),
     "size": (lambda d: d["protocol"].update(size=MOST_EXPLANATIONS + 1), "does not lie from 1 to"),
@@ -142,7 +145,7 @@ def test_an_array_that_promises_more_than_it_packs_takes_no_memory(document):
     for shape in ([-1, 1], [True, 1], [1.0, 1], "11", [nodes["shape"][0] + 1, nodes["shape"][1]]):
         forged = copy.deepcopy(document)
         forged["bank"]["states"]["responses"]["shape"] = shape
-        assert "an array" in findings(forged)
+        assert "array must" in findings(forged)
 
 
 def test_a_bomb_is_not_unpacked(document):
@@ -184,7 +187,7 @@ def test_running_out_of_memory_is_a_refusal(document, monkeypatch):
 
 def test_a_number_beyond_float64_is_refused(four_regions):
     text = four_regions.report.json().replace('"level": 0.077', '"level": 1e999', 1)
-    assert findings(text) == "1e999 is no JSON number"
+    assert findings(text) == "report must be strict JSON, got 1e999 is larger than any float64."
 
 
 def test_groups_are_refused_in_words_that_name_what_is_wrong(reports, resealed):

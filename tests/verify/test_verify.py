@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from physupport._hashes import chain_hash
 from physupport.aeb import FixedOrder
 from physupport.analysis import Protocol, report
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Certificate, Label
 from physupport.verify import verify
 from physupport.verify._data import _differs
+from physupport.verify._trace import read_trace
 
+TOO_DEEP = "report must be strict JSON, got objects or lists nested too deeply."
 COLUMNS = ("queries", "codes", "lower", "upper")
 
 
@@ -86,13 +89,12 @@ def test_a_flipped_verdict_is_refused(document):
 
 def test_a_flipped_verdict_with_everything_made_to_fit_is_refused_by_the_rows(make_report, four_regions, document):
     """A forger may rewrite everything but the rows: here the trace alone is forged, and its chain with it."""
-    from physupport.verify._trace import chained, read_trace
-
     queries, codes, lower, upper = columns(document)
     place = codes.index(0)
     codes[place], lower[place], upper[place] = 1, -upper[place], -lower[place]
     digests = document["digests"]
-    digests["chain"] = chained(digests["protocol"], digests["data"], read_trace(document["trace"], 216))
+    trace = read_trace(document["trace"], 216)
+    digests["chain"] = chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, trace.margins)
     assert "chain" not in findings(document)
     assert f"the verdict on explanation {queries[place]} is not what the rows give" in findings(
         document, four_regions.rows
@@ -133,9 +135,9 @@ def test_what_can_be_read_in_two_ways_is_refused(four_regions):
     text = four_regions.report.json()
     assert "stands twice" in findings(text.replace('"format":', '"format": "x", "format":', 1))
     assert "NaN is no JSON number" in findings(text.replace('"level": 0.077', '"level": NaN', 1))
-    assert "not JSON" in findings(text[:-20])
+    assert "must be strict JSON" in findings(text[:-20])
     assert "other names" in findings(json.dumps({**json.loads(text), "more": 1}))
-    assert "malformed" in findings(json.dumps({**json.loads(text), "version": 2}))
+    assert "document.version must be" in findings(json.dumps({**json.loads(text), "version": 3}))
 
 
 def test_a_raised_budget_is_noted_and_not_refused(make_report):
@@ -244,7 +246,7 @@ def test_an_infinite_bound_is_near_to_nothing_but_itself():
 
 def test_a_report_nested_too_deeply_is_refused(document):
     depth = 200_000
-    assert findings('{"a":' * depth + "1" + "}" * depth) == "nested too deeply"
+    assert findings('{"a":' * depth + "1" + "}" * depth) == TOO_DEEP
     nested = []
     for _ in range(depth):
         nested = [nested]

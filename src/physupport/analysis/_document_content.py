@@ -1,6 +1,6 @@
 """A bank and a question written out, so that both can be made again from the document alone."""
 
-from .._document import array_json
+from .._codec import array_json
 from .._errors import MisuseError
 from ..banks import (
     ArrayStates,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._document import rows_hash
+from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows

@@ -11,8 +11,9 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from .._checks import check_count, check_open
-from .._document import content_hash, described, rows_hash
+from .._codec import described
 from .._errors import MisuseError
+from .._hashes import content_hash, rows_hash
 from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
 from ..aeb._controller import Callback, check_question
 from ..banks import Bank, BankRegions

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_array, check_count, check_open
-from .._document import array_json
+from .._codec import array_json
 from .._errors import MisuseError
 from .._frozen import read_only, read_only_of
 from .._typing import Array, IntArray

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._document import content_hash
 from .._errors import MisuseError
+from .._hashes import content_hash
 from .._typing import Array, IntArray
 from ..aeb import Ending, Status, Trace
 from ..aeb._trace import concluded, replayed

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import check_number
-from .._document import bound_json
+from .._codec import bound_json
 from .._errors import MisuseError
 from .._typing import BoolArray, IntArray
 from ..aeb import Trace

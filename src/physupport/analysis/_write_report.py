@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._document import array_json, bounds_json, chain_hash, chain_start, content_hash, dumped, loaded
+from .._codec import array_json, bounds_json, dumped, loaded
+from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Trace
 from ..report import FORMAT, VERSION, Report, outcome_sentence
@@ -20,16 +21,14 @@ def report(seal: Seal, trace: Trace) -> Report:
     protocol, bank = seal.content, seal.protocol.bank
     content = question_json(seal.question, bank)
     outcome = _outcome(trace, float(seal.protocol.level))
-    data = seal.data
+    data, data_digest = seal.data, content_hash(seal.data)
     digests = {
         "bank": protocol["bank"],
         "question": content_hash(protocol["question"]),
         "protocol": seal.digest,
-        "data": content_hash(data),
+        "data": data_digest,
+        "chain": chain_hash(seal.digest, data_digest, trace.queries, trace.codes, trace.margins),
     }
-    margins = [(lower, upper) for lower, upper in trace.margins.tolist()]
-    start = chain_start(seal.digest, content_hash(data))
-    digests["chain"] = chain_hash(start, trace.queries.tolist(), trace.codes.tolist(), margins)
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array
 from .._errors import MisuseError
+from .._hashes import Record, records_hash
 from .._typing import Array, BoolArray, IntArray
-from ._content import Record, check_indices, check_size, digest, first_occurrences, frozen, frozen_int
+from ._content import check_indices, check_size, first_occurrences, frozen, frozen_int
 from ._nuisances import Nuisances
 from ._states import StateFamily
 
@@ -197,7 +198,7 @@ class Bank:
         records.append(("strengths", self.strengths))
         records += [("calibration", ()), *self.calibration.records()]
         records += [("deployment", ()), *self.deployment.records()]
-        return digest(records)
+        return records_hash(records)
 
 
 def check_digest(bank: Bank, expected: str) -> None:

@@ -1,16 +1,10 @@
-"""Arrays that cannot change, rows compared by content, and the hash of what they hold."""
-
-import hashlib
-from collections.abc import Iterable
+"""Arrays that cannot change, and rows compared by content."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
-
-# One named piece of content: an array, or texts in order.
-Record = tuple[str, NDArray[np.float64] | NDArray[np.int64] | tuple[str, ...]]
 
 # Indices are int64; every product of sizes must stay below this.
 INDEX_LIMIT = 2**63
@@ -63,36 +57,3 @@ def first_occurrences(rows: NDArray[np.float64] | NDArray[np.int64]) -> tuple[In
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return first[order].astype(np.int64), rank[label].astype(np.int64)
-
-
-def digest(records: Iterable[Record]) -> str:
-    """SHA-256 of named contents, in hexadecimal.
-
-    Each piece is preceded by its length or shape, so that no two contents give the same bytes, and all numbers are
-    little-endian, so that every machine gives the same.
-    """
-    sha = hashlib.sha256()
-    for name, content in records:
-        _feed_text(sha, name)
-        if isinstance(content, tuple):
-            _feed_numbers(sha, "texts", (len(content),))
-            for text in content:
-                _feed_text(sha, text)
-        else:
-            kind = "real" if content.dtype.kind == "f" else "whole"
-            _feed_numbers(sha, kind, content.shape)
-            little = np.ascontiguousarray(content, dtype="<f8" if kind == "real" else "<i8")
-            sha.update(little.reshape(-1).view(np.uint8).data)
-    return sha.hexdigest()
-
-
-def _feed_text(sha: "hashlib._Hash", text: str) -> None:
-    data = text.encode("utf-8")
-    sha.update(len(data).to_bytes(8, "little"))
-    sha.update(data)
-
-
-def _feed_numbers(sha: "hashlib._Hash", kind: str, shape: tuple[int, ...]) -> None:
-    _feed_text(sha, kind)
-    for number in (len(shape), *shape):
-        sha.update(number.to_bytes(8, "little"))

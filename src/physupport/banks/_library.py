@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_unit_columns
 from .._errors import MisuseError
+from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import Record, check_indices, check_size, frozen, frozen_int
+from ._content import check_indices, check_size, frozen, frozen_int
 from ._states import check_positions
 
 

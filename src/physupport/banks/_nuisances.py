@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array
 from .._errors import MisuseError
+from .._hashes import Record
 from .._typing import Array
-from ._content import Record, check_indices, first_occurrences, frozen
+from ._content import check_indices, first_occurrences, frozen
 from ._library import check_distinct, check_texts
 
 

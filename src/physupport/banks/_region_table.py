@@ -1,6 +1,5 @@
 """Regions of explanations that the user lists in columns."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array
 from .._errors import MisuseError
+from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 
 
@@ -68,15 +68,11 @@ class TableRegions:
     @property
     def digest(self) -> str:
         """SHA-256 of names, columns, strengths and coordinates, little-endian and with their shapes."""
-        sha = hashlib.sha256(repr([*self.elements.items()]).encode())
-        for array in (self.locations.astype("<i8"), self.represented.astype("<f8")):
-            sha.update(repr(array.shape).encode() + array.tobytes())
-        for region in self.regions:
-            if region in self.places:
-                sha.update(
-                    repr((region, self.places[region].shape)).encode() + self.places[region].astype("<f8").tobytes()
-                )
-        return sha.hexdigest()
+        arrays = [(self.locations.shape, self.locations), (self.represented.shape, self.represented)]
+        named = [(region, self.places[region]) for region in self.regions if region in self.places]
+        shaped = [*arrays, *(((region, places.shape), places) for region, places in named)]
+        told = [piece for about, array in shaped for piece in (repr(about), array)]
+        return pieces_hash(repr([*self.elements.items()]), *told)
 
     def element_names(self, region: str) -> tuple[str, ...]:
         """The elements of a region in their local order."""

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from .._checks import UNIT_NORM_TOLERANCE, check_array, check_instance
 from .._errors import MisuseError
+from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import Record, check_indices, check_size, frozen, frozen_int
+from ._content import check_indices, check_size, frozen, frozen_int
 from ._library import Library, LibraryStates
 from ._nuisances import Nuisances
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from .._checks import UNIT_NORM_TOLERANCE, check_array
 from .._errors import MisuseError
+from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import Record, check_indices, first_occurrences, frozen, frozen_int
+from ._content import check_indices, first_occurrences, frozen, frozen_int
 
 
 class StateFamily(Protocol):

@@ -1,6 +1,5 @@
 """A table of rows by channels, and where it came from."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, final
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
+from .._hashes import rows_hash
 
 # Entries that a digest holds in memory at a time.
 BLOCK_ENTRIES: Final = 2**20
@@ -63,10 +63,7 @@ class Table:
         The numbers of rows and channels, then the entries row by row; all as little-endian 8-byte numbers, a complex
         entry as its real and its imaginary part.  Number type, byte order and layout of the source do not matter.
         """
-        sha = hashlib.sha256(np.array(self.values.shape, dtype="<i8").tobytes())
-        for block in self._blocks():
-            sha.update(np.ascontiguousarray(block, dtype="<c16" if block.dtype.kind == "c" else "<f8").tobytes())
-        return sha.hexdigest()
+        return rows_hash(self._blocks(), self.values.shape)
 
     def _blocks(self) -> Iterator[NDArray[np.generic]]:
         step = max(1, BLOCK_ENTRIES // self.values.shape[1])

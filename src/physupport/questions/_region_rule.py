@@ -1,6 +1,5 @@
 """What is asked of one region, and the same in the form that the bookkeeping works with."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
+from .._hashes import pieces_hash
 from .._typing import Array, BoolArray
 from ..banks import RegionalView, check_distances, region_distances
 
@@ -96,11 +96,10 @@ class AskedRegion:
 
     def describe(self) -> dict[str, object]:
         """All that defines the question about this region."""
-        content = np.ascontiguousarray(self.distances, dtype="<f8").tobytes()
         return {
             "region": self.name,
             "elements": list(self.elements),
-            "distances": hashlib.sha256(content).hexdigest(),
+            "distances": pieces_hash(self.distances),
             "tolerance": self.tolerance,
             "groups": [[name, list(self.names(members))] for name, members in self.groups],
             "asks": "finest" if self.is_finest else sorted(self.asks),

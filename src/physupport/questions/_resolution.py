@@ -1,6 +1,5 @@
 """The question of a resolution: how far apart the physical supports are that the data leave possible."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Self, final
 
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_nonnegative
 from .._errors import MisuseError
+from .._hashes import pieces_hash
 from .._typing import Array, IntArray
 from ..banks import Bank, check_distances
 from ._labels import Answer, Certificate, Label
@@ -89,9 +89,9 @@ class Resolution:
             "version": 1,
             "n_explanations": len(self.places),
             "names": list(self.names),
-            "places": hashlib.sha256(self.places.astype("<i8").tobytes()).hexdigest(),
-            "distances": hashlib.sha256(self.distances.astype("<f8").tobytes()).hexdigest(),
-            "proposal_distances": hashlib.sha256(self.proposal_distances.astype("<f8").tobytes()).hexdigest(),
+            "places": pieces_hash(self.places),
+            "distances": pieces_hash(self.distances),
+            "proposal_distances": pieces_hash(self.proposal_distances),
             "delta_fine": float(self.delta_fine),
             "delta_group": float(self.delta_group),
             "slack": float(self.slack) if np.isfinite(self.slack) else "inf",

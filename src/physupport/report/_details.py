@@ -1,10 +1,10 @@
 """What stands beside a report: all that a page or a picture shows, as one JSON document."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, final, runtime_checkable
+from typing import Any, Protocol, final, runtime_checkable
 
+from .._codec import dumped, loaded
 from .._errors import MisuseError
 
 FORMAT, VERSION = "physupport details", 1
@@ -29,8 +29,7 @@ class Details:
 
     def json(self) -> str:
         """The document as strict JSON, one line for each of its parts."""
-        lines = [f"{json.dumps(name)}: {json.dumps(part, allow_nan=False)}" for name, part in self.document.items()]
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+        return dumped(self.document)
 
     def save(self, path: str | Path) -> None:
         """Write the JSON."""
@@ -39,13 +38,7 @@ class Details:
     @classmethod
     def from_json(cls, text: str) -> "Details":
         """Read the JSON; NaN and infinities are refused."""
-        try:
-            document = json.loads(text, parse_constant=_refused)
-        except ValueError as error:
-            raise MisuseError("details", "be strict JSON", error) from None
-        if not isinstance(document, dict):
-            raise MisuseError("details", "be a JSON object", type(document).__name__)
-        return cls(document)
+        return cls(loaded(text, "details"))
 
     @classmethod
     def load(cls, path: str | Path) -> "Details":
@@ -59,7 +52,3 @@ class Detailed(Protocol):
 
     def details(self) -> Details:
         """All that is shown beside its report."""
-
-
-def _refused(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")

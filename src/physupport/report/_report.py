@@ -7,7 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, final
 
-from .._document import bound_json, content_hash, dumped, loaded
+from .._codec import bound_json, dumped, loaded
+from .._hashes import content_hash
 from ..questions import Label
 from ._document_form import check_document
 

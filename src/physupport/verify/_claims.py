@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from .._codec import bound
 from .._typing import BoolArray
 from ..judges import Verdict
 from ..report import field_sentence, outcome_sentence
 from ._derived import Derived, Rules
-from ._document import Node, Refusal, bound
+from ._document import Node, Refusal
 from ._trace import ReadTrace
 
 _UNIVERSAL = ("FINE", "GROUP", "ABSENT")

@@ -1,10 +1,9 @@
 """The bank and the view of a question, made again from a document."""
 
-import hashlib
 from typing import Any
 
+from .._codec import real, whole
 from .._errors import MisuseError
-from .._typing import Array
 from ..banks import (
     ArrayStates,
     Bank,
@@ -17,7 +16,7 @@ from ..banks import (
     TableRegions,
     bank_regions,
 )
-from ._document import Node, Refusal, real, whole
+from ._document import Node, Refusal
 
 # More explanations, or numbers of all states together, are refused before memory is taken for them.
 MOST_EXPLANATIONS = 1 << 26
@@ -76,11 +75,6 @@ def rebuilt_view(node: Node, bank: Bank | None) -> RegionalView:
             raise Refusal("a region stands twice in the table")
         return TableRegions(elements, whole(node["locations"], None, None), real(node["strengths"], None, None), places)
     raise Refusal(f"a view of the unknown kind {node['kind']!r}")
-
-
-def array_hash(array: Array) -> str:
-    """SHA-256 of the entries as little-endian float64, as the description of a question gives it."""
-    return hashlib.sha256(array.astype("<f8").tobytes()).hexdigest()
 
 
 def _names(node: Node, *names: str) -> None:

@@ -1,12 +1,13 @@
 """Every verdict of a trace scored again from the rows."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._codec import real
+from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ..banks import ArrayStates, Bank
 from ..io import ArrayRows, SplitRows, split_rows, split_streams
@@ -24,7 +25,7 @@ from ..laws import (
     point_stream,
     profiled_mean_stream,
 )
-from ._document import Node, Refusal, real
+from ._document import Node, Refusal
 from ._trace import ReadTrace
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
@@ -89,10 +90,7 @@ def _splits(protocol: Node) -> tuple[SplitRows, ...]:
 
 def _rows_hash(table: NDArray[np.generic], order: IntArray) -> str:
     rows = ArrayRows(table, order)
-    sha = hashlib.sha256(np.array([rows.n_rows, rows.width], dtype="<i8").tobytes())
-    for block in rows.blocks():
-        sha.update(block.astype("<f8").tobytes())
-    return sha.hexdigest()
+    return rows_hash(rows.blocks(), (rows.n_rows, rows.width))
 
 
 def _proposal_findings(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Iterator[str]:

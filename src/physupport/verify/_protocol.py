@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
+from .._codec import real
 from .._stored import HASH, check_form
 from ._content import MOST_EXPLANATIONS
-from ._document import Node, Refusal, real
+from ._document import Node, Refusal
 
 _KINDS = ("latent", "known codes", "covariance", "mean", "profiled mean")
 _MOST_ACTIVE = 0.5

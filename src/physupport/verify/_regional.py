@@ -6,11 +6,13 @@ from typing import Any, final
 
 import numpy as np
 
+from .._codec import real
+from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances
-from ._content import array_hash, rebuilt_view
+from ._content import rebuilt_view
 from ._derived import Derived
-from ._document import Node, Refusal, real
+from ._document import Node, Refusal
 from ._view import distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
@@ -198,7 +200,7 @@ def _region(rule: Node, distances: Array, view: RegionalView, columns: tuple[Int
     name, elements = rule["region"], tuple(rule["elements"])
     if {*rule} != _NAMES or name not in view.regions or elements != view.element_names(name):
         raise Refusal(f"the rule of region {name!r} does not fit its view")
-    if distances.shape != (len(elements), len(elements)) or array_hash(distances) != rule["distances"]:
+    if distances.shape != (len(elements), len(elements)) or pieces_hash(distances) != rule["distances"]:
         raise Refusal(f"the distances of region {name!r} do not match their hash")
     check_distances(f"distances of region {name!r}", distances, len(elements))
     column = view.regions.index(name)

@@ -1,17 +1,17 @@
 """The label rules of a resolution, from sets."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
+from .._codec import real, whole
+from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import check_distances
-from ._content import array_hash
 from ._derived import Derived
-from ._document import Node, Refusal, real, whole
+from ._document import Node, Refusal
 
 _NAMES = {
     "question", "version", "n_explanations", "names", "places", "distances", "proposal_distances", "delta_fine",
@@ -98,9 +98,9 @@ def resolution_rules(asked: Node, content: Node, has_bank: bool, size: int) -> R
     if asked["n_explanations"] != size or len({*names}) < count or places.min() < 0 or places.max() >= count:
         raise Refusal("places and names of the resolution do not fit the bank")
     hashes = (
-        hashlib.sha256(places.astype("<i8").tobytes()).hexdigest() == asked["places"],
-        array_hash(between) == asked["distances"],
-        array_hash(near) == asked["proposal_distances"],
+        pieces_hash(places) == asked["places"],
+        pieces_hash(between) == asked["distances"],
+        pieces_hash(near) == asked["proposal_distances"],
     )
     if not all(hashes):
         raise Refusal("places or distances of the resolution do not match their hashes")

@@ -1,7 +1,7 @@
 """The form of a document: which names stand where, and what kind of value each has."""
 
 from .._stored import ANY, HASH, Form
-from ._document import FORMAT, VERSION
+from ..report import FORMAT, VERSION
 
 _EXPLANATION = {"explanation": int, "margin": [(float, str)], "says": ANY}
 _FIELD = {

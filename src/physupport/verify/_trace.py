@@ -1,15 +1,15 @@
 """The trace of a document: its form, its chain of hashes, and the sets that it leads to."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from .._codec import bounds, whole
 from .._typing import Array, BoolArray, IntArray
 from ..judges import Verdict
-from ._document import Node, Refusal, bounds, whole
+from ._document import Node, Refusal
 
 
 @final
@@ -82,13 +82,3 @@ def _contradictions(codes: IntArray, margins: Array) -> Iterator[tuple[int, str]
     }.items():
         if is_wrong.any():
             yield int(np.argmax(is_wrong)), text
-
-
-def chained(protocol: str, data: str, trace: ReadTrace) -> str:
-    """The hash at the end of the chain: each link covers the one before, the query, its verdict and its margin."""
-    link = hashlib.sha256(f"{protocol}|{data}".encode("ascii")).hexdigest()
-    for e, code, (lower, upper) in zip(
-        trace.queries.tolist(), trace.codes.tolist(), trace.margins.tolist(), strict=True
-    ):
-        link = hashlib.sha256(f"{link}|{e}|{code}|{lower.hex()}|{upper.hex()}".encode("ascii")).hexdigest()
-    return link

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from .._codec import loaded
 from .._errors import MisuseError
+from .._hashes import chain_hash, content_hash
 from .._stored import check_form
 from ..banks import Bank
 from ..questions import Question
@@ -18,13 +20,13 @@ from ._claims import budget_notes, check_digest, field_findings, outcome_finding
 from ._content import as_dict, rebuilt_bank, text_of
 from ._data import data_findings
 from ._derived import Rules
-from ._document import Refusal, hashed, parse
+from ._document import Refusal
 from ._own import own_rules
 from ._protocol import check_size, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import resolution_rules
 from ._schema import DOCUMENT
-from ._trace import ReadTrace, chained, read_trace
+from ._trace import ReadTrace, read_trace
 
 # What a malformed document may raise on the way through checks that expect a sound one.
 _MALFORMED = (
@@ -144,7 +146,7 @@ def _digest_findings(document: Mapping[str, Any], protocol: str | None) -> Itera
         "question": document["protocol"]["question"],
         "data": document["data"],
     }.items():
-        if digests[name] != hashed(content):
+        if digests[name] != content_hash(content):
             yield f"the {name} does not match its hash"
 
 
@@ -160,9 +162,9 @@ def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(report, Mapping):
         return dict(report)
     if isinstance(report, str) and (report.lstrip()[:1] in ("{", "[", "") or "\n" in report):
-        return parse(report)
+        return loaded(report)
     try:
-        return parse(Path(report).read_text(encoding="utf-8"))
+        return loaded(Path(report).read_text(encoding="utf-8"))
     except OSError as error:
         raise Refusal(f"neither JSON nor a readable file: {error.strerror}") from None
 
@@ -185,7 +187,7 @@ def _bank(document: Mapping[str, Any]) -> _Held:
 
 
 def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
-    if digests["chain"] != chained(digests["protocol"], digests["data"], trace):
+    if digests["chain"] != chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, trace.margins):
         raise Refusal("queries, verdicts or margins were changed, deleted or put in another order: the chain is broken")
 
 

@@ -121,7 +121,7 @@ def test_a_trace_that_is_none_is_refused(whole, stopped, columns):
 
 
 def test_packed_columns_come_back_to_the_last_bit(whole, monkeypatch):
-    monkeypatch.setattr("physupport._document.MOST_LISTED", 1)
+    monkeypatch.setattr("physupport._codec.MOST_LISTED", 1)
     packed = report(whole.seal, whole.trace)
     assert "packed" in packed.document["trace"]["queries"]
     found = recovered_trace(whole.seal, packed)

@@ -1,6 +1,5 @@
 """The contract of a policy: which explanation to ask about next."""
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import Protocol, final
 
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
 from ..._frozen import read_only
+from ..._hashes import pieces_hash
 from ..._typing import Array
 from ...questions import Progress, Question
 from .._brackets import Brackets
@@ -78,8 +78,5 @@ class Policy(Protocol):
 
 def content_digest(*arrays: ArrayLike) -> str:
     """SHA-256 over arrays of whole numbers, little-endian and with their shapes."""
-    sha = hashlib.sha256()
-    for array in arrays:
-        fixed = np.ascontiguousarray(array, dtype="<i8")
-        sha.update(repr(fixed.shape).encode() + fixed.tobytes())
-    return sha.hexdigest()
+    fixed = [np.asarray(array, dtype=np.int64) for array in arrays]
+    return pieces_hash(*(piece for array in fixed for piece in (repr(array.shape), array)))
