@@ -6,7 +6,7 @@ import pytest
 from physupport import MisuseError
 from physupport.aeb import FixedOrder, run
 from physupport.banks import table_regions
-from physupport.judges import TableJudge
+from physupport.judges import TableJudge, Verdicts, alone
 from physupport.questions import RegionalMap
 
 
@@ -18,13 +18,16 @@ def question():
 class Saying:
     """A judge that gives one ruling on everything."""
 
-    size = 4
+    size, level = 4, None
 
     def __init__(self, *ruling):
         self.ruling = ruling
 
-    def verdict(self, e):
-        return self.ruling
+    def verdicts(self, explanations):
+        return Verdicts(*(np.full(len(explanations), part) for part in self.ruling))
+
+    def ahead(self, e, count):
+        return alone(self, e)
 
 
 @pytest.mark.parametrize(

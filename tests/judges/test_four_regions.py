@@ -105,9 +105,9 @@ def test_the_profiles_of_the_paper_are_found(bank):
             judged = verdicts(evidence, np.arange(216), LEVEL)
             assert np.all(judged.bits == 53)
             nonempty[seed] = bool((judged.codes == Verdict.ADMISSIBLE).any())
-            by_state = verdicts_by_state(evidence, np.arange(216), LEVEL)
+            by_state, count = verdicts_by_state(evidence, np.arange(216), LEVEL)
             np.testing.assert_array_equal(by_state.codes, judged.codes)
-            assert by_state.count.logical < 60
+            assert count.logical < 60
     assert [seed for seed, found in nonempty.items() if not found] == [2026091015]
 
 
@@ -126,7 +126,7 @@ def test_levels_within_rounding_of_the_evidence_are_decided_by_balls(bank):
             assert abs(float(margin.mid())) < 1e-13
             assert judged.bits[0] > 53
             assert judged.codes[0, 0] == (Verdict.REJECTED if margin > 0 else Verdict.ADMISSIBLE)
-            low, high = judged.at(0).margin
+            low, high = judged.at_level(0).margins()[0]
             assert low <= float(margin.mid()) <= high
             assert low >= 0.0 or high <= 0.0
     assert len(near) == 3

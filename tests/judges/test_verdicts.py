@@ -62,27 +62,26 @@ def test_batches_blocks_and_single_questions_agree(table_stream, log_evidence, a
     whole = verdicts(one_stream(table_stream, log_evidence, 0.5), np.arange(n), at)
     blocked = verdicts(one_stream(table_stream, log_evidence, 0.5), np.arange(n)[::-1], at, block=block)
     np.testing.assert_array_equal(blocked.codes[::-1], whole.codes)
-    np.testing.assert_array_equal(blocked.log_evidence.lower[::-1], whole.log_evidence.lower)
+    np.testing.assert_array_equal(blocked.lower[::-1], whole.lower)
     single = one_stream(table_stream, log_evidence, 0.5)
     for e in range(n):
         for column, level in enumerate(at):
             assert verdicts(single, [e], level).codes[0, 0] == whole.codes[e, column]
-    assert whole.count == QueryCount(logical=n, state=0)
+    assert len(whole) == n
 
 
 @given(st.lists(values, min_size=1, max_size=5), levels, st.sampled_from([0.0, 0.25]))
 def test_the_margin_interval_contains_the_exact_margin_and_agrees_with_the_verdict(
     table_stream, log_evidence, level, error
 ):
-    judged = verdicts(one_stream(table_stream, log_evidence, error), np.arange(len(log_evidence)), level)
+    judged = verdicts(one_stream(table_stream, log_evidence, error), np.arange(len(log_evidence)), level).at_level(0)
+    assert judged.are_proven().all()
     for row, x in enumerate(log_evidence):
-        judgement = judged.at(row)
-        lower, upper = (Fraction(end) for end in judgement.margin)
+        lower, upper = (Fraction(end) for end in judged.margins()[row])
         # The threshold is known here to 400 bits.
         assert lower <= x - threshold(level) + Fraction(1, 2**390)
         assert upper >= x - threshold(level) - Fraction(1, 2**390)
-        assert judgement.verdict == (R if lower > 0 else A if upper <= 0 else judgement.verdict)
-        assert (judgement.index, judgement.level) == (row, level)
+        assert judged.codes[row] == (R if lower > 0 else A if upper <= 0 else judged.codes[row])
 
 
 @pytest.mark.parametrize(("exponent", "bits"), [(30, 53), (70, 128), (150, 256), (700, 1024)])
@@ -100,8 +99,7 @@ def test_what_the_allowed_precision_does_not_decide_is_indeterminate(table_strea
     judged = verdicts(one_stream(table_stream, [*sides, 0]), [0, 1, 2], level, most_bits=128)
     assert judged.codes[:, 0].tolist() == [OPEN, OPEN, A]
     assert judged.bits.tolist() == [128, 128, 53]
-    lower, upper = judged.margins()
-    assert np.all((lower[:2] <= 0.0) & (upper[:2] >= 0.0))
+    assert np.all((judged.lower[:2] <= 0.0) & (judged.upper[:2] >= 0.0))
 
 
 class HalvesStream:
@@ -186,8 +184,8 @@ def test_a_state_that_calibration_alone_rejects_takes_one_question(table_stream,
     evidence, deployment = state_problem(table_stream, error)
     states = key_verdicts(evidence, 0, [0, 1, 2], [0.05, 0.01])
     # State 2 is worse than its rivals only at the last checkpoint, where deployment rows are read as well.
-    assert states.is_rejected.tolist() == [[True, True], [True, False], [False, False]]
-    assert states.count == QueryCount(logical=0, state=3)
+    assert states.codes.tolist() == [[R, R], [R, OPEN], [OPEN, OPEN]]
+    assert states.are_proven().all()
     assert deployment.asked == []
 
 
@@ -195,13 +193,13 @@ def test_a_state_that_calibration_alone_rejects_takes_one_question(table_stream,
 def test_asking_states_first_gives_the_same_verdicts_with_other_counts(table_stream, order, block, error):
     plain = verdicts(state_problem(table_stream, error)[0], order, [0.05, 0.001])
     evidence, _ = state_problem(table_stream, error)
-    by_state = verdicts_by_state(evidence, order, [0.05, 0.001], block=block)
+    by_state, count = verdicts_by_state(evidence, order, [0.05, 0.001], block=block)
     np.testing.assert_array_equal(by_state.codes, plain.codes)
     # The two explanations of state 0 are rejected by their state at both levels; the other four are asked.
-    assert by_state.count == QueryCount(logical=4, state=3)
-    assert plain.count == QueryCount(logical=6)
-    assert np.all(by_state.log_evidence.lower <= plain.log_evidence.upper)
-    assert np.all(by_state.log_evidence.upper >= plain.log_evidence.lower)
+    assert count == QueryCount(logical=4, state=3)
+    assert by_state.are_proven().all()
+    assert np.all(by_state.lower <= plain.upper)
+    assert np.all(by_state.upper >= plain.lower)
 
 
 def test_a_state_can_be_asked_at_higher_precision(table_stream):
@@ -212,8 +210,8 @@ def test_a_state_can_be_asked_at_higher_precision(table_stream):
         Factor("deployment", table_stream([[0]]), lambda i: i, (table_stream([[0]]), 0)),
     ]
     evidence = Evidence(1, factors, joint_path([[1, 2], [1]]))
-    assert key_verdicts(evidence, 0, [0], 0.05).is_rejected.tolist() == [[True]]
-    assert key_verdicts(evidence, 0, [0], 0.05, most_bits=64).is_rejected.tolist() == [[False]]
+    assert key_verdicts(evidence, 0, [0], 0.05).codes.tolist() == [[R]]
+    assert key_verdicts(evidence, 0, [0], 0.05, most_bits=64).codes.tolist() == [[OPEN]]
 
 
 def test_a_factor_that_is_never_read_alone_rejects_no_state(table_stream):

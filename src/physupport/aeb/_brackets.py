@@ -1,6 +1,6 @@
 """The two sets that enclose the exhaustive profile while explanations are asked about one by one."""
 
-from typing import final
+from typing import NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Brackets:
     def record(self, e: int, code: int) -> None:
         """The verdict on an explanation that was not queried before."""
         if not 0 <= e < self.size or self.marks[e]:
-            raise MisuseError("query", f"be an unqueried explanation from 0 to {self.size - 1}", repr(e))
+            self.refuse(e)
         mark = code + 1
         if mark == REJECTED:
             self.n_possible -= 1
@@ -56,6 +56,10 @@ class Brackets:
         else:
             raise MisuseError("verdict", f"be one of the codes {[int(v) for v in Verdict]}", repr(code))
         self.marks[e] = mark
+
+    def refuse(self, e: int) -> NoReturn:
+        """A query that may not be asked."""
+        raise MisuseError("query", f"be an unqueried explanation from 0 to {self.size - 1}", repr(e))
 
     def column(self) -> NDArray[np.uint8]:
         """(M,) the marks, read-only and kept up to date."""

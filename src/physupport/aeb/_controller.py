@@ -6,12 +6,11 @@ from fractions import Fraction
 from typing import TypeAlias, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._errors import MisuseError
-from .._typing import Array, IntArray
-from ..judges import Judge
-from ..judges._judge import refuse_ruling
+from .._typing import IntArray
+from ..judges import Docket, Judge
+from ..judges._docket import UNKNOWN
 from ..questions import Progress, Question, open_fields
 from ._brackets import Brackets
 from ._budget import budget_queries
@@ -63,24 +62,16 @@ def run(
     until_witnessed: go on while the certificate holds but nothing is witnessed, since that is no report yet; False
     stops at the first certificate.  digests: kept in the trace.
     """
-    empty = Trace(
-        question=question,
-        size=judge.size,
-        budget=budget_queries(budget, judge.size),
-        queries=np.zeros(0, dtype=np.int64),
-        codes=np.zeros(0, dtype=np.uint8),
-        margins=np.zeros((0, 2)),
-        status=Status.ABSTAIN,
-        ending=Ending.STOPPED,
-        answers=(),
-        is_certified=False,
-        n_witnessed=0,
-        n_possible=judge.size,
-        n_indeterminate=0,
+    return begin(
+        Docket(judge),
+        question,
+        policy,
+        budget,
+        proposals=proposals,
+        callback=callback,
         until_witnessed=until_witnessed,
         digests=digests,
     )
-    return continue_run(empty, judge, policy, budget, proposals=proposals, callback=callback)
 
 
 def continue_run(
@@ -97,23 +88,69 @@ def continue_run(
     Nothing is asked twice; that the policy would have asked the same is checked on the way, that the judge is the one
     of before is not: a run under a protocol goes on with `Seal.resume`, which has its judge.
     """
-    if judge.size != trace.size:
-        raise MisuseError("judge", f"decide about the {trace.size} explanations of the trace", judge.size)
-    check_question(trace.question, judge.size)
-    allowed = budget_queries(budget, judge.size)
+    return go_on(trace, Docket(judge), policy, budget, proposals=proposals, callback=callback)
+
+
+def begin(
+    docket: Docket,
+    question: Question,
+    policy: Policy,
+    budget: int | float | Fraction,
+    *,
+    proposals: Proposals | None,
+    callback: Callback | None,
+    until_witnessed: bool,
+    digests: tuple[tuple[str, str], ...],
+) -> Trace:
+    """`run` with the docket of a judge, which keeps the verdicts."""
+    empty = Trace(
+        question=question,
+        size=docket.size,
+        budget=budget_queries(budget, docket.size),
+        queries=np.zeros(0, dtype=np.int64),
+        codes=np.zeros(0, dtype=np.uint8),
+        margins=np.zeros((0, 2)),
+        status=Status.ABSTAIN,
+        ending=Ending.STOPPED,
+        answers=(),
+        is_certified=False,
+        n_witnessed=0,
+        n_possible=docket.size,
+        n_indeterminate=0,
+        until_witnessed=until_witnessed,
+        digests=digests,
+    )
+    return go_on(empty, docket, policy, budget, proposals=proposals, callback=callback)
+
+
+def go_on(
+    trace: Trace,
+    docket: Docket,
+    policy: Policy,
+    budget: int | float | Fraction,
+    *,
+    proposals: Proposals | None,
+    callback: Callback | None,
+) -> Trace:
+    """`continue_run` with the docket of a judge."""
+    if docket.size != trace.size:
+        raise MisuseError("judge", f"decide about the {trace.size} explanations of the trace", docket.size)
+    check_question(trace.question, docket.size)
+    allowed = budget_queries(budget, docket.size)
     if allowed < len(trace):
         raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, "Use trace.at for less.")
-    given = proposals or Proposals()
-    given.check_size(judge.size)
-    log = _Log.reopened(trace, allowed)
+    suggested = proposals or Proposals()
+    suggested.check_size(docket.size)
+    log = _Log.reopened(trace, docket, allowed)
     try:
-        state = _State.resumed(trace, policy, given)
-        ending = _advance(state, judge, log, trace.until_witnessed, callback)
+        state = _State.resumed(trace, policy, suggested)
+        ending = _advance(state, log, trace.until_witnessed, callback)
     except KeyboardInterrupt:
         # It may have struck between two updates: start over from what the log holds completely.
-        brackets, progress = replayed(trace.question, trace.size, *log.verdicts())
-        return concluded(log.closed(trace), brackets, progress, Ending.STOPPED)
-    return concluded(log.closed(trace), state.brackets, state.progress, ending)
+        whole = log.closed()
+        brackets, progress = replayed(trace.question, trace.size, whole.queries, whole.codes)
+        return concluded(whole, brackets, progress, Ending.STOPPED)
+    return concluded(log.closed(), state.brackets, state.progress, ending)
 
 
 def check_question(question: Question, size: int) -> None:
@@ -125,27 +162,32 @@ def check_question(question: Question, size: int) -> None:
 @final
 @dataclass(slots=True, eq=False)
 class _Log:
-    """Columns long enough for the budget; only the first `used` entries count."""
+    """Queries in order, in a column long enough for the budget; only the first `used` entries count.
 
+    Verdicts are those of the docket, but of queries of an earlier run those of its trace.
+    """
+
+    earlier: Trace
+    docket: Docket
     queries: IntArray
-    codes: NDArray[np.uint8]
-    margins: Array
     used: int
 
     @classmethod
-    def reopened(cls, trace: Trace, budget: int) -> "_Log":
-        used = len(trace)
-        log = cls(np.empty(budget, np.int64), np.empty(budget, np.uint8), np.empty((budget, 2)), used)
-        log.queries[:used], log.codes[:used], log.margins[:used] = trace.queries, trace.codes, trace.margins
+    def reopened(cls, trace: Trace, docket: Docket, budget: int) -> "_Log":
+        log = cls(trace, docket, np.empty(budget, np.int64), len(trace))
+        log.queries[: log.used] = trace.queries
         return log
 
-    def verdicts(self) -> tuple[IntArray, NDArray[np.uint8]]:
-        return self.queries[: self.used], self.codes[: self.used]
-
-    def closed(self, trace: Trace) -> Trace:
-        queries, codes = self.verdicts()
-        kept = replace(trace, budget=len(self.queries), queries=queries.copy(), codes=codes.copy())
-        return replace(kept, margins=self.margins[: self.used].copy())
+    def closed(self) -> Trace:
+        queries = self.queries[: self.used].copy()
+        new = self.docket.verdicts(queries[len(self.earlier) :])
+        return replace(
+            self.earlier,
+            budget=len(self.queries),
+            queries=queries,
+            codes=np.concatenate([self.earlier.codes, new.codes]),
+            margins=np.concatenate([self.earlier.margins, new.margins()]),
+        )
 
 
 @final
@@ -174,10 +216,11 @@ class _State:
         self.selector.observe(e, code)
 
 
-def _advance(state: _State, judge: Judge, log: _Log, until_witnessed: bool, callback: Callback | None) -> Ending:
+def _advance(state: _State, log: _Log, until_witnessed: bool, callback: Callback | None) -> Ending:
     """Ask until there is a reason to end."""
     brackets, progress, choose, take = state.brackets, state.progress, state.selector.choose, state.take
-    queries, codes, margins, allowed = log.queries, log.codes, log.margins, len(log.queries)
+    queries, allowed, docket = log.queries.data, len(log.queries), log.docket
+    codes, size = docket.codes, docket.size
     is_stopped = False
     while True:
         if not brackets.n_possible:
@@ -187,22 +230,17 @@ def _advance(state: _State, judge: Judge, log: _Log, until_witnessed: bool, call
         e = choose()
         if e is None:
             return Ending.NOTHING_LEFT
-        if log.used == allowed:
+        k = log.used
+        if k == allowed:
             return Ending.BUDGET
         # Only now: a run that was over anyway was not stopped.
         if is_stopped:
             return Ending.STOPPED
-        ruling = judge.verdict(e)
-        code, lower, upper = ruling
-        # Written out, as this is passed for every query; a comparison with NaN is false.
-        is_proven = (
-            upper <= 0.0 if code == 0 else (lower >= 0.0 if code == 1 else lower <= 0.0 and code == 2) and upper > 0.0
-        )
-        if not (is_proven and lower <= upper):
-            refuse_ruling(e, ruling)
+        code = codes[e] if 0 <= e < size else brackets.refuse(e)
+        if code == UNKNOWN:
+            code = docket.look_up(e, k)
         take(e, code)
-        k = log.used
-        queries[k], codes[k], margins[k, 0], margins[k, 1] = e, code, lower, upper
+        queries[k] = e
         log.used = k + 1
         if callback is not None:
             is_stopped = callback(Tick(k + 1, allowed, e, code, progress)) is False

@@ -59,11 +59,12 @@ class ProposedStream:
         stream = law.stream(bank, table, split.proposal, [len(split.proposal)])
         every = numbered(np.arange(bank.size))
         keys, where = np.unique(every, return_inverse=True)
-        plausibility = stream.log_likelihood(keys).values[where, -1]
+        scores = stream.log_likelihood(keys)
+        plausibility = scores.values[where, -1]
         best, key = None, 0
         point: LatentPoint | MeanPoint | None
         if plan.propose is None:
-            found = best_explanation(stream, bank.size, numbered)
+            found = best_explanation(stream, bank.size, numbered, scores=scores)
             best, key, point = found.index, found.key, fitted_point(stream, found.key)
         else:
             point = frozen_point(plan.propose(np.ascontiguousarray(table[split.proposal], dtype=np.float64)))

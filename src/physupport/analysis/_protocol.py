@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import NamedTuple, final
+from functools import cached_property, partial
+from typing import final
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -14,15 +14,14 @@ from .._checks import check_count, check_open
 from .._codec import described
 from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
-from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
-from ..aeb._controller import Callback, check_question
+from ..aeb import Policy, Proposals, Trace, budget_queries
+from ..aeb._controller import Callback, begin, check_question, go_on
 from ..banks import Bank, BankRegions
-from ..io import split_rows
-from ..judges import Evidence, EvidenceJudge, Judge, joint_path
+from ..io import ArrayRows, split_rows
+from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream
 from ..laws import LatentPoint
 from ..questions import Question, RegionalMap
-from ._judge_again import check_verdicts
-from ._proposed_stream import ProposedStream
+from ._proposed_stream import ProposedStream, keys_of
 from ._protocol_streams import StreamPlan
 
 
@@ -43,11 +42,12 @@ class Proposed:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Protocol:
-    """Bank, question, level, split, checkpoints, priorities, budget and seed.
+    """Bank, question, judge, level, split, checkpoints, priorities, budget and seed.
 
     question and policy may be functions of what the proposal rows said.  budget: queries, or a share of the bank.
     streams: names to plans, usually `calibration` and `deployment`.  seed: of the split; a single stream takes the
-    seed itself, several take its children in their order, as `split_streams` does.
+    seed itself, several take its children in their order, as `split_streams` does.  judge: who will decide from the
+    held-out rows of the streams; its specification is part of what is frozen.
 
     Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
     a table must not change as long as a seal that was read from it is in use.
@@ -61,6 +61,7 @@ class Protocol:
     streams: Mapping[str, StreamPlan] = field(default_factory=dict)
     seed: int = 0
     until_witnessed: bool = True
+    judge: JudgeSpec = field(default_factory=ByEvidence)
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -96,17 +97,20 @@ class Protocol:
         points = {part.name: part.point for part in parts if isinstance(part.point, LatentPoint)}
         # Deployment knows most about what is active now, so the last stream comes first.
         proposals = Proposals(tuple(reversed(best.values())), plausibility)
-        return self._sealed(Proposed(best, points, proposals), bank.size, tuple(parts), None)
+        judge = {"level": float(self.level)} | described("judge", self.judge.encode())
+        return self._sealed(Proposed(best, points, proposals), bank.size, judge, tuple(parts), None)
 
     def freeze(self, judge: Judge, proposals: Proposals | None = None) -> "Seal":
         """Freeze a protocol whose verdicts come from a judge of one's own; its data are not part of the report."""
         if self.streams:
-            raise MisuseError("judge", "come without streams, which have one", tuple(self.streams))
-        if isinstance(judge, EvidenceJudge) and judge.level != self.level:
+            remedy = "Give the protocol its specification instead, judge=..., and read the streams."
+            raise MisuseError("judge", "come without streams, which have one", tuple(self.streams), remedy)
+        if judge.level is not None and judge.level != self.level:
             raise MisuseError("judge", f"decide at the level {self.level!r} of the protocol", judge.level)
-        given = proposals or Proposals()
-        given.check_size(judge.size)
-        return self._sealed(Proposed({}, {}, given), judge.size, (), judge)
+        suggested = proposals or Proposals()
+        suggested.check_size(judge.size)
+        content = {"level": float(self.level)} | described("judge", judge.encode())
+        return self._sealed(Proposed({}, {}, suggested), judge.size, content, (), judge)
 
     def _proposed(self, name: str, table: NDArray[np.generic] | ProposedStream) -> ProposedStream:
         if not isinstance(table, ProposedStream):
@@ -115,7 +119,14 @@ class Protocol:
             raise MisuseError(name, "be proposed by this protocol for this stream", f"what another made: {table.name}")
         return table
 
-    def _sealed(self, proposed: Proposed, size: int, parts: tuple[ProposedStream, ...], judge: Judge | None) -> "Seal":
+    def _sealed(
+        self,
+        proposed: Proposed,
+        size: int,
+        judge: dict[str, object],
+        parts: tuple[ProposedStream, ...],
+        opened: Judge | None,
+    ) -> "Seal":
         question = self.question(proposed) if callable(self.question) else self.question
         _check_question(question, size, self.bank)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
@@ -125,6 +136,7 @@ class Protocol:
             "size": size,
             "question": described("question", question.describe()),
             "level": float(self.level),
+            "judge": judge,
             "seed": int(self.seed),
             "streams": [part.describe() for part in parts],
             "proposals": list(proposed.proposals.explanations),
@@ -133,14 +145,7 @@ class Protocol:
             "budget": budget_queries(self.budget, size),
             "until_witnessed": bool(self.until_witnessed),
         }
-        return Seal(self, content, content_hash(content), question, policy, proposed, parts, judge)
-
-
-class Opened(NamedTuple):
-    """The judge, and the hashes of the rows that it reads."""
-
-    judge: Judge
-    data: dict[str, str]  # stream -> SHA-256 of its held-out rows in their order
+        return Seal(self, content, content_hash(content), question, policy, proposed, parts, opened)
 
 
 @final
@@ -160,17 +165,24 @@ class Seal:
     @property
     def judge(self) -> Judge:
         """Who decides; the first use reads held-out rows."""
-        return self._opened.judge
+        return self._docket.judge
 
     @property
+    def evidence(self) -> Evidence:
+        """What the held-out rows of the streams say, whoever judges; reads them."""
+        if not self.parts:
+            raise MisuseError("protocol", "have streams, of which there is evidence", "none")
+        return self._held_out.evidence
+
+    @cached_property
     def data(self) -> dict[str, str]:
-        """SHA-256 of each stream's held-out rows; reads them."""
-        return self._opened.data
+        """SHA-256 of each stream's held-out rows in their order; reads them."""
+        return {part.name: part.digest(part.split.held_out) for part in self.parts}
 
     def run(self, *, callback: Callback | None = None) -> Trace:
         """Ask as the protocol says."""
-        return run(
-            self.judge,
+        return begin(
+            self._docket,
             self.question,
             self.policy,
             self.protocol.budget,
@@ -186,33 +198,51 @@ class Seal:
         """Go on with a run of this protocol, with its own judge; the budget is that of the protocol unless given."""
         self.check_trace(trace)
         allowed = self.protocol.budget if budget is None else budget
-        given = self.proposed.proposals
-        return continue_run(trace, self.judge, self.policy, allowed, proposals=given, callback=callback)
+        suggested = self.proposed.proposals
+        return go_on(trace, self._docket, self.policy, allowed, proposals=suggested, callback=callback)
 
     def check_trace(self, trace: Trace) -> None:
         """Refuse a trace of another protocol, or with verdicts that are not those of the judge.
 
-        Verdicts are compared where having them again costs little: those of an `EvidenceJudge`, which keeps what it has
-        scored, and of a `TableJudge`.
+        The judge is asked only for verdicts that it has not given before.  Codes must be equal.  Margins need only
+        overlap: both pairs of bounds are proven, and either may be the tighter one.
         """
         if dict(trace.digests).get("protocol") != self.digest:
             raise MisuseError("trace", f"come from a run of the protocol {self.digest}", dict(trace.digests))
-        asked = trace.question
-        if asked is not self.question and described("question", asked.describe()) != self.content["question"]:
+        question, size = trace.question, self._docket.size
+        if question is not self.question and described("question", question.describe()) != self.content["question"]:
             raise MisuseError("trace", "come from a run of this question", "a trace of another")
-        check_verdicts(self.judge, trace)
+        if size != trace.size:
+            raise MisuseError("trace", f"be about the {size} explanations of the judge", trace.size)
+        again = self._docket.verdicts(trace.queries)
+        is_apart = np.maximum(trace.margins[:, 0], again.lower) > np.minimum(trace.margins[:, 1], again.upper)
+        wrong = np.flatnonzero((again.codes != trace.codes) | is_apart)
+        if wrong.size:
+            other = f"another on explanation {trace.queries[wrong[0]]}"
+            raise MisuseError("trace", "hold the verdicts of the judge", other)
 
     @cached_property
-    def _opened(self) -> Opened:
-        bank = self.protocol.bank
+    def _docket(self) -> Docket:
+        """The verdicts of the judge, each asked for once."""
         if self._judge is not None:
-            return Opened(self._judge, {})
+            return Docket(self._judge)
+        judge, size = self.protocol.judge.open(self._held_out), self._held_out.size
+        if judge.size != size:
+            raise MisuseError("judge", f"decide about the {size} explanations of the bank", judge.size)
+        if judge.level is not None and judge.level != self.protocol.level:
+            raise MisuseError("judge", f"decide at the level {self.protocol.level!r} of the protocol", judge.level)
+        return Docket(judge)
+
+    @cached_property
+    def _held_out(self) -> Sealed:
+        bank = self.protocol.bank
         if bank is None:
             raise MisuseError("protocol", "have a bank", "none")
-        factors = [part.factor(bank) for part in self.parts]
-        evidence = Evidence(bank.size, factors, joint_path([part.checkpoints for part in self.parts]))
-        data = {part.name: part.digest(part.split.held_out) for part in self.parts}
-        return Opened(EvidenceJudge(evidence, self.protocol.level), data)
+        streams = []
+        for part in self.parts:
+            rows, factor = ArrayRows(part.table, part.split.held_out), partial(part.factor, bank)
+            streams.append(SealedStream(part.name, rows, keys_of(part.plan, bank), factor))
+        return Sealed(bank.size, self.protocol.level, tuple(streams))
 
 
 def _check_question(question: Question, size: int, bank: Bank | None) -> None:

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from .._checks import check_count
 from .._errors import MisuseError
 from .._indices import check_range, check_whole
-from .._typing import Array, IntArray
+from .._typing import IntArray
 from ..laws import Stream
-from ._intervals import sum_down, sum_up
+from ._intervals import Bounds, sum_down, sum_up
 from ._path import JointPath, joint_path
 from ._scored import MOST_ENTRIES, ScoredKeys
 
@@ -59,19 +59,6 @@ class Factor:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class LogEvidence:
-    """Bounds of log evidence: the exact number of each explanation lies between lower and upper."""
-
-    lower: Array  # (k,), or (k, steps) along the path
-    upper: Array
-
-    def peak(self) -> "LogEvidence":
-        """Bounds of the largest along the last axis."""
-        return LogEvidence(self.lower.max(axis=-1), self.upper.max(axis=-1))
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     r"""The log of the e-process of every explanation of a bank, one factor a stream.
 
@@ -107,25 +94,41 @@ class Evidence:
         for name, value in (("_scored", scored), ("_numerators", numerators), ("_balls", {})):
             object.__setattr__(self, name, value)
 
-    def along_path(self, indices: ArrayLike) -> LogEvidence:
+    def along_path(self, indices: ArrayLike) -> Bounds:
         """Bounds of the log evidence of explanations at every step of the path, (k, steps)."""
         chosen = check_range("indices", indices, self.size)
-        total = np.zeros((2, len(chosen), len(self.path)))
-        for i, factor in enumerate(self.factors):
-            keys, where = np.unique(factor.keys(chosen), return_inverse=True)
-            ratio = self.ratio(i, keys)
-            steps = self.path.steps[:, i] + 1
-            total[0] = sum_down(total[0], ratio.lower[where][:, steps])
-            total[1] = sum_up(total[1], ratio.upper[where][:, steps])
-        return LogEvidence(total[0], total[1])
+        return self._along([factor.keys(chosen) for factor in self.factors])
 
-    def log_evidence(self, indices: ArrayLike) -> LogEvidence:
+    def log_evidence(self, indices: ArrayLike) -> Bounds:
         r"""Bounds (k,) of :math:`\max_k \log E_k(e)` of explanations."""
         chosen = check_range("indices", indices, self.size)
         peaks = [self.along_path(block).peak() for block in blocks(chosen, BLOCK)]
-        return LogEvidence(np.concatenate([p.lower for p in peaks]), np.concatenate([p.upper for p in peaks]))
+        return Bounds(np.concatenate([p.lower for p in peaks]), np.concatenate([p.upper for p in peaks]))
 
-    def ratio(self, factor: int, keys: IntArray) -> LogEvidence:
+    def along(self, index: int, near: IntArray) -> tuple[IntArray, Bounds]:
+        """Score an explanation; of those near it that have scores then, their indices and log evidence (k,).
+
+        Nothing about the others can make this fail: keys without a sound score are left out.
+        """
+        single = check_range("index", np.array([index]), self.size)
+        keys = [factor.keys(near) for factor in self.factors]
+        is_known = np.ones(len(near), dtype=np.bool_)
+        for factor, scored, part in zip(self.factors, self._scored, keys, strict=True):
+            scored.bounds(factor.keys(single), np.unique(part))
+            is_known &= scored.has(part)
+        return near[is_known], self._along([part[is_known] for part in keys]).peak()
+
+    def _along(self, keys: Sequence[IntArray]) -> Bounds:
+        """Of explanations with these keys (k,) in each factor."""
+        lower = upper = np.zeros((len(keys[0]), len(self.path)))
+        for i, all_keys in enumerate(keys):
+            distinct, where = np.unique(all_keys, return_inverse=True)
+            ratio, steps = self.ratio(i, distinct), self.path.steps[:, i] + 1
+            lower = sum_down(lower, ratio.lower[:, steps][where])
+            upper = sum_up(upper, ratio.upper[:, steps][where])
+        return Bounds(lower, upper)
+
+    def ratio(self, factor: int, keys: IntArray) -> Bounds:
         """Bounds of one factor's log likelihood ratio of distinct keys, (k, c + 1): no rows, then every checkpoint.
 
         A key that is the numerator itself has the ratio 1 exactly.
@@ -133,11 +136,11 @@ class Evidence:
         (proposal, numerator), stream = self.factors[factor].numerator, self.factors[factor].stream
         above = self._numerators[factor].bounds(np.array([numerator]))  # (1, c) each
         below = self._scored[factor].bounds(keys)  # (k, c) each
-        lower, upper = sum_down(above[0], -below[1]), sum_up(above[1], -below[0])
+        lower, upper = sum_down(above.lower, -below.upper), sum_up(above.upper, -below.lower)
         if proposal is stream:
             lower[keys == numerator] = upper[keys == numerator] = 0.0
         unread = np.zeros((len(keys), 1))
-        return LogEvidence(np.hstack([unread, lower]), np.hstack([unread, upper]))
+        return Bounds(np.hstack([unread, lower]), np.hstack([unread, upper]))
 
     def ratio_balls(self, factor: int, key: int, bits: int) -> list[arb]:
         """The same of one key in balls at this precision, c + 1 of them."""

@@ -1,5 +1,8 @@
 """Sums rounded downwards and upwards, and the float64 numbers around a ball."""
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 from flint import arb, ctx
 
@@ -10,6 +13,17 @@ from ..laws import Scores
 
 FLOAT_BITS = 53
 _LARGEST = float(np.finfo(np.float64).max)
+
+
+class Bounds(NamedTuple):
+    """Arrays of numbers at or below, and at or above, exact ones."""
+
+    lower: Array
+    upper: Array
+
+    def peak(self) -> "Bounds":
+        """Of the largest along the last axis."""
+        return Bounds(self.lower.max(axis=-1), self.upper.max(axis=-1))
 
 
 def sum_down(a: Array, b: Array) -> Array:
@@ -24,7 +38,7 @@ def sum_up(a: Array, b: Array) -> Array:
     return -sum_down(-np.asarray(a), -np.asarray(b))
 
 
-def score_bounds(name: str, scores: Scores) -> tuple[Array, Array]:
+def score_bounds(name: str, scores: Scores) -> Bounds:
     """Lower and upper bounds of scores, (k, c) each; a score that overflowed says nothing and is bounded by nothing."""
     values, errors = scores.values, scores.errors
     if np.isnan(values).any() or np.isnan(errors).any():
@@ -33,7 +47,7 @@ def score_bounds(name: str, scores: Scores) -> tuple[Array, Array]:
         raise MisuseError(f"errors of {name}", "be nonnegative", f"{errors.min():g}")
     is_finite = np.isfinite(values) & np.isfinite(errors)
     values, errors = np.where(is_finite, values, 0.0), np.where(is_finite, errors, np.inf)
-    return sum_down(values, -errors), sum_up(values, errors)
+    return Bounds(sum_down(values, -errors), sum_up(values, errors))
 
 
 def ball_bounds(ball: arb) -> tuple[float, float]:
@@ -53,11 +67,15 @@ def threshold_ball(level: float, bits: int) -> arb:
         return -arb(level).log()
 
 
-def threshold_bounds(levels: Array) -> tuple[Array, Array]:
+def threshold_bounds(levels: Array) -> Bounds:
     """Float64 bounds of -log of every level, (l,) each: equal or neighbours."""
-    bounds = [ball_bounds(threshold_ball(level, 128)) for level in levels.tolist()]
-    lower, upper = np.array(bounds).reshape(-1, 2).T
-    return lower, upper
+    lower, upper = np.array([_threshold_ends(level) for level in levels.tolist()]).reshape(-1, 2).T
+    return Bounds(lower, upper)
+
+
+@lru_cache
+def _threshold_ends(level: float) -> tuple[float, float]:
+    return ball_bounds(threshold_ball(level, 128))
 
 
 def check_levels(levels: object) -> Array:

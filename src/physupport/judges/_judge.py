@@ -1,62 +1,53 @@
-"""Who gives the verdicts: one explanation at a time, so that a run can know of nothing else."""
+"""The contract of a judge, and the two simplest: verdicts from a table, and several judges of independent streams."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn, Protocol, final
+from math import prod
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import check_array, check_open
+from .._checks import check_array
 from .._errors import MisuseError
 from .._frozen import read_only
-from .._typing import Array
-from ._evidence import Evidence
-from ._verdicts import Verdict, verdicts
-
-
-class Ruling(NamedTuple):
-    """A verdict code, and bounds of the margin :math:`m(e)` behind it (eq:supp-log-e-margin)."""
-
-    code: int
-    lower: float
-    upper: float
+from .._typing import Array, IntArray
+from ._verdicts import CODES, Verdict, Verdicts
 
 
 class Judge(Protocol):
-    """Decides about the explanations of one bank from held-out data that nothing else looks at."""
+    """Rejects an explanation that made the data with probability at most its level: all that anybody may rely on."""
 
     @property
     def size(self) -> int:
         """Explanations are 0 .. size - 1."""
 
-    def verdict(self, e: int) -> Ruling:
-        """The verdict on one explanation; the same whenever it is asked.
+    @property
+    def level(self) -> float | None:
+        """The probability; None where the judge does not know it and the word of a protocol is taken."""
 
-        The bounds prove it: REJECTED needs 0 <= lower and 0 < upper, ADMISSIBLE upper <= 0, and an INDETERMINATE margin
-        may have either sign, lower <= 0 < upper.  A run refuses anything else.
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """Verdicts (k,) on explanations (k,); of each the same whenever and with whatever others it is asked.
+
+        Their bounds prove them, see `Verdicts`; a run refuses anything else.
+        """
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """The verdict on e and, up to about this count, on others that cost little more once e is known.
+
+        Nothing about the others may make this fail, as their data were not asked for; `alone` is always right.
+        """
+
+    def encode(self) -> dict[str, object]:
+        """What stands in a frozen protocol: `judge` names the kind, `assumes` is the assumption in one line.
+
+        All else that the judge fixed before it looked at held-out rows stands here, too.
         """
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class EvidenceJudge:
-    """Certified verdicts of an e-process at one level."""
-
-    evidence: Evidence
-    level: float
-
-    def __post_init__(self) -> None:
-        check_open("level", self.level, 0.0, 1.0)
-
-    @property
-    def size(self) -> int:
-        """The size of the bank."""
-        return self.evidence.size
-
-    def verdict(self, e: int) -> Ruling:
-        """Scores the keys of this explanation, unless an earlier one shared them."""
-        found = verdicts(self.evidence, np.array([e]), self.level).at(0)
-        return Ruling(int(found.verdict), *found.margin)
+def alone(judge: Judge, e: int) -> tuple[IntArray, Verdicts]:
+    """For judges that look at nothing ahead."""
+    single = np.array([e])
+    return single, judge.verdicts(single)
 
 
 @final
@@ -69,56 +60,94 @@ class TableJudge:
 
     codes: NDArray[np.uint8]  # (M,) Verdict codes
     margins: Array | None = None  # (M, 2)
+    level: float | None = None
 
     def __post_init__(self) -> None:
         codes = np.array(self.codes)
-        known = [int(code) for code in Verdict]
-        if codes.ndim != 1 or not codes.size or codes.dtype.kind not in "iu" or not np.isin(codes, known).all():
-            raise MisuseError("codes", f"be one row of the codes {known}, not empty", f"{codes.dtype} {codes.shape}")
+        if codes.ndim != 1 or not codes.size or codes.dtype.kind not in "iu" or not np.isin(codes, CODES).all():
+            raise MisuseError("codes", f"be one row of the codes {CODES}, not empty", f"{codes.dtype} {codes.shape}")
         object.__setattr__(self, "codes", read_only(codes.astype(np.uint8)))
         if self.margins is not None:
-            object.__setattr__(self, "margins", read_only(_check_margins(self.margins, codes)))
+            object.__setattr__(self, "margins", read_only(_check_margins(self.margins, self.codes)))
 
     @property
     def size(self) -> int:
         """Rows of the table."""
         return len(self.codes)
 
-    def verdict(self, e: int) -> Ruling:
-        """Looks it up."""
-        code = int(self.codes[e])
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """Looks them up."""
+        return self._looked_up(explanations)
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """The block of the table around e."""
+        start = e // count * count
+        stop = min(start + count, self.size)
+        return np.arange(start, stop), self._looked_up(slice(start, stop))
+
+    def encode(self) -> dict[str, object]:
+        """The kind; the verdicts themselves are held-out data."""
+        return {"judge": "table", "assumes": "the verdicts of the table come from a valid judge"}
+
+    def _looked_up(self, chosen: IntArray | slice) -> Verdicts:
         if self.margins is None:
-            return _UNMEASURED[code]
-        return Ruling(code, float(self.margins[e, 0]), float(self.margins[e, 1]))
+            return Verdicts.unmeasured(self.codes[chosen])
+        return Verdicts(self.codes[chosen], self.margins[chosen, 0], self.margins[chosen, 1])
 
 
-_UNMEASURED = (Ruling(0, -np.inf, 0.0), Ruling(1, 0.0, np.inf), Ruling(2, -np.inf, np.inf))
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    r"""Judges of independent streams: retained by all, so the level is :math:`1 - \prod_i (1 - \alpha_i)`.
+
+    An explanation that made the data is retained by each with probability at least :math:`1 - \alpha_i`, independently
+    of the others if the judges look at independent rows.
+    """
+
+    judges: tuple[Judge, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judges", tuple(self.judges))
+        sizes = {judge.size for judge in self.judges}
+        if len(sizes) != 1:
+            raise MisuseError("judges", "decide about the explanations of one bank", f"sizes {sorted(sizes)}")
+        if any(judge.level is None for judge in self.judges):
+            raise MisuseError("judges", "know their levels", "one that does not")
+
+    @property
+    def size(self) -> int:
+        """The size of the bank."""
+        return self.judges[0].size
+
+    @property
+    def level(self) -> float:
+        """Of all together."""
+        return 1.0 - prod(1.0 - (judge.level or 0.0) for judge in self.judges)
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """The margin is the largest of all margins: one judge that rejects suffices, and admitting takes them all."""
+        each = [judge.verdicts(explanations) for judge in self.judges]
+        lower, upper = (np.max([getattr(part, side) for part in each], axis=0) for side in ("lower", "upper"))
+        codes = np.array([part.codes for part in each])  # (judges, k)
+        is_rejected, is_open = (codes == Verdict.REJECTED).any(axis=0), (codes == Verdict.INDETERMINATE).any(axis=0)
+        merged = np.select([is_rejected, is_open], [Verdict.REJECTED, Verdict.INDETERMINATE], Verdict.ADMISSIBLE)
+        return Verdicts(merged.astype(np.uint8), lower, upper)
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:  # noqa: ARG002
+        """One by one: judges may look ahead to different explanations."""
+        return alone(self, e)
+
+    def encode(self) -> dict[str, object]:
+        """The judges in their order."""
+        members = [{"level": judge.level} | judge.encode() for judge in self.judges]
+        return {"judge": "panel", "assumes": "the judges look at independent rows", "members": members}
 
 
-def _check_margins(value: ArrayLike, codes: NDArray[np.integer]) -> Array:
+def _check_margins(value: ArrayLike, codes: NDArray[np.uint8]) -> Array:
     """(size, 2); unlike other arrays, bounds may be infinite.  They must prove the verdicts, as `verify` demands."""
     bounds = np.array(value, dtype=np.float64)
     check_array("margins", np.where(np.isinf(bounds), 0.0, bounds), (len(codes), 2))
     if (bounds[:, 0] > bounds[:, 1]).any():
         raise MisuseError("margins", "have lower bounds at most their upper bounds", "a lower one above")
-    lower, upper = bounds.T
-    is_proven = np.select(
-        [codes == Verdict.REJECTED, codes == Verdict.ADMISSIBLE],
-        [(lower >= 0.0) & (upper > 0.0), upper <= 0.0],
-        (lower <= 0.0) & (upper > 0.0),
-    )
-    wrong = np.flatnonzero(~is_proven)
-    if wrong.size:
-        raise MisuseError("margins", _PROVEN, f"{bounds[wrong[0]].tolist()} for explanation {wrong[0]}")
+    Verdicts(codes, bounds[:, 0], bounds[:, 1]).check(np.arange(len(codes)), "margins")
     return bounds
-
-
-_PROVEN = "prove their verdicts, and those of an indeterminate one leave both open"
-
-
-def refuse_ruling(e: int, ruling: Ruling) -> NoReturn:
-    """Say what is wrong with a ruling: a code that is none, or bounds that prove something else."""
-    code, lower, upper = ruling
-    if code not in [int(known) for known in Verdict]:
-        raise MisuseError("verdict", f"be one of the codes {[int(known) for known in Verdict]}", repr(code))
-    raise MisuseError("margins of the judge", _PROVEN, f"{[lower, upper]} with code {code} for explanation {e}")

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from .._checks import check_count
 from .._errors import MisuseError
 from .._indices import check_range
-from .._typing import Array, IntArray
-from ..laws import Stream
+from .._typing import IntArray
+from ..laws import Scores, Stream
+from ._by_evidence import FIRST_BITS
 from ._evidence import BLOCK, blocks
 from ._intervals import score_bounds
-from ._verdicts import FIRST_BITS
 
 # Exact ties stay tied at every precision, and a proposal is valid whichever of them wins: this is enough to tell
 # apart what differs at all.
@@ -40,15 +40,20 @@ class BestExplanation:
     key: int
 
 
-def best_key(stream: Stream, keys: ArrayLike | None = None, *, most_bits: int = TIE_BITS) -> BestKey:
+def best_key(
+    stream: Stream, keys: ArrayLike | None = None, *, scores: Scores | None = None, most_bits: int = TIE_BITS
+) -> BestKey:
     """The key with the largest log likelihood at the last checkpoint; of equal ones the lowest.
 
-    stream: over proposal rows only.  keys: distinct candidates, all of the stream's if left out.
+    stream: over proposal rows only.  keys: distinct candidates, all of the stream's if left out.  scores: those of the
+    candidates in increasing order, where they are at hand.
 
     Keys whose float64 bounds overlap the best are compared by enclosures at 64, 128, ... up to most_bits bits.
     """
     candidates = _candidates(stream, keys)
-    lower, upper = _last_bounds(stream, candidates)
+    parts = [stream.log_likelihood(part) for part in blocks(candidates, BLOCK)] if scores is None else [scores]
+    bounds = [score_bounds("the proposal stream", part) for part in parts]
+    lower, upper = (np.concatenate([part[side][:, -1] for part in bounds]) for side in (0, 1))
     left = candidates[upper >= lower.max()]
     bits = FIRST_BITS
     while len(left) > 1 and bits <= most_bits:
@@ -60,17 +65,23 @@ def best_key(stream: Stream, keys: ArrayLike | None = None, *, most_bits: int = 
 
 
 def best_explanation(
-    stream: Stream, size: int, keys_of: Callable[[IntArray], IntArray], *, most_bits: int = TIE_BITS
+    stream: Stream,
+    size: int,
+    keys_of: Callable[[IntArray], IntArray],
+    *,
+    scores: Scores | None = None,
+    most_bits: int = TIE_BITS,
 ) -> BestExplanation:
     """The explanation with the largest log likelihood of the proposal rows; of equal ones the lowest index.
 
-    Explanations with one key are one law and are scored once.  keys_of: explanation indices (k,) to keys (k,).
+    Explanations with one key are one law and are scored once.  keys_of: explanation indices (k,) to keys (k,).  scores:
+    those of all keys that explanations have, in increasing order, where they are at hand.
     """
     first = np.full(stream.n_keys, size, dtype=np.int64)  # lowest explanation of each key
     for part in blocks(np.arange(check_count("size", size)), BLOCK):
         keys = check_range("keys", keys_of(part), stream.n_keys)
         np.minimum.at(first, keys, part)
-    tied = best_key(stream, np.flatnonzero(first < size), most_bits=most_bits).tied
+    tied = best_key(stream, np.flatnonzero(first < size), scores=scores, most_bits=most_bits).tied
     winner = int(tied[np.argmin(first[tied])])
     return BestExplanation(int(first[winner]), winner)
 
@@ -82,12 +93,6 @@ def _candidates(stream: Stream, keys: ArrayLike | None) -> IntArray:
     if len(candidates) == 0:
         raise MisuseError("keys", "hold at least one key", "none")
     return candidates
-
-
-def _last_bounds(stream: Stream, keys: IntArray) -> tuple[Array, Array]:
-    bounds = [score_bounds("the proposal stream", stream.log_likelihood(part)) for part in blocks(keys, BLOCK)]
-    lower, upper = (np.concatenate([part[side][:, -1] for part in bounds]) for side in (0, 1))
-    return lower, upper
 
 
 def _not_below(keys: IntArray, balls: list[arb]) -> IntArray:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
-from .._typing import Array, IntArray
+from .._typing import BoolArray, IntArray
 from ..laws import Scores, Stream
-from ._intervals import score_bounds
+from ._intervals import Bounds, score_bounds
 
 # Bounds kept for one stream, keys times checkpoints: two float64 each, 256 MiB.
 MOST_ENTRIES = 2**24
@@ -35,8 +35,15 @@ class ScoredKeys:
         self._lower = np.empty((0, len(stream.checkpoints)))
         self._upper = np.empty((0, len(stream.checkpoints)))
 
-    def bounds(self, keys: IntArray) -> tuple[Array, Array]:
-        """Lower and upper bounds at every checkpoint, (k, c) each, of distinct keys."""
+    def has(self, keys: IntArray) -> BoolArray:
+        """(k,) whether keys are scored and kept."""
+        return np.asarray(self._row[keys] > 0)
+
+    def bounds(self, keys: IntArray, near: IntArray | None = None) -> Bounds:
+        """Lower and upper bounds at every checkpoint, (k, c) each, of distinct keys.
+
+        near: distinct keys to be scored along with any of them that has to be; if left out, the next few.
+        """
         new = keys[self._row[keys] == 0]
         if len(keys) > self._most_keys:
             return score_bounds(self._name, self._scores(keys))
@@ -44,31 +51,44 @@ class ScoredKeys:
             self._row[self._keys[: self._n_kept]] = 0
             self._n_kept, new = 0, keys
         if len(new):
-            self._keep(new, self._neighbours(new))
+            self._keep(new, self._neighbours(new, near))
         rows = self._row[keys] - 1
-        return self._lower[rows], self._upper[rows]
+        return Bounds(self._lower[rows], self._upper[rows])
 
-    def _neighbours(self, new: IntArray) -> IntArray:
-        """The next unscored keys behind the new ones, as many as are scored at once and fit."""
-        room = min(AHEAD, self._most_keys - self._n_kept) - len(new)
-        near = np.arange(new[-1] + 1, min(new[-1] + 1 + AHEAD, self._stream.n_keys))
+    def _neighbours(self, new: IntArray, near: IntArray | None) -> IntArray:
+        """Unscored keys besides the new ones, as many as fit."""
+        room = self._most_keys - self._n_kept - len(new)
+        if near is None:
+            near = np.arange(new[-1] + 1, min(new[-1] + 1 + AHEAD, self._stream.n_keys))
+            room = min(room, AHEAD - len(new))
         return np.setdiff1d(near[self._row[near] == 0], new)[: max(0, room)]
 
     def _keep(self, new: IntArray, neighbours: IntArray) -> None:
-        """Score and keep keys; neighbours that have no score are left for when they are asked about."""
-        scores = self._scores(np.concatenate([new, neighbours]))
-        is_asked = np.arange(len(new) + len(neighbours)) < len(new)
-        scored = is_asked | ~(np.isnan(scores.values) | np.isnan(scores.errors)).any(axis=1)
-        keys = np.concatenate([new, neighbours])[scored]
-        lower, upper = score_bounds(self._name, Scores(scores.values[scored], scores.errors[scored]))
+        """Score and keep keys; neighbours that have no sound score are left for when they are asked about."""
+        keys, scores = self._scored_with(new, neighbours)
+        is_asked = np.arange(len(keys)) < len(new)
+        scored = is_asked | (~np.isnan(scores.values) & (scores.errors >= 0.0)).all(axis=1)
+        keys = keys[scored]
+        bounds = score_bounds(self._name, Scores(scores.values[scored], scores.errors[scored]))
         start, stop = self._n_kept, self._n_kept + len(keys)
         if stop > len(self._keys):
             room = min(self._most_keys, max(stop, 2 * len(self._keys)))
             self._keys = _grown(self._keys, room)
             self._lower, self._upper = _grown(self._lower, room), _grown(self._upper, room)
-        self._keys[start:stop], self._lower[start:stop], self._upper[start:stop] = keys, lower, upper
+        self._keys[start:stop], self._lower[start:stop], self._upper[start:stop] = keys, bounds.lower, bounds.upper
         self._row[keys] = np.arange(start + 1, stop + 1)
         self._n_kept = stop
+
+    def _scored_with(self, new: IntArray, neighbours: IntArray) -> tuple[IntArray, Scores]:
+        """Keys and their scores, without the neighbours if these are the reason why there are none."""
+        keys = np.concatenate([new, neighbours])
+        try:
+            return keys, self._scores(keys)
+        except Exception:
+            # Whatever it was: nobody asked about the neighbours, so it must not show.
+            if not len(neighbours):
+                raise
+            return new, self._scores(new)
 
     def _scores(self, keys: IntArray) -> Scores:
         scores = self._stream.log_likelihood(keys)

@@ -31,8 +31,8 @@ def test_exhaustive_runs_read_as_exhaustive_answers_at_every_level(kit, bank):
     question = RegionalMap(bank_regions(bank), whole.seal.question.rules)
     evidence, everything = whole.seal.judge.evidence, np.arange(bank.size)
     # A run may stop before it has asked about all; ask about the rest here.
-    table = verdicts(evidence, everything, 0.05)
-    judge = TableJudge(table.codes[:, 0].astype(np.uint8), np.column_stack([side[:, 0] for side in table.margins()]))
+    table = verdicts(evidence, everything, 0.05).at_level(0)
+    judge = TableJudge(table.codes, table.margins())
     full = run(judge, _Never(question), FixedOrder(), 1.0)
     assert len(full) == bank.size
     for each in other_levels(full, 0.05, LEVELS):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank
-from ...judges import Evidence, EvidenceJudge, Verdict
+from ...judges import Evidence, Verdict
 from ...questions import Progress, Question, RegionalMap, Resolution, open_fields
 from .._result import Result
 
@@ -43,10 +43,7 @@ class Asked:
     @property
     def evidence(self) -> Evidence:
         """What the held-out rows say."""
-        judge = self.result.seal.judge
-        if not isinstance(judge, EvidenceJudge):
-            raise MisuseError("result", "be judged by the evidence of its streams", type(judge).__name__)
-        return judge.evidence
+        return self.result.seal.evidence
 
     @cached_property
     def place(self) -> dict[int, int]:

@@ -69,7 +69,7 @@ def examine(scene: design.Scene, data_seed: int, split: int | None = None) -> Ca
     evidence = bank_evidence(
         bank, calibration=(calibration, (calibration, state)), deployment=(deployment, (deployment, chosen.key))
     )
-    codes = verdicts(evidence, np.arange(bank.size), design.LEVEL).codes[:, 0].astype(np.uint8)
+    codes = verdicts(evidence, np.arange(bank.size), design.LEVEL).codes[:, 0]
     trace = run(TableJudge(codes), question, _policy(chosen.index, state), design.BUDGET, until_witnessed=False)
     return Case(
         scene,

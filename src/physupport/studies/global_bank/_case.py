@@ -81,7 +81,7 @@ def examine(proposal: Proposal) -> tuple[Case, ...]:
     )
     evidence = bank_evidence(bank, calibration=(stream, (reference, 0)))
     levels = [profile.level for profile in design.PROFILES]
-    codes = verdicts(evidence, np.arange(bank.size), levels).codes.astype(np.uint8)
+    codes = verdicts(evidence, np.arange(bank.size), levels).codes
     return tuple(_reported(proposal, profile, codes[:, i]) for i, profile in enumerate(design.PROFILES))
 
 

@@ -1,0 +1,177 @@
+"""The first judge: evidence, certified. An explanation is decided only where its exact margin has a proven sign."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike
+
+from .._checks import check_count, check_open
+from .._errors import MisuseError
+from .._indices import check_range
+from .._typing import Array, IntArray
+from ._evidence import BLOCK, Evidence, blocks
+from ._intervals import (
+    FLOAT_BITS,
+    Bounds,
+    ball_bounds,
+    check_levels,
+    sum_down,
+    sum_up,
+    threshold_ball,
+    threshold_bounds,
+)
+from ._specs import Sealed, register
+from ._verdicts import Codes, Verdict, Verdicts
+
+FIRST_BITS = 64
+MOST_BITS = 1024
+Progress = Callable[[int, int], None]
+_OPEN = np.uint8(Verdict.INDETERMINATE)
+
+
+def verdicts(
+    evidence: Evidence,
+    indices: ArrayLike,
+    levels: ArrayLike,
+    *,
+    most_bits: int = MOST_BITS,
+    block: int = BLOCK,
+    progress: Progress | None = None,
+) -> Verdicts:
+    r"""Verdicts (k, l) on explanations (k,) at one or more levels, all from one scoring.
+
+    Rejected if :math:`\max_k E_k(e) > 1/\alpha` (eq:candidate-rejection-threshold), admissible if not, each only when
+    proven: by float64 bounds, or else in ball arithmetic at 64, 128, ... up to most_bits bits. An explanation that
+    made the data is rejected with probability at most alpha (cor:eprocess-retention, eq:on-bank-truth-retention).
+    Bounds are those of the margin :math:`m(e) = \max_k\log E_k(e) + \log\alpha` (eq:supp-log-e-margin).
+
+    Works through the explanations block by block; progress(done, total) is called after each.
+    """
+    chosen, at = check_range("indices", indices, evidence.size), check_levels(levels)
+    check_count("most_bits", most_bits)
+    parts, done = [], 0
+    for part in blocks(chosen, check_count("block", block)):
+        parts.append(_decided(evidence, part, at, most_bits))
+        done += len(part)
+        if progress is not None:
+            progress(done, len(chosen))
+    return Verdicts.joined(parts)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class EvidenceJudge:
+    """Certified verdicts of an e-process at one level."""
+
+    evidence: Evidence
+    level: float
+
+    def __post_init__(self) -> None:
+        check_open("level", self.level, 0.0, 1.0)
+
+    @property
+    def size(self) -> int:
+        """The size of the bank."""
+        return self.evidence.size
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """Scores the keys of these explanations, unless earlier ones shared them."""
+        return verdicts(self.evidence, explanations, self.level).at_level(0)
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """The block of explanations around e, as far as float64 decides it; balls are for what is asked alone."""
+        start = e // count * count
+        near, bounds = self.evidence.along(e, np.arange(start, min(start + count, self.size)))
+        found = compared(bounds, np.array([self.level])).at_level(0)
+        is_decided = found.codes != _OPEN
+        near, found = near[is_decided], found.rows(is_decided)
+        if e in near:
+            return near, found
+        single = np.array([e])
+        return np.append(near, single), Verdicts.joined([found, self.verdicts(single)])
+
+    def encode(self) -> dict[str, object]:
+        """What every evidence has; streams, checkpoints and numerators stand with the streams."""
+        return ByEvidence().encode()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ByEvidence:
+    """Have the streams of a protocol judged by their evidence, at the level of the protocol."""
+
+    def encode(self) -> dict[str, object]:
+        """The kind; streams, checkpoints and numerators stand with the streams."""
+        return {
+            "judge": "evidence",
+            "assumes": "streams are independent, and so are the rows of each, with the law of the explanation",
+        }
+
+    def open(self, sealed: Sealed) -> EvidenceJudge:
+        """The judge."""
+        return EvidenceJudge(sealed.evidence, sealed.level)
+
+
+@register("evidence")
+def _decoded(content: object) -> ByEvidence:
+    if content != ByEvidence().encode():
+        raise MisuseError("judge", f"be written as {ByEvidence().encode()}", content)
+    return ByEvidence()
+
+
+def compared(bounds: Bounds, levels: Array) -> Verdicts:
+    """Log evidence (k,) against every threshold: verdicts (k, l), open where the float64 bounds straddle it."""
+    least, most = threshold_bounds(levels)
+    codes = np.full((len(bounds.lower), len(levels)), _OPEN, dtype=np.uint8)
+    codes[bounds.lower[:, None] > most] = Verdict.REJECTED
+    codes[bounds.upper[:, None] <= least] = Verdict.ADMISSIBLE
+    return _measured(codes, bounds, levels, np.full(len(codes), FLOAT_BITS, dtype=np.int64))
+
+
+def decided(bounds: Bounds, levels: Array, ball: Callable[[int, int], arb], most_bits: int) -> Verdicts:
+    """The same; rows left open are refined by ball(row, bits)."""
+    first = compared(bounds, levels)
+    codes, bits = first.codes, np.full(len(first), FLOAT_BITS, dtype=np.int64)
+    rows = np.flatnonzero((codes == _OPEN).any(axis=1)).tolist()
+    if not rows:
+        return first
+    lower, upper = bounds.lower.copy(), bounds.upper.copy()
+    for row in rows:
+        precision = FIRST_BITS
+        while precision <= most_bits and np.any(codes[row] == _OPEN):
+            refined = ball(row, precision)
+            _settle(codes[row], levels, refined, precision)
+            below, above = ball_bounds(refined)
+            lower[row], upper[row], bits[row] = max(lower[row], below), min(upper[row], above), precision
+            precision *= 2
+    return _measured(codes, Bounds(lower, upper), levels, bits)
+
+
+def _decided(evidence: Evidence, indices: IntArray, levels: Array, most_bits: int) -> Verdicts:
+    def ball(row: int, bits: int) -> arb:
+        return evidence.ball(int(indices[row]), bits)
+
+    return decided(evidence.along_path(indices).peak(), levels, ball, most_bits)
+
+
+def _measured(codes: Codes, bounds: Bounds, levels: Array, bits: IntArray) -> Verdicts:
+    """With bounds (k, l) of the margins."""
+    least, most = threshold_bounds(levels)
+    lower, upper = sum_down(bounds.lower[:, None], -most), sum_up(bounds.upper[:, None], -least)
+    # Balls may have proven a sign that the difference of two rounded bounds leaves open.
+    lower = np.where(codes == Verdict.REJECTED, np.maximum(lower, 0.0), lower)
+    return Verdicts(codes, lower, np.where(codes == Verdict.ADMISSIBLE, np.minimum(upper, 0.0), upper), bits)
+
+
+def _settle(codes: Codes, levels: Array, log_evidence: arb, bits: int) -> None:
+    """Decide the open entries of one row (l,) that a ball decides, in place."""
+    for column in np.flatnonzero(codes == Verdict.INDETERMINATE).tolist():
+        threshold = threshold_ball(float(levels[column]), bits)
+        # A comparison of balls is true only if it holds for all their points.
+        if log_evidence > threshold:
+            codes[column] = Verdict.REJECTED
+        elif log_evidence <= threshold:
+            codes[column] = Verdict.ADMISSIBLE

@@ -1,0 +1,73 @@
+"""Judges before they look: what is written into a frozen protocol, and opened on its held-out rows afterwards."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, final
+
+from .._errors import MisuseError
+from .._typing import IntArray
+from ..io import RowSource
+from ._evidence import Evidence, Factor
+from ._judge import Judge
+from ._path import joint_path
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SealedStream:
+    """The held-out part of one stream of a frozen protocol."""
+
+    name: str
+    rows: RowSource  # held-out, in the order of the split
+    keys_of: Callable[[IntArray], IntArray]  # explanations (k,) -> keys (k,) of its law
+    factor: Callable[[], Factor]  # its densities over these rows, with the numerator; building it reads rows
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: the evidence is put together when first asked for
+class Sealed:
+    """All that a judge is opened on: how many explanations, the level, and the held-out streams in their order."""
+
+    size: int
+    level: float
+    streams: tuple[SealedStream, ...]
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The evidence of all streams along their joint path."""
+        factors = [stream.factor() for stream in self.streams]
+        return Evidence(self.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
+
+
+class JudgeSpec(Protocol):
+    """A judge as a protocol has it before any held-out row is read."""
+
+    def encode(self) -> dict[str, object]:
+        """All that it fixes beforehand, draws included, as JSON can hold it; see `Judge.encode`."""
+
+    def open(self, sealed: Sealed) -> Judge:
+        """The judge, at the level of the protocol; here held-out rows may be read."""
+
+
+# How each kind is read back from a protocol, so that verdicts can be asked for again.
+JUDGES: dict[str, Callable[[Mapping[str, object]], JudgeSpec]] = {}
+Decode = Callable[[Mapping[str, object]], JudgeSpec]
+
+
+def register(kind: str) -> Callable[[Decode], Decode]:
+    """Enter the function that reads specifications of this kind back; there is no other list of judges."""
+
+    def entered(decode: Decode) -> Decode:
+        JUDGES[kind] = decode
+        return decode
+
+    return entered
+
+
+def decoded(content: Mapping[str, object]) -> JudgeSpec:
+    """The specification that wrote this."""
+    kind = content.get("judge")
+    if not isinstance(kind, str) or kind not in JUDGES:
+        raise MisuseError("judge", f"be one of the known kinds {sorted(JUDGES)}", repr(kind))
+    return JUDGES[kind](content)
