@@ -1,7 +1,8 @@
 """Stored values read strictly: anything that could be read in two ways is refused."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
 
 from ._codec import real as real
 from ._codec import told
@@ -32,17 +33,28 @@ class Refusal(PhysupportError):
     """A finding: the document does not bear out what it says."""
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """The form of a value whose name may be missing in a table."""
+
+    form: Form
+
+
 def check_form(value: object, form: Form, where: str = "document") -> None:
     """Refuse a value that has not exactly this form: no name may be missing, and none may be added."""
     if not _fits(value, form):
         raise MisuseError(where, f"be {_words(form)}", told(value))
     if isinstance(form, dict) and isinstance(value, dict):
-        if value.keys() != form.keys():
-            missing, more = [name for name in form if name not in value], [name for name in value if name not in form]
+        required = {name for name, inner in form.items() if not isinstance(inner, Maybe)}
+        if not required <= value.keys() <= form.keys():
+            missing = [name for name in form if name in required - value.keys()]
+            more = [name for name in value if name not in form]
             differing = [*(f"no {name}" for name in missing), *(f"also {told(name)}" for name in more)]
             raise MisuseError(where, f"have no other names than {', '.join(form)}", ", ".join(differing))
         for name, inner in form.items():
-            check_form(value[name], inner, f"{where}.{name}")
+            if name in value:
+                check_form(value[name], inner.form if isinstance(inner, Maybe) else inner, f"{where}.{name}")
     elif isinstance(form, list) and isinstance(value, list):
         for number, entry in enumerate(value):
             check_form(entry, form[0], f"{where}[{number}]")

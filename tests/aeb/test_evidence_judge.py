@@ -59,6 +59,55 @@ def test_data_of_explanations_never_asked_about_cannot_change_the_trace():
     assert again.answers == trace.answers
 
 
+class Brittle(Stream):
+    """Fails as told when certain keys are scored."""
+
+    def __init__(self, table, poisoned, how):
+        super().__init__(table)
+        self.poisoned, self.how = {*poisoned.tolist()}, how
+
+    def log_likelihood(self, keys):
+        poisoned = np.isin(keys, [*self.poisoned])
+        if self.how == "raise" and poisoned.any():
+            raise RuntimeError("a key that nobody asked about")
+        scores = super().log_likelihood(keys)
+        if self.how == "nan":
+            scores.values[poisoned] = np.nan
+        elif self.how == "negative":
+            scores.errors[poisoned] = -1.0
+        return scores
+
+
+@pytest.mark.parametrize("how", ["nan", "negative", "raise"])
+def test_scores_of_explanations_never_asked_about_may_be_anything(how):
+    losses = np.full(16, -50.0)
+    losses[[0, 9]] = -1.0
+    trace = run(judged(losses)[1], question(), RegionalPolicy(), 0.5)
+    unasked = np.setdiff1d(np.arange(16), trace.queries)
+    stream, numerator = Brittle(losses, unasked, how), Stream([0.0])
+    factor = Factor("rows", stream, lambda index: index, (numerator, 0))
+    judge = EvidenceJudge(Evidence(len(losses), [factor], joint_path([[10]])), 0.1)
+    again = run(judge, question(), RegionalPolicy(), 0.5)
+    assert again.queries.tolist() == trace.queries.tolist()
+    assert again.margins.tolist() == trace.margins.tolist()
+    with pytest.raises((MisuseError, RuntimeError)):
+        judge.verdicts(unasked[:1])
+
+
+def test_verdicts_ahead_are_those_of_one_by_one_and_balls_are_for_what_is_asked():
+    """Explanation 5 has a margin that float64 leaves open, so it comes along with nothing."""
+    losses = np.full(64, -50.0)
+    losses[5] = -float(np.log(10.0))
+    _, judge = judged(losses)
+    near, found = judge.ahead(7, 64)
+    assert 5 not in near
+    assert {*near.tolist()} == {*range(64)} - {5}
+    single = judged(losses)[1]
+    for e, code, margin in zip(near.tolist(), found.codes.tolist(), found.margins().tolist(), strict=True):
+        own = single.verdicts(np.array([e]))
+        assert (own.codes[0], own.margins()[0].tolist()) == (code, margin)
+
+
 def test_verdicts_and_margins_are_those_of_the_evidence():
     losses = np.full(16, -50.0)
     losses[3] = -1.0

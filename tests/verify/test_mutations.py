@@ -75,8 +75,8 @@ def name_of(path):
 # an honest report without more knowledge; these are the places where that is so.
 ANOTHER_PROTOCOL = (
     "protocol.question", "protocol.level", "protocol.seed", "protocol.plausibility", "protocol.proposals",
-    "protocol.policy", "protocol.budget", "protocol.until_witnessed", "protocol.streams", "question.view",
-    "question.places", "question.distances", "question.proposal_distances", "bank.", "data",
+    "protocol.judge", "protocol.policy", "protocol.budget", "protocol.until_witnessed", "protocol.streams",
+    "question.view", "question.places", "question.distances", "question.proposal_distances", "bank.", "data",
 )  # fmt: skip
 # Verdicts and margins are claims about the rows: these are needed to refute them.
 ANOTHER_TRACE = ("trace.",)

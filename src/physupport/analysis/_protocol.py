@@ -97,7 +97,7 @@ class Protocol:
         points = {part.name: part.point for part in parts if isinstance(part.point, LatentPoint)}
         # Deployment knows most about what is active now, so the last stream comes first.
         proposals = Proposals(tuple(reversed(best.values())), plausibility)
-        judge = {"level": float(self.level)} | described("judge", self.judge.encode())
+        judge = described("judge", self.judge.encode())
         return self._sealed(Proposed(best, points, proposals), bank.size, judge, tuple(parts), None)
 
     def freeze(self, judge: Judge, proposals: Proposals | None = None) -> "Seal":
@@ -109,7 +109,7 @@ class Protocol:
             raise MisuseError("judge", f"decide at the level {self.level!r} of the protocol", judge.level)
         suggested = proposals or Proposals()
         suggested.check_size(judge.size)
-        content = {"level": float(self.level)} | described("judge", judge.encode())
+        content = described("judge", judge.encode())
         return self._sealed(Proposed({}, {}, suggested), judge.size, content, (), judge)
 
     def _proposed(self, name: str, table: NDArray[np.generic] | ProposedStream) -> ProposedStream:

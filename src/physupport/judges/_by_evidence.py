@@ -1,6 +1,6 @@
 """The first judge: evidence, certified. An explanation is decided only where its exact margin has a proven sign."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -116,9 +116,10 @@ class ByEvidence:
 
 
 @register("evidence")
-def _decoded(content: object) -> ByEvidence:
-    if content != ByEvidence().encode():
-        raise MisuseError("judge", f"be written as {ByEvidence().encode()}", content)
+def _decoded(content: Mapping[str, object]) -> ByEvidence:
+    """Nothing but the kind counts: the assumption is said in words, which may be improved."""
+    if content.keys() != ByEvidence().encode().keys():
+        raise MisuseError("judge", "be written with the names judge and assumes", sorted(content))
     return ByEvidence()
 
 

@@ -22,13 +22,17 @@ class Docket:
     A run reads those that it asks for and nothing else: what the judge decided ahead saves time and changes no trace.
     """
 
-    __slots__ = ("_codes", "_lower", "_upper", "codes", "judge", "size")
+    __slots__ = ("_codes", "_lower", "_upper", "judge", "size")
 
     def __init__(self, judge: Judge) -> None:
         self.judge, self.size = judge, check_count("size of the judge", judge.size)
         self._codes = np.full(self.size, UNKNOWN, dtype=np.uint8)
-        self.codes = self._codes.data  # one entry of a memory view is a plain number at a third of the price
         self._lower, self._upper = np.empty(self.size), np.empty(self.size)
+
+    @property
+    def codes(self) -> memoryview:
+        """(M,) kept up to date; one entry of a memory view is a plain number at a third of the price."""
+        return self._codes.data
 
     def look_up(self, e: int, n_asked: int) -> int:
         """The code of an explanation that is not known yet; verdicts that came along are kept if proven."""
@@ -40,7 +44,7 @@ class Docket:
         found.rows(row).check(explanations[row], "margins of the judge")
         is_kept = found.are_proven() & (self._codes[explanations] == UNKNOWN)
         self._keep(explanations[is_kept], found.rows(is_kept))
-        return self.codes[e]
+        return int(self._codes[e])
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Verdicts (k,), asking the judge for those that it has not given."""

@@ -51,8 +51,8 @@ class JudgeSpec(Protocol):
 
 
 # How each kind is read back from a protocol, so that verdicts can be asked for again.
-JUDGES: dict[str, Callable[[Mapping[str, object]], JudgeSpec]] = {}
 Decode = Callable[[Mapping[str, object]], JudgeSpec]
+JUDGES: dict[str, Decode] = {}
 
 
 def register(kind: str) -> Callable[[Decode], Decode]:

@@ -1,6 +1,7 @@
 """Every verdict of a trace scored again from the rows."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ..banks import ArrayStates, Bank
 from ..io import ArrayRows, SplitRows, split_rows, split_streams
-from ..judges import Evidence, Factor, best_key, joint_path, verdicts
+from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key
 from ..laws import (
     BernoulliGaussian,
     CodeLaw,
@@ -26,6 +27,7 @@ from ..laws import (
     profiled_mean_stream,
 )
 from ._document import Node, Refusal
+from ._protocol import judge_of
 from ._trace import ReadTrace
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
@@ -53,22 +55,20 @@ def data_findings(protocol: Node, data: Node, bank: Bank, trace: ReadTrace, tabl
         if _rows_hash(table, split.held_out) != data[name]:
             yield f"the held-out rows of {name} do not match their hash"
         yield from _proposal_findings(stream, table, split, bank)
-    factors = [_factor(s, tables[s["name"]], split, bank) for s, split in zip(streams, splits, strict=True)]
-    evidence = Evidence(bank.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
-    yield from _verdict_findings(evidence, protocol["level"], trace)
+    judge = judge_of(protocol)
+    if judge is not None and len(trace):
+        held_out = [_sealed(s, tables[s["name"]], split, bank) for s, split in zip(streams, splits, strict=True)]
+        opened = judge.open(Sealed(bank.size, protocol["level"], tuple(held_out)))
+        yield from _verdict_findings(opened.verdicts(trace.queries), trace)
 
 
-def _verdict_findings(evidence: Evidence, level: float, trace: ReadTrace) -> Iterator[str]:
-    if not len(trace):
-        return
-    scored = verdicts(evidence, trace.queries, level)
-    lower, upper = (side[:, 0] for side in scored.margins())
-    wrong = np.flatnonzero(scored.codes[:, 0] != trace.codes)
+def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
+    wrong = np.flatnonzero(scored.codes != trace.codes)
     for query in wrong[:10].tolist():
         yield f"the verdict on explanation {trace.queries[query]} is not what the rows give"
     if len(wrong) > 10:
         yield f"{len(wrong) - 10} more verdicts are not what the rows give"
-    off = _differs(trace.margins[:, 0], lower) | _differs(trace.margins[:, 1], upper)
+    off = _differs(trace.margins[:, 0], scored.lower) | _differs(trace.margins[:, 1], scored.upper)
     if off.any():
         yield f"{int(off.sum())} margins are not what the rows give, that of explanation {trace.queries[off][0]} first"
 
@@ -114,6 +114,11 @@ def _is_fit(about: Node, mean: Array, noise: float) -> bool:
     """The same fit on another machine differs by rounding."""
     given = real(about["mean"], len(mean))
     return bool(about["noise"] == noise and np.allclose(given, mean, rtol=1e-9, atol=1e-9 * np.abs(mean).max()))
+
+
+def _sealed(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:
+    rows, factor = ArrayRows(table, split.held_out), partial(_factor, stream, table, split, bank)
+    return SealedStream(stream["name"], rows, _keys(stream, bank), factor)
 
 
 def _factor(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Factor:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from .._codec import real
 from .._stored import HASH, check_form
+from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded
 from ._content import MOST_EXPLANATIONS
 from ._document import Node, Refusal
 
@@ -51,20 +52,39 @@ def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
         yield "the hashes of the data are not those of the streams"
     check_form(data, dict.fromkeys(data, HASH), "document.data")
     _check_policy(protocol["policy"])
+    yield from _judge_findings(protocol)
     if names and (protocol["bank"] is None or protocol["plausibility"] is None):
         yield "streams come with a bank, and with the hash of what their proposal rows make plausible"
     for stream in protocol["streams"]:
         yield from _stream_findings(stream)
 
 
+def judge_of(protocol: Node) -> JudgeSpec | None:
+    """Who decided, if the kind is known here; reports of before judges described themselves have evidence."""
+    content = protocol.get("judge") or ByEvidence().encode()
+    return decoded(content) if content.get("judge") in JUDGES else None
+
+
 def protocol_notes(protocol: Node) -> Iterator[str]:
-    """What proposal rows are said to have led to, and cannot be led to again."""
+    """What is taken as it stands: judges that are not known here, and what proposal rows are said to have led to."""
+    if protocol["streams"] and judge_of(protocol) is None:
+        kind = protocol["judge"].get("judge")
+        yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
     for stream in protocol["streams"]:
         if "point" in stream["numerator"]:
             yield (
                 f"the numerator of {stream['name']} is a law off the bank: that it comes from the proposal rows alone "
                 f"is taken as it stands"
             )
+
+
+def _judge_findings(protocol: Node) -> Iterator[str]:
+    """Reports of before judges described themselves do not name theirs."""
+    judge = protocol.get("judge")
+    if judge is None:
+        return
+    if not isinstance(judge.get("judge"), str) or not isinstance(judge.get("assumes"), str):
+        yield "the judge does not say what it is and what it assumes"
 
 
 def _check_policy(policy: Node) -> None:

@@ -1,6 +1,6 @@
 """The form of a document: which names stand where, and what kind of value each has."""
 
-from .._stored import ANY, HASH, Form
+from .._stored import ANY, HASH, Form, Maybe
 from ..report import FORMAT, VERSION
 
 _EXPLANATION = {"explanation": int, "margin": [(float, str)], "says": ANY}
@@ -18,7 +18,8 @@ _STREAM = {
     "law": (_LAW, _LAW | {"kind": "profiled mean", "box": dict}), "numerator": dict,
 }  # fmt: skip
 _PROTOCOL = {
-    "bank": (HASH, None), "size": int, "question": dict, "level": float, "seed": int, "streams": [_STREAM],
+    "bank": (HASH, None), "size": int, "question": dict, "level": float, "judge": Maybe(dict), "seed": int,
+    "streams": [_STREAM],
     "proposals": [int], "plausibility": (HASH, None), "policy": dict, "budget": int, "until_witnessed": bool,
 }  # fmt: skip
 _DIGESTS = {
