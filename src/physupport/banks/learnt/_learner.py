@@ -17,7 +17,7 @@ Learner: TypeAlias = Callable[[Array, int, int], Array]
 @final
 @dataclass(frozen=True, slots=True)
 class SparseLearner:
-    r"""Adapter of scikit-learn's `DictionaryLearning`: :math:`\min_{C, D} \tfrac12\|Y - CD^\top\|_F^2 + \lambda\|C\|_1`.
+    r"""Adapter of scikit-learn's `DictionaryLearning`: :math:`\min_{C,D} \tfrac12\|Y - CD^\top\|_F^2 + \lambda\|C\|_1`.
 
     The atoms have norm at most one.  :math:`\lambda` is the penalty times the root of the mean square length of a row,
     so that units do not matter.  No mean is taken off: rows are :math:`D c + \xi` with codes of mean zero.  The problem
