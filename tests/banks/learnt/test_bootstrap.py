@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.banks.learnt import SparseLearner, bootstrap_states, match_atoms
+from physupport.banks.learnt import SparseLearner, bootstrap_states
+from physupport.banks.learnt._match import match_atoms
 from physupport.io import SplitRows, as_table, split_rows
 
 Q, N_ATOMS, N_ROWS = 6, 3, 200

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from physupport import MisuseError
-from physupport.banks.learnt import match_atoms
+from physupport.banks.learnt._match import match_atoms
 
 
 def unit(rng, q, n):

@@ -6,7 +6,8 @@ from scipy.spatial.distance import directed_hausdorff
 
 from physupport import MisuseError
 from physupport.banks import Library, all_supports, array_bank, product_grid
-from physupport.banks.learnt import nearest_elements, nearest_regions
+from physupport.banks.learnt import nearest_regions
+from physupport.banks.learnt._nearest_regions import nearest_elements
 
 LIBRARY = Library(
     ["a1", "a2", "b1", "b2"], ["A", "A", "B", "B"], [[0.0, 0.0], [3.0, 4.0], [1.0, 0.0], [1.0, 2.0]], np.eye(6)[:, :4]

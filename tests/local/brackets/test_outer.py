@@ -7,14 +7,13 @@ from physupport.banks import projective_distances
 from physupport.laws import BernoulliGaussian
 from physupport.local.regions import (
     CalibrationParameter,
-    block_distance,
     median_of_means_region,
     outer_bracket,
     profile_losses,
-    separated_distance,
-    target_diameter,
     targets,
 )
+from physupport.local.regions._outer import block_distance, separated_distance
+from physupport.local.regions._targets import target_diameter
 
 
 def sample(shell, n, seed):

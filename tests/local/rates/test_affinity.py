@@ -12,7 +12,6 @@ from physupport.laws import BernoulliGaussian, GaussianMixture, calibration_mixt
 from physupport.local.rates import (
     affinity_midpoint,
     balanced_dictionary,
-    gauss_hermite,
     gaussian_affinity,
     jeffreys_midpoint,
     midpoint_monte_carlo,
@@ -21,6 +20,7 @@ from physupport.local.rates import (
     product_affinity,
     product_affinity_deficit,
 )
+from physupport.local.rates._fisher import gauss_hermite
 from physupport.local.shell import Frame
 
 TETRAHEDRON = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0)

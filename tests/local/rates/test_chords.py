@@ -10,12 +10,12 @@ from physupport.local.rates import (
     dictionary_radius_constant_estimate,
     differential_estimate,
     information_estimate,
-    make_parameter_pair,
     moment_chord_estimate,
     orientation_chord_estimate,
     profile_radius_estimate,
     statistical_chord_estimate,
 )
+from physupport.local.rates._chords import make_parameter_pair
 from physupport.local.regions import CalibrationClass
 from physupport.local.shell import Frame, Shell, default_separated_atom, invariant_coordinates, invariant_distance
 

@@ -6,14 +6,14 @@ import pytest
 from physupport import MisuseError
 from physupport._checks import Interval
 from physupport.local.rates import balanced_dictionary, collapsed_operator
-from physupport.local.rates._collapsed import offset_basis
-from physupport.local.rates._symmetric import symmetric_basis
+from physupport.local.rates._collapsed import _symmetric_basis, offset_basis
 from physupport.local.regions import (
     matrix_coordinates,
     power_coordinates,
     projector_square_sum,
     projector_sum,
     symmetric_dimension,
+    tensor_coordinates,
 )
 from physupport.local.shell import Frame, LocalDictionary, Shell, default_separated_atom, separated_atom
 
@@ -29,7 +29,7 @@ def shell(s, frame):
 
 @pytest.mark.parametrize(("dimension", "order"), [(2, 1), (3, 2), (4, 3), (3, 4)])
 def test_the_symmetric_basis_is_orthonormal_and_keeps_the_frobenius_norm(dimension, order):
-    basis = symmetric_basis(dimension, order).toarray()
+    basis = np.array([np.ravel(element) for element in _symmetric_basis(dimension, order)])
     assert basis.shape == (symmetric_dimension(dimension, order), dimension**order)
     assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-15
     vectors = np.random.default_rng(0).standard_normal((5, dimension))
@@ -38,6 +38,13 @@ def test_the_symmetric_basis_is_orthonormal_and_keeps_the_frobenius_norm(dimensi
         powers = np.einsum("na,nb->nab", powers, vectors).reshape(5, -1)
     # Another route to the same coordinates, in the same order.
     assert np.abs(powers @ basis.T - power_coordinates(vectors, order)).max() < 1e-13
+
+
+@pytest.mark.parametrize(("dimension", "order"), [(2, 1), (3, 2), (4, 3), (3, 4)])
+def test_coordinates_of_any_tensor_are_those_of_its_symmetric_part(dimension, order):
+    tensor = np.random.default_rng(order).standard_normal((dimension,) * order)
+    basis = np.array([np.ravel(element) for element in _symmetric_basis(dimension, order)])
+    assert np.abs(tensor_coordinates(tensor) - basis @ tensor.ravel()).max() < 1e-14 * dimension**order
 
 
 @pytest.mark.parametrize("q", [3, 4, 5, 6])
@@ -105,7 +112,7 @@ def test_a_reference_orthogonal_or_parallel_to_the_axis_makes_the_operator_lose_
         [
             0.75 * np.eye(3)[0],
             np.zeros(6),
-            0.5 * symmetric_basis(3, 3) @ np.ravel(np.einsum("a,b,c->abc", *[np.eye(3)[0]] * 3)),
+            0.5 * tensor_coordinates(np.einsum("a,b,c->abc", *[np.eye(3)[0]] * 3)),
             -0.5 * np.linalg.lstsq(offset_basis(e), frame.axis, rcond=None)[0],
             [0.0],
         ]

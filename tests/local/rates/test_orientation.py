@@ -8,7 +8,6 @@ from physupport import MisuseError
 from physupport._checks import Interval
 from physupport.laws import BernoulliGaussian, ExchangeableGaussian, calibration_mixture, calibration_tangent
 from physupport.local.rates import (
-    atom_velocities,
     balanced_dictionary,
     cubic_density_score,
     differential_range,
@@ -16,14 +15,14 @@ from physupport.local.rates import (
     midpoint_quadrature,
     orientation_information,
     orientation_information_quadrature,
-    skew_basis,
-    skew_coordinates,
-    symmetric_matrix_basis,
     tangent_chart,
     turned_block,
     two_atom_generator,
 )
+from physupport.local.rates._chart import atom_velocities
 from physupport.local.rates._collapsed import offset_basis
+from physupport.local.rates._generators import skew_basis, symmetric_matrix_basis
+from physupport.local.rates._orientation import skew_coordinates
 from physupport.local.shell import (
     Block,
     Frame,

@@ -12,30 +12,23 @@ from physupport.laws import BernoulliGaussian, calibration_mixture, make_calibra
 from physupport.local.rates import (
     Design,
     balanced_dictionary,
-    block_diameter,
-    block_information,
-    block_scale,
     compensated_generator,
     crossover_contrast,
     deployment_information,
-    diameter,
-    explanation_gate,
-    floor,
     information_scales,
-    joint_information,
     map_scales,
     moment_region_rows,
     plan,
     plan_sentences,
-    planned_resolution,
-    remedies,
     resolution_map,
-    support_gate,
     tangent_secant,
     turned_block,
-    two_point_distance,
-    two_point_factor,
 )
+from physupport.local.rates._design import block_diameter, block_scale
+from physupport.local.rates._gates import explanation_gate, support_gate
+from physupport.local.rates._joint import block_information, joint_information
+from physupport.local.rates._remedies import remedies
+from physupport.local.rates._resolution import diameter, floor, planned_resolution, two_point_distance, two_point_factor
 from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,

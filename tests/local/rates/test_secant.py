@@ -12,13 +12,13 @@ from physupport.local.rates import (
     deployment_information,
     orbit_secant_estimate,
     profiled_mean_distance,
-    skew_basis,
     tangent_secant,
     turned_block,
     two_atom_generator,
     two_atom_profile,
     two_atom_secant,
 )
+from physupport.local.rates._generators import skew_basis
 from physupport.local.shell import Block, Frame, Shell, default_separated_atom
 
 

@@ -15,9 +15,9 @@ from physupport.local.regions import (
     Correspondence,
     DeploymentBall,
     median_of_means_region,
-    target_diameter,
     targets,
 )
+from physupport.local.regions._targets import target_diameter
 from physupport.local.shell import (
     Amplitudes,
     Block,

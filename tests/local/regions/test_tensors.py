@@ -107,7 +107,7 @@ def test_the_contraction_is_bounded_by_the_norm_of_the_symmetrized_identity(q):
         (lambda: symmetrized_product(np.eye(2), np.eye(3)), r"second must have shape \(2, 2\)"),
         (lambda: matrix_coordinates(np.ones((2, 3))), "matrix must be square"),
         (lambda: double_contraction(np.ones(4), 2), r"coordinates must have shape \(5\)"),
-        (lambda: tensor_coordinates([[0.0, 1.0], [2.0, 0.0]]), "tensor must be symmetric"),
+        (lambda: tensor_coordinates([[0.0, 1.0, 3.0], [2.0, 0.0, 3.0]]), "tensor must have shape"),
         (lambda: power_coordinates(np.ones((2, 3)), 0), "order must be a whole number at least 1"),
         (lambda: dense_tensor([1.0, np.nan, 0.0], 2, 2), "coordinates must be finite"),
     ],

@@ -9,12 +9,12 @@ from physupport.local.shell import (
     Frame,
     LocalDictionary,
     default_separated_atom,
-    projector_distance,
     regular_simplex,
     separated_atom,
     separated_offset,
     vertex_permutation,
 )
+from physupport.local.shell._shell import projector_distance
 
 # Sums of at most a few dozen products of numbers below one.
 ROUNDING = 1e-14

@@ -7,7 +7,6 @@ from scipy.linalg import expm
 from physupport._errors import MisuseError
 from physupport.local.shell import (
     Block,
-    InvariantCoordinates,
     LocalDictionary,
     affine_power_sums,
     cubic_invariant,
@@ -24,6 +23,7 @@ from physupport.local.shell import (
     simplex_cubic,
     vertex_permutation,
 )
+from physupport.local.shell._invariants import InvariantCoordinates
 
 SIZES = range(3, 9)
 # Sums of up to a hundred products of numbers of order one.

@@ -1,13 +1,8 @@
 """Dictionary states learnt from proposal rows, and what they say in the words of a library."""
 
 from ._bootstrap import LearnedStates as LearnedStates
-from ._bootstrap import RowTable as RowTable
 from ._bootstrap import bootstrap_states as bootstrap_states
 from ._learner import Learner as Learner
 from ._learner import SparseLearner as SparseLearner
-from ._match import AtomMatch as AtomMatch
-from ._match import match_atoms as match_atoms
-from ._nearest import NearestElements as NearestElements
-from ._nearest import nearest_elements as nearest_elements
 from ._nearest_regions import NearestRegions as NearestRegions
 from ._nearest_regions import nearest_regions as nearest_regions

@@ -5,15 +5,40 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from ..._checks import check_open
+from ..._checks import check_open, check_unit_columns
 from ..._errors import MisuseError
-from ..._typing import Array
+from ..._typing import Array, IntArray
 from .._bank import Bank
+from .._distances import projective_distances
 from .._library import Library
 from .._region_table import TableRegions
-from ._nearest import nearest_elements
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestElements:
+    """Of each atom, the nearest element of a library, the first of several, and its projective distance."""
+
+    elements: IntArray  # (m,)
+    distances: Array  # (m,)
+
+
+def nearest_elements(atoms: ArrayLike, library: Library) -> NearestElements:
+    """atoms: (q, m) unit columns.
+
+    >>> library = Library(["a", "b"], ["left", "right"], [[0.1], [0.9]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> found = nearest_elements([[0.6, -1.0], [0.8, 0.0]], library)
+    >>> [library.ids[e] for e in found.elements], found.distances.round(6).tolist()
+    (['b', 'a'], [0.6, 0.0])
+    """
+    columns = check_unit_columns("atoms", atoms, len(library.responses))
+    distances = projective_distances(columns, library.responses)  # (m, E)
+    elements = np.argmin(distances, axis=1)
+    return NearestElements(elements, distances[np.arange(len(elements)), elements])
+
 
 # The region of atoms that are near to no element.
 UNMATCHED = "unmatched"

@@ -1,4 +1,4 @@
-"""Estimates of constants that exist by compactness of the shell: sampled extremes, never part of a guarantee.
+"""Estimates of constants that exist by compactness of the shell: extremes over random pairs, never a guarantee.
 
 A sampled minimum is at least the true one and a sampled maximum at most the true one, so each pair of numbers lies
 inside the true range.  They say how large the constants are, not that they hold.
@@ -12,10 +12,12 @@ from typing import final
 import numpy as np
 
 from ..._checks import check_count, check_positive
+from ..._errors import MisuseError
 from ..._typing import Array
 from ...laws import BernoulliGaussian, CodeLaw, calibration_mixture
 from ..regions import CalibrationClass, CalibrationParameter, fourth_cumulant, second_moment
 from ..shell import (
+    Block,
     Frame,
     LocalDictionary,
     invariant_coordinates,
@@ -29,7 +31,6 @@ from ._chart import balanced_dictionary, invariant_differentials
 from ._collapsed import collapsed_operator
 from ._generators import skew_basis, symmetric_matrix_basis
 from ._orientation import orientation_information
-from ._sampling import make_parameter_pair
 from ._scales import dictionary_radius
 
 
@@ -206,3 +207,36 @@ def _pairs(
 def _extremes(ratios: Iterable[tuple[float, float]]) -> ConstantEstimate:
     values = np.array(list(ratios))
     return ConstantEstimate(float(values[:, 0].min()), float(values[:, 1].max()), len(values))
+
+
+# Perturbations of an interior point leave the shell only when large; this many tries all but always find one.
+_TRIES = 200
+
+
+def make_parameter_pair(
+    kept: CalibrationClass, rng: np.random.Generator, kind: int
+) -> tuple[CalibrationParameter, CalibrationParameter]:
+    """Two parameters inside the class: independent (kind 0), close (1), or equal up to a turn of the block (2)."""
+    check_count("kind", kind, 0, 2)
+    for _ in range(_TRIES):
+        first, second = kept.sample(rng), kept.sample(rng)
+        if kind == 1:
+            second = _mixed(first, second, 10.0 ** rng.uniform(-2.0, 0.0))
+        elif kind == 2:
+            turn = make_rotation(rng, kept.q - 1, 10.0 ** rng.uniform(-2.0, 0.0))
+            second = CalibrationParameter(first.law, first.dictionary.turned(turn), first.noise)
+        if kept.membership(first).inside and kept.membership(second).inside:
+            return first, second
+    raise MisuseError("kept", "leave room for perturbations", f"{_TRIES} tries outside the class", "Widen the shell.")
+
+
+def _mixed(first: CalibrationParameter, second: CalibrationParameter, share: float) -> CalibrationParameter:
+    """The first parameter moved by a share of the way to the second."""
+    here, there = first.dictionary.block, second.dictionary.block
+    center, shape = ((1.0 - share) * a + share * b for a, b in ((here.center, there.center), (here.shape, there.shape)))
+    separated = (1.0 - share) * first.dictionary.separated + share * second.dictionary.separated
+    dictionary = LocalDictionary(Block(here.frame, center, shape), separated / np.linalg.norm(separated))
+    law = first.law
+    if isinstance(law, BernoulliGaussian) and isinstance(second.law, BernoulliGaussian):
+        law = BernoulliGaussian((1.0 - share) * law.p + share * second.law.p)
+    return CalibrationParameter(law, dictionary, (1.0 - share) * first.noise + share * second.noise)

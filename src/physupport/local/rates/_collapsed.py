@@ -1,5 +1,6 @@
 """The collapsed moment operator: what the moments see of a block that has shrunk to its axis."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -9,9 +10,8 @@ from scipy.linalg import null_space
 
 from ..._checks import check_array, check_positive, check_unit_columns
 from ..._typing import Array
-from ..regions import symmetric_dimension
+from ..regions import dense_tensor, matrix_coordinates, power_coordinates, symmetric_dimension, tensor_coordinates
 from ..shell import Frame, LocalDictionary, default_separated_atom, power_sums, separated_offset
-from ._symmetric import symmetric_basis
 
 
 @final
@@ -35,20 +35,15 @@ class CollapsedOperator:
 
     def input_coordinates(self, dictionary: LocalDictionary, noise: float) -> Array:
         r""":math:`\Xi = (B_1, B_2, B_3, w, \nu)` of a dictionary, in the isometric coordinates of the columns."""
-        across = self.frame.q - 1
-        sums = power_sums(dictionary.block.coordinates)
-        tensors = [symmetric_basis(across, k) @ np.ravel(sums[k - 1]) for k in (1, 2, 3)]
+        tensors = [tensor_coordinates(part) for part in power_sums(dictionary.block.coordinates)]
         offset = offset_basis(self.reference).T @ separated_offset(self.reference, dictionary.separated)
         return np.concatenate([*tensors, offset, [check_positive("noise", noise)]])
 
     def output_coordinates(self, dictionary: LocalDictionary, noise: float) -> Array:
         r"""The exact moment map :math:`\mathcal R = (\nu, \Sigma_2, \Sigma_4)`, in the coordinates of the rows."""
         turned = np.column_stack([self.frame.basis, self.frame.axis]).T @ dictionary.atoms  # (q, q + 1)
-        squares = np.einsum("in,jn->ij", turned, turned)
-        quartics = np.einsum("in,jn,kn,ln->ijkl", turned, turned, turned, turned, optimize=True)
-        q = self.frame.q
-        parts = [symmetric_basis(q, 2) @ squares.ravel(), symmetric_basis(q, 4) @ quartics.ravel()]
-        return np.concatenate([[check_positive("noise", noise)], *parts])
+        quartics = power_coordinates(turned.T, 4).sum(axis=0)
+        return np.concatenate([[check_positive("noise", noise)], matrix_coordinates(turned @ turned.T), quartics])
 
     def remainder(self, first: tuple[LocalDictionary, float], second: tuple[LocalDictionary, float]) -> Array:
         r""":math:`\mathrm{Rem} = \Delta\mathcal R - \mathscr A_q\Delta\Xi` (eq:sm-tech-s8-12).
@@ -83,38 +78,34 @@ def collapsed_operator(frame: Frame, reference: ArrayLike | None = None) -> Coll
     :math:`(\dot B_1, \dot B_3, \dot w) = (\tfrac34 a_0, \tfrac12 a_0^{\otimes3}, -\tfrac12 u)`.
     """
     unit = default_separated_atom(frame) if reference is None else check_array("reference", reference, (frame.q,))
-    across, q = frame.q - 1, frame.q
-    quadratic, quartic = symmetric_basis(q, 2), symmetric_basis(q, 4)
-    pairs, fours = _block_columns(across)
     local = np.column_stack([frame.basis, frame.axis]).T  # coordinates (x, t)
-    a, w = local @ unit, local @ offset_basis(unit)  # (q,), (q, q - 1)
-    moved = 2.0 * np.einsum("i,jm->ijm", a, w).reshape(q**2, -1)
-    moved_four = 4.0 * np.einsum("i,j,k,lm->ijklm", a, a, a, w).reshape(q**4, -1)
-    forms = np.vstack([quadratic @ np.hstack([pairs, moved]), quartic @ np.hstack([fours, moved_four])])
-    matrix = np.zeros((forms.shape[0] + 1, forms.shape[1] + 1))
-    matrix[1:, :-1], matrix[0, -1] = forms, 1.0
+    a, offsets = local @ unit, local @ offset_basis(unit)  # (q,), (q, q - 1)
+    square = np.outer(a, a)
+    moved = ((2.0 * np.outer(a, w), 4.0 * np.multiply.outer(square, np.outer(a, w))) for w in offsets.T)
+    forms = (*_block_columns(frame.q - 1), *moved)
+    columns = np.column_stack([np.concatenate([tensor_coordinates(form) for form in pair]) for pair in forms])
+    matrix = np.zeros((columns.shape[0] + 1, columns.shape[1] + 1))
+    matrix[1:, :-1], matrix[0, -1] = columns, 1.0
     return CollapsedOperator(frame, unit, matrix)
 
 
-def _block_columns(across: int) -> tuple[Array, Array]:
-    """Tensors, not yet symmetrised, of both forms for every basis element of B_1, B_2, B_3: (q^2, m) and (q^4, m)."""
+def _block_columns(across: int) -> Iterator[tuple[Array, Array]]:
+    """Tensors, not yet symmetrised, of the quadratic and the quartic form for every basis element of B_1, B_2, B_3."""
     q, axis = across + 1, across  # the axis is the last coordinate
-    tensors = [
-        symmetric_basis(across, k).toarray().reshape((symmetric_dimension(across, k), *[across] * k)) for k in (1, 2, 3)
-    ]
-    second, fourth = [], []
-    for element in tensors[0]:
-        second.append(_placed(q, 2.0 * element, (axis,)))
-        fourth.append(_placed(q, 4.0 * element, (axis,) * 3))
-    for element in tensors[1]:
-        trace = np.trace(element)
-        second.append(_placed(q, element, ()) + _placed(q, np.array(-trace), (axis,) * 2))
-        fourth.append(_placed(q, 6.0 * element, (axis,) * 2) + _placed(q, np.array(-2.0 * trace), (axis,) * 4))
-    for element in tensors[2]:
+    for element in _symmetric_basis(across, 1):
+        yield _placed(q, 2.0 * element, (axis,)), _placed(q, 4.0 * element, (axis,) * 3)
+    for element in _symmetric_basis(across, 2):
+        trace = np.array(np.trace(element))
+        quartic = _placed(q, 6.0 * element, (axis,) * 2) + _placed(q, -2.0 * trace, (axis,) * 4)
+        yield _placed(q, element, ()) + _placed(q, -trace, (axis,) * 2), quartic
+    for element in _symmetric_basis(across, 3):
         trace = np.einsum("ijj->i", element)
-        second.append(_placed(q, -trace, (axis,)))
-        fourth.append(_placed(q, 4.0 * element, (axis,)) + _placed(q, -6.0 * trace, (axis,) * 3))
-    return np.stack([t.ravel() for t in second], axis=1), np.stack([t.ravel() for t in fourth], axis=1)
+        quartic = _placed(q, 4.0 * element, (axis,)) + _placed(q, -6.0 * trace, (axis,) * 3)
+        yield _placed(q, -trace, (axis,)), quartic
+
+
+def _symmetric_basis(dimension: int, order: int) -> Iterator[Array]:
+    return (dense_tensor(row, dimension, order) for row in np.eye(symmetric_dimension(dimension, order)))
 
 
 def _placed(q: int, tensor: Array, axes: tuple[int, ...]) -> Array:

@@ -1,7 +1,4 @@
-"""Fisher information of a mixture along a tangent: Monte Carlo with standard errors, and tensor quadrature."""
-
-from dataclasses import dataclass
-from typing import final
+"""Fisher information of a mixture along a tangent, by tensor quadrature."""
 
 import numpy as np
 
@@ -10,39 +7,11 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ...laws import GaussianMixture, Tangent
 
-# Rows handled at a time; fixed, so that the random stream and the result do not depend on the machine.
+# Rows handled at a time; fixed, so that the result does not depend on the machine.
 _BLOCK = 2**16
 
 # Entries of the largest node array: 400 MB.
 _MOST_NODE_ENTRIES = 5 * 10**7
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class FisherEstimate:
-    """A Monte Carlo Fisher information and the standard error of each of its entries."""
-
-    information: Array  # (k, k)
-    standard_error: Array  # (k, k)
-
-
-def fisher_monte_carlo(
-    mixture: GaussianMixture, tangent: Tangent, rng: np.random.Generator, n_draws: int
-) -> FisherEstimate:
-    r"""Mean of :math:`S S^\top` over draws from the mixture, S the score along the tangent.
-
-    Unbiased; the standard error of an entry is the standard deviation of :math:`S_a S_b` over the root of the draws.
-    """
-    n_draws = check_count("n_draws", n_draws, 2)
-    first = np.zeros((tangent.n_directions, tangent.n_directions))
-    second = np.zeros_like(first)
-    for start in range(0, n_draws, _BLOCK):
-        score = mixture.score(mixture.sample(rng, min(_BLOCK, n_draws - start)), tangent)  # (block, k)
-        first += score.T @ score
-        second += (score**2).T @ score**2
-    information = first / n_draws
-    variance = (second - n_draws * information**2) / (n_draws - 1)
-    return FisherEstimate(information, np.sqrt(np.maximum(variance, 0.0) / n_draws))
 
 
 def fisher_quadrature(mixture: GaussianMixture, tangent: Tangent, order: int) -> Array:

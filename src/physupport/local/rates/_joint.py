@@ -10,6 +10,7 @@ from ..._errors import MisuseError
 from ..._typing import Array, BoolArray
 from ._design import Design, block_scale
 from ._orientation import OrientationInformation, orientation_information, skew_coordinates
+from ._secant import outside_span
 
 # About one percent in the information for four atoms, half of that in a diameter. The work grows like 2^q, so larger
 # blocks get fewer draws, but never so few that the error exceeds three percent.
@@ -81,7 +82,7 @@ def joint_information(
     whitener = _inverse_factor(unknown @ information.information @ unknown.T)  # (m, m)
     moved = velocities[:, :, list(design.support)] @ design.coefficients  # (m, q), of the mean
     frame, triangle = np.linalg.qr(design.active[:, free])
-    _, values, modes = np.linalg.svd(_across(frame, moved).T @ whitener)
+    _, values, modes = np.linalg.svd(outside_span(frame, moved).T @ whitener)
     worth = np.zeros(len(unknown))
     worth[: len(values)] = (values / design.sigma) ** 2
     to_modes = whitener @ modes.T  # (m, m)
@@ -122,9 +123,3 @@ def _inverse_factor(information: Array) -> Array:
         rule = "let calibration data see every direction in which it may change"
         raise MisuseError("dictionary", rule, "a singular information matrix") from None
     return np.asarray(solve_triangular(lower, np.diag(1.0 / unit), lower=True).T)
-
-
-def _across(frame: Array, vectors: Array) -> Array:
-    """The part of each row vector (m, q) outside the span of orthonormal columns (q, f)."""
-    rest = vectors - vectors @ frame @ frame.T
-    return np.asarray(rest - rest @ frame @ frame.T)  # once more: the first pass leaves rounding

@@ -12,8 +12,8 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ...banks import hausdorff_distance, projective_distances
 from ..shell import Block, LocalDictionary
+from ._bounds import total_variation_from_divergence, two_point_diameter
 from ._generators import check_skew, compensated_generator
-from ._two_point import total_variation_from_divergence, two_point_diameter
 
 
 @final

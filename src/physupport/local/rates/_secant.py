@@ -41,9 +41,7 @@ def tangent_secant(
     turn = check_array("generator", generator, (across, across))
     velocity = atom_velocities(block, (block.shape @ turn @ block.frame.template)[None])[0][:, active] @ x  # (q,)
     frame, triangle = np.linalg.qr(block.atoms[:, active])
-    inside = frame.T @ velocity
-    residual = velocity - frame @ inside
-    residual -= frame @ (frame.T @ residual)  # once more: the first pass leaves rounding of the size of the velocity
+    inside, residual = frame.T @ velocity, outside_span(frame, velocity)
     chi = float(np.linalg.norm(residual)) / check_positive("scale", scale)
     return TangentSecant(chi, -np.linalg.solve(triangle, inside), residual)
 
@@ -67,10 +65,13 @@ def profiled_mean_distance(atoms: ArrayLike, coefficients: ArrayLike, other: Arr
     there = check_array("other", other, here.shape)
     x = check_array("coefficients", coefficients, (here.shape[1],))
     # (D - D')x has the same residual as Dx, and is as small as the change itself.
-    change = (here - there) @ x
-    frame = np.linalg.qr(there)[0]
-    residual = change - frame @ (frame.T @ change)
-    return float(np.linalg.norm(residual - frame @ (frame.T @ residual)))
+    return float(np.linalg.norm(outside_span(np.linalg.qr(there)[0], (here - there) @ x)))
+
+
+def outside_span(frame: Array, vectors: Array) -> Array:
+    """The part of each vector (..., q) outside the span of orthonormal columns (q, f)."""
+    rest = vectors - vectors @ frame @ frame.T
+    return np.asarray(rest - rest @ frame @ frame.T)  # once more: the first pass leaves rounding
 
 
 def two_atom_profile(radius: float, contrast: float, edge: float, angle: float) -> float:

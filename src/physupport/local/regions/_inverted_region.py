@@ -13,8 +13,7 @@ from ..._membership import Condition, Membership
 from ..._typing import Array
 from ._calibration import CalibrationClass, CalibrationParameter
 from ._median_of_means import Blocks, block_moments, check_split
-from ._moments import fourth_moment, second_moment
-from ._norm_moments import squared_norm_moments
+from ._moments import fourth_moment, second_moment, squared_norm_moments
 from ._tensors import matrix_coordinates
 
 

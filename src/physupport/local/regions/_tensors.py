@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._checks import check_array, check_count, check_symmetric
-from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 
 
@@ -61,23 +60,27 @@ def matrix_coordinates(matrix: ArrayLike) -> Array:
     return np.asarray(matrix[rows, columns] * multiplicity_roots(q, 2))
 
 
+@cache
+def _entry_positions(q: int, order: int) -> IntArray:
+    """Which coordinate each of the q^k entries of a tensor belongs to, (q^k,)."""
+    position = np.empty((q,) * order, dtype=np.int64)
+    position[tuple(multi_indices(q, order).T)] = np.arange(symmetric_dimension(q, order))
+    everywhere = np.sort(np.indices((q,) * order).reshape(order, -1), axis=0)  # (order, q^order)
+    return np.asarray(position[tuple(everywhere)])
+
+
 def tensor_coordinates(tensor: ArrayLike) -> Array:
-    """Coordinates (d_k,) of a fully symmetric tensor given by all its q^k entries, for small q."""
-    entries = np.asarray(tensor, dtype=np.float64)
-    q, order = entries.shape[0] if entries.ndim else 0, entries.ndim
-    entries = check_array("tensor", entries, (q,) * order)
-    if any(not np.allclose(entries, np.swapaxes(entries, axis, axis + 1)) for axis in range(order - 1)):
-        raise MisuseError("tensor", "be symmetric under every exchange of indices", "an asymmetric tensor")
-    return np.asarray(entries[tuple(multi_indices(q, order).T)] * multiplicity_roots(q, order))
+    """Coordinates (d_k,) of the symmetric part of a tensor given by all its q^k entries, for small q."""
+    order = np.ndim(tensor)
+    q = check_count("q", np.shape(tensor)[0] if order else 0)
+    entries = check_array("tensor", tensor, (q,) * order)
+    return np.bincount(_entry_positions(q, order), entries.ravel()) / multiplicity_roots(q, order)
 
 
 def dense_tensor(coordinates: ArrayLike, q: int, order: int) -> Array:
     """The full symmetric tensor with q^k entries that has the given coordinates (d_k,); inverse of the coordinates."""
     coordinates = check_array("coordinates", coordinates, (symmetric_dimension(q, order),))
-    position = np.empty((q,) * order, dtype=np.int64)
-    position[tuple(multi_indices(q, order).T)] = np.arange(len(coordinates))
-    everywhere = np.sort(np.indices((q,) * order).reshape(order, -1), axis=0)  # (order, q^order)
-    values = (coordinates / multiplicity_roots(q, order))[position[tuple(everywhere)]]
+    values = (coordinates / multiplicity_roots(q, order))[_entry_positions(q, order)]
     return np.asarray(values.reshape((q,) * order))
 
 

@@ -1,16 +1,11 @@
 """Unit atoms, coherent blocks and their shell, distances between dictionaries, and the invariants of a block."""
 
-from ..._membership import Condition as Condition
-from ..._membership import Membership as Membership
 from ._block import Block as Block
-from ._coherence_bounds import CoherenceBounds as CoherenceBounds
-from ._coherence_bounds import coherence_bounds as coherence_bounds
 from ._dictionary import LocalDictionary as LocalDictionary
 from ._dictionary import default_separated_atom as default_separated_atom
 from ._dictionary import separated_atom as separated_atom
 from ._dictionary import separated_offset as separated_offset
 from ._frame import Frame as Frame
-from ._invariants import InvariantCoordinates as InvariantCoordinates
 from ._invariants import affine_power_sums as affine_power_sums
 from ._invariants import cubic_invariant as cubic_invariant
 from ._invariants import cubic_stationary_point as cubic_stationary_point
@@ -23,7 +18,6 @@ from ._invariants import polar_factors as polar_factors
 from ._invariants import power_sums as power_sums
 from ._invariants import shape_invariant as shape_invariant
 from ._invariants import simplex_cubic as simplex_cubic
-from ._inverse import Sensitivity as Sensitivity
 from ._inverse import normalized_cubic_sensitivity as normalized_cubic_sensitivity
 from ._inverse import orbit_constant as orbit_constant
 from ._inverse import orbit_constant_estimate as orbit_constant_estimate
@@ -38,20 +32,17 @@ from ._margins import separated_gap as separated_gap
 from ._margins import separated_margin as separated_margin
 from ._margins import support_margin as support_margin
 from ._orbit import orbit_bank as orbit_bank
-from ._orbit import orbit_states as orbit_states
 from ._orbit import turns as turns
-from ._projectors import RemainderConstants as RemainderConstants
 from ._projectors import inclusion_probabilities as inclusion_probabilities
 from ._projectors import projector_increment as projector_increment
 from ._projectors import projector_remainder as projector_remainder
 from ._projectors import projector_terms as projector_terms
 from ._projectors import remainder_constants as remainder_constants
 from ._projectors import subset_moments as subset_moments
-from ._quotient import QuotientMatch as QuotientMatch
 from ._quotient import orbit_distance as orbit_distance
 from ._quotient import quotient_distance as quotient_distance
-from ._rotations import make_rotation as make_rotation
 from ._shell import Shell as Shell
-from ._shell import projector_distance as projector_distance
+from ._shell import coherence_bounds as coherence_bounds
+from ._simplex import make_rotation as make_rotation
 from ._simplex import regular_simplex as regular_simplex
 from ._simplex import vertex_permutation as vertex_permutation

@@ -1,7 +1,7 @@
 """The local dictionary of the paper: one coherent block and one separated atom."""
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,11 @@ class LocalDictionary:
     def atoms(self) -> Array:
         """All atoms as columns, (q, q + 1), the separated one last."""
         return np.column_stack([self.block.atoms, self.separated])
+
+    def turned(self, rotation: Array) -> Self:
+        """The block with L R for L; the separated atom stays.  rotation: R, (q - 1, q - 1)."""
+        block = self.block
+        return replace(self, block=Block(block.frame, block.center, block.shape @ rotation))
 
 
 def default_separated_atom(frame: Frame) -> Array:

@@ -132,6 +132,12 @@ class InvariantCoordinates:
     cubic: Array  # (q - 1, q - 1, q - 1), G_3
     noise: float  # nu
 
+    def gaps(self, other: "InvariantCoordinates") -> tuple[Array, Array, Array, Array]:
+        """Differences in centre, separated projector, shape and cubic."""
+        names = ("center", "separated", "shape", "cubic")
+        center, separated, shape, cubic = (getattr(self, name) - getattr(other, name) for name in names)
+        return center, separated, shape, cubic
+
 
 def invariant_coordinates(dictionary: LocalDictionary, noise: float) -> InvariantCoordinates:
     """F of a dictionary and a noise variance (eq:F-coordinate); the order of the coherent atoms has no influence."""
@@ -155,14 +161,8 @@ def invariant_distance(
     """
     if first.center.shape != second.center.shape:
         raise MisuseError("second", "have the dimension of first", f"shape {second.center.shape}")
-    arrays = (
-        first.center - second.center,
-        first.separated - second.separated,
-        first.shape - second.shape,
-        first.cubic - second.cubic,
-    )
     numbers = np.array([activities[0] - activities[1], first.noise - second.noise])
-    return float(np.linalg.norm(np.concatenate([numbers, *(array.ravel() for array in arrays)])))
+    return float(np.linalg.norm(np.concatenate([numbers, *map(np.ravel, first.gaps(second))])))
 
 
 def _sum_of_cubes(z: Array) -> Array:

@@ -7,13 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._checks import check_count
-from ._block import Block
 from ._dictionary import LocalDictionary
-from ._invariants import InvariantCoordinates, cubic_invariant, invariant_coordinates
+from ._invariants import cubic_invariant, invariant_coordinates
 from ._quotient import orbit_distance, quotient_distance
-from ._rotations import make_rotation
 from ._shell import Shell
-from ._simplex import check_simplex
+from ._simplex import check_simplex, make_rotation
 
 
 @final
@@ -113,34 +111,19 @@ def quotient_inverse_estimate(shell: Shell, rng: np.random.Generator, n_draws: i
     largest = 0.0
     for draw in range(check_count("n_draws", n_draws)):
         first = shell.sample(rng)
-        second = _turned(first, rng) if draw % 2 else shell.sample(rng)
+        second = first.turned(make_rotation(rng, shell.q - 1, _small_size(rng))) if draw % 2 else shell.sample(rng)
         if shell.membership(second, shell.noise.lower).inside:
             largest = max(largest, _inverse_ratio(first, second, shell.scale))
     return largest
 
 
-def _turned(dictionary: LocalDictionary, rng: np.random.Generator) -> LocalDictionary:
-    block = dictionary.block
-    shape = block.shape @ make_rotation(rng, len(block.shape), _small_size(rng))
-    return LocalDictionary(Block(block.frame, block.center, shape), dictionary.separated)
-
-
 def _inverse_ratio(first: LocalDictionary, second: LocalDictionary, scale: float) -> float:
     match = quotient_distance(first, second)
     here, there = invariant_coordinates(first, 1.0), invariant_coordinates(second, 1.0)
-    gaps = _gaps(here, there)
+    gaps = [float(np.linalg.norm(gap)) for gap in here.gaps(there)]
     atoms = first.block.coordinates - second.block.coordinates[:, match.permutation]
     moved = float(np.linalg.norm(atoms, axis=0).max()) + gaps[1]
     return float(moved / (gaps[0] + gaps[1] + gaps[2] / scale + gaps[3] / scale**2))
-
-
-def _gaps(first: InvariantCoordinates, second: InvariantCoordinates) -> tuple[float, float, float, float]:
-    return (
-        float(np.linalg.norm(first.center - second.center)),
-        float(np.linalg.norm(first.separated - second.separated)),
-        float(np.linalg.norm(first.shape - second.shape)),
-        float(np.linalg.norm(first.cubic - second.cubic)),
-    )
 
 
 def _small_size(rng: np.random.Generator) -> float:

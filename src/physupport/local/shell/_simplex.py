@@ -1,11 +1,12 @@
-"""The regular simplex: the template from which every coherent block is stretched."""
+"""The regular simplex: the template from which every coherent block is stretched, and turns of it."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import expm
 
-from ..._checks import check_array, check_count
+from ..._checks import check_array, check_count, check_positive
 from ..._errors import MisuseError
 from ..._typing import Array
 
@@ -69,3 +70,18 @@ def check_orthogonal(name: str, matrix: ArrayLike, size: int) -> Array:
     if error > _GRAM_TOLERANCE:
         raise MisuseError(name, "be orthogonal", f"R R^T off the identity by {error:.3g}")
     return array
+
+
+def make_rotation(rng: np.random.Generator, dimension: int, size: float | None = None) -> Array:
+    """A rotation: uniform over the orthogonal group, or the exponential of a random skew matrix of the given norm.
+
+    size: Frobenius norm of the skew matrix; uniform unless given.  Returns (dimension, dimension).
+    """
+    check_count("dimension", dimension)
+    gaussian = rng.standard_normal((dimension, dimension))
+    if size is None:
+        factor, triangle = np.linalg.qr(gaussian)
+        # Signs of the diagonal make the factor unique, and with that the law invariant.
+        return np.asarray(factor * np.sign(np.diagonal(triangle)))
+    skew = gaussian - gaussian.T
+    return np.asarray(expm(check_positive("size", size) * skew / np.linalg.norm(skew)))

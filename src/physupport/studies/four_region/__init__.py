@@ -1,6 +1,5 @@
 """The four-region study: what is said about places when the dictionary itself is uncertain."""
 
-from ._case import Case as Case
 from ._case import examine as examine
 from ._case import study_rows as study_rows
 from ._design import BUDGET as BUDGET
@@ -12,7 +11,6 @@ from ._design import N_SENSORS as N_SENSORS
 from ._design import SCENES as SCENES
 from ._design import SHARES as SHARES
 from ._design import STRENGTHS as STRENGTHS
-from ._design import Scene as Scene
 from ._design import library as library
 from ._design import spare_atom as spare_atom
 from ._figures import draw as draw

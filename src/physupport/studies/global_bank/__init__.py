@@ -1,10 +1,7 @@
 """The global study: how much of a bank must be asked about to say what all of it would say."""
 
-from ._case import Case as Case
 from ._case import examine as examine
 from ._case import make_proposal as make_proposal
 from ._design import CONDITIONS as CONDITIONS
-from ._design import PROFILES as PROFILES
-from ._design import Condition as Condition
 from ._figures import draw as draw
 from ._study import run as run
