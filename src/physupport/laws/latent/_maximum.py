@@ -8,7 +8,6 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult, minimize
-from scipy.stats import qmc
 
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
@@ -42,6 +41,8 @@ def start_points(dimension: int, sobol_points: int = _SOBOL_POINTS) -> Array:
     >>> start_points(3).shape
     (141, 3)
     """
+    from scipy.stats import qmc  # slow to load, and most runs need no start points
+
     d = check_count("dimension", dimension)
     n = check_count("sobol_points", sobol_points)
     sobol = 2.0 * qmc.Sobol(d, scramble=False).random_base2((n - 1).bit_length())[:n] - 1.0

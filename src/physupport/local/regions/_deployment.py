@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from ..._checks import check_array, check_count, check_open, check_positive
 from ..._typing import Array
@@ -34,7 +34,7 @@ class DeploymentBall:
 
 def deployment_radius(q: int, n_rows: int, sigma_max: float, alpha: float) -> float:
     r""":math:`\tau_{T,q} = \sigma_+T^{-1/2}\sqrt{\chi^2_{q,1-\alpha}}` with T rows in dimension q (eq:test-radius)."""
-    quantile = float(chi2.isf(check_open("alpha", alpha, 0.0, 1.0), check_count("q", q)))
+    quantile = float(chdtri(check_count("q", q), check_open("alpha", alpha, 0.0, 1.0)))
     return check_positive("sigma_max", sigma_max) * sqrt(quantile / check_count("n_rows", n_rows))
 
 
