@@ -8,7 +8,7 @@ from physupport.aeb import FixedOrder
 from physupport.analysis import Protocol, report
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
-from physupport.questions import RegionalMap, RegionRule, Resolution, unanswerable
+from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.verify import verify
 
 ADMISSIBLE, REJECTED = 0, 1
@@ -72,12 +72,12 @@ def test_a_known_spread_is_one_number():
 def test_rules_that_the_bank_alone_decides_are_found():
     view = table_regions({"A": ["a", "b"], "B": ["c", None]}, strengths={"A": [1.0, 2.0], "B": [1.0, 0.0]})
     alone, high = RegionRule(asks=("absence",)), RegionRule(absence_threshold=1.5)
-    assert [(f.region, f.entry) for f in unanswerable(RegionalMap(view, {"A": alone, "B": high}))] == [
+    assert [(f.region, f.entry) for f in RegionalMap(view, {"A": alone, "B": high}).unanswerable()] == [
         ("A", "asks"),
         ("B", "absence_threshold"),
     ]
-    assert [*unanswerable(RegionalMap(view, {"A": high, "B": alone}))] == []
+    assert [*RegionalMap(view, {"A": high, "B": alone}).unanswerable()] == []
     weak = RegionRule(asks=("absence",), absence_threshold=1.5)  # of A only b is as strong as that
-    assert [*unanswerable(RegionalMap(view, {"A": weak}))] == []
+    assert [*RegionalMap(view, {"A": weak}).unanswerable()] == []
     assert isinstance(MisuseError("A", "b", "c."), ValueError)
     assert str(MisuseError("a", "be b", "what it said.")) == "a must be b, got what it said."

@@ -7,9 +7,9 @@ from typing import final
 
 from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
-from ..aeb import EndpointPolicy, FixedOrder, Policy, RegionalPolicy, budget_queries
+from ..aeb import Policy, budget_queries
 from ..banks import Bank, Library, bank_regions, library_bank
-from ..questions import Question, RegionalMap, RegionRule, Resolution, unanswerable
+from ..questions import Question, RegionalMap, RegionRule
 from ._policies import PolicyName, check_policy_name, named_policy
 from ._protocol import Proposed, Protocol
 from ._protocol_streams import StreamPlan
@@ -74,7 +74,7 @@ class _Later:
 
 
 def _answerable(question: RegionalMap) -> RegionalMap:
-    for found in unanswerable(question):
+    for found in question.unanswerable():
         raise MisuseError(f"{found.entry} of question[{found.region!r}]", found.rule, found.value)
     return question
 
@@ -99,16 +99,8 @@ def chosen_policy(policy: AnyPolicy | PolicyName | None, question: AnyQuestion, 
     if policy is not None:
         check_policy_name(policy)
     if not callable(question):
-        return _usual(question, policy, seed)
-    return lambda proposed: _usual(question(proposed), policy, seed)
-
-
-def _usual(question: Question, name: PolicyName | None, seed: int) -> Policy:
-    if name is not None:
-        return named_policy(name, question, seed)
-    if isinstance(question, RegionalMap):
-        return RegionalPolicy()
-    return EndpointPolicy() if isinstance(question, Resolution) else FixedOrder()
+        return named_policy(policy, question, seed)
+    return lambda proposed: named_policy(policy, question(proposed), seed)
 
 
 def decided_protocol(

@@ -1,14 +1,30 @@
 """Policies by name, as parameters and project files give them."""
 
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias, get_args
 
 from .._errors import MisuseError
-from ..aeb import FarthestFirst, FixedOrder, Policy, RandomOrder, RegionalPolicy, regional_distances
-from ..questions import Question, RegionalMap
+from ..aeb import EndpointPolicy, FarthestFirst, FixedOrder, Policy, RandomOrder, RegionalPolicy
+from ..questions import Predicates, Question, predicates
 
-PolicyName: TypeAlias = Literal["regional", "fixed", "random", "farthest"]
+PolicyName: TypeAlias = Literal["regional", "endpoints", "fixed", "random", "farthest"]
 
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
+
+
+def _farthest(question: Predicates, _: int) -> Policy:
+    farness = question.farness()
+    return FarthestFirst(farness.distances, farness.name)
+
+
+# seed: that of the split, which a random order takes as well.
+_MAKERS: Mapping[PolicyName, Callable[[Predicates, int], Policy]] = {
+    "regional": lambda _, __: RegionalPolicy(),
+    "endpoints": lambda _, __: EndpointPolicy(),
+    "fixed": lambda _, __: FixedOrder(),
+    "random": lambda _, seed: RandomOrder(seed),
+    "farthest": _farthest,
+}
 
 
 def check_policy_name(name: str) -> None:
@@ -17,13 +33,12 @@ def check_policy_name(name: str) -> None:
         raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
 
 
-def named_policy(name: PolicyName, question: Question, seed: int) -> Policy:
-    """The policy of that name for a question; seed: that of the split, which a random order takes as well."""
-    check_policy_name(name)
-    if name == "fixed":
-        return FixedOrder()
-    if name == "random":
-        return RandomOrder(seed)
-    if not isinstance(question, RegionalMap):
-        raise MisuseError("policy", "be fixed or random for a question that is no RegionalMap", repr(name))
-    return RegionalPolicy() if name == "regional" else FarthestFirst(regional_distances(question), "regional")
+def named_policy(name: PolicyName | None, question: Question, seed: int) -> Policy:
+    """The policy of that name for a question, or its usual one; seed: that of the split."""
+    asked = predicates(question)
+    chosen = asked.policies[0] if name is None else name
+    check_policy_name(chosen)
+    if chosen not in asked.policies:
+        *others, last = asked.policies
+        raise MisuseError("policy", f"be {', '.join(others)} or {last} for this question", repr(name))
+    return _MAKERS[chosen](asked, seed)  # type: ignore[index]  # just checked

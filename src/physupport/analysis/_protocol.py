@@ -16,11 +16,11 @@ from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
 from ..aeb import Policy, Proposals, Trace, budget_queries
 from ..aeb._controller import Callback, begin, check_question, go_on
-from ..banks import Bank, BankRegions
+from ..banks import Bank
 from ..io import ArrayRows, split_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream
 from ..laws import LatentPoint
-from ..questions import Question, RegionalMap
+from ..questions import Question, predicates
 from ._proposed_stream import ProposedStream, keys_of
 from ._protocol_streams import StreamPlan
 
@@ -128,7 +128,8 @@ class Protocol:
         opened: Judge | None,
     ) -> "Seal":
         question = self.question(proposed) if callable(self.question) else self.question
-        _check_question(question, size, self.bank)
+        check_question(question, size)
+        predicates(question).check_bank(self.bank)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
         plausibility = proposed.proposals.plausibility
         content: dict[str, object] = {
@@ -243,10 +244,3 @@ class Seal:
             rows, factor = ArrayRows(part.table, part.split.held_out), partial(part.factor, bank)
             streams.append(SealedStream(part.name, rows, keys_of(part.plan, bank), factor))
         return Sealed(bank.size, self.protocol.level, tuple(streams))
-
-
-def _check_question(question: Question, size: int, bank: Bank | None) -> None:
-    check_question(question, size)
-    view = question.view if isinstance(question, RegionalMap) else None
-    if isinstance(view, BankRegions) and (bank is None or view.digest != bank.digest):
-        raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")

@@ -9,8 +9,8 @@ from .._codec import array_json, bounds_json, dumped, loaded
 from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Trace
+from ..questions import encoded
 from ..report import FORMAT, VERSION, Report, outcome_sentence
-from ._document_content import bank_json, question_json
 from ._protocol import Seal
 from ._report_fields import fields_json
 
@@ -19,7 +19,7 @@ def report(seal: Seal, trace: Trace) -> Report:
     """The report of a run under a frozen protocol; `trace.at(k)` gives that of a smaller budget."""
     seal.check_trace(trace)
     protocol, bank = seal.content, seal.protocol.bank
-    content = question_json(seal.question, bank)
+    content = encoded(seal.question)
     outcome = _outcome(trace, float(seal.protocol.level))
     data, data_digest = seal.data, content_hash(seal.data)
     digests = {
@@ -39,7 +39,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "data": data,
         "trace": _trace_json(trace),
         "question": content,
-        "bank": None if bank is None else bank_json(bank),
+        "bank": None if bank is None else bank.encode(),
         "digests": digests,
     }
     document["digests"] = digests | {"document": content_hash(document)}

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array
+from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record, records_hash
 from .._typing import Array, BoolArray, IntArray
@@ -190,6 +191,15 @@ class Bank:
             calibration=self.calibration.setting(calibration),
             deployment=self.deployment.setting(deployment),
         )
+
+    def encode(self) -> dict[str, object]:
+        """States, strengths and nuisances; the explanations are their product and need no line each."""
+        return {
+            "states": self.states.encode(),
+            "strengths": array_json(self.strengths),
+            "calibration": self.calibration.encode(),
+            "deployment": self.deployment.encode(),
+        }
 
     @property
     def digest(self) -> str:

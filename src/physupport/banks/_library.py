@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_unit_columns
+from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
@@ -151,6 +152,23 @@ class LibraryStates:
         """The responses are the nominal ones in every state."""
         check_indices("state", state, self.n_states)
         return {}
+
+    def dimensions(self, states: IntArray) -> dict[str, IntArray]:  # noqa: ARG002
+        """There are no parameters."""
+        return {}
+
+    def encode(self) -> dict[str, object]:
+        """The library, the order of the regions and the shared columns."""
+        library = self.library
+        return {
+            "kind": "library",
+            "ids": list(library.ids),
+            "regions": list(library.regions),
+            "order": list(self.regions),
+            "coordinates": array_json(library.coordinates),
+            "responses": array_json(library.responses),
+            "shared": array_json(self.extra),
+        }
 
     def records(self) -> list[Record]:
         """The library, the order of the regions and the shared columns."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array
+from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array
@@ -56,6 +57,10 @@ class Nuisances:
     def records(self) -> list[Record]:
         """Names and values, for the hash of a bank."""
         return [("names", self.names), ("values", self.values)]
+
+    def encode(self) -> dict[str, object]:
+        """The same for a document."""
+        return {"names": list(self.names), "values": array_json(self.values)}
 
 
 def product_grid(**axes: ArrayLike) -> Nuisances:

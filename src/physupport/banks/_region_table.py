@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array
+from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
+from ._bank import Bank
 
 
 @final
@@ -97,6 +99,19 @@ class TableRegions:
     def persistent_only(self, index: ArrayLike) -> BoolArray:
         """(k,) -> (k,): whether no optional region is present."""
         return self._only[self.support(index)]
+
+    def check_bank(self, bank: Bank | None) -> None:
+        """What a table says is taken for what the explanations of the bank say."""
+
+    def encode(self) -> dict[str, object]:
+        """Names, columns, strengths and coordinates."""
+        return {
+            "kind": "table",
+            "elements": [[region, list(names)] for region, names in self.elements.items()],
+            "locations": array_json(self.locations),
+            "strengths": array_json(self.represented),
+            "coordinates": [[region, array_json(places)] for region, places in self.places.items()],
+        }
 
 
 def table_regions(

@@ -11,7 +11,6 @@ from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
-from ._settings import LibraryFamily
 
 
 class RegionalView(Protocol):
@@ -53,6 +52,12 @@ class RegionalView(Protocol):
 
     def persistent_only(self, index: ArrayLike) -> BoolArray:
         """(k,) -> (k,): whether no optional region is present."""
+
+    def check_bank(self, bank: Bank | None) -> None:
+        """Refuse a bank that the view is not about, where that can be told."""
+
+    def encode(self) -> dict[str, object]:
+        """All that the view is made of beyond its bank, by kind, for a document."""
 
 
 @final
@@ -102,14 +107,23 @@ class BankRegions:
         """(k,) -> (k,): whether no optional region is present."""
         return self._only[self.bank.split(index).support]
 
+    def check_bank(self, bank: Bank | None) -> None:
+        """It must be this one."""
+        if bank is not self.bank and (bank is None or bank.digest != self.digest):
+            raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")
+
+    def encode(self) -> dict[str, object]:
+        """The bank decides everything here, and has its own place in a document."""
+        return {"kind": "bank"}
+
 
 def bank_regions(bank: Bank) -> BankRegions:
     """The regions of a library bank, with the names and coordinates of its library, whatever the setting."""
-    states = bank.states
-    if not isinstance(states, LibraryFamily):
+    states, library = bank.states, bank.states.library
+    if library is None:
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
-    library, present = states.library, bank.strengths[:, : len(states.regions)] > 0.0  # (n_supports, R)
+    present = bank.strengths[:, : len(states.regions)] > 0.0  # (n_supports, R)
     members = {region: library.members(region) for region in states.regions}
     local = np.full(len(library.ids) + 1, -1)
     for numbers in members.values():

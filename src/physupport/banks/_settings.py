@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import UNIT_NORM_TOLERANCE, check_array, check_instance
+from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
@@ -125,6 +126,23 @@ class SettingStates:
     def setting(self, state: int) -> dict[str, float]:
         """The calibration parameters of a state by name."""
         return self._grid.setting(int(check_indices("state", state, self.n_states)[0]) // self.base.n_states)
+
+    def dimensions(self, states: IntArray) -> dict[str, IntArray]:
+        """(k,) the values of the parameters, equal ones as equal numbers."""
+        setting = states // self.base.n_states
+        numbers = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in self.values.T]
+        named = zip(self.parameters, numbers, strict=True)
+        return {f"the calibration parameter {name}": column[setting].astype(np.int64) for name, column in named}
+
+    def encode(self) -> dict[str, object]:
+        """The library with its nominal responses, and the settings."""
+        return {
+            "kind": "library settings",
+            "base": self.base.encode(),
+            "names": list(self.parameters),
+            "values": array_json(self.values),
+            "responses": array_json(self.responses),
+        }
 
     def records(self) -> list[Record]:
         """The library with its nominal responses, and the settings."""

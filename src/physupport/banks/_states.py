@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from itertools import pairwise
-from typing import Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import UNIT_NORM_TOLERANCE, check_array
+from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
 from ._content import check_indices, first_occurrences, frozen, frozen_int
+
+if TYPE_CHECKING:
+    from ._library import Library
 
 
 class StateFamily(Protocol):
@@ -21,6 +25,18 @@ class StateFamily(Protocol):
     @property
     def elements(self) -> Array:
         """(q, E) every response column that occurs, of norm one."""
+
+    @property
+    def library(self) -> "Library | None":
+        """Whose physical elements they are; None if only columns are known."""
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The regions of the library in the order of the atoms; none without a library."""
+
+    @property
+    def library_index(self) -> IntArray:
+        """(E,) which element of the library each element is; -1 for columns that are none."""
 
     @property
     def n_states(self) -> int:
@@ -52,8 +68,14 @@ class StateFamily(Protocol):
     def setting(self, state: int) -> dict[str, float]:
         """The calibration parameters by name, where states differ in such; else empty."""
 
+    def dimensions(self, states: IntArray) -> dict[str, IntArray]:
+        """(k,) the values of the calibration parameters as numbers, by name; empty where there are none."""
+
     def records(self) -> list[Record]:
         """All that defines the family, for the hash of a bank."""
+
+    def encode(self) -> dict[str, object]:
+        """The same for a document, by kind."""
 
 
 @final
@@ -85,6 +107,21 @@ class ArrayStates:
         first, label = first_occurrences(columns)
         object.__setattr__(self, "elements", frozen(columns[first].T))
         object.__setattr__(self, "index", frozen_int(label.reshape(n_states, n_atoms)))
+
+    @property
+    def library(self) -> None:
+        """Columns alone."""
+        return None
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    @property
+    def library_index(self) -> IntArray:
+        """(E,) none is of a library."""
+        return np.full(self.elements.shape[1], -1)
 
     @property
     def n_states(self) -> int:
@@ -129,9 +166,17 @@ class ArrayStates:
         check_indices("state", state, self.n_states)
         return {}
 
+    def dimensions(self, states: IntArray) -> dict[str, IntArray]:  # noqa: ARG002
+        """Arrays come without parameters."""
+        return {}
+
     def records(self) -> list[Record]:
         """The distinct columns and where they stand."""
         return [("array states", ()), ("elements", self.elements), ("index", self.index)]
+
+    def encode(self) -> dict[str, object]:
+        """The distinct columns and where they stand."""
+        return {"kind": "arrays", "elements": array_json(self.elements), "index": array_json(self.index)}
 
     def _table(self, positions: tuple[int, ...]) -> tuple[IntArray, IntArray]:
         """First state of every key, and the key of every state; found once for each set of atoms."""

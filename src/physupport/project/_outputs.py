@@ -5,17 +5,15 @@ import errno
 import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
-import numpy as np
-
 from .._errors import MisuseError
-from .._typing import IntArray
 from ..aeb import Trace
 from ..analysis import Result
 from ..judges import Verdict
-from ..questions import RegionalMap
+from ..questions import Predicates, predicates
 from ..report import Report
 
 FILES = ("report.html", "report.json", "details.json", "fields.csv", "queries.csv")
@@ -114,12 +112,11 @@ def _remove(folder: Path) -> None:
 
 def queries_csv(path: Path, result: Result) -> None:
     """A line for every query in order: explanation, verdict, bounds of its margin, and what it says of each region."""
-    question = result.seal.question
-    asked = question.asked if isinstance(question, RegionalMap) else ()
+    question = predicates(result.seal.question)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        heads = ("query", "explanation", "verdict", "margin_lower", "margin_upper", *(region.name for region in asked))
-        writer.writerow(map(_plain, heads))
+        said = question.says(result.trace.queries[:0])
+        writer.writerow(map(_plain, ("query", "explanation", "verdict", "margin_lower", "margin_upper", *said)))
         for start in range(0, len(result.trace), _BLOCK):
             writer.writerows(_query_lines(result.trace, question, start))
 
@@ -142,20 +139,14 @@ def _plain(cell: str) -> str:
     return cell
 
 
-def _query_lines(trace: Trace, question: object, start: int) -> Iterator[tuple[object, ...]]:
+def _query_lines(trace: Trace, question: Predicates, start: int) -> Iterator[tuple[object, ...]]:
     """A block of lines, made column by column: a million queries are not rare."""
     part = slice(start, min(start + _BLOCK, len(trace)))
     names = {int(verdict): verdict.name for verdict in Verdict}
     verdicts = [names[code] for code in trace.codes[part].tolist()]
-    said = _said(question, trace.queries[part]) if isinstance(question, RegionalMap) else []
-    numbers = range(part.start, part.stop), trace.queries[part].tolist()
-    return zip(*numbers, verdicts, *trace.margins[part].T.tolist(), *said, strict=True)
-
-
-def _said(question: RegionalMap, queries: IntArray) -> list[list[str]]:
-    """The element of each region, a column each, empty where there is none."""
-    slots = question.slots(queries)  # (k, R), -1 where absent
-    return [
-        np.array([*map(_plain, region.elements), ""], dtype=object)[slots[:, j]].tolist()  # -1 is the last entry
-        for j, region in enumerate(question.asked)
+    columns = [
+        replace(said, names=tuple(map(_plain, said.names))) for said in question.says(trace.queries[part]).values()
     ]
+    numbers = range(part.start, part.stop), trace.queries[part].tolist()
+    texts = [said.texts(nothing="") for said in columns]
+    return zip(*numbers, verdicts, *trace.margins[part].T.tolist(), *texts, strict=True)

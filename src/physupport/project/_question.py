@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from .._typing import Array
 from ..banks import Bank, RegionalView, bank_regions, region_distances
-from ..questions import RegionalMap, RegionRule, unanswerable
+from ..questions import RegionalMap, RegionRule
 from ._elements import Physical
 from ._load import Project
 from ._named import named_by_key
@@ -41,7 +41,7 @@ def project_question(project: Project, physical: Physical, bank: Bank) -> Region
         raise MisuseError(project.name("regions"), "ask about at least one region", "ask = 'nothing' for all of them")
     with named_by_key(project, "regions"):
         question = RegionalMap(view, rules)
-    for found in unanswerable(question):
+    for found in question.unanswerable():
         key = f"regions.{found.region}.{'ask' if found.entry == 'asks' else found.entry}"
         raise MisuseError(project.name(key), found.rule, found.value)
     return question

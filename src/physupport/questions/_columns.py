@@ -1,6 +1,6 @@
 """For every explanation the entry that it counts under, as one column for each thing that is counted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -92,6 +92,12 @@ class Columns:
         if self.table is None:
             return self.layout.rows(index)
         return np.column_stack([column[index] for column in self.table]).astype(np.int64)
+
+
+def in_blocks(size: int, column: Callable[[IntArray], IntArray]) -> IntArray:
+    """(M,) of all explanations, worked out a block at a time, so that no more than the column itself is held."""
+    starts = range(0, size, _BLOCK)
+    return np.concatenate([column(np.arange(start, min(start + _BLOCK, size))) for start in starts])
 
 
 def make_columns(layout: Layout, table_entries: int = TABLE_ENTRIES) -> Columns:

@@ -1,5 +1,6 @@
 """What can be said of one field of a report, and the reason that makes it safe to say."""
 
+import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, final
@@ -70,6 +71,8 @@ class Answer:
     cell: the names of what is still possible there; a FINE or GROUP label claims that the truth is among them.
     group: the smallest named group that holds the cell, where it is certain that there is something to hold.
     numbers: named quantities behind the label, such as the spread of what is possible.
+    is_settled: whether no further verdict is needed here; None, unless a question says it, while its certificate is
+    not open.
     """
 
     field: str
@@ -78,6 +81,7 @@ class Answer:
     group: str | None
     numbers: tuple[tuple[str, float], ...]
     certificate: Certificate
+    is_settled: bool | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def number(self, name: str) -> float:
         """One of the numbers; KeyError if the question does not give it."""

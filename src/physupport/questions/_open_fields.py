@@ -2,7 +2,6 @@
 
 from ._labels import Label
 from ._question import Progress
-from ._regional_map import RegionalProgress
 
 
 def open_fields(progress: Progress) -> tuple[str, ...]:
@@ -13,7 +12,5 @@ def open_fields(progress: Progress) -> tuple[str, ...]:
     answers = progress.answers()
     if progress.is_certified or all(answer.label is Label.EMPTY for answer in answers):
         return ()
-    if isinstance(progress, RegionalProgress):
-        return tuple(answers[j].field for j in progress.open_regions)
-    is_open = [answer.certificate.kind == "open" for answer in answers]
+    is_open = [a.certificate.kind == "open" if a.is_settled is None else not a.is_settled for a in answers]
     return tuple(answer.field for answer, flag in zip(answers, is_open, strict=True) if flag or not any(is_open))

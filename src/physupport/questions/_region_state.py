@@ -189,6 +189,7 @@ class RegionState:
             group=region.groups[region.sector(self.possible_set)][0] if is_present else None,
             numbers=tuple((name, float(value)) for name, value in numbers.items()),
             certificate=self._certificate(),
+            is_settled=self.is_settled,
         )
 
     def _certificate(self) -> Certificate:

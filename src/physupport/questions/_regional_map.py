@@ -1,23 +1,21 @@
 """The question of a map: what is where, region by region."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._codec import array_json
 from .._errors import MisuseError
-from .._typing import IntArray
-from ..banks import RegionalView
-from ._columns import Columns, Entries, Layout, make_columns
+from .._typing import Array, BoolArray, IntArray
+from ..banks import Bank, RegionalView
+from ._columns import Columns, Layout, make_columns
 from ._labels import Answer, Label
+from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable
 from ._region_rule import AskedRegion, RegionRule, asked_region
-from ._region_state import RegionState
-
-# What to look up, the counts to change, (of witnesses, where the first is kept,) and whom to tell.
-_Counted: TypeAlias = tuple[Entries, list[int], Callable[[int], None]]
-_Marked: TypeAlias = tuple[Entries, list[int], list[int], Callable[[int], None]]
+from ._regional_progress import RegionalProgress
 
 
 @final
@@ -28,6 +26,8 @@ class RegionalMap:
     rules: what is asked of each region; regions without a rule are not asked about, and None asks for the finest
     single element of every region.  A region that every explanation has is persistent: being there is certain.
     """
+
+    policies: ClassVar[tuple[str, ...]] = ("regional", "fixed", "random", "farthest")
 
     view: RegionalView
     rules: Mapping[str, RegionRule] | None = None
@@ -60,7 +60,7 @@ class RegionalMap:
         """(k,) -> (k, regions asked about): local element numbers, -1 where the region is absent."""
         return self._columns.rows(np.atleast_1d(index))[:, : len(self.asked)]
 
-    def begin(self) -> "RegionalProgress":
+    def begin(self) -> RegionalProgress:
         """Nothing witnessed, everything possible."""
         return RegionalProgress(self._columns)
 
@@ -81,128 +81,98 @@ class RegionalMap:
             "regions": [region.describe() for region in self.asked],
         }
 
+    def encode(self) -> dict[str, object]:
+        """View and distances, which the description has as hashes."""
+        distances = [array_json(region.distances) for region in self.asked]
+        return {"kind": "regional map", "view": self.view.encode(), "distances": distances}
 
-@final
-class RegionalProgress:
-    """What the verdicts so far say about each region.
+    def check_bank(self, bank: Bank | None) -> None:
+        """Refuse a bank that the view is not about."""
+        self.view.check_bank(bank)
 
-    A verdict costs one count for each region asked about; labels are worked out again only for regions in which an
-    element ceased to be possible or came to be witnessed.  `states[j].possible` and `.witnessed` are the counts of
-    explanations by local element number, the last for absence.
-    """
+    def says(self, index: IntArray) -> dict[str, Said]:
+        """The element of every region asked about."""
+        columns = zip(self.asked, self.slots(index).T, strict=True)
+        return {region.name: Said(region.elements, column) for region, column in columns}
 
-    __slots__ = (
-        "_entries", "_n_open", "_queue", "_rejections", "_thresholds", "_witnessings", "n_possible", "n_witnessed",
-        "states",
-    )  # fmt: skip
+    def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
+        """(k,) what reaches the threshold, lies too far from the cell, or lies outside the group."""
+        number = self.regions.index(answer.field)
+        region, slots = self.asked[number], self.slots(index)[:, number]
+        if answer.label is Label.ABSENT:
+            return np.asarray((slots >= 0) & (self._strengths(region, index) >= (region.threshold or 0.0)))
+        if answer.label is Label.FINE:
+            cell = [region.elements.index(name) for name in answer.cell]
+            outside = region.distances[:, cell].max(axis=1) > region.tolerance  # (m,)
+        else:
+            members = dict(region.groups)[str(answer.group)]
+            outside = np.array([not members >> i & 1 for i in range(len(region.elements))])
+        return np.append(outside, True)[slots]  # absence is -1, the last entry
 
-    def __init__(self, columns: Columns) -> None:
-        layout, count = columns.layout, len(columns.layout.asked)
-        counts, queue, only = [list(column) for column in columns.counts], list[RegionState](), [-1, -1]
-        reaching = dict(zip(layout.thresholds, counts[count:], strict=False))
-        self.states = tuple(
-            RegionState(region, counts[j], reaching.get(j, [0, 0]), only, queue)
-            for j, region in enumerate(layout.asked)
+    def sides(self, number: int, reference: int) -> Sides:
+        """Of a region: its elements and nothing, or, under a threshold that the reference does not reach, two sides."""
+        region, first = self.asked[number], np.array([reference])
+        reaches = self._reaching(region)
+        if reaches is not None and not reaches(first)[0]:
+            return Sides(0, ~np.eye(2, dtype=np.bool_), reaches)
+        # Absence is -1, the last entry.
+        apart = np.pad(region.distances > region.tolerance, (0, 1), constant_values=True)
+        apart[-1, -1] = False
+        return Sides(int(self.slots(first)[0, number]), apart, lambda index: self.slots(index)[:, number])
+
+    def elements(self, number: int) -> FieldElements:
+        """Of a region, with places, groups and rule."""
+        region = self.asked[number]
+        return FieldElements(
+            names=region.elements,
+            coordinates=self.view.coordinates(region.name),
+            groups=tuple((name, region.names(members)) for name, members in region.groups[:-1]),
+            tolerance=region.tolerance,
+            threshold=region.threshold,
+            is_optional=region.name in self.view.optional,
+            is_finest=region.is_finest,
         )
-        self.n_possible, self.n_witnessed = layout.view.n_explanations, 0
-        self._entries, self._queue = columns.entries[:count], queue
-        self._thresholds: dict[int, Entries] = dict(zip(layout.thresholds, columns.entries[count:], strict=False))
-        self._n_open = sum(not state.is_settled for state in self.states)
-        self._plan(columns.entries[-1] if layout.has_persistent_only else None, only)
 
-    def _plan(self, persistent_only: Entries | None, only: list[int]) -> None:
-        """What to count for each verdict, and whom to tell when a count reaches or leaves 0."""
-        pairs = [*zip(self._entries, self.states, strict=True)]
-        marked = [(entries, self.states[j]) for j, entries in self._thresholds.items()]
-        rejections: list[_Counted] = [(entries, state.possible, state.lose) for entries, state in pairs]
-        rejections += [(entries, state.reaching, state.touch) for entries, state in marked]
-        witnessings: list[_Marked] = [(entries, state.witnessed, state.first, state.gain) for entries, state in pairs]
-        witnessings += [(entries, state.witnessed_reaching, [-1, -1], state.touch) for entries, state in marked]
-        if persistent_only is not None:
-            witnessings.append((persistent_only, [0, 0], only, self._touch_all))
-        self._rejections, self._witnessings = tuple(rejections), tuple(witnessings)
+    def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
+        """What is in each region, which takes the place of the dictionary state."""
+        return {f"what is in region {region}": said.numbers for region, said in self.says(index).items()}
 
-    def _touch_all(self, slot: int) -> None:
-        for state in self.states:
-            state.touch(slot)
+    def farness(self) -> Farness:
+        """The largest over regions of 1 where only one of the two has the region, and of the distance of elements."""
+        slots = self.slots(np.arange(self.n_explanations)).T  # (R, M), -1 where absent
+        # Absence is one more element, last, at distance 1 from all others.
+        tables = [np.pad(region.distances, ((0, 1), (0, 1)), constant_values=1.0) for region in self.asked]
+        for table in tables:
+            table[-1, -1] = 0.0
 
-    def reject(self, e: int) -> None:
-        """Explanation e leaves U."""
-        self.n_possible -= 1
-        for entries, counts, changed in self._rejections:
-            slot = entries[e]
-            left = counts[slot] - 1
-            counts[slot] = left
-            if not left:
-                changed(slot)
+        def distances(e: int) -> Array:
+            away = [table[column[e], column] for table, column in zip(tables, slots, strict=True)]
+            return np.asarray(np.max(away, axis=0))
 
-    def witness(self, e: int) -> None:
-        """Explanation e joins L."""
-        self.n_witnessed += 1
-        for entries, counts, first, changed in self._witnessings:
-            slot = entries[e]
-            if counts[slot]:
-                counts[slot] += 1
-            else:
-                counts[slot], first[slot] = 1, e
-                changed(slot)
+        return Farness("regional", distances)
 
-    @property
-    def is_certified(self) -> bool:
-        """Whether every region asked about is settled and U is not empty."""
-        if self._queue:
-            self._refresh()
-        return not self._n_open and self.n_possible > 0
+    def unanswerable(self) -> Iterator[Unanswerable]:
+        """What is asked of regions although the bank alone decides it.
 
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The present label of each region asked about."""
-        self._refresh()
-        return tuple(state.label for state in self.states)
+        A threshold that no explanation reaches makes ABSENT true whatever the data say.  Absence alone, asked of a
+        region that every explanation has, as strong as the threshold, is never the answer.
+        """
+        for state in self.begin().states:
+            region, name = state.region, state.region.name
+            if region.threshold is not None and not state.reaching[1]:
+                rule = f"be at most the largest strength of region {name}: above it, ABSENT is certain without any data"
+                yield Unanswerable(name, "absence_threshold", rule, repr(region.threshold))
+            is_strong = region.threshold is None or not state.reaching[0]
+            if region.asks == {"absence"} and not state.possible[-1] and is_strong:
+                rule = f"hold more than absence, which no data can show: every explanation has region {name}"
+                yield Unanswerable(name, "asks", rule, "absence alone")
 
-    @property
-    def open_regions(self) -> tuple[int, ...]:
-        """Numbers of the regions that still need verdicts."""
-        self._refresh()
-        return tuple(j for j, state in enumerate(self.states) if not state.is_settled)
+    def _strengths(self, region: AskedRegion, index: IntArray) -> Array:
+        return self.view.strengths(index)[:, self.view.regions.index(region.name)]
 
-    def answers(self) -> tuple[Answer, ...]:
-        """What is safe to say now, a region each."""
-        self._refresh()
-        return tuple(state.answer() for state in self.states)
-
-    def slots(self, e: int) -> tuple[int, ...]:
-        """The local element number of each region asked about, -1 where it is absent."""
-        return tuple([entries[e] for entries in self._entries])
-
-    @property
-    def diameter(self) -> float:
-        """Of U: the largest over regions of 1 if presence differs, else of the spread of the possible elements."""
-        self._refresh()
-        return max(state.diameter for state in self.states)
-
-    def rank_gain(self, e: int) -> int:
-        """By how much the ranks of the labels rise, summed over regions, if e alone is rejected."""
-        self._refresh()
-        gain = 0
-        for j, state in enumerate(self.states):
-            slot = self._entries[j][e]
-            reaches = j in self._thresholds and self._thresholds[j][e] == 1
-            if state.possible[slot] == 1 or (reaches and state.reaching[1] == 1):
-                gain += state.rank_gain(slot, reaches)
-        return gain
-
-    def diameter_drop(self, e: int) -> float:
-        """By how much the diameter of U drops if e alone is rejected."""
-        slots = self.slots(e)
-        if 1 not in [state.possible[slot] for state, slot in zip(self.states, slots, strict=True)]:
-            return 0.0
-        whole = self.diameter  # brings the states up to date
-        return whole - max(state.diameter_without(slot) for state, slot in zip(self.states, slots, strict=True))
-
-    def _refresh(self) -> None:
-        if self._queue:
-            for state in dict.fromkeys(self._queue):
-                state.refresh()
-            self._queue.clear()
-            self._n_open = sum(not state.is_settled for state in self.states)
+    def _reaching(self, region: AskedRegion) -> Callable[[IntArray], IntArray] | None:
+        """Explanations -> 1 if the region is as strong as the threshold, else 0; None where that is not asked for."""
+        threshold = region.threshold
+        if threshold is None or "absence" not in region.asks:
+            return None
+        return lambda index: np.asarray(self._strengths(region, index) >= threshold, dtype=np.int64)

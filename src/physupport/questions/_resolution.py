@@ -1,17 +1,21 @@
 """The question of a resolution: how far apart the physical supports are that the data leave possible."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_nonnegative
+from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import pieces_hash
-from .._typing import Array, IntArray
-from ..banks import Bank, check_distances
+from .._typing import Array, BoolArray, IntArray
+from ..banks import Bank, RegionalView, check_distances, region_distances
+from ._columns import in_blocks
 from ._labels import Answer, Certificate, Label
+from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable, state_dimension
 
 # Bounds of the diameter this close count as equal: distances are rounded at about 1e-16, grids are far coarser.
 EQUAL_BOUNDS = 1e-12
@@ -27,6 +31,8 @@ class Resolution:
     P_k^+` and the diameters are ordered likewise.  AMBIGUOUS if the diameter exceeds delta_group, FINE if it is at most
     delta_fine, else GROUP.
     """
+
+    policies: ClassVar[tuple[str, ...]] = ("endpoints", "fixed", "random", "farthest")
 
     places: IntArray  # (M,) place of each explanation
     distances: Array  # (P, P)
@@ -69,6 +75,19 @@ class Resolution:
         places = bank.split(np.arange(bank.size)).state
         return cls(places, np.asarray(distances), np.asarray(proposal_distances), delta_fine, delta_group)
 
+    @classmethod
+    def of_region(
+        cls, view: RegionalView, region: str, reference: int, *, delta_fine: float, delta_group: float
+    ) -> Self:
+        """Every element of a region that all explanations have is a place; reference: the proposed explanation."""
+        if region not in view.regions or region in view.optional:
+            known = tuple(name for name in view.regions if name not in view.optional)
+            raise MisuseError("region", f"be one that every explanation has, of {known}", repr(region))
+        column, distances = view.regions.index(region), region_distances(view, region)
+        places = in_blocks(view.n_explanations, lambda index: view.locate(index)[:, column])
+        near, names = distances[places[reference]], view.element_names(region)
+        return cls(places, distances, near, delta_fine, delta_group, names)
+
     @property
     def n_explanations(self) -> int:
         """Each has a place."""
@@ -96,6 +115,49 @@ class Resolution:
             "delta_group": float(self.delta_group),
             "slack": float(self.slack) if np.isfinite(self.slack) else "inf",
         }
+
+    def encode(self) -> dict[str, object]:
+        """Places and distances, which the description has as hashes."""
+        return {
+            "kind": "resolution",
+            "places": array_json(self.places),
+            "distances": array_json(self.distances),
+            "proposal_distances": array_json(self.proposal_distances),
+        }
+
+    def check_bank(self, bank: Bank | None) -> None:
+        """Places are given, so that they may be those of any bank."""
+
+    def says(self, index: IntArray) -> dict[str, Said]:
+        """The place."""
+        return {"place": Said(self.names, self.places[index])}
+
+    def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
+        """(k,) with which the diameter would exceed what the label allows."""
+        cell = [self.names.index(name) for name in answer.cell]
+        reach = np.maximum(self.distances[:, cell].max(axis=1), self.proposal_distances)  # (P,)
+        allowed = self.delta_fine if answer.label is Label.FINE else self.delta_group
+        return np.asarray(reach[self.places[index]] > allowed)
+
+    def sides(self, number: int, reference: int) -> Sides:  # noqa: ARG002
+        """The places, apart if they lie farther from each other than a fine diameter."""
+        return Sides(int(self.places[reference]), self.distances > self.delta_fine, lambda index: self.places[index])
+
+    def elements(self, number: int) -> FieldElements:  # noqa: ARG002
+        """The diameter that is still FINE."""
+        return FieldElements(tolerance=self.delta_fine)
+
+    def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:
+        """The place beside the dictionary state."""
+        return {"the place": self.places[index]} | state_dimension(state)
+
+    def farness(self) -> Farness:
+        """Of the places."""
+        return Farness("places", lambda e: np.asarray(self.distances[self.places[e], self.places]))
+
+    def unanswerable(self) -> Iterator[Unanswerable]:
+        """No bound makes the label known beforehand."""
+        return iter(())
 
 
 @final
@@ -167,7 +229,7 @@ class ResolutionProgress:
         names = self._question.names
         cell = tuple(name for name, is_gone in zip(names, self.eliminated[:-1].tolist(), strict=True) if not is_gone)
         numbers = (("lower", self.lower), ("upper", self.upper))
-        return (Answer("resolution", self.label, cell, None, numbers, certificate),)
+        return (Answer("resolution", self.label, cell, None, numbers, certificate, self.is_certified),)
 
     def _measure(self, rows: IntArray) -> None:
         """For each of these places, the farthest one that is not eliminated."""

@@ -8,9 +8,11 @@ import numpy as np
 
 from .._typing import BoolArray
 from ..judges import Verdict
-from ..questions import Progress, Question
+from ..questions import Answer, Progress, Question, predicates, said_by
 from ._derived import Derived
 from ._trace import ReadTrace
+
+_OWN = "the question is the author's own: that its labels are safe to say is taken as it stands"
 
 
 @final
@@ -18,11 +20,11 @@ from ._trace import ReadTrace
 class OwnRules:
     """The predicates are the user's: what is checked is that the report says what they say about U and L.
 
-    named: by field, the witnesses that the question itself names after the verdicts in the order of the trace.
+    answers: by field, those of the question itself after the verdicts in the order of the trace.
     """
 
     question: Question
-    named: Mapping[str, tuple[int, ...]]
+    answers: Mapping[str, Answer]
     notes: tuple[str, ...] = ()
 
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
@@ -42,23 +44,23 @@ class OwnRules:
         Other labels do not rest on their witnesses, and must name those that the question names.
         """
         if label in ("FINE", "GROUP", "ABSENT", "EMPTY", "ABSTAIN"):
-            return tuple(witnesses) == self.named.get(field, ())
+            return field in self.answers and tuple(witnesses) == self.answers[field].certificate.witnesses
         alone = np.zeros(len(witnessed), dtype=np.bool_)
         alone[list(witnesses)] = True
         found = {d.field: d.label for d in self.derive(np.ones(len(witnessed), dtype=np.bool_), alone)}
         return bool(witnesses) and found.get(field) == label
 
     def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:  # noqa: ARG002
-        """Reports name no excluded explanation for a question of one's own."""
-        return False
+        """Whether the question says that its answer would be another with e in U."""
+        return bool(predicates(self.question).excluded(self.answers[field], np.array([e]))[0])
 
-    def kinds(self, field: str, explanations: Sequence[int]) -> list[Any]:  # noqa: ARG002
-        """All alike."""
-        return [0] * len(explanations)
+    def kinds(self, field: str, explanations: Sequence[int]) -> list[Any]:
+        """Those that the question takes for the same in this field."""
+        return [*predicates(self.question).excluded(self.answers[field], np.array(explanations)).tolist()]
 
-    def says(self, e: int) -> Mapping[str, str | None]:  # noqa: ARG002
-        """Nothing that a report could repeat."""
-        return {}
+    def says(self, e: int) -> Mapping[str, str | None]:
+        """What the question says that it says."""
+        return said_by(self.question, e)
 
     def _progress(self, possible: BoolArray, witnessed: BoolArray) -> Progress:
         progress = self.question.begin()
@@ -77,5 +79,4 @@ def own_rules(question: Question, trace: ReadTrace) -> OwnRules:
             progress.reject(e)
         elif code == Verdict.ADMISSIBLE:
             progress.witness(e)
-    named = {answer.field: tuple(answer.certificate.witnesses) for answer in progress.answers()}
-    return OwnRules(question, named)
+    return OwnRules(question, {answer.field: answer for answer in progress.answers()}, (_OWN,))

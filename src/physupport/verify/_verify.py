@@ -15,7 +15,7 @@ from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._stored import check_form
 from ..banks import Bank
-from ..questions import Question
+from ..questions import Question, encoded
 from ._claims import budget_notes, check_digest, field_findings, outcome_findings
 from ._content import as_dict, rebuilt_bank, text_of
 from ._data import data_findings
@@ -198,7 +198,7 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None,
         if own is None:
             raise Refusal("the question is one of the author's own: give it to verify to derive the labels again")
         # As JSON: a description may hold tuples, of which a document makes lists.
-        if json.loads(json.dumps(own.describe())) != asked or {*content} != {"kind"}:
+        if json.loads(json.dumps(own.describe())) != asked or encoded(own) != content:
             raise Refusal("the question given is not the one that was asked")
         if own.n_explanations != size:
             raise Refusal(f"the question is about {own.n_explanations} explanations, not {size}")

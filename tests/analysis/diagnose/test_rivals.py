@@ -7,10 +7,10 @@ from physupport.aeb import FixedOrder
 from physupport.analysis import analyse
 from physupport.analysis.diagnose import diagnose, rows_needed
 from physupport.analysis.diagnose._asked import Asked
-from physupport.analysis.diagnose._rivals import Sides, contradicts, rivals
+from physupport.analysis.diagnose._rivals import contradicts, rivals
 from physupport.analysis.diagnose._rows_needed import last_to_go
 from physupport.banks import bank_regions
-from physupport.questions import RegionalMap, RegionRule
+from physupport.questions import RegionalMap, RegionRule, Sides
 
 QUERIES = "more queries may settle"
 

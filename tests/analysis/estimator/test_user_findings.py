@@ -45,7 +45,7 @@ def test_an_unknown_policy_or_one_of_another_question_is_refused(instrument):
     question = Resolution.of_states(
         instrument.bank, 1.0 - np.eye(count), np.zeros(count), delta_fine=0.1, delta_group=2.0
     )
-    with pytest.raises(MisuseError, match="policy must be fixed or random for a question that is no RegionalMap"):
+    with pytest.raises(MisuseError, match="policy must be endpoints, fixed, random or farthest for this question"):
         PhysicalSupport(instrument.bank, question, policy="regional", calibration=None).fit()
 
 

@@ -11,7 +11,7 @@ from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...judges import Evidence, Verdict
-from ...questions import Progress, Question, RegionalMap, Resolution, open_fields
+from ...questions import Predicates, Progress, Question, open_fields, predicates, said_by
 from .._result import Result
 
 NOT_ASKED = "not asked"
@@ -39,6 +39,11 @@ class Asked:
     def question(self) -> Question:
         """What was asked."""
         return self.result.seal.question
+
+    @cached_property
+    def predicates(self) -> Predicates:
+        """What the question answers for itself."""
+        return predicates(self.question)
 
     @property
     def evidence(self) -> Evidence:
@@ -106,12 +111,7 @@ class Asked:
 
     def says(self, e: int) -> dict[str, str | None]:
         """What an explanation says of every region asked about, or its place."""
-        question = self.question
-        if isinstance(question, RegionalMap):
-            slots = question.slots([e])[0].tolist()
-            pairs = zip(question.asked, slots, strict=True)
-            return {region.name: region.elements[slot] if slot >= 0 else None for region, slot in pairs}
-        return {"place": question.names[int(question.places[e])]} if isinstance(question, Resolution) else {}
+        return said_by(self.question, e)
 
     def setting(self, e: int) -> dict[str, float]:
         """Calibration parameters of its state, and nuisances where there is a choice."""

@@ -1,13 +1,13 @@
 """Every field of a question with its elements, the explanations behind them, and what would refine it."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from ..._typing import Array
-from ...banks import LibraryFamily
+from ..._typing import Array, IntArray
 from ...judges import Verdict
-from ...questions import Answer, AskedRegion, Label, RegionalMap, RegionalProgress, RegionState, Resolution
+from ...questions import Answer, FieldElements, Label
 from ._asked import Asked
 from ._coherence import coherence
 from ._levels import LevelAnswers
@@ -18,40 +18,28 @@ MOST_LISTED = 12  # explanations of an element
 MOST_ENTRIES = 6000  # explanations of all elements together; elements of large libraries list fewer each
 MOST_COHERENT = 60
 
+# Explanations of each element by its number, -1 for none of them.
+_Entries: TypeAlias = dict[int, list[dict[str, Any]]]
+
 
 def fields_json(
     asked: Asked, levels: tuple[LevelAnswers, ...], needed: tuple[RowsNeeded, ...], names: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     """An entry for each answer of the run.  names: of the coordinates; x, y, z unless given."""
     answers, plug_in = asked.result.trace.answers, asked.result.plug_in
-    tolerance = asked.question.delta_fine if isinstance(asked.question, Resolution) else None
-    regions: list[dict[str, Any]] = [_NO_ELEMENTS | {"tolerance": tolerance}] * len(answers)
-    if isinstance(asked.question, RegionalMap):
-        regions = _regions_json(asked, asked.question, names)
+    shown = [asked.predicates.elements(number) for number in range(len(answers))]
+    listed = _Listed(asked, tuple(answer.field for answer, field in zip(answers, shown, strict=True) if field.names))
     return [
         {
             "field": answer.field,
             **_said(answer),
-            **regions[number],
+            **_shown_json(asked, answer, shown[number], listed, names),
             "plug_in": None if plug_in is None else _said(plug_in[number]),
             "refine": _refine(asked, number, answer, needed),
             "levels": [_level_json(each, number) for each in levels],
         }
         for number, answer in enumerate(answers)
     ]
-
-
-_NO_ELEMENTS: dict[str, Any] = {
-    "is_optional": False,
-    "coordinate_names": [],
-    "tolerance": None,
-    "absence_threshold": None,
-    "elements": [],
-    "absent": None,
-    "groups": [],
-    "coherence": None,
-    "notes": [],
-}
 
 
 def _said(answer: Answer) -> dict[str, Any]:
@@ -63,42 +51,70 @@ def _level_json(found: LevelAnswers, number: int) -> dict[str, Any]:
     return {"level": found.level, **_said(answer), "or_nothing": dict(answer.numbers).get("possible_absent", 0.0) > 0.0}
 
 
-def _regions_json(asked: Asked, question: RegionalMap, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    states = asked.progress.states if isinstance(asked.progress, RegionalProgress) else ()
-    listed = _Listed(asked, question)
-    return [
-        {
-            "is_optional": region.name in question.view.optional,
-            "coordinate_names": _coordinate_names(question.view.coordinates(region.name), names),
-            "tolerance": region.tolerance,
-            "absence_threshold": region.threshold,
-            "elements": _elements(question, region, states[j], listed, j),
-            "absent": _counts(states[j], -1, listed, j) if region.name in question.view.optional else None,
-            "groups": [[name, list(region.names(members))] for name, members in region.groups[:-1]],
-            "coherence": region_coherence(asked, region, states[j]),
-            "notes": _notes(asked, question, j, states[j]),
+def _shown_json(
+    asked: Asked, answer: Answer, shown: FieldElements, listed: "_Listed", names: tuple[str, ...]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "is_optional": shown.is_optional,
+        "coordinate_names": _coordinate_names(shown.coordinates, names),
+        "tolerance": shown.tolerance,
+        "absence_threshold": shown.threshold,
+        "groups": [[name, list(members)] for name, members in shown.groups],
+    }
+    if not shown.names:
+        return found | {"elements": [], "absent": None, "coherence": None, "notes": []}
+    counts, explanations = _Counts.of(asked, answer.field, len(shown.names)), listed.of_field(answer.field)
+    return found | {
+        "elements": _elements(shown, counts, explanations),
+        "absent": counts.json(-1, explanations) if shown.is_optional else None,
+        "coherence": field_coherence(asked, shown.names, counts.possible),
+        "notes": _notes(asked, answer, shown, counts),
+    }
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """How many explanations have each element, the last entry for none of them."""
+
+    possible: IntArray  # (m + 1,)
+    witnessed: IntArray
+    undecided: IntArray
+
+    @classmethod
+    def of(cls, asked: Asked, field: str, size: int) -> "_Counts":
+        trace = asked.result.trace
+
+        def count(index: IntArray) -> IntArray:
+            numbers = asked.predicates.says(index)[field].numbers % (size + 1)  # nothing is -1, the last entry
+            return np.bincount(numbers, minlength=size + 1)
+
+        by_code = {code: count(trace.queries[trace.codes == code]) for code in Verdict}
+        possible = count(np.arange(trace.size)) - by_code[Verdict.REJECTED]
+        return cls(possible, by_code[Verdict.ADMISSIBLE], by_code[Verdict.INDETERMINATE])
+
+    def json(self, number: int, explanations: _Entries) -> dict[str, Any]:
+        """One element."""
+        witnessed, possible = int(self.witnessed[number]), int(self.possible[number])
+        return {
+            "state": "witnessed" if witnessed else "possible" if possible else "excluded",
+            "n_witnessed": witnessed,
+            "n_possible": possible,
+            "explanations": explanations.get(number, []),
         }
-        for j, region in enumerate(question.asked)
-    ]
 
 
-def _notes(asked: Asked, question: RegionalMap, j: int, state: RegionState) -> list[str]:
+def _notes(asked: Asked, answer: Answer, shown: FieldElements, counts: _Counts) -> list[str]:
     """Why elements of a settled field are possible though nothing was found out about them."""
-    region = question.asked[j]
-    if region.name in asked.open_fields or not asked.admissible.size:
+    if answer.field in asked.open_fields or not asked.admissible.size:
         return []
-    trace = asked.result.trace
-    undecided = question.slots(trace.queries[asked.of_code(Verdict.INDETERMINATE)])[:, j]
-    names = [
-        name
-        for i, name in enumerate(region.elements)
-        if not state.witnessed[i] and state.possible[i] > np.count_nonzero(undecided == i)
-    ]
+    is_left = (counts.witnessed == 0) & (counts.possible > counts.undecided)
+    names = [name for name, flag in zip(shown.names, is_left.tolist(), strict=False) if flag]
     if not names:
         return []
     is_one, more = len(names) == 1, len(names) - MOST_LISTED
     listed = ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
-    is_final = region.is_finest or state.label in (Label.FINE, Label.ABSENT)
+    is_final = shown.is_finest or answer.label in (Label.FINE, Label.ABSENT)
     it = "it" if is_one else "them"
     reason = f"no verdict on {it} would change the label" if is_final else "the label stays true whatever the verdict"
     return [
@@ -107,28 +123,12 @@ def _notes(asked: Asked, question: RegionalMap, j: int, state: RegionState) -> l
     ]
 
 
-def _elements(
-    question: RegionalMap, region: AskedRegion, state: RegionState, listed: "_Listed", j: int
-) -> list[dict[str, Any]]:
-    places = question.view.coordinates(region.name)
+def _elements(shown: FieldElements, counts: _Counts, explanations: _Entries) -> list[dict[str, Any]]:
+    places = shown.coordinates
     return [
-        {
-            "id": name,
-            "coordinates": [] if places is None else places[i].tolist(),
-            **_counts(state, i, listed, j),
-        }
-        for i, name in enumerate(region.elements)
+        {"id": name, "coordinates": [] if places is None else places[i].tolist(), **counts.json(i, explanations)}
+        for i, name in enumerate(shown.names)
     ]
-
-
-def _counts(state: RegionState, slot: int, listed: "_Listed", j: int) -> dict[str, Any]:
-    witnessed, possible = int(state.witnessed[slot]), int(state.possible[slot])
-    return {
-        "state": "witnessed" if witnessed else "possible" if possible else "excluded",
-        "n_witnessed": witnessed,
-        "n_possible": possible,
-        "explanations": listed.entries(j, slot),
-    }
 
 
 class _Listed:
@@ -137,20 +137,27 @@ class _Listed:
     The asked ones by their margin, the others by plausibility.
     """
 
-    def __init__(self, asked: Asked, question: RegionalMap) -> None:
+    def __init__(self, asked: Asked, fields: tuple[str, ...]) -> None:
         trace = asked.result.trace
         ordered = {code: trace.queries[asked.of_code(code)] for code in Verdict}
         self._asked = asked
         self._order = np.concatenate(
             [ordered[Verdict.ADMISSIBLE], ordered[Verdict.INDETERMINATE], asked.unasked, ordered[Verdict.REJECTED]]
         )
-        self._slots = question.slots(self._order)  # (k, regions)
-        n_elements = sum(len(region.elements) + 1 for region in question.asked)
-        self._most = max(1, min(MOST_LISTED, MOST_ENTRIES // n_elements))
+        self._said = asked.predicates.says(self._order)
+        n_elements = sum(len(self._said[field].names) + 1 for field in fields)
+        self._most = max(1, min(MOST_LISTED, MOST_ENTRIES // max(n_elements, 1)))
 
-    def entries(self, region: int, slot: int) -> list[dict[str, Any]]:
-        found = self._order[self._slots[:, region] == slot][: self._most]
-        return [self._asked.entry(e) for e in found.tolist()]
+    def of_field(self, field: str) -> _Entries:
+        """The first explanations of each element of a field."""
+        numbers = self._said[field].numbers
+        order = np.argsort(numbers, kind="stable")
+        present, starts = np.unique(numbers[order], return_index=True)
+        first = [part[: self._most] for part in np.split(self._order[order], starts[1:])]
+        return {
+            number: [self._asked.entry(e) for e in part.tolist()]
+            for number, part in zip(present.tolist(), first, strict=True)
+        }
 
 
 def _coordinate_names(places: Array | None, names: tuple[str, ...]) -> list[str]:
@@ -159,20 +166,14 @@ def _coordinate_names(places: Array | None, names: tuple[str, ...]) -> list[str]
     return list((names if len(names) == count else usual)[:count])
 
 
-def region_coherence(asked: Asked, region: AskedRegion, state: RegionState) -> dict[str, Any] | None:
-    """Between the elements of a region in the first setting, the possible ones first if there are too many."""
-    states = asked.bank.states
-    if not isinstance(states, LibraryFamily):
+def field_coherence(asked: Asked, names: tuple[str, ...], possible: IntArray) -> dict[str, Any] | None:
+    """Between the elements of a field in the first setting, the possible ones first if there are too many."""
+    library = asked.bank.states.library
+    if library is None:
         return None
-    ids = states.library.ids
-    shown = (
-        [i for i in range(len(region.elements)) if state.possible[i]] if len(region.elements) > MOST_COHERENT else []
-    )
-    chosen = sorted([*shown, *(i for i in range(len(region.elements)) if i not in shown)][:MOST_COHERENT])
-    names = [region.elements[i] for i in chosen]
-    if not {*names} <= {*ids}:
-        return None
-    return coherence_json(asked, [ids.index(name) for name in names])
+    order = np.argsort(possible[: len(names)] == 0, kind="stable")[:MOST_COHERENT]
+    chosen, number = [names[i] for i in sorted(order.tolist())], {name: i for i, name in enumerate(library.ids)}
+    return coherence_json(asked, [number[name] for name in chosen]) if {*chosen} <= {*number} else None
 
 
 def coherence_json(asked: Asked, elements: list[int]) -> dict[str, Any]:

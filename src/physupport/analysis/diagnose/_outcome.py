@@ -5,9 +5,8 @@ from math import isnan
 
 import numpy as np
 
-from ..._typing import Array, IntArray
-from ...banks import SettingStates
-from ...questions import RegionalMap, Resolution, open_fields
+from ..._typing import IntArray
+from ...questions import open_fields
 from .._result import Result
 from ._asked import Asked
 from ._misfit import Misfit, misfit
@@ -114,29 +113,16 @@ def _counts(asked: Asked, index: IntArray) -> list[tuple[str, int]]:
 
 
 def _columns(asked: Asked, index: IntArray) -> dict[str, IntArray]:
-    """(k,) the value of every dimension, by name; what the question says of a state takes the place of its number."""
-    bank, question, columns = asked.bank, asked.question, asked.bank.split(index)
-    found: dict[str, IntArray] = {}
-    if isinstance(question, RegionalMap):
-        slots = question.slots(index)
-        found |= {f"what is in region {region}": slots[:, j] for j, region in enumerate(question.regions)}
-    elif isinstance(question, Resolution):
-        found["the place"] = question.places[index]
-    if isinstance(bank.states, SettingStates):
-        setting = columns.state // bank.states.base.n_states
-        for j, parameter in enumerate(bank.states.parameters):
-            found[f"the calibration parameter {parameter}"] = _numbered(bank.states.values[:, j])[setting]
-    elif not isinstance(question, RegionalMap):
-        found["the dictionary state"] = columns.state
-    found["the support with its strengths"] = columns.support
-    found["the calibration nuisances"] = columns.calibration
-    found["the deployment nuisances"] = columns.deployment
-    return found
-
-
-def _numbered(values: Array) -> IntArray:
-    """(k,) equal values as equal numbers."""
-    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    """(k,) the value of every dimension, by name; what the question says of a state may stand for its number."""
+    columns = asked.bank.split(index)
+    parameters = asked.bank.states.dimensions(columns.state)
+    return {
+        **asked.predicates.dimensions(index, None if parameters else columns.state),
+        **parameters,
+        "the support with its strengths": columns.support,
+        "the calibration nuisances": columns.calibration,
+        "the deployment nuisances": columns.deployment,
+    }
 
 
 def _listed(names: Sequence[str]) -> str:

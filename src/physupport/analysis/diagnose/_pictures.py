@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...banks import LibraryFamily
 from ...judges import Verdict
 from ...questions import open_fields
 from ._asked import Asked, finite
@@ -19,10 +18,10 @@ MOST_POINTS = 1000
 
 def library_json(asked: Asked) -> dict[str, Any] | None:
     """Responses in the first setting, evenly chosen if there are too many; complex ones by their real part."""
-    states = asked.bank.states
-    if not isinstance(states, LibraryFamily):
+    states, library = asked.bank.states, asked.bank.states.library
+    if library is None:
         return None
-    library, chosen = states.library, _even(len(states.library.ids), MOST_SHOWN)
+    chosen = _even(len(library.ids), MOST_SHOWN)
     responses = states.elements[:, chosen]
     if is_complex(asked):
         responses = as_complex(responses).real
@@ -42,10 +41,8 @@ def library_json(asked: Asked) -> dict[str, Any] | None:
 
 def library_coherence_json(asked: Asked) -> dict[str, Any] | None:
     """Between the elements of the library, evenly chosen if there are too many."""
-    states = asked.bank.states
-    if not isinstance(states, LibraryFamily):
-        return None
-    return coherence_json(asked, _even(len(states.library.ids), MOST_COHERENT))
+    library = asked.bank.states.library
+    return None if library is None else coherence_json(asked, _even(len(library.ids), MOST_COHERENT))
 
 
 def evidence_json(asked: Asked) -> dict[str, Any]:

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..._typing import Array, IntArray
 from ...local.rates import MOST_ROWS
+from ...questions import Sides
 from .._result import Result
 from ._asked import Asked, middle
 from ._laws import key_divergences, key_function
-from ._rivals import Sides, rivals, sides
+from ._rivals import rivals, sides
 
 # A divergence this small a row is what rounding leaves of two laws that are equal.
 _EQUAL = 1e-24
