@@ -1,8 +1,14 @@
 """Array types used across the package."""
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+# What a registered response takes from a project file; whoever reads the file makes these into checks.
+Positive = Annotated[float, "above 0"]
+Count = Annotated[int, "at least 1"]

@@ -44,7 +44,11 @@ def refusal(path, overrides=None):
         ("[elements]", "elements = 3\n[other]", "project.toml must have no other keys than"),
         (RESPONSE, "", "project.toml: elements must have one of the keys responses and response, got neither."),
         (RESPONSE, 'response = "peak"', "project.toml: elements.response must be a table, got 'peak'."),
-        ('kind = "peak"', 'kind = "peek"', "elements.response must have a kind among peak, uniform linear array,"),
+        (
+            'kind = "peak"',
+            'kind = "peek"',
+            "elements.response must have a kind among circular array, near field",
+        ),
         (RESPONSE, 'response = { function = "a.b" }', "response.function must be written module:function, got 'a.b'."),
         ("width = 0.15", "width = 0", "project.toml: elements.response.width must be above 0, got 0."),
         ('["x"]', '"x"', "project.toml: elements.coordinates must be a list, got 'x'."),

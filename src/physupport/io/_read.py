@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,10 @@ from ._matlab import read_matlab
 from ._numpy import read_members, read_npy, read_npz
 from ._table import Table, check_numbers
 
-READERS: Final[dict[str, Callable[[str, Path, str | None], Held]]] = {
+# Name for messages, file, member of a container -> what it holds.
+Reader: TypeAlias = Callable[[str, Path, str | None], Held]
+
+READERS: Final[dict[str, Reader]] = {
     ".npy": read_npy,
     ".npz": read_npz,
     ".csv": read_csv,
@@ -25,6 +28,13 @@ READERS: Final[dict[str, Callable[[str, Path, str | None], Held]]] = {
     ".h5": read_hdf5,
     ".hdf5": read_hdf5,
 }
+
+
+def register_reader(ending: str, reader: Reader) -> None:
+    """Read files of one more ending, such as ".spe", wherever files are named; what it raises becomes one message."""
+    if not ending.startswith(".") or ending != ending.lower() or ending in READERS:
+        raise MisuseError("ending", "be new, in small letters, and begin with a dot", repr(ending))
+    READERS[ending] = reader
 
 
 def read_table(

@@ -2,23 +2,14 @@
 
 import numpy as np
 
-from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array
-from ..responses import CircularArray, NearFieldArray, Peak, Response, UniformLinearArray
+from ..responses import RESPONSES, Response
 from ._function import trusted_function
 from ._inputs import Numbers, read_recorded
 from ._load import Project
 from ._named import named_by_key
-from ._sources import (
-    CircularArrayResponse,
-    File,
-    FunctionResponse,
-    LinearArrayResponse,
-    NearFieldResponse,
-    PeakResponse,
-    ResponseSpec,
-)
+from ._sources import File, FunctionResponse, RegisteredResponse
 
 
 def read_numbers(project: Project, key: str, spec: File) -> Numbers:
@@ -38,24 +29,20 @@ def nominal_response(project: Project, places: Array, trust: bool) -> Response |
         return _checked_columns(project, "elements.responses", columns, len(places))
     if isinstance(elements.response, FunctionResponse):
         return trusted_function(project, elements.response.function, trust)
-    if elements.response is None:
+    if not isinstance(elements.response, RegisteredResponse):
         raise MisuseError(project.name("elements"), "have responses", "none")
     with named_by_key(project, "elements.response"):
-        return _built_in(project, elements.response)
+        return _registered(project, elements.response)
 
 
-def _built_in(project: Project, spec: ResponseSpec) -> Response:
-    match spec:
-        case PeakResponse():
-            return Peak(np.array(spec.axis), spec.width, spec.shape)
-        case LinearArrayResponse():
-            return UniformLinearArray(spec.n_sensors, spec.spacing)
-        case CircularArrayResponse():
-            return CircularArray(spec.n_sensors, spec.radius)
-        case NearFieldResponse():
-            sensors = read_numbers(project, "elements.response.sensors", spec.sensors)
-            return NearFieldArray(check_array("sensors", sensors, (None, None)), spec.wavelength)
-    raise TypeError(spec)
+def _registered(project: Project, spec: RegisteredResponse) -> Response:
+    """What the kind makes of the parameters; those given as files are read."""
+    parameters = {name: value for name, value in spec if name != "kind"}
+    for name, value in parameters.items():
+        if isinstance(value, File):
+            parameters[name] = read_numbers(project, f"elements.response.{name}", value)
+    response: Response = RESPONSES[spec.kind](**parameters)
+    return response
 
 
 def _checked_columns(project: Project, key: str, columns: Numbers, count: int) -> Numbers:

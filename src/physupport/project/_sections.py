@@ -32,7 +32,7 @@ class Section(BaseModel):
         return data
 
 
-def _as_values(given: object) -> tuple[float, ...]:
+def as_values(given: object) -> tuple[float, ...]:
     """A number, a list of numbers, or {from, to, count}: all become the list."""
     if isinstance(given, dict):
         return _spread(given)
@@ -84,7 +84,7 @@ def _below_one(values: tuple[float, ...]) -> tuple[float, ...]:
 
 def _checked(*checks: Any) -> BeforeValidator:  # noqa: ANN401
     def validate(given: object) -> tuple[float, ...]:
-        values = _as_values(given)
+        values = as_values(given)
         for check in checks:
             values = check(values)
         return values

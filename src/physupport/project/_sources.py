@@ -1,10 +1,14 @@
 """How a project file names what lies elsewhere: files, members of files, responses."""
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from inspect import signature
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, create_model
 
-from ._sections import Section, Values, broken
+from .._typing import Array, Count, Positive
+from ..responses import RESPONSES
+from ._sections import Section, as_values, broken
 
 # Of each part of a path, in bytes: what common file systems allow.
 _LONGEST_NAME = 255
@@ -20,7 +24,6 @@ def _nameable(name: str) -> str:
 
 
 FileName = Annotated[str, Field(min_length=1), AfterValidator(_nameable)]
-Positive = Annotated[float, Field(gt=0.0)]
 
 
 class File(Section):
@@ -37,66 +40,50 @@ def _as_file(given: object) -> object:
 FileSpec = Annotated[File, BeforeValidator(_as_file)]
 
 
-class PeakResponse(Section):
-    """A peak on an axis of channels, at the place of the element."""
-
-    kind: Literal["peak"]
-    axis: Values
-    width: Positive
-    shape: Literal["gaussian", "lorentzian", "pseudo-voigt"] = "gaussian"
-
-
-class LinearArrayResponse(Section):
-    """A uniform linear array of sensors; places are degrees from broadside."""
-
-    kind: Literal["uniform linear array"]
-    n_sensors: Annotated[int, Field(ge=1)]
-    spacing: Positive
-
-
-class CircularArrayResponse(Section):
-    """A circular array of sensors; places are azimuths in degrees."""
-
-    kind: Literal["circular array"]
-    n_sensors: Annotated[int, Field(ge=1)]
-    radius: Positive
-
-
-class NearFieldResponse(Section):
-    """Sensors at given places, met by spherical waves."""
-
-    kind: Literal["near field array"]
-    sensors: FileSpec
-    wavelength: Positive
-
-
 class FunctionResponse(Section):
     """A function of the user's own, `module:function`."""
 
     function: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 
 
-KINDS = ("peak", "uniform linear array", "circular array", "near field array")
+class RegisteredResponse(Section):
+    """What every response of a kind has; its parameters are further keys."""
+
+    kind: str
 
 
-def _checked_kind(given: object) -> object:
-    kind = given.get("kind") if isinstance(given, dict) else given
-    if kind not in KINDS and not (isinstance(given, dict) and "function" in given):
-        raise broken(f"have a kind among {', '.join(KINDS)}, or a function", repr(kind))
-    return given
+def _response(entry: object) -> Section:
+    """The table of a response, checked by the parameters of what its kind makes."""
+    if isinstance(entry, dict) and "function" in entry:
+        return FunctionResponse.model_validate(entry)
+    if not isinstance(entry, dict):
+        return RegisteredResponse.model_validate(entry)
+    kind = entry.get("kind")
+    if kind not in RESPONSES:
+        raise broken(f"have a kind among {', '.join(sorted(RESPONSES))}, or a function", repr(kind))
+    return _section(kind).model_validate(entry)
 
 
-def _branch(given: object) -> str:
-    """Which of the responses a table describes; the mark tells it from a key of the file in the place of an error."""
-    return f"<{given['kind']}>" if isinstance(given, dict) and "function" not in given else "<function>"
+def _section(kind: str) -> type[RegisteredResponse]:
+    make = RESPONSES[kind]
+    types = get_type_hints(make, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (_FORMS.get(types[name], types[name]), ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in signature(make).parameters.items()
+    }
+    return create_model(kind, __base__=RegisteredResponse, **fields)
 
 
-ResponseSpec: TypeAlias = Annotated[
-    Annotated[PeakResponse, Tag("<peak>")]
-    | Annotated[LinearArrayResponse, Tag("<uniform linear array>")]
-    | Annotated[CircularArrayResponse, Tag("<circular array>")]
-    | Annotated[NearFieldResponse, Tag("<near field array>")]
-    | Annotated[FunctionResponse, Tag("<function>")],
-    Discriminator(_branch),
-    BeforeValidator(_checked_kind),
-]
+def _numbers(entry: object) -> "tuple[float, ...] | File":
+    """Numbers, in one of their spellings, or the name of a file that holds them."""
+    is_file = isinstance(entry, str) or (isinstance(entry, dict) and "file" in entry)
+    return File.model_validate(_as_file(entry)) if is_file else as_values(entry)
+
+
+# How a project file spells what a response takes.
+_FORMS: Mapping[object, object] = {
+    Array: Annotated[tuple[float, ...] | File, BeforeValidator(_numbers)],
+    Positive: Annotated[float, Field(gt=0.0)],
+    Count: Annotated[int, Field(ge=1)],
+}
+ResponseSpec: TypeAlias = Annotated[InstanceOf[Section], BeforeValidator(_response)]

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_positive
 from .._errors import MisuseError
-from .._typing import Array
-from ._base import ComplexArray, frozen
+from .._typing import Array, Count, Positive
+from ._base import ComplexArray, frozen, register
 
 
+@register("uniform linear array")
 @final
 @dataclass(frozen=True, slots=True)
 class UniformLinearArray:
@@ -28,8 +29,8 @@ class UniformLinearArray:
     [(1+0j), (-1+0j)]
     """
 
-    n_sensors: int
-    spacing: float  # wavelengths
+    n_sensors: Count
+    spacing: Positive  # wavelengths
 
     def __post_init__(self) -> None:
         check_count("n_sensors", self.n_sensors)
@@ -41,11 +42,8 @@ class UniformLinearArray:
         sensors = self.spacing * np.arange(self.n_sensors, dtype=np.float64)
         return _wave(sensors[:, None] * np.sin(angles))
 
-    def describe(self) -> dict[str, object]:
-        """The response as texts and numbers."""
-        return {"kind": "uniform linear array", "n_sensors": self.n_sensors, "spacing": self.spacing}
 
-
+@register("circular array")
 @final
 @dataclass(frozen=True, slots=True)
 class CircularArray:
@@ -55,8 +53,8 @@ class CircularArray:
     and the azimuth :math:`\theta` from the first sensor.
     """
 
-    n_sensors: int
-    radius: float  # wavelengths
+    n_sensors: Count
+    radius: Positive  # wavelengths
 
     def __post_init__(self) -> None:
         check_count("n_sensors", self.n_sensors)
@@ -68,11 +66,8 @@ class CircularArray:
         sensors = 2.0 * np.pi * np.arange(self.n_sensors) / self.n_sensors
         return _wave(self.radius * np.cos(azimuths - sensors[:, None]))
 
-    def describe(self) -> dict[str, object]:
-        """The response as texts and numbers."""
-        return {"kind": "circular array", "n_sensors": self.n_sensors, "radius": self.radius}
 
-
+@register("near field array")
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NearFieldArray:
@@ -83,7 +78,7 @@ class NearFieldArray:
     """
 
     sensors: Array = field(repr=False)  # (q, d)
-    wavelength: float
+    wavelength: Positive
 
     def __post_init__(self) -> None:
         sensors = check_array("sensors", self.sensors, (None, None))
@@ -100,10 +95,6 @@ class NearFieldArray:
             sensor, place = np.argwhere(distances == 0.0)[0]
             raise MisuseError("places", "lie away from the sensors", f"place {place} at sensor {sensor}")
         return np.asarray(_wave(-distances / self.wavelength) / distances)
-
-    def describe(self) -> dict[str, object]:
-        """The response as texts and numbers."""
-        return {"kind": "near field array", "sensors": self.sensors.tolist(), "wavelength": self.wavelength}
 
 
 def _wave(turns: Array) -> ComplexArray:

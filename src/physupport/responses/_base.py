@@ -1,6 +1,7 @@
 """What every response is, and the checks that responses share."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,26 @@ class Response(Protocol):
 
     def __call__(self, places: Array, /) -> Array | ComplexArray:
         """(E, d) -> (q, E)."""
+
+
+Made = TypeVar("Made", bound=Callable[..., Response])
+RESPONSES: dict[str, Callable[..., Any]] = {}  # the kind that a project file names -> what makes the response
+
+
+def register(kind: str) -> Callable[[Made], Made]:
+    """Make a response known to project files: `response = { kind = "...", ... }`, its other keys the parameters.
+
+    Parameters are annotated as numbers, texts, choices, `Positive`, `Count`, or `Array`, which the project file gives
+    as numbers or as the name of a file.
+    """
+
+    def registered(make: Made) -> Made:
+        if kind in RESPONSES:
+            raise MisuseError("kind", "be new", repr(kind))
+        RESPONSES[kind] = make
+        return make
+
+    return registered
 
 
 def frozen(array: Array) -> Array:

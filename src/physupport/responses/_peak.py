@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, final
+from typing import Final, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_positive
 from .._errors import MisuseError
-from .._typing import Array
-from ._base import frozen
+from .._typing import Array, Positive
+from ._base import frozen, register
 
 
 def _gaussian(u: Array) -> Array:
@@ -32,6 +32,7 @@ SHAPES: Final[dict[str, Callable[[Array], Array]]] = {
 }
 
 
+@register("peak")
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Peak:
@@ -46,8 +47,8 @@ class Peak:
     """
 
     axis: Array = field(repr=False)  # (q,) where the channels lie
-    width: float
-    shape: str = "gaussian"
+    width: Positive
+    shape: Literal["gaussian", "lorentzian", "pseudo-voigt"] = "gaussian"
 
     def __post_init__(self) -> None:
         axis = check_array("axis", self.axis, (None,))
@@ -62,7 +63,3 @@ class Peak:
         """(E, 1) -> (q, E)."""
         x = check_array("places", places, (None, 1))[:, 0]
         return SHAPES[self.shape]((self.axis[:, None] - x) / self.width)
-
-    def describe(self) -> dict[str, object]:
-        """The response as texts and numbers."""
-        return {"kind": "peak", "axis": self.axis.tolist(), "width": self.width, "shape": self.shape}

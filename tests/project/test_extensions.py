@@ -1,0 +1,96 @@
+"""A reader and a response that are registered from outside serve a project file like those of the package."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport._typing import Array, Positive
+from physupport.io import Held, read_table, register_reader
+from physupport.io._read import READERS
+from physupport.project import assemble, load_project, run_project
+from physupport.responses import RESPONSES, register
+
+PEAK = 'response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }'
+
+
+@dataclass(frozen=True)
+class Decay:
+    """Answers exp(-rate t x) of channels at times t."""
+
+    times: Array
+    rate: Positive = 1.0
+
+    def __call__(self, places):
+        return np.exp(-self.rate * np.asarray(self.times)[:, None] * places[:, 0])
+
+
+@pytest.fixture
+def decay(monkeypatch):
+    monkeypatch.setitem(RESPONSES, "decay", None)
+    del RESPONSES["decay"]
+    return register("decay")(Decay)
+
+
+@pytest.fixture
+def text_reader(monkeypatch):
+    """Files of one line a row, numbers separated by bars."""
+    monkeypatch.setitem(READERS, ".bar", None)
+    del READERS[".bar"]
+
+    def read(name, path, member):
+        return Held(np.array([[float(cell) for cell in line.split("|")] for line in path.read_text().splitlines()]))
+
+    register_reader(".bar", read)
+
+
+def test_a_response_of_ones_own_is_named_in_a_project_file(decay, write, refused):
+    spec = 'response = { kind = "decay", times = { from = 0, to = 1, count = 8 }, rate = 2.0 }'
+    columns = Decay(np.linspace(0.0, 1.0, 8), 2.0)(np.array([[0.2], [0.35], [0.7], [0.9]]))
+    bank = assemble(load_project(write((PEAK, spec)))).bank
+    # Responses are scaled to norm 1, with one rounding in the norm and one in the quotient.
+    np.testing.assert_allclose(bank.states.elements, columns / np.linalg.norm(columns, axis=0), rtol=1e-15)
+    assert refused(write((PEAK, spec.replace("2.0", "0.0")))) == (
+        "project.toml: elements.response.rate must be above 0, got 0.0."
+    )
+    assert "have no other keys than kind, times, rate, got rat. Did you mean rate?" in refused(
+        write((PEAK, spec.replace("rate", "rat")))
+    )
+
+
+def test_arrays_of_a_response_may_lie_in_files(decay, write):
+    path = write((PEAK, 'response = { kind = "decay", times = "times.npy" }'))
+    np.save(path.parent / "times.npy", np.linspace(0.0, 1.0, 8))
+    project = load_project(path)
+    columns = Decay(np.linspace(0.0, 1.0, 8))(np.array([[0.2], [0.35], [0.7], [0.9]]))
+    elements = assemble(project).bank.states.elements
+    np.testing.assert_allclose(elements, columns / np.linalg.norm(columns, axis=0), rtol=1e-15)
+    assert "elements.response.times" in project.read
+
+
+def test_a_reader_of_ones_own_serves_tables_and_projects(text_reader, write, small):
+    rows = small.make_rows(small.columns([0.2, 0.7]), 400)
+    path = write(('"deployment.npy"', '"deployment.bar"'))
+    (path.parent / "deployment.bar").write_text("\n".join("|".join(map(repr, row)) for row in rows.tolist()))
+    np.testing.assert_array_equal(
+        read_table(path.parent / "deployment.bar", channels=1, label="deployment").values, rows
+    )
+    assert run_project(load_project(path)).result.report.status == "REPORT"
+
+
+def test_what_a_reader_raises_is_one_message(text_reader, tmp_path):
+    (tmp_path / "rows.bar").write_text("1|2\n3|four\n")
+    with pytest.raises(MisuseError, match=r"be a sound \.bar file, got ValueError"):
+        read_table(tmp_path / "rows.bar", channels=1, label="rows")
+
+
+@pytest.mark.parametrize("ending", [".npy", "spe", ".SPE"])
+def test_an_ending_is_registered_once_and_as_files_have_it(ending):
+    with pytest.raises(MisuseError, match="ending must be new, in small letters, and begin with a dot"):
+        register_reader(ending, lambda name, path, member: Held(np.zeros((1, 1))))
+
+
+def test_a_kind_is_registered_once():
+    with pytest.raises(MisuseError, match="kind must be new, got 'peak'"):
+        register("peak")(Decay)
