@@ -233,18 +233,18 @@ def test_misuse_is_named(bank, rows):
         make_protocol(bank).freeze(TableJudge(np.zeros(8, dtype=int)))
     with pytest.raises(MisuseError, match="level must lie strictly between 0 and 1"):
         make_protocol(bank, level=1.0)
-    with pytest.raises(MisuseError, match="kind must be one of"):
+    with pytest.raises(MisuseError, match="law must be one of covariance, known codes, "):
         StreamPlan("poisson", 0.5)
     for kind, box in (("profiled mean", None), ("mean", ([0.0], [1.0]))):
-        with pytest.raises(MisuseError, match="box must be given for a profiled mean, and for nothing else"):
+        with pytest.raises(MisuseError, match="box must be given for 'profiled mean'"):
             StreamPlan(kind, 0.5, box=box)
     with pytest.raises(MisuseError, match="plan must be given what the bank's nuisances"):
-        StreamPlan("latent", 0.5).law(orbit_bank(ATOMS, np.eye(5)[None], supports=[(0,)]))
+        StreamPlan("latent", 0.5).law.completed(orbit_bank(ATOMS, np.eye(5)[None], supports=[(0,)]))
 
 
 def test_laws_are_written_by_their_parameters(bank):
     law = ExchangeableGaussian(np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 2.0]))
-    described = StreamPlan("latent", 0.5, laws=[law], noises=[0.3]).law(bank).describe()
+    described = StreamPlan("latent", 0.5, laws=[law], noises=[0.3]).law.completed(bank).encode()
     assert described["laws"] == [
         {"law": "exchangeable gaussian", "size_probabilities": [0.5, 0.3, 0.2], "variances": [0.0, 1.0, 2.0]}
     ]

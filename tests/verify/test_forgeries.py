@@ -35,7 +35,10 @@ CHANGES = {
     "checkpoints outside": (lambda d: stream(d)["checkpoints"].append(10**9), "do not increase within"),
     "no checkpoints": (lambda d: stream(d).update(checkpoints=[]), "do not increase within"),
     "unknown law": (lambda d: stream(d)["law"].update(kind="poisson"), "unknown kind 'poisson'"),
-    "box without profile": (lambda d: stream(d)["law"].update(box={}), "streams[0].law must be"),
+    "box without profile": (
+        lambda d: stream(d)["law"].update(box={}),
+        "law of calibration must have no other names",
+    ),
     "no noise": (lambda d: stream(d)["law"].update(noises=[0.0]), "the noise of calibration is not positive"),
     "negative noise": (lambda d: stream(d, 1)["law"].update(noises=[-1.0]), "the noise of deployment is not positive"),
     "no code law": (lambda d: stream(d)["law"].update(laws=[]), "not one coefficient law for each noise"),

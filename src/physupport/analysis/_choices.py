@@ -9,6 +9,7 @@ from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
 from ..aeb import Policy, budget_queries
 from ..banks import Bank, Library, bank_regions, library_bank
+from ..laws import law_named
 from ..questions import Question, RegionalMap, RegionRule
 from ._policies import PolicyName, check_policy_name, named_policy
 from ._protocol import Proposed, Protocol
@@ -80,15 +81,18 @@ def _answerable(question: RegionalMap) -> RegionalMap:
 
 
 def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> StreamPlan | None:
-    """The plan of a stream, by its kind if need be."""
+    """The plan of a stream, by the name of its law if need be."""
     if given is None:
         return None
     check_instance(name, given, (str, StreamPlan))
-    plan = given if isinstance(given, StreamPlan) else None
-    if plan is None:
-        plan = StreamPlan(given, HALF, is_complex=is_complex)  # type: ignore[arg-type]  # the plan checks its kind
-    if plan.is_calibration != (name == "calibration"):
-        raise MisuseError(name, f"be the plan of a {name} stream", repr(plan.kind))
+    # A law of real rows refuses complex ones when it meets them, and says why.
+    plan = (
+        StreamPlan(given, HALF, is_complex=is_complex and not law_named(given).why_real)
+        if isinstance(given, str)
+        else given
+    )
+    if plan.law.part != name:
+        raise MisuseError(name, f"be the plan of a {name} stream", repr(plan.law.name))
     return plan
 
 
@@ -118,5 +122,5 @@ def decided_protocol(
     level = check_open("alpha", alpha, 0.0, 1.0)
     budget_queries(budget, bank.size)
     for plan in streams.values():
-        plan.law(bank)
+        plan.law.completed(bank)
     return Protocol(question, policy, level, budget, bank, streams, check_count("random_state", seed, 0))

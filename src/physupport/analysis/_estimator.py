@@ -201,7 +201,7 @@ def _protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_c
 
 
 def _is_complex(protocol: Protocol) -> bool:
-    return any(plan.is_complex for plan in protocol.streams.values())
+    return any(plan.law.is_complex for plan in protocol.streams.values())
 
 
 def _n_channels(protocol: Protocol, bank: Bank) -> int:

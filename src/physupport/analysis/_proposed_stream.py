@@ -1,27 +1,18 @@
 """One stream of a protocol after its proposal rows were read, and before its held-out rows are."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows
 from ..judges import Factor, best_explanation
-from ..laws import LatentPoint, Stream
-from ._protocol_streams import (
-    MeanPoint,
-    StreamLaw,
-    StreamPlan,
-    fitted_point,
-    frozen_point,
-    numerator_json,
-    point_stream,
-)
+from ..laws import Law, Opponent
+from ._protocol_streams import StreamPlan
 
 if TYPE_CHECKING:
     from ._protocol import Protocol
@@ -35,13 +26,12 @@ class ProposedStream:
     protocol: "Protocol" = field(repr=False)
     name: str
     plan: StreamPlan
-    law: StreamLaw
+    law: Law  # completed with the bank
     table: NDArray[np.generic] = field(repr=False)
     split: SplitRows = field(repr=False)
     checkpoints: IntArray
-    best: int | None  # explanation
-    key: int
-    point: LatentPoint | MeanPoint | None  # the numerator, if it lies off the bank
+    best: int | None  # explanation; None if the law makes its opponent without the bank
+    opponent: Opponent
     plausibility: Array = field(repr=False)  # (M,) log likelihood of the proposal rows
 
     @classmethod
@@ -54,30 +44,28 @@ class ProposedStream:
         table: NDArray[np.generic],
         split: SplitRows,
     ) -> "ProposedStream":
-        """Score the proposal rows under every law of the bank, and choose the numerator."""
-        law, numbered = plan.law(bank), keys_of(plan, bank)
-        stream = law.stream(bank, table, split.proposal, [len(split.proposal)])
-        every = numbered(np.arange(bank.size))
-        keys, where = np.unique(every, return_inverse=True)
+        """Score the proposal rows under every law of the bank, and choose the opponent."""
+        law, rows = plan.law.completed(bank), ArrayRows(table, split.proposal)
+        stream = law.stream(bank, rows, [rows.n_rows])
+        keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
         scores = stream.log_likelihood(keys)
-        plausibility = scores.values[where, -1]
-        best, key = None, 0
-        point: LatentPoint | MeanPoint | None
-        if plan.propose is None:
-            found = best_explanation(stream, bank.size, numbered, scores=scores)
-            best, key, point = found.index, found.key, fitted_point(stream, found.key)
-        else:
-            point = frozen_point(plan.propose(np.ascontiguousarray(table[split.proposal], dtype=np.float64)))
-        stops = plan.stops(len(split.held_out))
-        return cls(protocol, name, plan, law, table, split, stops, best, key, point, plausibility)
+        best, opponent = None, law.own_opponent(rows)
+        if opponent is None:
+            chosen = best_explanation(stream, bank.size, law.keys(bank), scores=scores)
+            best, opponent = chosen.index, law.opponent(bank, rows, chosen.key)
+        stops, plausibility = plan.stops(len(split.held_out)), scores.values[where, -1]
+        return cls(protocol, name, plan, law, table, split, stops, best, opponent, plausibility)
 
     def factor(self, bank: Bank) -> Factor:
         """The part of the evidence that the held-out rows of this stream give."""
-        stream = self.law.stream(bank, self.table, self.split.held_out, self.checkpoints)
-        numerator: tuple[Stream, int] = (stream, self.key)
-        if self.point is not None:
-            numerator = point_stream(self.point, self.table, self.split.held_out, self.checkpoints)
-        return Factor(self.name, stream, keys_of(self.plan, bank), numerator)
+        rows = ArrayRows(self.table, self.split.held_out)
+        stream = self.law.stream(bank, rows, self.checkpoints)
+        return Factor(self.name, stream, self.law.keys(bank), self.opponent.numerator(stream, rows))
+
+    @property
+    def judged(self) -> ArrayRows:
+        """The held-out rows up to the last checkpoint."""
+        return ArrayRows(self.table, self.split.held_out[: int(self.checkpoints[-1])])
 
     def digest(self, order: IntArray) -> str:
         """SHA-256 of some of the rows, in this order."""
@@ -93,11 +81,6 @@ class ProposedStream:
             "fraction": float(self.plan.fraction),
             "proposal_rows": self.digest(self.split.proposal),
             "checkpoints": self.checkpoints.tolist(),
-            "law": self.law.describe(),
-            "numerator": numerator_json(self.key, self.point),
+            "law": self.law.encode(),
+            "numerator": self.opponent.encode(),
         }
-
-
-def keys_of(plan: StreamPlan, bank: Bank) -> Callable[[ArrayLike], IntArray]:
-    """Explanations (k,) -> keys (k,) of the stream."""
-    return bank.calibration_keys if plan.is_calibration else bank.deployment_keys

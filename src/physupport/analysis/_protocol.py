@@ -19,9 +19,9 @@ from ..aeb._controller import Callback, begin, check_question, go_on
 from ..banks import Bank
 from ..io import ArrayRows, split_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream
-from ..laws import LatentPoint
+from ..laws import Opponent
 from ..questions import Question, predicates
-from ._proposed_stream import ProposedStream, keys_of
+from ._proposed_stream import ProposedStream
 from ._protocol_streams import StreamPlan
 
 
@@ -35,7 +35,7 @@ class Proposed:
     """
 
     best: Mapping[str, int]
-    points: Mapping[str, LatentPoint]
+    points: Mapping[str, Opponent]
     proposals: Proposals
 
 
@@ -94,7 +94,7 @@ class Protocol:
         parts = [self._proposed(name, tables[name]) for name in self.streams]
         plausibility = sum((part.plausibility for part in parts), np.zeros(bank.size))
         best = {part.name: part.best for part in parts if part.best is not None}
-        points = {part.name: part.point for part in parts if isinstance(part.point, LatentPoint)}
+        points = {part.name: part.opponent for part in parts if part.best is None}
         # Deployment knows most about what is active now, so the last stream comes first.
         proposals = Proposals(tuple(reversed(best.values())), plausibility)
         judge = described("judge", self.judge.encode())
@@ -242,5 +242,5 @@ class Seal:
         streams = []
         for part in self.parts:
             rows, factor = ArrayRows(part.table, part.split.held_out), partial(part.factor, bank)
-            streams.append(SealedStream(part.name, rows, keys_of(part.plan, bank), factor))
+            streams.append(SealedStream(part.name, rows, part.law.keys(bank), factor))
         return Sealed(bank.size, self.protocol.level, tuple(streams))

@@ -27,26 +27,18 @@ def stream_rows(name: str, table: Table, plan: StreamPlan, bank: Bank) -> NDArra
 
     Complex rows become pairs (Re, Im), as the elements of the bank are; without a copy where memory allows it.
     """
-    is_complex = table.values.dtype.kind == "c"
-    if is_complex and (plan.kind == "latent" or not plan.is_complex):
-        remedy = "Latent codes are real; a complex calibration needs known codes."
-        if plan.kind != "latent":
-            remedy = "Give a StreamPlan with is_complex=True, and elements as pairs (Re, Im)."
-        raise MisuseError(name, f"be real under this {plan.kind!r} law", f"{table.values.dtype} numbers", remedy)
+    is_complex, law = table.values.dtype.kind == "c", plan.law
+    if is_complex and not law.is_complex:
+        remedy = law.why_real or "Give a StreamPlan with is_complex=True, and elements as pairs (Re, Im)."
+        raise MisuseError(name, f"be real under this {law.name!r} law", f"{table.values.dtype} numbers", remedy)
     factor = 2 if is_complex else 1
-    wanted = row_width(plan, bank)
-    if table.values.shape[1] * factor != wanted:
-        rule = f"have the {wanted // factor} channels that the bank describes"
-        if plan.kind == "known codes":
-            rule = f"have {wanted // factor} columns, the channels of the bank and then its codes"
+    wanted = law.width(bank) // factor
+    if table.values.shape[1] != wanted:
+        rule = f"have the {wanted} channels that the bank describes"
+        if law.n_codes(bank.states.n_atoms):
+            rule = f"have {wanted} columns, the channels of the bank and then its codes"
         raise MisuseError(name, rule, f"{table.values.shape[1]}")
     return as_pairs(table.values) if is_complex else table.values
-
-
-def row_width(plan: StreamPlan, bank: Bank) -> int:
-    """Real numbers of a row: the channels, followed by the codes where these are known."""
-    codes = bank.states.n_atoms * (2 if plan.is_complex else 1) if plan.kind == "known codes" else 0
-    return len(bank.states.elements) + codes
 
 
 def channel_names(table: Table) -> tuple[str, ...] | None:

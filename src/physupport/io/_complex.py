@@ -7,7 +7,7 @@ density, :math:`\rho` taking pairs.  Swapping, changing signs and halving are ex
 """
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
 from .._typing import Array, IntArray
@@ -22,6 +22,11 @@ def as_pairs(values: ArrayLike, axis: int = -1) -> Array:
     last = np.moveaxis(np.asarray(values, dtype=np.complex128), axis, -1)
     pairs = np.ascontiguousarray(last).view(np.float64)
     return np.ascontiguousarray(np.moveaxis(pairs, -1, axis))
+
+
+def as_complex(pairs: Array) -> NDArray[np.complex128]:
+    """Pairs (Re, Im) along the first axis as complex numbers."""
+    return np.asarray(pairs[0::2] + 1j * pairs[1::2])
 
 
 def turned(pairs: Array) -> Array:

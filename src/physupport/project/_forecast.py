@@ -10,7 +10,7 @@ from .._errors import MisuseError
 from .._typing import IntArray
 from ..aeb import budget_queries
 from ..analysis import StreamPlan
-from ..io import SplitRows, Table, as_pairs, split_rows, split_streams
+from ..io import ArrayRows, SplitRows, Table, as_pairs, split_rows, split_streams
 from ._assemble import Assembled
 
 # Rows and laws that are scored to measure the speed; the first time is not counted, because it compiles.
@@ -116,26 +116,26 @@ def _stream_forecast(
     assembled: Assembled, name: str, plan: StreamPlan, split: SplitRows, queries: int
 ) -> StreamForecast:
     bank, table = assembled.bank, assembled.tables[name]
-    n_laws = bank.n_calibration_keys if plan.is_calibration else bank.n_deployment_keys
-    rows, law = as_pairs(table.values) if plan.is_complex else table.values, plan.law(bank)
+    law = plan.law.completed(bank)
+    n_laws, rows = law.n_keys(bank), as_pairs(table.values) if law.is_complex else table.values
     few, keys = split.proposal[:_MOST_ROWS], np.arange(min(n_laws, _MOST_KEYS))
     _check_finite(name, table, few)
     for _ in range(2):
         start = perf_counter()
-        stream = law.stream(bank, rows, few, [len(few)])
+        stream = law.stream(bank, ArrayRows(rows, few), [len(few)])
         read = perf_counter()
         stream.log_likelihood(keys)
         scored = perf_counter()
     proposal, held_out = len(split.proposal), len(split.held_out)
     a_row, a_key = (read - start) / len(few), (scored - read) / len(keys)
-    # Other laws than the latent ones have sufficient statistics: a key costs the same for any number of rows.
-    relative = (proposal / len(few), held_out / len(few)) if plan.kind == "latent" else (1.0, 1.0)
+    # With sufficient statistics a key costs the same for any number of rows.
+    relative = (1.0, 1.0) if law.has_statistics else (proposal / len(few), held_out / len(few))
     seconds = a_row * (proposal + held_out) + a_key * (n_laws * relative[0] + min(n_laws, queries) * relative[1])
     return StreamForecast(
         name=name,
         file=str(table.source.path),
         shape=tuple(table.source.shape),
-        law=plan.kind,
+        law=law.name,
         proposal_rows=proposal,
         held_out_rows=held_out,
         checkpoints=tuple(plan.stops(held_out).tolist()),

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from .._typing import Array
 from ..banks import Bank, RegionalView, bank_regions, region_distances
+from ..laws import law_named
 from ..questions import RegionalMap, RegionRule
 from ._elements import Physical
 from ._load import Project
@@ -66,7 +67,7 @@ def _check_reachable(project: Project, physical: Physical, region: str, view: Re
     """Refuse a tolerance that two elements with the same response in every setting keep from being met."""
     settings, members = project.settings, np.flatnonzero([name == region for name in physical.regions])
     stacks = physical.nominal[None] if physical.settings is None else physical.settings.responses
-    has_sign = settings.data.deployment.law == "mean"
+    has_sign = law_named(settings.data.deployment.law).has_sign
     distances, tolerance = region_distances(view, region), settings.regions[region].tolerance
     atoms = [_atoms(columns[:, members], physical.is_complex) for columns in stacks]
     suspects = (np.abs(atoms[0].conj().T @ atoms[0]) >= _SUSPICIOUS) & (distances > tolerance)
@@ -86,6 +87,6 @@ def _atoms(columns: Array, is_complex: bool) -> ComplexArray:
 def _gap(one: ComplexArray, other: ComplexArray, has_sign: bool) -> float:
     """How far a unit vector is from another, or from the line through it.
 
-    A mean has a sign and a phase; random coefficients have neither.
+    Given coefficients have a sign and a phase; random ones have neither.
     """
     return float(np.linalg.norm(one - other if has_sign else one - other * np.vdot(other, one)))

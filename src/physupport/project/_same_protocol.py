@@ -45,7 +45,7 @@ def _parts(protocol: Protocol) -> Iterator[tuple[str, object]]:
     for name, part in (("question", question), ("policy", policy)):
         if not callable(part):
             yield name, json.loads(json.dumps(part.describe()))
-    yield "streams", {name: [plan.kind, float(plan.fraction)] for name, plan in protocol.streams.items()}
+    yield "streams", {name: [plan.law.name, float(plan.fraction)] for name, plan in protocol.streams.items()}
 
 
 def _told(name: str, protocol: Mapping[str, Any]) -> object:

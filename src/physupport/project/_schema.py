@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ..analysis import PolicyName
+from ..laws import Part, law_named, laws_of_files
 from ._sections import Grid, Probabilities, Section, Values, Variances, broken
 from ._sources import FileName, FileSpec, ResponseSpec
 
@@ -55,28 +56,40 @@ class Stream(Section):
     first_checkpoint: Whole = 128
 
 
+def _known(part: Part) -> Any:  # noqa: ANN401
+    """The name of a law of this part that needs nothing but the file."""
+
+    def check(given: object) -> object:
+        known = laws_of_files(part)
+        if given not in known:
+            raise broken(f"be {' or '.join(map(repr, known))}", repr(given))
+        return given
+
+    return BeforeValidator(check)
+
+
 class Calibration(Stream):
     """Rows that tell dictionary states apart."""
 
-    law: Literal["latent", "known codes"]
+    law: Annotated[str, _known("calibration")]
     activity: Probabilities | None = None
     codes: FileSpec | None = None
 
     @model_validator(mode="after")
     def _law_has_what_it_needs(self) -> "Calibration":
-        if self.law == "latent" and self.activity is None:
-            raise broken("have the key activity with the law latent", "none")
-        if self.law == "latent" and self.codes is not None:
-            raise broken("have no key codes with the law latent", "codes")
-        if self.law == "known codes" and self.activity is not None:
-            raise broken("have no key activity with the law known codes", "activity")
+        known = law_named(self.law).file_keys
+        for key, value in {"activity": self.activity, "codes": self.codes}.items():
+            if value is None and known.get(key):
+                raise broken(f"have the key {key} with the law {self.law}", "none")
+            if value is not None and key not in known:
+                raise broken(f"have no key {key} with the law {self.law}", key)
         return self
 
 
 class Deployment(Stream):
     """Rows of the signal that is asked about."""
 
-    law: Literal["covariance", "mean"]
+    law: Annotated[str, _known("deployment")]
 
 
 class Data(Section):

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from ..io import Table, read_table
+from ..laws import law_named, laws_of_files, make_law
 from ._elements import Physical
 from ._inputs import read_recorded
 from ._load import Project
@@ -35,8 +36,8 @@ def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[s
     for name, spec in stream_specs(project).items():
         table = _read(project, name, spec)
         _check_numbers(project, name, table, physical)
-        has_codes = spec.law == "known codes" and _codes(spec) is None
-        _check_width(project, name, table, physical, n_atoms if has_codes else 0)
+        n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
+        _check_width(project, name, table, physical, n_codes)
         if not int(Fraction(repr(spec.proposal)) * len(table.values)):
             rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
             raise MisuseError(project.name(f"data.{name}.proposal"), rule, spec.proposal)
@@ -87,9 +88,11 @@ def _check_numbers(project: Project, name: str, table: Table, physical: Physical
         rule = f"hold {kinds[physical.is_complex]} numbers, as the responses are"
         raise MisuseError(f"{key}.file", rule, f"{kinds[is_complex]} numbers in {table.source.path}")
     spec = stream_specs(project)[name]
-    if is_complex and spec.law == "latent":
-        remedy = "Calibrate with known codes, or leave the calibration out."
-        raise MisuseError(f"{key}.law", "be known codes for complex responses", repr(spec.law), remedy)
+    if is_complex and law_named(spec.law).why_real:
+        others = " or ".join(law for law in laws_of_files(law_named(spec.law).part) if not law_named(law).why_real)
+        raise MisuseError(
+            f"{key}.law", f"be {others} for complex responses", repr(spec.law), law_named(spec.law).why_real
+        )
 
 
 def _check_width(project: Project, name: str, table: Table, physical: Physical, n_codes: int) -> None:

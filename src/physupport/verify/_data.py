@@ -1,31 +1,19 @@
 """Every verdict of a trace scored again from the rows."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._codec import real
 from .._hashes import rows_hash
 from .._typing import Array, IntArray
-from ..banks import ArrayStates, Bank
+from ..banks import Bank
 from ..io import ArrayRows, SplitRows, split_rows, split_streams
 from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key
-from ..laws import (
-    BernoulliGaussian,
-    CodeLaw,
-    ExchangeableGaussian,
-    ProfiledMeanStream,
-    Stream,
-    covariance_stream,
-    known_code_stream,
-    latent_stream,
-    mean_stream,
-    point_stream,
-    profiled_mean_stream,
-)
+from ..laws import Law, Opponent, decode_law
 from ._document import Node, Refusal
 from ._protocol import judge_of
 from ._trace import ReadTrace
@@ -54,10 +42,11 @@ def data_findings(protocol: Node, data: Node, bank: Bank, trace: ReadTrace, tabl
             yield f"the proposal rows of {name} do not match their hash"
         if _rows_hash(table, split.held_out) != data[name]:
             yield f"the held-out rows of {name} do not match their hash"
-        yield from _proposal_findings(stream, table, split, bank)
+        yield from _proposal_findings(_ReadStream.of(stream), table, split, bank)
     judge = judge_of(protocol)
     if judge is not None and len(trace):
-        held_out = [_sealed(s, tables[s["name"]], split, bank) for s, split in zip(streams, splits, strict=True)]
+        parts = zip(map(_ReadStream.of, streams), splits, strict=True)
+        held_out = [_sealed(read, tables[read.name], split, bank) for read, split in parts]
         opened = judge.open(Sealed(bank.size, protocol["level"], tuple(held_out)))
         yield from _verdict_findings(opened.verdicts(trace.queries), trace)
 
@@ -93,82 +82,39 @@ def _rows_hash(table: NDArray[np.generic], order: IntArray) -> str:
     return rows_hash(rows.blocks(), (rows.n_rows, rows.width))
 
 
-def _proposal_findings(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Iterator[str]:
-    """A numerator in the bank must be the best of the bank on the proposal rows, a mean the one that fits them best."""
-    numerator = stream["numerator"]
-    if "point" in numerator:
+def _proposal_findings(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Iterator[str]:
+    """An opponent that bank and proposal rows give must be the one that the best of the bank gives."""
+    law, rows = read.law, ArrayRows(table, split.proposal)
+    if not read.opponent.is_of_bank:
         return
-    proposal = _stream(stream["law"], table, split.proposal, [len(split.proposal)], bank)
-    keys = np.unique(_keys(stream, bank)(np.arange(bank.size)))
+    proposal = law.stream(bank, rows, [rows.n_rows])
+    keys = np.unique(law.keys(bank)(np.arange(bank.size)))
     tied = best_key(proposal, keys).tied.tolist()
-    if isinstance(proposal, ProfiledMeanStream):
-        about = numerator["mean_point"]
-        is_best = any(_is_fit(about, *proposal.best_point(key)) for key in tied)
-    else:
-        is_best = numerator["key"] in tied
-    if not is_best:
-        yield f"the numerator of {stream['name']} is not the best of the bank on the proposal rows"
+    if not any(read.opponent.agrees(law.opponent(bank, rows, key)) for key in tied):
+        yield f"the numerator of {read.name} is not the best of the bank on the proposal rows"
 
 
-def _is_fit(about: Node, mean: Array, noise: float) -> bool:
-    """The same fit on another machine differs by rounding."""
-    given = real(about["mean"], len(mean))
-    return bool(about["noise"] == noise and np.allclose(given, mean, rtol=1e-9, atol=1e-9 * np.abs(mean).max()))
+def _sealed(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:
+    rows = ArrayRows(table, split.held_out)
+    return SealedStream(read.name, rows, read.law.keys(bank), partial(_factor, read, rows, bank))
 
 
-def _sealed(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:
-    rows, factor = ArrayRows(table, split.held_out), partial(_factor, stream, table, split, bank)
-    return SealedStream(stream["name"], rows, _keys(stream, bank), factor)
+def _factor(read: "_ReadStream", rows: ArrayRows, bank: Bank) -> Factor:
+    stream = read.law.stream(bank, rows, read.checkpoints)
+    return Factor(read.name, stream, read.law.keys(bank), read.opponent.numerator(stream, rows))
 
 
-def _factor(stream: Node, table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Factor:
-    checkpoints, numerator = stream["checkpoints"], stream["numerator"]
-    denominator = _stream(stream["law"], table, split.held_out, checkpoints, bank)
-    if "key" in numerator:
-        above: tuple[Stream, int] = (denominator, numerator["key"])
-    else:
-        above = _point(numerator, ArrayRows(table, split.held_out), checkpoints), 0
-    return Factor(stream["name"], denominator, _keys(stream, bank), above)
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _ReadStream:
+    """What the protocol says of a stream."""
 
+    name: str
+    law: Law
+    opponent: Opponent
+    checkpoints: list[int]
 
-def _point(numerator: Node, rows: ArrayRows, checkpoints: list[int]) -> Stream:
-    """A law off the bank."""
-    if "mean_point" in numerator:
-        about = numerator["mean_point"]
-        return point_stream(rows, real(about["mean"], rows.width), about["noise"], checkpoints)
-    point = numerator["point"]
-    states, laws = ArrayStates(real(point["atoms"], None, None)[None]), [BernoulliGaussian(point["p"])]
-    return latent_stream(rows, states, laws, [point["noise"]], checkpoints)
-
-
-def _keys(stream: Node, bank: Bank) -> Any:  # noqa: ANN401
-    return bank.calibration_keys if stream["law"]["kind"] in ("latent", "known codes") else bank.deployment_keys
-
-
-def _stream(law: Node, table: NDArray[np.generic], order: IntArray, checkpoints: list[int], bank: Bank) -> Stream:
-    noises, is_complex = np.array(law["noises"], dtype=np.float64), law["is_complex"]
-    rows, q = ArrayRows(table, order), len(bank.states.elements)
-    match law["kind"]:
-        case "latent":
-            return latent_stream(rows, bank.states, [_law(node) for node in law["laws"]], noises, checkpoints)
-        case "known codes":
-            measured, codes = ArrayRows(table[:, :q], order), ArrayRows(table[:, q:], order)
-            return known_code_stream(measured, codes, bank.states, noises, checkpoints, is_complex=is_complex)
-        case "covariance":
-            return covariance_stream(rows, bank, noises, checkpoints, is_complex=is_complex)
-        case "mean":
-            return mean_stream(rows, bank, noises, checkpoints, is_complex=is_complex)
-        case "profiled mean":
-            ends = real(law["box"], 2, bank.states.n_atoms, 2 if law["box"]["shape"][-1:] == [2] else 1)
-            lower, upper = ends @ [1.0, 1.0j] if ends.shape[2] == 2 else ends[:, :, 0]
-            return profiled_mean_stream(rows, bank, noises, lower, upper, checkpoints, is_complex=is_complex)
-    raise Refusal(f"rows of the unknown kind {law['kind']!r}")
-
-
-def _law(node: Node) -> CodeLaw:
-    if {*node} == {"law", "p"} and node["law"] == "bernoulli gaussian":
-        return BernoulliGaussian(node["p"])
-    if {*node} == {"law", "size_probabilities", "variances"} and node["law"] == "exchangeable gaussian":
-        sizes, variances = (np.array(node[name], dtype=np.float64) for name in ("size_probabilities", "variances"))
-        return ExchangeableGaussian(sizes, variances)
-    raise Refusal("a coefficient law is malformed")
+    @classmethod
+    def of(cls, stream: Node) -> "_ReadStream":
+        name, law = stream["name"], decode_law(stream["law"], stream["name"])
+        return cls(name, law, law.decode_opponent(stream["numerator"], name), stream["checkpoints"])

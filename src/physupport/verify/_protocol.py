@@ -4,23 +4,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from .._codec import real
+from .._errors import MisuseError
 from .._stored import HASH, check_form
 from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded
+from ..laws import Opponent, decode_law
 from ._content import MOST_EXPLANATIONS
 from ._document import Node, Refusal
 
-_KINDS = ("latent", "known codes", "covariance", "mean", "profiled mean")
-_MOST_ACTIVE = 0.5
-_LAWS = {
-    "bernoulli gaussian": {"law": "bernoulli gaussian", "p": float},
-    "exchangeable gaussian": {"law": "exchangeable gaussian", "size_probabilities": [float], "variances": [float]},
-}
-_NUMERATORS = {
-    "key": {"key": int},
-    "point": {"point": {"atoms": dict, "p": float, "noise": float}},
-    "mean_point": {"mean_point": {"mean": dict, "noise": float}},
-}
 _ORDER = (HASH, None)
 # Policies of this package; one of the author's own may describe itself as it likes.
 _POLICIES = {
@@ -71,7 +61,8 @@ def protocol_notes(protocol: Node) -> Iterator[str]:
         kind = protocol["judge"].get("judge")
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
     for stream in protocol["streams"]:
-        if "point" in stream["numerator"]:
+        opponent = _opponent(stream)
+        if opponent is not None and not opponent.is_of_bank:
             yield (
                 f"the numerator of {stream['name']} is a law off the bank: that it comes from the proposal rows alone "
                 f"is taken as it stands"
@@ -87,6 +78,14 @@ def _judge_findings(protocol: Node) -> Iterator[str]:
         yield "the judge does not say what it is and what it assumes"
 
 
+def _opponent(stream: Node) -> Opponent | None:
+    """None of a stream that is refused anyway."""
+    try:
+        return decode_law(stream["law"], stream["name"]).decode_opponent(stream["numerator"], stream["name"])
+    except (Refusal, MisuseError):
+        return None
+
+
 def _check_policy(policy: Node) -> None:
     kind = policy.get("policy")
     if isinstance(kind, str) and kind in _POLICIES:
@@ -97,7 +96,7 @@ def _check_policy(policy: Node) -> None:
 
 
 def _stream_findings(stream: Node) -> Iterator[str]:
-    name, law, rows = stream["name"], stream["law"], stream["rows"]
+    name, rows = stream["name"], stream["rows"]
     check_form(stream["proposal_rows"], HASH, f"the hash of the proposal rows of {name}")
     if rows < 1 or stream["width"] < 1 or not 0.0 < stream["fraction"] < 1.0:
         raise Refusal(f"rows, width or fraction of {name} are out of range")
@@ -108,44 +107,4 @@ def _stream_findings(stream: Node) -> Iterator[str]:
     is_within = bool(stops) and stops[0] >= 1 and stops[-1] <= rows - n_proposal
     if not is_within or any(later <= earlier for earlier, later in pairwise(stops)):
         yield f"the checkpoints of {name} do not increase within its held-out rows"
-    if law["kind"] not in _KINDS:
-        raise Refusal(f"rows of the unknown kind {law['kind']!r}")
-    if ("box" in law) != (law["kind"] == "profiled mean"):
-        yield f"{name}: a box belongs to a profiled mean, and to nothing else"
-    yield from _law_findings(name, law)
-    yield from _numerator_findings(name, law["kind"], stream["numerator"])
-
-
-def _law_findings(name: str, law: Node) -> Iterator[str]:
-    if not law["noises"] or not min(law["noises"]) > 0.0:
-        yield f"the noise of {name} is not positive"
-    if len(law["laws"]) != (len(law["noises"]) if law["kind"] == "latent" else 0):
-        yield f"{name} has not one coefficient law for each noise, or has laws where there are no latent codes"
-    for node in law["laws"]:
-        if not isinstance(node, dict) or node.get("law") not in _LAWS:
-            raise Refusal(f"a coefficient law of {name} is malformed")
-        check_form(node, _LAWS[node["law"]], f"a coefficient law of {name}")
-        if node["law"] == "bernoulli gaussian" and not 0.0 < node["p"] < _MOST_ACTIVE:
-            yield f"the activity of {name} does not lie between 0 and {_MOST_ACTIVE}"
-
-
-def _numerator_findings(name: str, kind: str, numerator: Node) -> Iterator[str]:
-    """A key of the bank, a latent law off it, or, where denominators are suprema, a mean off it."""
-    where = f"the numerator of {name}"
-    entry = next(iter(numerator)) if len(numerator) == 1 else None
-    if entry not in _NUMERATORS:
-        raise Refusal(f"{where} has other names than one of {', '.join(_NUMERATORS)}")
-    check_form(numerator, _NUMERATORS[entry], where)
-    allowed = {"latent": ("key", "point"), "profiled mean": ("mean_point",)}.get(kind, ("key",))
-    if entry not in allowed:
-        yield f"{where} is a {entry}, which {kind} rows cannot have"
-    if entry == "key":
-        if numerator["key"] < 0:
-            yield f"{where} lies outside the bank"
-        return
-    about = numerator[entry]
-    shape = (None,) if entry == "mean_point" else (None, None)
-    if not real(about["mean" if entry == "mean_point" else "atoms"], *shape).size or not about["noise"] > 0.0:
-        yield f"{where} is no law"
-    if entry == "point" and not 0.0 < about["p"] < _MOST_ACTIVE:
-        yield f"{where} has an activity that does not lie between 0 and {_MOST_ACTIVE}"
+    decode_law(stream["law"], name).decode_opponent(stream["numerator"], name)

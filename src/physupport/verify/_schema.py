@@ -12,10 +12,9 @@ _OUTCOME = {
     "status": str, "ending": str, "is_certified": bool, "queries": int, "budget": int, "witnessed": int,
     "possible": int, "indeterminate": int, "sentence": str,
 }  # fmt: skip
-_LAW = {"kind": str, "noises": [float], "laws": [ANY], "is_complex": bool}
 _STREAM = {
     "name": str, "rows": int, "width": int, "fraction": float, "proposal_rows": HASH, "checkpoints": [int],
-    "law": (_LAW, _LAW | {"kind": "profiled mean", "box": dict}), "numerator": dict,
+    "law": dict, "numerator": dict,
 }  # fmt: skip
 _PROTOCOL = {
     "bank": (HASH, None), "size": int, "question": dict, "level": float, "judge": Maybe(dict), "seed": int,

@@ -5,8 +5,8 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import multivariate_normal
 
-from physupport.analysis.diagnose import covariance_divergences, mean_divergences
-from physupport.analysis.diagnose._laws import deployment_covariances, deployment_means, key_divergences
+from physupport.io import ArrayRows
+from physupport.laws import covariance_divergences, mean_divergences
 
 
 def expected_log_ratio(mean, covariance, other_mean, other_covariance):
@@ -62,8 +62,8 @@ def test_covariances_written_out_are_those_that_the_stream_scores(kit, is_comple
     bank = kit.make_bank(is_complex, noise=(0.4, 0.9))
     part = kit.run(bank, ("covariance",), (40,), is_complex=is_complex).seal.parts[0]
     keys = np.arange(bank.n_deployment_keys)
-    scores = part.law.stream(bank, part.table, np.arange(30), [30]).log_likelihood(keys).values[:, 0]
-    laws = deployment_covariances(part, bank, keys)
+    scores = part.law.stream(bank, ArrayRows(part.table[:30]), [30]).log_likelihood(keys).values[:, 0]
+    laws = part.law.covariances(bank, keys)
     expected = [multivariate_normal(cov=law).logpdf(part.table[:30]).sum() for law in laws]
     np.testing.assert_allclose(scores, expected, rtol=1e-11)
 
@@ -73,9 +73,9 @@ def test_means_written_out_are_those_that_the_stream_scores(kit, is_complex):
     bank = kit.make_bank(is_complex, noise=(0.4, 0.9))
     part = kit.run(bank, ("mean",), (40,), is_complex=is_complex).seal.parts[0]
     keys = np.arange(bank.n_deployment_keys)
-    scores = part.law.stream(bank, part.table, np.arange(30), [30]).log_likelihood(keys).values[:, 0]
+    scores = part.law.stream(bank, ArrayRows(part.table[:30]), [30]).log_likelihood(keys).values[:, 0]
     eye = np.eye(part.table.shape[1])
-    pairs = zip(*deployment_means(part, bank, keys), strict=True)
+    pairs = zip(*part.law.means(bank, keys), strict=True)
     expected = [multivariate_normal(mean, nu * eye).logpdf(part.table[:30]).sum() for mean, nu in pairs]
     np.testing.assert_allclose(scores, expected, rtol=1e-11)
 
@@ -85,12 +85,12 @@ def test_rows_of_a_law_give_the_expected_evidence_against_the_others(kit, bank, 
     part = kit.run(bank, (kind,), (40,)).seal.parts[0]
     truth, keys = int(bank.deployment_keys(kit.true_explanation(bank))[0]), np.arange(bank.n_deployment_keys)
     rows = kit.make_rows(bank, kind, np.random.default_rng(5), 20_000)
-    blocks = [part.law.stream(bank, rows[k::100].copy(), np.arange(200), [200]) for k in range(100)]
+    blocks = [part.law.stream(bank, ArrayRows(rows[k::100].copy()), [200]) for k in range(100)]
     scores = np.array([stream.log_likelihood(keys).values[:, 0] for stream in blocks]) / 200  # (100, keys)
     ratios = scores[:, [truth]] - scores
     error = ratios.std(axis=0, ddof=1) / 10
     # Five standard errors for each of a dozen laws, with 99 degrees of freedom: less than one in 10^4.
-    rates = key_divergences(part, bank, truth, keys)
+    rates = part.law.divergences(bank, truth, keys)
     assert np.all(np.abs(ratios.mean(axis=0) - rates) <= 5 * error + 1e-15)
     assert rates[truth] == 0.0
     assert (np.delete(rates, truth) > 0.0).all()

@@ -1,7 +1,6 @@
 """Laws and rows at the ends of the range of numbers: details are made all the same, and no number is made up."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +9,10 @@ from physupport.aeb import RegionalPolicy
 from physupport.analysis import Protocol, StreamPlan, analyse
 from physupport.analysis.diagnose import Misfit, diagnose, misfit, outcome_sentences
 from physupport.analysis.diagnose._asked import Asked
-from physupport.analysis.diagnose._misfit import _whitened_energy, latent_energy_variance
 from physupport.banks import bank_regions, library_bank, product_grid
+from physupport.io import ArrayRows
+from physupport.laws._energy import whitened_energy
+from physupport.laws.latent._law import latent_energy_variance
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report.page import page_html
 
@@ -27,7 +28,7 @@ def extreme(kit):
         usual, rng = kit.make_bank(), np.random.default_rng(1)
         names = ["calibration" if kind in ("latent", "known codes") else "deployment" for kind in kinds]
         plans = {name: StreamPlan(kind, 0.5, first=16) for name, kind in zip(names, kinds, strict=True)}
-        tables = {name: scale * kit.make_rows(usual, plans[name].kind, rng, 40) for name in names}
+        tables = {name: scale * kit.make_rows(usual, plans[name].law.name, rng, 40) for name in names}
         question = RegionalMap(bank_regions(bank), {"A": RegionRule(0.5), "B": RegionRule(0.5)})
         return analyse(Protocol(question, RegionalPolicy(), 0.05, 1.0, bank, plans), tables)
 
@@ -89,8 +90,7 @@ def test_atoms_that_span_everything_leave_nothing_to_the_noise():
     """Of a basis turned at random, rounding outside of it would be divided by the noise."""
     rng = np.random.default_rng(2)
     basis, rows = np.linalg.qr(rng.standard_normal((3, 3)))[0], rng.standard_normal((20, 3))
-    part = SimpleNamespace(table=rows, split=SimpleNamespace(held_out=np.arange(20)), checkpoints=np.array([20]))
-    assert _whitened_energy(part, basis, 1e-200) == pytest.approx(np.sum(rows**2), rel=1e-12)
+    assert whitened_energy(ArrayRows(rows), basis, 1e-200) == pytest.approx(np.sum(rows**2), rel=1e-12)
 
 
 def test_the_energy_does_not_depend_on_the_unit(extreme):

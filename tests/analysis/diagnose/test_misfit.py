@@ -8,8 +8,9 @@ from scipy import stats
 
 from physupport import MisuseError
 from physupport.analysis.diagnose import Misfit, misfit
-from physupport.analysis.diagnose._misfit import _stream_misfit, latent_energy_variance, latent_factor
+from physupport.analysis.diagnose._misfit import _stream_misfit
 from physupport.laws import BernoulliGaussian, ExchangeableGaussian, calibration_mixture
+from physupport.laws.latent._law import latent_energy_variance, latent_factor
 
 DRAWS = 300
 

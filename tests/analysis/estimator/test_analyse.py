@@ -8,7 +8,7 @@ from physupport import MisuseError
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import Protocol, StreamPlan, analyse, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid
-from physupport.io import as_pairs, as_table
+from physupport.io import ArrayRows, as_pairs, as_table
 from physupport.questions import Label, RegionalMap
 
 
@@ -39,8 +39,10 @@ def test_it_keeps_what_was_read_and_how_long_it_took(result, tables):
 def test_the_best_explanation_has_the_largest_likelihood_of_all_proposal_rows(result, instrument):
     scores = np.zeros(instrument.bank.size)
     for part in result.seal.parts:
-        stream = part.law.stream(instrument.bank, part.table, part.split.proposal, [len(part.split.proposal)])
-        keys_of = instrument.bank.calibration_keys if part.plan.is_calibration else instrument.bank.deployment_keys
+        stream = part.law.stream(
+            instrument.bank, ArrayRows(part.table, part.split.proposal), [len(part.split.proposal)]
+        )
+        keys_of = part.law.keys(instrument.bank)
         for e in range(instrument.bank.size):
             scores[e] += stream.log_likelihood(keys_of(e)).values[0, 0]
     assert result.best == int(scores.argmax())

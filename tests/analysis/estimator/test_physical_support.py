@@ -72,7 +72,7 @@ def test_parameters_are_stored_untouched_and_checked_by_fit(instrument):
         ({"budget": 1.5}, "budget must lie between 0 and 1"),
         ({"supports": ["A"]}, "supports must be None where a whole bank is given"),
         ({"calibration": "covariance"}, "calibration must be the plan of a calibration stream"),
-        ({"deployment": "mode"}, "kind must be one of"),
+        ({"deployment": "mode"}, "law must be one of"),
         ({"question": 3}, "question must be a question, rules by region, a function or None"),
         ({"question": {"A": "fine"}}, r"question\['A'\] must be a real number"),
         ({"question": {"Z": 1.0}}, "rules must be about the regions"),

@@ -2,8 +2,6 @@
 
 from ._coherence import coherence as coherence
 from ._diagnose import diagnose as diagnose
-from ._divergence import covariance_divergences as covariance_divergences
-from ._divergence import mean_divergences as mean_divergences
 from ._levels import LevelAnswers as LevelAnswers
 from ._levels import other_levels as other_levels
 from ._misfit import Misfit as Misfit

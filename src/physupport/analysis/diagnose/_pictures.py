@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
+from ...io._complex import as_complex
 from ...judges import Verdict
 from ...questions import open_fields
 from ._asked import Asked, finite
 from ._fields import MOST_COHERENT, coherence_json, is_complex
-from ._laws import as_complex
 
 MOST_SHOWN = 120  # elements of the library
 MOST_CHANNELS = 1024

@@ -7,11 +7,12 @@ from typing import Literal, final
 import numpy as np
 
 from ..._typing import Array, IntArray
+from ...banks import Bank
+from ...laws import Law
 from ...local.rates import MOST_ROWS
 from ...questions import Sides
 from .._result import Result
 from ._asked import Asked, middle
-from ._laws import key_divergences, key_function
 from ._rivals import rivals, sides
 
 # A divergence this small a row is what rounding leaves of two laws that are equal.
@@ -79,11 +80,12 @@ def _field_rows(asked: Asked, field: str, against: IntArray, known: Sides) -> li
 
 def _stream_rows(asked: Asked, field: str, stream: int, against: IntArray, missing: Array, known: Sides) -> RowsNeeded:
     part = asked.result.seal.parts[stream]
-    keys_of = key_function(part, asked.bank)
+    keys_of = part.law.keys(asked.bank)
     key, keys = int(keys_of(asked.reference)[0]), keys_of(against)
     distinct, where = np.unique(keys, return_inverse=True)
-    basis: Basis = "closed form" if part.plan.kind in ("covariance", "mean") else "average"
-    rates = (_closed if basis == "closed form" else _average)(asked, stream, key, distinct)[where]
+    closed = _closed(part.law, asked.bank, key, distinct)
+    basis: Basis = "average" if closed is None else "closed form"
+    rates = (_average(asked, stream, key, distinct) if closed is None else closed)[where]
     needed = np.where(rates > _EQUAL, missing / np.where(rates > _EQUAL, rates, 1.0), np.inf)
     needed[missing == 0.0] = 0.0
     hardest = last_to_go(needed, known.of(against), known)
@@ -129,11 +131,11 @@ def last_to_go(needed: Array, theirs: IntArray, known: Sides) -> int:
     return int(found[0])
 
 
-def _closed(asked: Asked, stream: int, key: int, keys: IntArray) -> Array:
-    """(k,) divergences; NaN if a law is too near to singular for double precision."""
+def _closed(law: Law, bank: Bank, key: int, keys: IntArray) -> Array | None:
+    """(k,) divergences, if the law has them; NaN if it is too near to singular for double precision."""
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return key_divergences(asked.result.seal.parts[stream], asked.bank, key, keys)
+            return law.divergences(bank, key, keys)
     except np.linalg.LinAlgError:
         return np.where(keys == key, 0.0, np.nan)
 
@@ -182,7 +184,7 @@ class _Words:
             )
         opening = f"No number of {self.stream} rows is expected to rule out {self.asked.named(self.rival)}: "
         part = next(p for p in self.asked.result.seal.parts if p.name == self.stream)
-        if is_same and part.plan.is_calibration:
+        if is_same and part.law.part == "calibration":
             return (
                 f"{opening}it has the same dictionary state and calibration nuisance as explanation "
                 f"{self.asked.reference}, and calibration rows do not tell what is active."

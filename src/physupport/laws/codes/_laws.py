@@ -8,11 +8,15 @@ from scipy.special import comb
 
 from ..._checks import check_array, check_count, check_open, check_positive
 from ..._errors import MisuseError
+from ..._frozen import read_only
 from ..._membership import Condition, Membership
+from ..._stored import Refusal, check_form
 from ..._typing import Array, BoolArray
 
 # Float64 sums of probabilities are off by a few 1e-16; a list typed with rounded digits is off by far more than this.
 PROBABILITY_TOLERANCE = 1e-12
+
+MOST_ACTIVE = 0.5
 
 # 2^20 active sets of a 16-dimensional signal already take 2 GiB of covariances.
 _MOST_ENUMERATED_ATOMS = 20
@@ -33,6 +37,10 @@ class CodeLaw(Protocol):
         """Independent coefficient vectors, (n_rows, n_atoms)."""
         ...
 
+    def encode(self) -> dict[str, object]:
+        """Its name and parameters, for the frozen protocol."""
+        ...
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ class BernoulliGaussian:
     p: float
 
     def __post_init__(self) -> None:
-        check_open("p", self.p, 0.0, 0.5)
+        check_open("p", self.p, 0.0, MOST_ACTIVE)
 
     def subset_weights(self, n_atoms: int) -> Array:
         r""":math:`p^k (1 - p)^{n - k}` for k = 0..n; (n + 1,)."""
@@ -64,6 +72,10 @@ class BernoulliGaussian:
         shape = (check_count("n_rows", n_rows, 0), check_count("n_atoms", n_atoms))
         active = rng.random(shape) < self.p
         return active * rng.standard_normal(shape)
+
+    def encode(self) -> dict[str, object]:
+        """By its activity."""
+        return {"law": "bernoulli gaussian", "p": self.p}
 
 
 @final
@@ -98,8 +110,9 @@ class ExchangeableGaussian:
         if silent.size:
             rule = "be positive at every nonzero size of positive probability"
             raise MisuseError("variances", rule, f"0 at size {silent[0]}", "An atom without variance is not active.")
-        object.__setattr__(self, "size_probabilities", sizes)
-        object.__setattr__(self, "variances", variances)
+        # Copies: a law must stay what it was when a protocol was frozen.
+        object.__setattr__(self, "size_probabilities", read_only(sizes))
+        object.__setattr__(self, "variances", read_only(variances))
 
     @property
     def n_atoms(self) -> int:
@@ -125,9 +138,38 @@ class ExchangeableGaussian:
         active = rng.random(shape).argsort(axis=1).argsort(axis=1) < size[:, None]
         return active * np.sqrt(self.variances[size])[:, None] * rng.standard_normal(shape)
 
+    def encode(self) -> dict[str, object]:
+        """By its lists."""
+        sizes, variances = self.size_probabilities.tolist(), self.variances.tolist()
+        return {"law": "exchangeable gaussian", "size_probabilities": sizes, "variances": variances}
+
     def _check_atoms(self, n_atoms: int) -> None:
         if n_atoms != self.n_atoms:
             raise MisuseError("n_atoms", f"be {self.n_atoms}, the number the law was written for", repr(n_atoms))
+
+
+_FORMS = {
+    "bernoulli gaussian": {"law": str, "p": float},
+    "exchangeable gaussian": {"law": str, "size_probabilities": [float], "variances": [float]},
+}
+
+
+def decode_code_law(node: object, stream: str) -> CodeLaw:
+    """What `encode` of a coefficient law made; anything else is refused."""
+    where = f"a coefficient law of {stream}"
+    if not isinstance(node, dict) or node.get("law") not in _FORMS:
+        raise Refusal(f"{where} is malformed")
+    check_form(node, _FORMS[node["law"]], where)
+    if "p" not in node:
+        return ExchangeableGaussian(np.array(node["size_probabilities"]), np.array(node["variances"]))
+    return BernoulliGaussian(checked_activity(node["p"], f"the activity of {stream}"))
+
+
+def checked_activity(p: float, where: str) -> float:
+    """A stored activity, which lies in the half that the paper identifies."""
+    if not 0.0 < p < MOST_ACTIVE:
+        raise Refusal(f"{where} does not lie between 0 and {MOST_ACTIVE}")
+    return p
 
 
 @final

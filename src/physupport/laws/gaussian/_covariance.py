@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import arb, ctx
@@ -11,14 +11,75 @@ from numpy.typing import ArrayLike
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource
-from ...io._complex import atom_table, doubled
+from ...io._complex import atom_table, doubled, turned
 from .._balls import UP, U
 from .._base import Scores
+from .._energy import chi_square, whitened_energy
+from .._law import Energy, Part, register
+from .._noisy import NoisyLaw
 from .._threads import in_pieces
 from ._covariance_kernels import covariance_scores
+from ._divergence import covariance_divergences
 from ._gaussian_exact import ExactMoments, covariance_enclosure, exact_moments
 from ._residuals import check_noises, check_width
 from ._statistics import Moments, ball, check_checkpoints, check_keys, prefix_moments
+
+# Numbers in one batch of covariances: 64 MiB.
+_ENTRIES = 2**23
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Covariance(NoisyLaw):
+    r"""Rows from :math:`N(0, \Sigma)`, :math:`\Sigma = \nu I + \sum_j\lambda_ja_ja_j^\top` over the active atoms."""
+
+    name: ClassVar[str] = "covariance"
+    part: ClassVar[Part] = "deployment"
+    has_sign: ClassVar[bool] = False
+
+    def factors(self, bank: Bank, keys: IntArray) -> tuple[Array, Array]:
+        r"""(k, q, r) factors F and (k,) noises of the covariances :math:`\nu I + FF^\top`; complex laws as pairs.
+
+        The columns of F are :math:`\sqrt{\lambda_j}a_j` for the active atoms.
+        """
+        parts, elements = bank.deployment_parts(keys), bank.states.elements
+        atoms, strengths = elements[:, parts.elements].transpose(1, 0, 2), parts.strengths  # the padding has strength 0
+        if self.is_complex:
+            rotated = turned(elements.T).T[:, parts.elements].transpose(1, 0, 2)
+            atoms, strengths = np.concatenate([atoms, rotated], axis=2), np.hstack([strengths, strengths]) / 2.0
+        return np.asarray(atoms * np.sqrt(strengths)[:, None, :]), self.entry_noises(parts.nuisance)
+
+    def covariances(self, bank: Bank, keys: IntArray) -> Array:
+        """(k, q, q) covariances of a row; complex laws as pairs."""
+        factors, noises = self.factors(bank, keys)
+        signal = factors @ np.swapaxes(factors, 1, 2)
+        return np.asarray((signal + np.swapaxes(signal, 1, 2)) / 2.0 + noises[:, None, None] * np.eye(signal.shape[1]))
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, q) rows of an explanation: sources first, then noise."""
+        (factor,), (noise,) = self.factors(bank, bank.deployment_keys(explanation))
+        signal = rng.standard_normal((n_rows, factor.shape[1])) @ factor.T
+        return np.asarray(signal + np.sqrt(noise) * rng.standard_normal(signal.shape))
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "CovarianceStream":
+        """The rows, scored under every deployment key."""
+        return covariance_stream(rows, bank, self.variances, checkpoints, is_complex=self.is_complex)
+
+    def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
+        r""":math:`\sum_iz_i^\top\Sigma^{-1}z_i`, chi-square."""
+        (factor,), (noise,) = self.factors(bank, bank.deployment_keys(explanation))
+        return chi_square(whitened_energy(rows, factor, float(noise)), rows.n_rows * len(factor))
+
+    def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:
+        """(k,) in closed form; exactly 0 from itself."""
+        law, step = self.covariances(bank, np.array([key]))[0], max(1, _ENTRIES // len(bank.states.elements) ** 2)
+        blocks = [keys[start : start + step] for start in range(0, len(keys), step)]
+        divergences = np.concatenate(
+            [np.zeros(0), *(covariance_divergences(law, self.covariances(bank, block)) for block in blocks)]
+        )
+        divergences[keys == key] = 0.0
+        return divergences
 
 
 @final

@@ -1,51 +1,96 @@
 """Calibration with observed codes: rows are dictionary times code plus white noise."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import final
+from math import sqrt
+from typing import ClassVar, final
 
 import numpy as np
-from flint import arb
+from flint import fmpq
 from numba import njit
 from numpy.typing import ArrayLike
 
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
-from ...banks import StateFamily
+from ...banks import Bank, StateFamily
 from ...io import RowSource
-from ...io._complex import atom_table, doubled
+from ...io._complex import as_complex, as_pairs, atom_table, doubled
 from .._balls import sub
-from .._base import Scores
-from .._threads import in_pieces
-from ._gaussian_exact import ExactMoments, exact_moments, exact_residual, rational, white_noise_enclosure
-from ._residuals import (
-    ResidualMoments,
-    check_noises,
-    check_width,
-    code_products,
-    residual_moments,
-    residual_sums,
-    white_noise_likelihood,
-)
-from ._statistics import check_checkpoints, check_keys
+from .._energy import chi_square
+from .._law import Energy, Part, register
+from .._noisy import NoisyLaw
+from ._gaussian_exact import ExactMoments, exact_residual, rational
+from ._residuals import ResidualMoments, check_noises, residual_sums
+from ._white_noise import WhiteNoiseStream, filled, white_noise_stream
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KnownCodes(NoisyLaw):
+    r"""Rows :math:`y_i = Dc_i + \sqrt\nu\,\varepsilon_i` followed by their codes c_i; a key is a state and a noise."""
+
+    name: ClassVar[str] = "known codes"
+    part: ClassVar[Part] = "calibration"
+    file_keys: ClassVar[dict[str, bool]] = {"codes": False}
+
+    def n_codes(self, n_atoms: int) -> int:
+        """One for each atom."""
+        return n_atoms
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, width) rows with standard normal codes, which the law leaves open."""
+        atoms, nuisance = bank.explanation(explanation).atoms, bank.split(explanation).calibration
+        codes = rng.standard_normal((n_rows, self.width(bank) - len(atoms)))
+        noise = np.sqrt(self.entry_noises(nuisance)) * rng.standard_normal((n_rows, len(atoms)))
+        return np.hstack([self._signal(atoms, codes) + noise, codes])
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[DictionaryResiduals]":
+        """The rows, scored under every state and noise."""
+        q = len(bank.states.elements)
+        measured, codes = _Columns(rows, slice(0, q), q), _Columns(rows, slice(q, rows.width), rows.width - q)
+        return known_code_stream(measured, codes, bank.states, self.variances, checkpoints, is_complex=self.is_complex)
+
+    def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
+        r""":math:`\sum_i\|y_i - Dc_i\|^2/\nu`, chi-square."""
+        atoms, q = bank.explanation(explanation).atoms, len(bank.states.elements)
+        scale = sqrt(self.entry_noises(bank.split(explanation).calibration)[0])
+        blocks = ((block[:, :q] - self._signal(atoms, block[:, q:])) / scale for block in rows.blocks())
+        return chi_square(float(sum(np.sum(block**2) for block in blocks)), rows.n_rows * q)
+
+    def _signal(self, atoms: Array, codes: Array) -> Array:
+        """(n, q) dictionary times codes; atoms: (q, n), codes: (n, atoms), all as pairs if complex."""
+        if not self.is_complex:
+            return codes @ atoms.T
+        return as_pairs((as_complex(atoms) @ as_complex(codes.T)).T)
 
 
 @final
-@dataclass(frozen=True, eq=False)  # no slots: the exact moments are worked out when first asked for
-class KnownCodeStream:
-    r"""Rows :math:`y_i = Dc_i + \sqrt\nu\,\varepsilon_i` with observed codes c_i; a key is a state and a noise.
-
-    :math:`\log L_t = -\tfrac{tq}2\log(2\pi\nu) - \tfrac1{2\nu}\sum_{i\le t}\|y_i - Dc_i\|^2`.
-    """
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """Some columns of rows."""
 
     rows: RowSource
-    codes: RowSource
+    columns: slice
+    width: int
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    def blocks(self) -> Iterator[Array]:
+        return (np.ascontiguousarray(block[:, self.columns]) for block in self.rows.blocks())
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class DictionaryResiduals:
+    r""":math:`y_i - Dc_i`; key = state * number of noise variances + noise variance."""
+
     states: StateFamily
     noises: Array  # (m,)
-    checkpoints: IntArray
     is_complex: bool
     table: Array  # (E, q) or, complex, (2 E, 2 q)
-    moments: ResidualMoments
 
     @property
     def is_density(self) -> bool:
@@ -57,36 +102,28 @@ class KnownCodeStream:
         """States times noise variances."""
         return self.states.n_states * len(self.noises)
 
-    def log_likelihood(self, keys: IntArray) -> Scores:
-        """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
-        state, nuisance = np.divmod(check_keys(keys, self.n_keys), len(self.noises))
-        distinct, which = np.unique(state, return_inverse=True)
-        sums, e_sums = np.empty((2, len(distinct), len(self.checkpoints)))
-        m, atoms = self.moments, self._atoms(distinct)
+    def noises_of(self, keys: IntArray) -> Array:
+        """(k,) variance of each real entry of a row."""
+        return np.asarray(self.noises[keys % len(self.noises)])
 
-        def fill(part: slice) -> None:
-            known = (self.table, m.reference, m.energy, m.cross, m.gram)
-            _dictionary_residuals(atoms[part], *known, sums[part], e_sums[part])
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
+        """One for each distinct state."""
+        distinct, which = np.unique(keys // len(self.noises), return_inverse=True)
+        atoms = self._atoms(distinct)
 
-        in_pieces(len(atoms), fill, least=16)
-        return white_noise_likelihood(sums, e_sums, which.ravel(), self.noises[nuisance], m.counts)
+        def fill(part: slice, sums: Array, e_sums: Array) -> None:
+            _dictionary_residuals(atoms[part], self.table, *moments.known, sums, e_sums)
 
-    def enclosure(self, key: int, bits: int) -> list[arb]:
-        """Prefix log likelihoods of one key as balls."""
-        state, nuisance = np.divmod(check_keys([key], self.n_keys), len(self.noises))
-        dictionary = rational(self.table[self._atoms(state)[0]])
-        noise = float(self.noises[nuisance[0]])
-        residuals = [exact_residual(dictionary, *moments) for moments in self._exact]
-        counts = (self.checkpoints * self.rows.width).tolist()
-        return [white_noise_enclosure(x, noise, n, bits) for x, n in zip(residuals, counts, strict=True)]
+        return *filled(len(atoms), moments, 16, fill), which.ravel()
+
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:  # noqa: ARG002
+        """The residual sums of squares as rational numbers."""
+        dictionary = rational(self.table[self._atoms(np.array([key // len(self.noises)]))[0]])
+        return [exact_residual(dictionary, *sums) for sums in exact]
 
     def _atoms(self, states: IntArray) -> IntArray:
         atoms = np.ascontiguousarray(self.states.element_index(states))
         return doubled(atoms) if self.is_complex else atoms
-
-    @cached_property
-    def _exact(self) -> ExactMoments:
-        return exact_moments([self.rows, self.codes], self.checkpoints, code_products)
 
 
 def known_code_stream(
@@ -97,22 +134,19 @@ def known_code_stream(
     checkpoints: ArrayLike,
     *,
     is_complex: bool = False,
-) -> KnownCodeStream:
+) -> WhiteNoiseStream[DictionaryResiduals]:
     """The stream of rows with observed codes; key = state * number of noise variances + noise variance.
 
     rows: (N, q).  codes: (N, n).  If complex, rows, codes and elements hold pairs (Re, Im) and the noise is circular,
     of the given variance for each complex entry.  The data are read once here.
     """
     table = atom_table(states.elements, is_complex, has_phase=True)
-    check_width(rows, table.shape[1])
     n_codes = states.n_atoms * (2 if is_complex else 1)
     if codes.width != n_codes or codes.n_rows != rows.n_rows:
         rule = f"have {n_codes} entries for each of {rows.n_rows} rows"
         raise MisuseError("codes", rule, f"{codes.width} entries and {codes.n_rows} rows")
-    points = check_checkpoints(checkpoints, rows.n_rows)
-    variances = check_noises(noises, is_complex)
-    moments = residual_moments([rows, codes], points)
-    return KnownCodeStream(rows, codes, states, variances, points, is_complex, table, moments)
+    residuals = DictionaryResiduals(states, check_noises(noises, is_complex), is_complex, table)
+    return white_noise_stream((rows, codes), residuals, table.shape[1], checkpoints)
 
 
 @njit(cache=True, nogil=True)

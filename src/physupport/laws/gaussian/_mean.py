@@ -1,11 +1,10 @@
 """Deployment with fixed source amplitudes: rows share one mean, a given combination of the active atoms."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
-from flint import arb
+from flint import fmpq
 from numba import njit
 from numpy.typing import ArrayLike
 
@@ -15,35 +14,60 @@ from ...banks import Bank, array_bank
 from ...io import RowSource
 from ...io._complex import atom_table
 from .._balls import add, mul, sub
-from .._base import Scores
-from .._threads import in_pieces
-from ._gaussian_exact import ExactMoments, exact_moments, exact_residual, rational, white_noise_enclosure
-from ._residuals import (
-    ResidualMoments,
-    check_noises,
-    check_width,
-    mean_products,
-    residual_moments,
-    residual_sums,
-    white_noise_likelihood,
-)
-from ._statistics import check_checkpoints, check_keys
+from .._energy import chi_square, squares
+from .._law import Energy, Part, register
+from .._noisy import NoisyLaw
+from ._divergence import mean_divergences
+from ._gaussian_exact import ExactMoments, exact_residual, rational
+from ._residuals import ResidualMoments, check_noises, residual_sums
+from ._white_noise import WhiteNoiseStream, filled, white_noise_stream
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mean(NoisyLaw):
+    r"""Rows :math:`z_i = \sum_jx_ja_j + \sqrt\nu\,\varepsilon_i` with the coefficients x that the bank represents."""
+
+    name: ClassVar[str] = "mean"
+    part: ClassVar[Part] = "deployment"
+
+    def means(self, bank: Bank, keys: IntArray) -> tuple[Array, Array]:
+        r"""(k, q) :math:`\sum_jx_ja_j`, and (k,) the variance of each real entry of a row."""
+        parts, elements = bank.deployment_parts(keys), bank.states.elements
+        means = np.einsum("qkr,kr->kq", elements[:, parts.elements], parts.strengths)
+        return np.asarray(means), self.entry_noises(parts.nuisance)
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, q) rows about the mean of an explanation."""
+        (mean,), (variance,) = self.means(bank, bank.deployment_keys(explanation))
+        return np.asarray(mean + np.sqrt(variance) * rng.standard_normal((n_rows, len(mean))))
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[MeanResiduals]":
+        """The rows, scored under every deployment key."""
+        return mean_stream(rows, bank, self.variances, checkpoints, is_complex=self.is_complex)
+
+    def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
+        r""":math:`\sum_i\|z_i - \mu\|^2/\nu`, chi-square."""
+        (mean,), (variance,) = self.means(bank, bank.deployment_keys(explanation))
+        return chi_square(squares(rows, mean, float(variance)), rows.n_rows * len(mean))
+
+    def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:
+        """(k,) in closed form; exactly 0 from itself."""
+        (mean,), (variance,) = self.means(bank, np.array([key]))
+        divergences = mean_divergences(mean, float(variance), *self.means(bank, keys))
+        divergences[keys == key] = 0.0
+        return divergences
 
 
 @final
-@dataclass(frozen=True, eq=False)  # no slots: the exact moments are worked out when first asked for
-class MeanStream:
-    r"""Rows :math:`z_i = \sum_jx_ja_j + \sqrt\nu\,\varepsilon_i` with the coefficients x that the bank represents.
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanResiduals:
+    r""":math:`z_i - \sum_jx_ja_j`; keys are the deployment keys of the bank."""
 
-    :math:`\log L_t = -\tfrac{tq}2\log(2\pi\nu) - \tfrac1{2\nu}\sum_{i\le t}\|z_i - \sum_jx_ja_j\|^2`.
-    """
-
-    rows: RowSource
     bank: Bank
     noises: Array  # (m,), one for each deployment nuisance
-    checkpoints: IntArray
     table: Array  # (E, q)
-    moments: ResidualMoments
 
     @property
     def is_density(self) -> bool:
@@ -55,37 +79,31 @@ class MeanStream:
         """The deployment keys of the bank."""
         return self.bank.n_deployment_keys
 
-    def log_likelihood(self, keys: IntArray) -> Scores:
-        """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
-        parts = self.bank.deployment_parts(check_keys(keys, self.n_keys))
-        sums, e_sums = np.empty((2, len(keys), len(self.checkpoints)))
-        m = self.moments
+    def noises_of(self, keys: IntArray) -> Array:
+        """(k,) variance of each real entry of a row."""
+        return np.asarray(self.noises[self.bank.deployment_parts(keys).nuisance])
 
-        def fill(part: slice) -> None:
-            known = (self.table, m.reference, m.energy, m.cross, m.gram)
-            _mean_residuals(parts.elements[part], parts.strengths[part], *known, sums[part], e_sums[part])
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
+        """One for each key."""
+        parts = self.bank.deployment_parts(keys)
 
-        in_pieces(len(keys), fill, least=64)
-        return white_noise_likelihood(sums, e_sums, np.arange(len(keys)), self.noises[parts.nuisance], m.counts)
+        def fill(part: slice, sums: Array, e_sums: Array) -> None:
+            elements, coefficients = parts.elements[part], parts.strengths[part]
+            _mean_residuals(elements, coefficients, self.table, *moments.known, sums, e_sums)
 
-    def enclosure(self, key: int, bits: int) -> list[arb]:
-        """Prefix log likelihoods of one key as balls."""
-        parts = self.bank.deployment_parts(check_keys([key], self.n_keys))
+        return *filled(len(keys), moments, 64, fill), np.arange(len(keys))
+
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:  # noqa: ARG002
+        """The residual sums of squares as rational numbers."""
+        parts = self.bank.deployment_parts(np.array([key]))
         active = parts.elements[0] >= 0
         mean = rational(parts.strengths[:, active]) * rational(self.table[parts.elements[0, active]])  # (1, q)
-        noise = float(self.noises[parts.nuisance[0]])
-        counts = (self.checkpoints * self.rows.width).tolist()
-        pairs = zip(self._exact, counts, strict=True)
-        return [white_noise_enclosure(exact_residual(mean, *m), noise, count, bits) for m, count in pairs]
-
-    @cached_property
-    def _exact(self) -> ExactMoments:
-        return exact_moments([self.rows], self.checkpoints, mean_products)
+        return [exact_residual(mean, *sums) for sums in exact]
 
 
 def mean_stream(
     rows: RowSource, bank: Bank, noises: ArrayLike, checkpoints: ArrayLike, *, is_complex: bool = False
-) -> MeanStream:
+) -> WhiteNoiseStream[MeanResiduals]:
     """The stream of rows with a common mean; keys are the deployment keys, strengths are coefficients.
 
     rows: (N, q).  noises: (number of deployment nuisances,).  If complex, rows and elements hold pairs (Re, Im) and the
@@ -93,13 +111,13 @@ def mean_stream(
     The data are read once here.
     """
     table = atom_table(bank.states.elements, is_complex, has_phase=False)
-    check_width(rows, table.shape[1])
-    points = check_checkpoints(checkpoints, rows.n_rows)
-    variances = check_noises(noises, is_complex, len(bank.deployment))
-    return MeanStream(rows, bank, variances, points, table, residual_moments([rows], points))
+    residuals = MeanResiduals(bank, check_noises(noises, is_complex, len(bank.deployment)), table)
+    return white_noise_stream((rows,), residuals, table.shape[1], checkpoints)
 
 
-def point_stream(rows: RowSource, mean: ArrayLike, noise: float, checkpoints: ArrayLike) -> MeanStream:
+def point_stream(
+    rows: RowSource, mean: ArrayLike, noise: float, checkpoints: ArrayLike
+) -> WhiteNoiseStream[MeanResiduals]:
     """A stream with one key: rows scattered about one given mean, such as one fitted to proposal rows.
 
     rows: (N, q).  mean: (q,).  The usual numerator against explanations whose coefficients are profiled.

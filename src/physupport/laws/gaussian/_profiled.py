@@ -1,52 +1,158 @@
 """Deployment with unknown source amplitudes: the likelihood of the best coefficients in a box."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import final
+from typing import ClassVar, Self, final
 
 import numpy as np
-from flint import arb
+from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
+from ..._codec import array_json, real
 from ..._errors import MisuseError
+from ..._frozen import read_only_of
+from ..._stored import Refusal, check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource, as_pairs
 from ...io._complex import atom_table, doubled
-from .._base import Scores
-from .._threads import in_pieces
-from ._gaussian_exact import ExactMoments, exact_box_residual, exact_moments, white_noise_enclosure
+from .._base import Stream
+from .._energy import chi_square, squares
+from .._law import Energy, Part, register
+from .._noisy import NOISY_FORM, NoisyLaw, read_noises
+from .._opponents import Opponent
+from ._gaussian_exact import ExactMoments, exact_box_residual
+from ._mean import point_stream
 from ._profiled_kernels import profile_sums, profiled_residuals
-from ._residuals import (
-    ResidualMoments,
-    check_noises,
-    check_width,
-    mean_products,
-    residual_moments,
-    white_noise_likelihood,
-)
-from ._statistics import check_checkpoints, check_keys
+from ._residuals import ResidualMoments, check_noises
+from ._statistics import check_keys
+from ._white_noise import WhiteNoiseStream, filled, white_noise_stream
 
 
 @final
-@dataclass(frozen=True, eq=False)  # no slots: the exact moments are worked out when first asked for
-class ProfiledMeanStream:
-    r"""Rows with a common mean :math:`\sum_jx_ja_j`, the coefficients anywhere in a box.
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanPoint:
+    """Rows scattered about one mean: a law off the bank, against explanations whose coefficients are profiled."""
 
-    :math:`\sup_x\log L_t(x) = -\tfrac{tq}2\log(2\pi\nu) - \tfrac1{2\nu}\min_x\sum_{i\le t}\|z_i - \sum_jx_ja_j\|^2`.
-    As the denominator of an e-process it is at least the density of every single x in the box, so the process stays
-    below the likelihood ratio against the true x, whatever that is: an explanation with its coefficients unknown is
-    falsely rejected with probability at most alpha.
+    mean: Array  # (q,)
+    noise: float  # variance of a real entry
+
+    @property
+    def is_of_bank(self) -> bool:
+        """Bank and proposal rows give it."""
+        return True
+
+    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
+        """A stream of its own."""
+        return point_stream(rows, self.mean, self.noise, denominator.checkpoints), 0
+
+    def encode(self) -> dict[str, object]:
+        """Mean and noise."""
+        return {"mean_point": {"mean": array_json(self.mean), "noise": float(self.noise)}}
+
+    @classmethod
+    def decode(cls, node: object, where: str) -> Self:
+        """What `encode` wrote under `mean_point`."""
+        check_form(node, {"mean": dict, "noise": float}, f"{where}.mean_point")
+        content: dict[str, object] = dict(node)  # type: ignore[call-overload]  # just checked
+        mean, noise = real(content["mean"], None), float(str(content["noise"]))
+        if not mean.size or not noise > 0.0:
+            raise Refusal(f"{where} is no law")
+        return cls(mean, noise)
+
+    def agrees(self, other: Opponent) -> bool:
+        """The same fit on another machine differs by rounding."""
+        if not isinstance(other, MeanPoint) or other.noise != self.noise or other.mean.shape != self.mean.shape:
+            return False
+        return bool(np.allclose(self.mean, other.mean, rtol=1e-9, atol=1e-9 * np.abs(other.mean).max()))
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ProfiledMean(NoisyLaw):
+    """Rows about a mean whose coefficients are unknown: an explanation is as likely as its best ones in a box make it.
+
+    The opponent, which has to be a density, is the best explanation of the proposal rows with the coefficients that fit
+    these.  box: lower and upper end of every atom's coefficient, (n,) each; complex ends leave the phase open.
     """
 
-    rows: RowSource
+    name: ClassVar[str] = "profiled mean"
+    part: ClassVar[Part] = "deployment"
+    opponents = {"mean_point": MeanPoint.decode}  # noqa: RUF012  # shared on purpose
+
+    box: tuple[ArrayLike, ArrayLike]
+
+    def __post_init__(self) -> None:
+        """Copies: a law must stay what it was when a protocol was frozen."""
+        super().__post_init__()
+        lower, upper = self.box
+        object.__setattr__(self, "box", (read_only_of(lower), read_only_of(upper)))
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, q) rows with the strengths of an explanation as coefficients, moved into the box."""
+        parts = bank.deployment_parts(bank.deployment_keys(explanation))
+        bounds = _check_box(*self.box, bank.states.n_atoms, self.is_complex)
+        residuals = self._residuals(bank)
+        elements, ends, nuisance = residuals.parts(bank.deployment_keys(explanation))
+        wanted = np.zeros_like(ends[0, 0])
+        wanted[:: bounds.shape[2]] = parts.strengths[0]
+        active = elements[0] >= 0
+        mean = np.clip(wanted, ends[0, 0], ends[1, 0])[active] @ residuals.table[elements[0, active]]
+        return np.asarray(mean + np.sqrt(self.entry_noises(nuisance)) * rng.standard_normal((n_rows, len(mean))))
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[ProfiledResiduals]":
+        """The rows, scored under every deployment key at its best coefficients."""
+        residuals = self._residuals(bank)
+        return white_noise_stream((rows,), residuals, residuals.table.shape[1], checkpoints)
+
+    def _residuals(self, bank: Bank) -> "ProfiledResiduals":
+        return profiled_residuals_of(bank, self.variances, *self.box, is_complex=self.is_complex)
+
+    def opponent(self, bank: Bank, rows: RowSource, key: int) -> MeanPoint:
+        """The law of a key at the coefficients that fit these rows best."""
+        return best_point(self.stream(bank, rows, [rows.n_rows]), key)
+
+    def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:
+        """The scatter about the rows' own mean: q degrees of freedom fewer, whatever the coefficients; of one, none."""
+        if rows.n_rows < 2:
+            return None
+        mean = np.asarray(sum(block.sum(axis=0) for block in rows.blocks()) / float(rows.n_rows))
+        (variance,) = self.entry_noises(bank.split(explanation).deployment)
+        return chi_square(squares(rows, mean, float(variance)), (rows.n_rows - 1) * rows.width)
+
+    def encode(self) -> dict[str, object]:
+        """With the box: (2, n, 1) ends of real coefficients, or (2, n, 2) of complex ones as pairs (Re, Im)."""
+        both = np.stack([np.asarray(end) for end in self.box])[:, :, None]
+        ends = array_json(as_pairs(both) if both.dtype.kind == "c" else both.astype(np.float64))
+        return super().encode() | {"box": ends}
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
+        """What `encode` made."""
+        check_form(node, NOISY_FORM | {"box": dict}, f"the law of {stream}")
+        ends = real(node["box"], 2, None, None)
+        if ends.shape[2] not in (1, 2):
+            raise Refusal(f"the box of {stream} is malformed")
+        lower, upper = ends @ [1.0, 1.0j] if ends.shape[2] == 2 else ends[:, :, 0]
+        return cls(noises=read_noises(node, stream), is_complex=bool(node["is_complex"]), box=(lower, upper))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ProfiledResiduals:
+    r""":math:`z_i - \sum_jx_ja_j` at the coefficients in a box that make the sum of their squares least.
+
+    As the denominator of an e-process the likelihood at these is at least the density of every single x in the box, so
+    the process stays below the likelihood ratio against the true x, whatever that is: an explanation with its
+    coefficients unknown is falsely rejected with probability at most alpha.
+    """
+
     bank: Bank
     noises: Array  # (m,), one for each deployment nuisance
-    checkpoints: IntArray
     has_phase: bool  # complex coefficients: each atom has a real and an imaginary one
     bounds: Array  # (2, n, 1) or, with phase, (2, n, 2): lower and upper ends for each atom of a dictionary
     table: Array  # (E, q) or, with phase, (2 E, 2 q)
-    moments: ResidualMoments
 
     @property
     def is_density(self) -> bool:
@@ -58,55 +164,39 @@ class ProfiledMeanStream:
         """The deployment keys of the bank."""
         return self.bank.n_deployment_keys
 
-    def log_likelihood(self, keys: IntArray) -> Scores:
-        """Prefix log likelihoods at the best coefficients, between the attained and the greatest possible value."""
-        elements, box, nuisance = self._parts(check_keys(keys, self.n_keys))
+    def noises_of(self, keys: IntArray) -> Array:
+        """(k,) variance of each real entry of a row."""
+        return np.asarray(self.noises[self.bank.deployment_parts(keys).nuisance])
+
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
+        """Between the attained and the least possible sum; one for each distinct problem."""
+        elements, box, _ = self.parts(keys)
         # Neither noise nor strengths matter for the fit, so that many keys share one.
-        problems = np.concatenate([elements.view(np.float64), box[0], box[1]], axis=1)
-        first, which = _distinct(problems)
-        sums, e_sums = np.empty((2, len(first), len(self.checkpoints)))
-        m = self.moments
+        first, which = _distinct(np.concatenate([elements.view(np.float64), box[0], box[1]], axis=1))
 
-        def fit(part: slice) -> None:
-            here = first[part]
-            known = (self.table, m.reference, m.energy, m.cross, m.gram)
+        def fit(part: slice, sums: Array, e_sums: Array) -> None:
             # Kernels are compiled for one memory order.
-            ends = np.ascontiguousarray(box[:, here])
-            profiled_residuals(elements[here], ends, *known, sums[part], e_sums[part])
+            ends = np.ascontiguousarray(box[:, first[part]])
+            profiled_residuals(elements[first[part]], ends, self.table, *moments.known, sums, e_sums)
 
-        in_pieces(len(first), fit, least=8)
-        return white_noise_likelihood(sums, e_sums, which, self.noises[nuisance], m.counts)
+        return *filled(len(first), moments, 8, fit), which
 
-    def enclosure(self, key: int, bits: int) -> list[arb]:
-        """Prefix log likelihoods of one key at the exactly best coefficients, as balls."""
-        active, (lower, upper), noise, coefficients = self._fit(key)
-        counts = (self.checkpoints * self.rows.width).tolist()
-        found = zip(coefficients, self._exact, counts, strict=True)
-        return [
-            white_noise_enclosure(exact_box_residual(self.table[active], lower, upper, x, moments), noise, count, bits)
-            for x, moments, count in found
-        ]
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:
+        """The least residual sums of squares as rational numbers."""
+        active, (lower, upper), coefficients = self.fit(key, moments)
+        atoms = self.table[active]
+        return [exact_box_residual(atoms, lower, upper, x, m) for x, m in zip(coefficients, exact, strict=True)]
 
-    def best_point(self, key: int) -> tuple[Array, float]:
-        """The mean (q,) that fits all rows best, and the noise variance of a real entry, as `point_stream` takes them.
-
-        Over proposal rows it gives the numerator against explanations whose coefficients are profiled.
-        """
-        active, _, noise, coefficients = self._fit(key)
-        return coefficients[-1] @ self.table[active], noise
-
-    def _fit(self, key: int) -> tuple[IntArray, Array, float, Array]:
-        """Rows of the table (r,), box (2, r), noise, and best coefficients at every checkpoint (c, r), of one key."""
-        elements, box, nuisance = self._parts(check_keys([key], self.n_keys))
+    def fit(self, key: int, moments: ResidualMoments) -> tuple[IntArray, Array, Array]:
+        """Rows of the table (r,), box (2, r), and best coefficients at every checkpoint (c, r), of one key."""
+        elements, box, _ = self.parts(np.array([key]))
         active = elements[0, elements[0] >= 0]
         ends = box[:, 0, : len(active)]
-        coefficients = np.empty((len(self.checkpoints), len(active)))
-        m, unused = self.moments, np.empty((2, len(self.checkpoints)))
-        known = (self.table, m.reference, m.energy, m.cross, m.gram)
-        profile_sums(active, ends[0], ends[1], *known, coefficients, unused[0], unused[1])
-        return active, ends, float(self.noises[nuisance[0]]), coefficients
+        coefficients, unused = np.empty((len(moments.counts), len(active))), np.empty((2, len(moments.counts)))
+        profile_sums(active, ends[0], ends[1], self.table, *moments.known, coefficients, unused[0], unused[1])
+        return active, ends, coefficients
 
-    def _parts(self, keys: IntArray) -> tuple[IntArray, Array, IntArray]:
+    def parts(self, keys: IntArray) -> tuple[IntArray, Array, IntArray]:
         """Rows of the table (k, r), box (2, k, r) and nuisance (k,) of each key."""
         parts = self.bank.deployment_parts(keys)
         most = parts.elements.shape[1]
@@ -116,9 +206,13 @@ class ProfiledMeanStream:
         box = np.ascontiguousarray(box.reshape(2, len(keys), -1))
         return doubled(parts.elements) if self.has_phase else parts.elements, box, parts.nuisance
 
-    @cached_property
-    def _exact(self) -> ExactMoments:
-        return exact_moments([self.rows], self.checkpoints, mean_products)
+
+def best_point(stream: WhiteNoiseStream[ProfiledResiduals], key: int) -> MeanPoint:
+    """The mean (q,) that fits all rows best, with the noise variance of a real entry."""
+    key = int(check_keys([key], stream.n_keys)[0])
+    active, _, coefficients = stream.residuals.fit(key, stream.moments)
+    noise = stream.residuals.noises_of(np.array([key]))[0]
+    return MeanPoint(coefficients[-1] @ stream.residuals.table[active], float(noise))
 
 
 def profiled_mean_stream(
@@ -130,7 +224,7 @@ def profiled_mean_stream(
     checkpoints: ArrayLike,
     *,
     is_complex: bool = False,
-) -> ProfiledMeanStream:
+) -> WhiteNoiseStream[ProfiledResiduals]:
     """The stream of rows with a common mean and coefficients in a box; positive strengths only mark active atoms.
 
     rows: (N, q).  noises: (number of deployment nuisances,).  lower, upper: (n,) ends for each atom of a dictionary,
@@ -138,14 +232,18 @@ def profiled_mean_stream(
     the real and the imaginary part of complex coefficients, real ends leave the coefficients real.
     The data are read once here.
     """
+    residuals = profiled_residuals_of(bank, noises, lower, upper, is_complex=is_complex)
+    return white_noise_stream((rows,), residuals, residuals.table.shape[1], checkpoints)
+
+
+def profiled_residuals_of(
+    bank: Bank, noises: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, is_complex: bool
+) -> ProfiledResiduals:
+    """Check and assemble."""
     bounds = _check_box(lower, upper, bank.states.n_atoms, is_complex)
     has_phase = bounds.shape[2] == 2
     table = atom_table(bank.states.elements, is_complex, has_phase)
-    check_width(rows, table.shape[1])
-    points = check_checkpoints(checkpoints, rows.n_rows)
-    variances = check_noises(noises, is_complex, len(bank.deployment))
-    moments = residual_moments([rows], points)
-    return ProfiledMeanStream(rows, bank, variances, points, has_phase, bounds, table, moments)
+    return ProfiledResiduals(bank, check_noises(noises, is_complex, len(bank.deployment)), has_phase, bounds, table)
 
 
 def _check_box(lower: ArrayLike, upper: ArrayLike, n_atoms: int, is_complex: bool) -> Array:

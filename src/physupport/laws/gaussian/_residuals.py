@@ -38,6 +38,11 @@ class ResidualMoments:
     cross: tuple[Array, Array]  # (c, n, q)
     gram: tuple[Array, Array]  # (c, n, n)
 
+    @property
+    def known(self) -> tuple[Array, tuple[Array, Array], tuple[Array, Array], tuple[Array, Array]]:
+        """As the kernels take them."""
+        return self.reference, self.energy, self.cross, self.gram
+
 
 def code_products(rows: Array, codes: Array) -> list[tuple[Array, Array]]:
     """What the residual sums need: energy, rows with codes, codes with codes."""

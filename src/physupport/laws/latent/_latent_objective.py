@@ -15,21 +15,12 @@ from ..._typing import Array
 from ..codes._laws import BernoulliGaussian
 from ..codes._mixture import GaussianMixture, calibration_mixture
 from ..codes._tangent import Tangent, calibration_tangent
+from ._point import LatentPoint
 
 # Rows of one pass: their densities under 32 components stay in the cache.
 _PASS_ROWS = 256
 # Products and sums may become one rounding; only sums of products may also change their order, which makes them fast.
 _CONTRACT, _REORDER = {"contract"}, {"contract", "reassoc"}
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class LatentPoint:
-    """One calibration law: the dictionary, the activity and the noise variance."""
-
-    atoms: Array  # (q, n)
-    p: float
-    noise: float
 
 
 @final

@@ -1,0 +1,121 @@
+"""The contract of a law: one object knows all about its rows, and nothing outside this folder asks for its name."""
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._errors import MisuseError
+from .._stored import Refusal
+from .._typing import Array, IntArray
+from ..banks import Bank, Nuisances
+from ..io import RowSource
+from ._base import Stream
+from ._opponents import BankKey, Opponent
+
+Part = Literal["calibration", "deployment"]
+
+
+class Energy(NamedTuple):
+    """The energy of rows under an explanation, and its mean and deviation if that made them."""
+
+    statistic: float
+    expected: float
+    deviation: float
+    is_exact: bool = True  # whether it is chi-square then; else only mean and deviation are known
+
+
+class Law(Protocol):
+    """What rows look like under an explanation.
+
+    A law is a frozen dataclass that inherits from this class and is registered by `register`; its fields are the
+    options that a plan may give it.  Every option must have a default for the law to be named in a project file.
+    Methods that take a bank need a law that `completed` made.
+    """
+
+    name: ClassVar[str]  # as project files and reports write it
+    part: ClassVar[Part]  # whose keys of the bank it has
+    why_real: ClassVar[str] = ""  # why rows cannot be complex, and what to do about it; empty if they can
+    has_statistics: ClassVar[bool] = True  # whether the cost of a key does not depend on the number of rows
+    has_sign: ClassVar[bool] = True  # whether rows tell an atom from its negative
+    file_keys: ClassVar[Mapping[str, bool]] = {}  # of a project file, beyond those of all laws: whether it is needed
+    opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
+
+    is_complex: bool = False  # rows and elements are pairs (Re, Im)
+
+    def completed(self, bank: Bank) -> Self:
+        """The same law with all that it takes from the bank's nuisances."""
+
+    def n_codes(self, n_atoms: int) -> int:  # noqa: ARG002
+        """Numbers of a row, real or complex, that follow the channels."""
+        return 0
+
+    def width(self, bank: Bank) -> int:
+        """Real numbers of a row: the channels and what follows them."""
+        return len(bank.states.elements) + (2 if self.is_complex else 1) * self.n_codes(bank.states.n_atoms)
+
+    def nuisances(self, bank: Bank) -> Nuisances:
+        """The nuisance settings that its keys run over."""
+        return bank.calibration if self.part == "calibration" else bank.deployment
+
+    def n_keys(self, bank: Bank) -> int:
+        """Distinct laws of a row that the bank holds."""
+        return bank.n_calibration_keys if self.part == "calibration" else bank.n_deployment_keys
+
+    def keys(self, bank: Bank) -> Callable[[ArrayLike], IntArray]:
+        """Explanations (k,) to keys (k,)."""
+        return bank.calibration_keys if self.part == "calibration" else bank.deployment_keys
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, width) independent rows of one explanation."""
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
+        """The rows, scored under every key."""
+
+    def own_opponent(self, rows: RowSource) -> Opponent | None:  # noqa: ARG002
+        """A numerator off the bank, made from proposal rows alone; None takes what the best key of the bank gives."""
+        return None
+
+    def opponent(self, bank: Bank, rows: RowSource, key: int) -> Opponent:  # noqa: ARG002
+        """The numerator that a key of the bank gives, after a look at proposal rows; it has to be a density."""
+        return BankKey(key)
+
+    def decode_opponent(self, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
+        """What `encode` of an opponent made; anything else is refused.  stream: its name."""
+        where = f"the numerator of {stream}"
+        entry = next(iter(node)) if len(node) == 1 else ""
+        known = {name: read for law in LAWS.values() for name, read in law.opponents.items()}
+        if entry not in known:
+            raise Refusal(f"{where} has other names than one of {', '.join(known)}")
+        found = known[entry](node[entry], where)
+        if entry not in self.opponents:
+            raise Refusal(f"{where} is a {entry}, which {self.name} rows cannot have")
+        return found
+
+    def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:  # noqa: ARG002
+        """The energy of rows under an explanation; None if none of known law is to be had."""
+        return None
+
+    def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array | None:  # noqa: ARG002
+        """(k,) Kullback-Leibler divergences of a key's law of a row from those of others; None without closed form."""
+        return None
+
+    def encode(self) -> dict[str, object]:
+        """All that defines a completed law, for the frozen protocol and for who checks a report."""
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
+        """What `encode` made; anything else is refused."""
+
+
+LAWS: dict[str, type[Law]] = {}
+L = TypeVar("L", bound=Law)
+
+
+def register(law: type[L]) -> type[L]:
+    """Make a law known by its name; there is no other list of laws."""
+    if law.name in LAWS:
+        raise MisuseError("name", "be one that no other law has", repr(law.name))
+    LAWS[law.name] = law
+    return law

@@ -1,0 +1,84 @@
+"""What laws with a noise variance for each nuisance setting share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_array
+from .._errors import MisuseError
+from .._frozen import read_only, read_only_of
+from .._stored import Refusal, check_form
+from .._typing import Array, IntArray
+from ..banks import Bank
+from ._law import Law
+
+NOISY_FORM = {"kind": str, "noises": [float], "laws": [()], "is_complex": bool}  # no entry fits the empty choice
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)  # no slots: laws inherit, and call what they inherit
+class NoisyLaw(Law):
+    """A law whose nuisances are noise variances.
+
+    noises: one for each nuisance setting of the bank, of a complex entry if the law is complex; None takes the bank's
+    nuisance `noise`.  is_complex: rows and elements are pairs (Re, Im).
+    """
+
+    noises: ArrayLike | None = None
+    is_complex: bool = False
+
+    def __post_init__(self) -> None:
+        """Copies: a law must stay what it was when a protocol was frozen."""
+        if self.noises is not None:
+            object.__setattr__(self, "noises", read_only_of(self.noises))
+        if self.is_complex and self.why_real:
+            raise MisuseError("is_complex", f"be left out for {self.name!r}", "True", self.why_real)
+
+    def completed(self, bank: Bank) -> Self:
+        """With the noises of the bank, if it has none of its own."""
+        noises = self.column(bank, "noise", "noises", "[0.5]", 0.5) if self.noises is None else self.variances
+        return replace(self, noises=read_only(check_array("noises", noises, (len(self.nuisances(bank)),))))
+
+    def column(self, bank: Bank, nuisance: str, option: str, example: str, value: float) -> Array:
+        """What a law takes from the bank unless the option gives it."""
+        nuisances = self.nuisances(bank)
+        if nuisance in nuisances.names:
+            return nuisances.column(nuisance)
+        remedy = (
+            f"Give {option} to the plan, as in StreamPlan({self.name!r}, 0.5, {option}={example}), or make the bank "
+            f"with {self.part}=product_grid({nuisance}=[{value}], ...)."
+        )
+        rule = f"be given what the bank's nuisances {nuisances.names} lack"
+        raise MisuseError(f"{self.part} plan", rule, nuisance, remedy)
+
+    @property
+    def variances(self) -> Array:
+        """(m,) noises as numbers."""
+        if self.noises is None:
+            raise MisuseError("law", "be completed with a bank", "no noises")
+        return np.asarray(self.noises, dtype=np.float64)
+
+    def entry_noises(self, nuisance: IntArray) -> Array:
+        """(k,) noise variances of each real entry of a row: half of the complex ones for pairs."""
+        return np.asarray(self.variances[nuisance] / (2.0 if self.is_complex else 1.0))
+
+    def encode(self) -> dict[str, object]:
+        """Its name and its noises; further laws of coefficients only where these are random and unseen."""
+        noises = self.variances.tolist()
+        return {"kind": self.name, "noises": noises, "laws": [], "is_complex": self.is_complex}
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
+        """What `encode` made."""
+        check_form(node, NOISY_FORM, f"the law of {stream}")
+        return cls(noises=read_noises(node, stream), is_complex=bool(node["is_complex"]))
+
+
+def read_noises(node: Mapping[str, object], stream: str) -> Array:
+    """Positive variances, at least one."""
+    noises = np.array(node["noises"], dtype=np.float64)
+    if not noises.size or not noises.min() > 0.0:
+        raise Refusal(f"the noise of {stream} is not positive")
+    return noises

@@ -1,0 +1,111 @@
+"""One stream for all laws of rows in white noise: they differ only in the residuals that they leave."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar, final
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import ArrayLike
+
+from ..._typing import Array, IntArray
+from ...io import RowSource
+from .._base import Scores
+from .._threads import in_pieces
+from ._gaussian_exact import ExactMoments, exact_moments, white_noise_enclosure
+from ._residuals import (
+    ResidualMoments,
+    check_width,
+    code_products,
+    mean_products,
+    residual_moments,
+    white_noise_likelihood,
+)
+from ._statistics import check_checkpoints, check_keys
+
+# Fills sums and errors (m, c) for the problems of a slice.
+Fill = Callable[[slice, Array, Array], None]
+
+
+class Residuals(Protocol):
+    """What a key leaves of the rows."""
+
+    @property
+    def is_density(self) -> bool:
+        """Whether a key is one density; else it is a supremum of several."""
+
+    @property
+    def n_keys(self) -> int:
+        """Keys are 0 .. n_keys - 1."""
+
+    def noises_of(self, keys: IntArray) -> Array:
+        """(k,) variance of each real entry of a row."""
+
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
+        """Residual sums of squares (m, c), their errors (m, c), and the place of each key's among them (k,)."""
+
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:
+        """The residual sums of squares of one key as rational numbers, one a checkpoint."""
+
+
+R = TypeVar("R", bound=Residuals)
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: the exact moments are worked out when first asked for
+class WhiteNoiseStream(Generic[R]):
+    r"""Rows whose residuals r are white noise, with one residual sum of squares a key.
+
+    :math:`\log L_t = -\tfrac{tq}2\log(2\pi\nu) - \tfrac1{2\nu}\sum_{i\le t}\|r_i\|^2`.
+    """
+
+    sources: tuple[RowSource, ...]  # the rows, and their codes if these are known
+    checkpoints: IntArray
+    residuals: R
+    moments: ResidualMoments
+
+    @property
+    def is_density(self) -> bool:
+        """Whether every key is a density."""
+        return self.residuals.is_density
+
+    @property
+    def n_keys(self) -> int:
+        """The keys of the law."""
+        return self.residuals.n_keys
+
+    def log_likelihood(self, keys: IntArray) -> Scores:
+        """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
+        keys = check_keys(keys, self.n_keys)
+        sums, e_sums, which = self.residuals.sums(keys, self.moments)
+        return white_noise_likelihood(sums, e_sums, which, self.residuals.noises_of(keys), self.moments.counts)
+
+    def enclosure(self, key: int, bits: int) -> list[arb]:
+        """Prefix log likelihoods of one key as balls."""
+        keys = check_keys([key], self.n_keys)
+        noise = float(self.residuals.noises_of(keys)[0])
+        sums = self.residuals.exact(int(keys[0]), self.moments, self._exact)
+        counts = (self.checkpoints * self.sources[0].width).tolist()
+        return [white_noise_enclosure(x, noise, n, bits) for x, n in zip(sums, counts, strict=True)]
+
+    @cached_property
+    def _exact(self) -> ExactMoments:
+        products = code_products if len(self.sources) == 2 else mean_products
+        return exact_moments(self.sources, self.checkpoints, products)
+
+
+def white_noise_stream(
+    sources: tuple[RowSource, ...], residuals: R, width: int, checkpoints: ArrayLike
+) -> WhiteNoiseStream[R]:
+    """Check rows and checkpoints, and read the data once."""
+    check_width(sources[0], width)
+    points = check_checkpoints(checkpoints, sources[0].n_rows)
+    return WhiteNoiseStream(sources, points, residuals, residual_moments(sources, points))
+
+
+def filled(count: int, moments: ResidualMoments, least: int, fill: Fill) -> tuple[Array, Array]:
+    """Residual sums and errors (count, c), filled by threads.  least: problems worth a piece of their own."""
+    sums, e_sums = np.empty((2, count, len(moments.counts)))
+    in_pieces(count, lambda part: fill(part, sums[part], e_sums[part]), least=least)
+    return sums, e_sums

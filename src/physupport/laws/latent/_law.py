@@ -1,0 +1,140 @@
+"""Calibration with latent codes: rows are sparse random combinations of a state's atoms, in noise."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import nan, sqrt
+from typing import ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._errors import MisuseError
+from ..._stored import ANY, Refusal, check_form
+from ..._typing import Array
+from ...banks import Bank
+from ...io import RowSource
+from .._energy import whitened_energy
+from .._law import Energy, Part, register
+from .._noisy import NOISY_FORM, NoisyLaw, read_noises
+from .._opponents import BankKey
+from ..codes._calibration import make_calibration
+from ..codes._laws import BernoulliGaussian, CodeLaw, decode_code_law, law_moments
+from ._latent import LatentStream, latent_stream
+from ._point import LatentPoint
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Latent(NoisyLaw):
+    r"""Rows :math:`y_i = Dc_i + \xi_i` with unseen codes: an exact mixture over all active sets (eq:training-model).
+
+    laws: of the codes, one for each nuisance setting; None is Bernoulli-Gaussian with the bank's nuisance `p`.
+    propose: proposal rows to a law off the bank, as opponent; None takes the best of the bank.
+    """
+
+    name: ClassVar[str] = "latent"
+    part: ClassVar[Part] = "calibration"
+    why_real: ClassVar[str] = "Latent codes are real; a complex calibration needs known codes, or can be left out."
+    has_statistics: ClassVar[bool] = False
+    has_sign: ClassVar[bool] = False
+    file_keys: ClassVar[dict[str, bool]] = {"activity": True}
+    opponents = {"key": BankKey.decode, "point": LatentPoint.decode}  # noqa: RUF012  # shared on purpose
+
+    laws: Sequence[CodeLaw] | None = None
+    propose: Callable[[Array], LatentPoint] | None = None
+
+    def __post_init__(self) -> None:
+        """Copies: a law must stay what it was when a protocol was frozen."""
+        super().__post_init__()
+        if self.laws is None:
+            return
+        for law in self.laws:
+            if not hasattr(law, "encode"):
+                remedy = "Write it as an ExchangeableGaussian."
+                raise MisuseError("laws", "be Bernoulli-Gaussian or exchangeable", type(law).__name__, remedy)
+        object.__setattr__(self, "laws", tuple(self.laws))
+
+    def completed(self, bank: Bank) -> Self:
+        """With noises and activities of the bank, where it has none of its own."""
+        laws = self.laws
+        if laws is None:
+            activities = self.column(bank, "p", "laws", "[BernoulliGaussian(0.2)]", 0.2)
+            laws = [BernoulliGaussian(float(p)) for p in activities]
+        return replace(super().completed(bank), laws=laws)
+
+    @property
+    def code_laws(self) -> tuple[CodeLaw, ...]:
+        """One for each nuisance setting."""
+        if self.laws is None:
+            raise MisuseError("law", "be completed with a bank", "no laws of the codes")
+        return tuple(self.laws)
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, q) rows of an explanation."""
+        law, noise = self._at(bank, explanation)
+        return make_calibration(law, bank.explanation(explanation).atoms, noise, rng, n_rows)
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LatentStream:
+        """The rows, scored under every state and nuisance."""
+        return latent_stream(rows, bank.states, self.code_laws, self.variances, checkpoints)
+
+    def own_opponent(self, rows: RowSource) -> LatentPoint | None:
+        """What the function that proposes makes of the rows."""
+        return None if self.propose is None else self.propose(np.concatenate([*rows.blocks()])).frozen()
+
+    def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
+        r""":math:`\sum_iy_i^\top C^{-1}y_i` with the covariance C of the whole mixture; its tails are approximated."""
+        atoms, (law, noise) = bank.explanation(explanation).atoms, self._at(bank, explanation)
+        variance = latent_energy_variance(law, atoms, noise)
+        energy = whitened_energy(rows, latent_factor(law, atoms), noise)
+        return Energy(energy, float(rows.n_rows * len(atoms)), sqrt(rows.n_rows * variance), is_exact=False)
+
+    def _at(self, bank: Bank, explanation: int) -> tuple[CodeLaw, float]:
+        nuisance = int(bank.split(explanation).calibration[0])
+        return self.code_laws[nuisance], float(self.variances[nuisance])
+
+    def encode(self) -> dict[str, object]:
+        """With the laws of the codes; what a function proposes stands with the opponent."""
+        return super().encode() | {"laws": [law.encode() for law in self.code_laws]}
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
+        """What `encode` made."""
+        check_form(node, NOISY_FORM | {"laws": [ANY]}, f"the law of {stream}")
+        noises, nodes = read_noises(node, stream), list(node["laws"])  # type: ignore[call-overload]  # just checked
+        if len(nodes) != len(noises):
+            raise Refusal(f"{stream} has not one coefficient law for each noise")
+        return cls(noises=noises, is_complex=bool(node["is_complex"]), laws=[decode_code_law(n, stream) for n in nodes])
+
+
+def latent_energy_variance(law: CodeLaw, atoms: Array, noise: float) -> float:
+    r"""Variance of :math:`Q = y^\top C^{-1}y` for a row :math:`y = Dc + \xi` with C its covariance, so :math:`EQ = q`.
+
+    With :math:`A = C^{-1},\ B = D^\top AD` and the moments :math:`a_1, a_{2d}, a_{2o}` of the codes,
+    :math:`E(c^\top Bc)^2 = 3a_{2d}\sum_iB_{ii}^2 + a_{2o}\sum_{i\ne j}(B_{ii}B_{jj} + 2B_{ij}^2)`, and the rest of
+    :math:`Q = c^\top Bc + 2c^\top D^\top A\xi + \xi^\top A\xi` is Gaussian given c.  No active set is listed.
+    The singular values s of :math:`\sqrt{a_1/\nu}D` give :math:`\nu A` the eigenvalues :math:`t = 1/(1 + s^2)` and
+    :math:`a_1B` the eigenvalues 1 - t, all between 0 and 1 whatever the noise.
+    atoms: (q, n).  NaN if noise and signal are too many powers of ten apart for double precision.
+    """
+    q, n = atoms.shape
+    moments = law_moments(law, n)
+    try:
+        _, s, right = np.linalg.svd(latent_factor(law, atoms) / sqrt(noise), full_matrices=False)
+    except np.linalg.LinAlgError:
+        return nan
+    t, rest = 1.0 / (1.0 + s**2), q - len(s)  # outside the span of D the eigenvalue is 1
+    b = (right.T * (1.0 - t)) @ right  # a_1 B, (n, n)
+    own, trace_b, trace_a = float(np.sum(np.diag(b) ** 2)), float(np.sum(1.0 - t)), float(np.sum(t)) + rest
+    pairs = trace_b**2 - own + 2.0 * (float(np.sum(b**2)) - own)
+    square = moments.a1**2 or 1.0  # codes that are always 0 have b = 0
+    codes = 3.0 * moments.a2d / square * own + moments.a2o / square * pairs
+    cross = 4.0 * float(np.sum((1.0 - t) * t))
+    disturbance = trace_a**2 + 2.0 * (float(np.sum(t**2)) + rest)
+    return float(codes + cross + disturbance + 2.0 * trace_b * trace_a - float(q) ** 2)
+
+
+def latent_factor(law: CodeLaw, atoms: Array) -> Array:
+    r""":math:`F = \sqrt{a_1}D`, so that a row with latent codes has the covariance :math:`\nu I + FF^\top`; (q, n)."""
+    return np.asarray(sqrt(law_moments(law, atoms.shape[1]).a1) * atoms)
