@@ -244,7 +244,7 @@ def test_bars_count_the_explanations_behind_each_element(details):
     assert [bar.get_width() for bar in possible] == [part["n_possible"] for part in parts]
     assert [bar.get_width() for bar in witnessed] == [part["n_witnessed"] for part in parts]
     assert texts(axes) == [f"{part['n_witnessed']} / {part['n_possible']}" for part in parts]
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["B0 (5)", "B1 (6)", "nothing"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["B0 (5)", "B1 (6)", "nothing there"]
     with pytest.raises(MisuseError, match=r"field must be given where there are several, got none\. They are A, B"):
         plot_elements(details)
 
@@ -294,10 +294,10 @@ def test_the_setting_of_the_responses_is_named(details):
         document["library"]["setting"] = {"width": 0.9, "gain": -0.125}
 
     tuned = changed(details, tune)
-    assert plot_library(tuned).get_xlabel() == "channel\nwidth 0.9\ngain -0.125"
+    assert plot_library(tuned).get_xlabel() == "channel\nwidth 0.9\ngain −0.125"
     assert plot_library(details).get_xlabel() == "channel"
     for axes in (plot_library_coherence(tuned), plot_library_coherence(tuned, field="B")):
-        assert axes.figure.axes[1].get_ylabel() == "absolute inner product\nwidth 0.9\ngain -0.125"
+        assert axes.figure.axes[1].get_ylabel() == "absolute inner product\nwidth 0.9\ngain −0.125"
 
 
 def test_coherence_is_the_matrix_and_its_colours_run_from_zero_to_one(details):

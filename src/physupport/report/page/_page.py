@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..._errors import MisuseError
-from ._glyphs import element_sign, key_sign, label_sign, line_key, plug_in_sign
+from ..pictures._words import counted, listed, number
+from ._draw import line_key
+from ._glyphs import key_sign, label_sign, point_sign
 from ._view import page_view
-from ._words import choices, counted, figures, listed, margin, number, says, settings
+from ._words import choices, figures, margin, says, settings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -83,7 +85,7 @@ def _environment() -> "Environment":
     filters = (choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
     environment.filters.update({function.__name__: function for function in filters})
     environment.globals.update(
-        states={state: key_sign(element_sign(state, 8, 8)) for state in ("witnessed", "possible", "excluded")},
-        plug_in_key=key_sign(plug_in_sign(8, 18)),
+        states={state: key_sign(point_sign(state, 8, 8)) for state in ("witnessed", "possible", "excluded")},
+        plug_in_key=key_sign(point_sign("plug-in", 8, 18)),
     )
     return environment

@@ -1,14 +1,28 @@
 """Report and details brought together in the form that the template walks through."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from ._curves import FRAMES, MOST_CURVES, brackets_picture, evidence_picture
-from ._library import coherence_picture, response_pictures
-from ._map import COMPACT, WIDE, absent_part, map_pictures
+from ..pictures import (
+    COMPACT,
+    SMALL,
+    WIDE,
+    Picture,
+    Room,
+    brackets_picture,
+    coherence_picture,
+    evidence_picture,
+    map_pictures,
+    members_of,
+    responses_picture,
+)
+from ..pictures._curves import MOST_CURVES
+from ..pictures._map import nothing_there
+from ..pictures._words import Entry, kind_of, number
+from ._draw import svg
 from ._svg import Svg
-from ._words import BELOW_THRESHOLD, LABELS, STATUSES, Entry, kind_of, number, percent
+from ._words import BELOW_THRESHOLD, LABELS, STATUSES, percent
 
 _MOST_ROWS = 6  # explanations of one element, ...
 _MOST_UNASKED = 2  # ... and of these such as were not asked about
@@ -16,6 +30,7 @@ _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements sh
 _MOST_PAGE_ROWS = 1200  # ... and of all fields, so that a page with many stays light
 _MOST_PRINTED = 8  # fields that are printed with all that is behind them; of more, those that are open
 _MOST_SHADED = 60  # elements whose coherence is drawn
+_MOST_KEYS = 6  # responses that are named below a picture
 
 _CERTIFICATES = {
     "universal": "It holds for every explanation that is still possible.",
@@ -47,7 +62,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "tally": _tally(fields),
         "is_long": len(fields) > _MOST_PRINTED,
         "levels_note": details["levels_note"],
-        "maps": [*zip(map_pictures(fields, WIDE), map_pictures(fields, COMPACT), strict=True)],
+        "maps": _maps(fields),
         "has_plug_in": any(field["plug_in"] is not None for field in fields),
         "evidence": _evidence(details["evidence"]),
         "brackets": _brackets(details["brackets"]),
@@ -75,7 +90,8 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
     coherence = details["coherence"]
     picture: Svg | None = None
     if coherence is not None and 1 < len(coherence["ids"]) <= _MOST_SHADED:
-        picture = coherence_picture(f"coherence-{i}", f"Coherence of the elements of {entry['field']}", coherence)
+        drawn = coherence_picture(coherence, f"Coherence of the elements of {entry['field']}", SMALL)
+        picture = svg(drawn, f"coherence-{i}")
     return {
         **details,
         **entry,
@@ -108,7 +124,7 @@ def _parts(details: Entry, room: int) -> Iterator[dict[str, Any]]:
     absent = details["absent"]
     everything = [*details["elements"]]
     if absent is not None:
-        everything.append(absent_part(absent))
+        everything.append(nothing_there(absent))
     left = room
     # Room goes to what survives first.
     order = sorted(range(len(everything)), key=lambda k: everything[k]["state"] == "excluded")
@@ -139,43 +155,58 @@ def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def _twice(key: str, draw: Callable[[Room], Picture]) -> list[Svg]:
+    """For wide and for small screens."""
+    return [svg(draw(room), f"{key}-{room.key}") for room in (WIDE, COMPACT)]
+
+
+def _maps(fields: list[dict[str, Any]]) -> list[list[Svg]]:
+    count = len(map_pictures(fields, WIDE))
+    return [_twice(f"map-{i}", lambda room, i=i: map_pictures(fields, room)[i]) for i in range(count)]  # type: ignore[misc]
+
+
 def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
     if evidence is None or not evidence["curves"] or not evidence["steps"]:
         return None
-    shown = evidence["curves"][:MOST_CURVES]
     return {
         **evidence,
-        "pictures": [evidence_picture(evidence, shown, frame) for frame in FRAMES],
-        "shown": shown,
-        "left_out": len(evidence["curves"]) - len(shown),
+        "pictures": _twice("evidence", lambda room: evidence_picture(evidence, room)),
+        "legend": evidence_picture(evidence, WIDE).keys,
+        "shown": evidence["curves"][:MOST_CURVES],
+        "left_out": max(0, len(evidence["curves"]) - MOST_CURVES),
     }
 
 
 def _brackets(brackets: Entry) -> list[Svg]:
     """Wide and compact; none without queries."""
-    return [brackets_picture(brackets, frame) for frame in FRAMES] if brackets["queries"] else []
+    return _twice("brackets", lambda room: brackets_picture(brackets, room)) if brackets["queries"] else []
 
 
 def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | None:
     library, coherence = details["library"], details["library_coherence"]
     if library is None or not library["ids"]:
         return None
-    states: Mapping[str, Mapping[str, str]] = {
-        field["field"]: {element["id"]: element["state"] for element in field["elements"]} for field in fields
-    }
-    picture = None
+    everything, picture = range(len(library["ids"])), None
+    drawn = {region: responses_picture(library, fields, indices, SMALL, everything)
+             for region, indices in members_of(library).items()}  # fmt: skip
     if coherence is not None and len(coherence["ids"]) > 1:
         region_of = dict(zip(library["ids"], library["regions"], strict=True))
         regions = [region_of.get(name, "") for name in coherence["ids"]]
-        picture = coherence_picture("coherence-all", "Coherence of the response library", coherence, regions)
-    has_unasked = any(region not in states for region in library["regions"])
+        picture = svg(
+            coherence_picture(coherence, "Coherence of the response library", SMALL, regions), "coherence-all"
+        )
+    known = {field["field"] for field in fields}
     return {
         **library,
-        "regions": response_pictures(library, states),
+        "regions": [
+            {"region": region, "picture": svg(each, f"responses-{k}"), "legend": each.keys[:_MOST_KEYS],
+             "more": max(0, len(each.keys) - _MOST_KEYS)}
+            for k, (region, each) in enumerate(drawn.items())
+        ],
         "coherence": picture,
-        "has_unasked": has_unasked,
-        "has_states": any(states.values()),
-    }
+        "has_unasked": any(region not in known for region in library["regions"]),
+        "has_states": any(field["elements"] for field in fields),
+    }  # fmt: skip
 
 
 def _commands(report: Entry, verify: str | None) -> list[tuple[str, str]]:

@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any
 
-# An entry of a document, as JSON gives it.
-Entry = Mapping[str, Any]
+from ..pictures._words import Entry, listed, number
 
 # What a label means, for readers who meet it for the first time.
 LABELS = {
@@ -42,35 +40,6 @@ STATUSES = {
     "ABSTAIN": "left open as a whole",
     "EMPTY": "no explanation survives",
 }
-
-
-def kind_of(label: str) -> str:
-    """The family of a label, which decides its sign and colour: certain, absent, group, ...."""
-    if label in ("FINE", "REPORT"):
-        return "certain"
-    if label == "ABSENT":
-        return "absent"
-    if label == "GROUP":
-        return "group"
-    if label.endswith("AMBIGUOUS"):
-        return "ambiguous"
-    return "empty" if label == "EMPTY" else "open"
-
-
-def number(value: float | str | None, digits: int = 4) -> str:
-    """A number in four digits with a true minus sign; a dash where there is none.
-
-    >>> number(-2.54659), number(35223.4), number("-inf"), number(None)
-    ('−2.547', '35223', '−∞', '—')
-    """
-    if value is None:
-        return "—"
-    if isinstance(value, str):
-        text = value.replace("inf", "∞")
-    else:
-        is_long = 10.0**digits <= abs(value) < 1e7  # whole numbers are easier to read than powers of ten
-        text = f"{value:.0f}" if is_long else f"{value:.{digits}g}"
-    return text.replace("-", "−")
 
 
 def percent(level: float) -> str:
@@ -145,30 +114,3 @@ def settings(content: Mapping[str, float]) -> str:
     'width 0.9, gain 0'
     """
     return ", ".join(f"{name} {number(value)}" for name, value in content.items())
-
-
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Names with commas; of very many the first.
-
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def shortened(name: str, most: int = 24) -> str:
-    """A name that fits beside a picture; its full text stands in the tables.
-
-    >>> shortened("a very long name of a place", 12)
-    'a very long…'
-    """
-    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "query"), counted(4, "explanation")
-    ('1 query', '4 explanations')
-    """
-    return f"{count:,} {noun}".replace(",", " ") + ("" if count == 1 else "s")

@@ -1,0 +1,181 @@
+"""The elements that are still possible, on their physical axis or in the plane of their first two coordinates."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from ._model import Axis, Key, Label, Line, Mark, Panel, Picture, Points, Rule, Shares, Text, Tick
+from ._rooms import COLUMN, COMPACT, WIDE, Room, numbered, padded
+from ._words import Entry, counted, kind_of, label_words, listed, shortened
+
+STATES = ("excluded", "possible", "witnessed")  # the last lies on top
+_ROOMY = 16  # fields that get high lanes; more would not fit on a page
+_MOST_NAMED = 24  # fields whose names a plane has room for
+_TOP, _BOTTOM = 26.0, 44.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Beside the lanes: margins, height of a lane, and where names, labels and `nothing` stand, in shares."""
+
+    left: float
+    right: float
+    step: float
+    dense: float
+    name: float
+    label: float
+    nothing: float
+    lift: float  # of name and label above the lane
+
+
+_COLUMNS = {
+    # In line with the list of fields below the picture.
+    WIDE: _Columns(384, 108, 34, 27, -0.709, -0.378, 1.126, 0),
+    COMPACT: _Columns(8, 70, 54, 43, -0.028, 0.493, 1.139, 22),
+    COLUMN: _Columns(0, 0, 21.6, 10.8, 0.0, 1.18, 1.09, 0),
+}
+
+
+def map_pictures(fields: Sequence[Entry], room: Room) -> list[Picture]:
+    """One picture for each set of coordinates; fields without elements are not drawn."""
+    groups: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in fields:
+        if entry["elements"]:
+            groups.setdefault(tuple(entry["coordinate_names"]), []).append(entry)
+    return [map_picture(group, room) for group in groups.values()]
+
+
+def map_picture(fields: Sequence[Entry], room: Room) -> Picture:
+    """Lanes or a plane of fields with elements and the same coordinates."""
+    names = fields[0]["coordinate_names"]
+    size, margins, panel = (_plane if len(names) > 1 else _lanes)(fields, names, room)
+    note = f" The first two of {len(names)} coordinates are drawn." if len(names) > 2 else ""
+    keys = [Key(state, state) for state in reversed(STATES)]
+    keys += [Key("plug-in", "point-valued method")] if any(entry["plug_in"] for entry in fields) else []
+    title = f"Elements that are still possible in {counted(len(fields), 'field')}"
+    return Picture(title, _description(fields) + note, size, margins, panel, keys=keys)
+
+
+def element_title(element: Entry) -> str:
+    """A name with its state, as a hint."""
+    counts = f"explanations witnessed {element['n_witnessed']}, possible {element['n_possible']}"
+    return f"{element['id']}: {element['state']}; {counts}"
+
+
+def nothing_there(absent: Entry) -> dict[str, Any]:
+    """The counts of `nothing there` in the form of an element."""
+    return {"id": "nothing there", "coordinates": [], **absent}
+
+
+def is_said(entry: Entry, name: str | None) -> bool:
+    """Whether a point-valued method says an element, or with None that nothing is there."""
+    plug_in = entry["plug_in"]
+    return plug_in is not None and (name in plug_in["cell"] if name is not None else plug_in["label"] == "ABSENT")
+
+
+def signs(points: Sequence[tuple[str, float, float, str]], shares: Shares = "") -> Iterator[Points]:
+    """One set of signs a state.  points: sign, x, y, title."""
+    for sign in (*STATES, "plug-in"):
+        chosen = [point for point in points if point[0] == sign]
+        if chosen:
+            _, xs, ys, titles = zip(*chosen, strict=True)
+            yield Points(sign, xs, ys, titles, shares)
+
+
+def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[Any, Any, Panel]:
+    """A lane for each field above a common axis, with a column for `nothing there`."""
+    columns, is_dense, n = _COLUMNS[room], len(fields) > _ROOMY, len(fields)
+    step = columns.dense if is_dense else columns.step
+    placed = [_lane(entry) for entry in fields]
+    limits = padded([x for lane in placed for x, _ in lane])
+    name = shortened(names[0], 40) if names else "order in the library"
+    horizontal = numbered(*limits, room.n_ticks, name=name, has_grid=True)
+    down = columns.lift / 2 / step
+    ticks = [Tick(-i, shortened(entry["field"], room.letters), entry["field"]) for i, entry in enumerate(fields)]
+    vertical = Axis(0.5 - n + down, 0.5 + down, ticks, is_named=True, column=columns.name, lift=columns.lift)
+    marks: list[Mark] = [Rule(-i, "lane") for i in range(n)]
+    for i, lane in enumerate(placed):
+        kept = [x for x, element in lane if element["state"] != "excluded"]
+        marks += [Line((min(kept), max(kept)), (-i, -i), "cell", depth=1)] if len(kept) > 1 else []
+    marks += signs([point for i, lane in enumerate(placed) for point in _lane_points(fields[i], lane, -i)])
+    marks += _nothing(fields, columns.nothing)
+    label_x = columns.label if room is not COLUMN or any(entry["absent"] for entry in fields) else 1.04
+    marks += [
+        Label(label_x, -i, entry["label"], kind_of(entry["label"]), columns.lift) for i, entry in enumerate(fields)
+    ]
+    margins = columns.left, columns.right, _TOP, _BOTTOM
+    return (room.width, _TOP + _BOTTOM + step * n), margins, Panel(horizontal, vertical, marks, is_dense)
+
+
+def _lane(entry: Entry) -> list[tuple[float, Any]]:
+    """First coordinate, or the running number of elements that have none, and the element."""
+    return [
+        (float(element["coordinates"][0]) if element["coordinates"] else float(i), element)
+        for i, element in enumerate(entry["elements"])
+    ]
+
+
+def _lane_points(entry: Entry, lane: Sequence[tuple[float, Any]], y: float) -> Iterator[tuple[str, float, float, str]]:
+    for x, element in lane:
+        yield element["state"], x, y, element_title(element)
+        if is_said(entry, element["id"]):
+            yield "plug-in", x, y, _said(entry)
+
+
+def _said(entry: Entry) -> str:
+    return f"A point-valued method: {entry['plug_in']['label']} {listed(entry['plug_in']['cell'])}".rstrip()
+
+
+def _nothing(fields: Sequence[Entry], x: float) -> Iterator[Mark]:
+    """A column beside the axes: whether the data allow that nothing is there."""
+    absent = [(-i, entry) for i, entry in enumerate(fields) if entry["absent"] is not None]
+    if absent:
+        yield Text(x, 1.0, "nothing", "axis-text", "middle", "xy", lift=2.0)
+    parts = [(y, nothing_there(entry["absent"])) for y, entry in absent]
+    yield from signs([(part["state"], x, y, element_title(part)) for y, part in parts], "x")
+    said = [("plug-in", x, -i, _said(entry)) for i, entry in enumerate(fields) if is_said(entry, None)]
+    yield from signs(said, "x")
+
+
+def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[Any, Any, Panel]:
+    """The first two coordinates; a field is named at its topmost element."""
+    points = [[element["coordinates"][:2] for element in entry["elements"]] for entry in fields]
+    horizontal, vertical = (
+        numbered(*padded([point[k] for group in points for point in group], 0.12), count, name=shortened(names[k], 40),
+                 has_grid=True)
+        for k, count in enumerate((room.n_ticks, 6))
+    )  # fmt: skip
+    marks: list[Mark] = [_spokes(group) for group in points]
+    marks += signs([
+        (sign, *element["coordinates"][:2], f"{entry['field']}, {element_title(element)}" if k == 0 else _said(entry))
+        for entry in fields for element in entry["elements"]
+        for k, sign in enumerate((element["state"], "plug-in")) if k == 0 or is_said(entry, element["id"])
+    ])  # fmt: skip
+    if len(fields) <= _MOST_NAMED:
+        for entry, group in zip(fields, points, strict=True):
+            text = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip()
+            x, y = max(group, key=lambda point: point[1])
+            marks.append(Text(x, y, text, f"halo {kind_of(entry['label'])}", "middle", lift=14.0))
+    height = {WIDE: 480.0, COMPACT: 380.0}.get(room, 245.0)
+    return (room.width, height), (52.0, 16.0, 26.0, 52.0), Panel(horizontal, vertical, marks)
+
+
+def _spokes(points: Sequence[Sequence[float]]) -> Line:
+    """Lines from the middle show which elements belong together."""
+    middle = [sum(values) / len(points) for values in zip(*points, strict=True)]
+    xs, ys = ([value for point in points for value in (middle[k], point[k], math.nan)] for k in (0, 1))
+    return Line(xs, ys, "lane", depth=1)
+
+
+def _description(fields: Sequence[Entry]) -> str:
+    most = 12
+    said = "; ".join(f"{entry['field']}: {entry['label']}, {_kept(entry)}" for entry in fields[:most])
+    n_more = len(fields) - most
+    return f"{said}." + (f" And {counted(n_more, 'field')} more, which the list below holds." if n_more > 0 else "")
+
+
+def _kept(entry: Entry) -> str:
+    names = [element["id"] for element in entry["elements"] if element["state"] != "excluded"]
+    return f"possible {listed(names, 6)}" if names else "no element possible"

@@ -1,0 +1,214 @@
+"""Pictures on matplotlib's axes: roles become styles, and the layout makes room for texts."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, assert_never
+
+from ..._errors import MisuseError
+from ..pictures._model import (
+    Area,
+    Axis,
+    Bars,
+    Cells,
+    End,
+    Key,
+    Label,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Points,
+    Rule,
+    Shares,
+    Text,
+)
+from ..pictures._rooms import COLUMN, spread_apart
+from ..pictures._words import label_words
+from ._style import BLUE, DASHES, FILLS, INK, INKS, LINE, LINES, SIGNS, SIZES, SMALL, STRONG_LINE, TEXT, TINY
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Transform
+
+_LINE = 8.5  # points from one name beside a curve to the next
+
+
+def draw(picture: Picture, ax: "Axes | None") -> "Axes":
+    """The picture on the given axes, or on those of a new figure of its size."""
+    axes = _axes(ax, picture.size[1] / 72.0)
+    if picture.strip is not None:
+        # First, because ticks of a shared axis are those that were set last.
+        strip = axes.inset_axes((0.0, 1.06, 1.0, 0.16), sharex=axes)
+        _panel(strip, picture.strip)
+        strip.tick_params(axis="x", length=0, labelbottom=False)
+        strip.spines["bottom"].set_visible(False)
+    _panel(axes, picture.panel)
+    axes.set_xlabel("\n".join(plain(text) for text in (picture.panel.x.name, *picture.notes) if text), fontsize=TEXT)
+    if picture.keys:
+        _legend(axes, picture)
+    return axes
+
+
+def plain(text: str) -> str:
+    r"""A text that is never mathematics.
+
+    >>> plain("US$ and A$")
+    'US\\$ and A\\$'
+    """
+    return text.replace("$", r"\$")
+
+
+def _axes(ax: "Axes | None", height: float) -> "Axes":
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        remedy = 'Install it with pip install "physupport[plot]".'
+        raise MisuseError("the picture", "be drawn with matplotlib", "none installed", remedy) from error
+    return plt.subplots(figsize=(COLUMN.width / 72.0, height), layout="constrained")[1]
+
+
+def _panel(axes: "Axes", panel: Panel) -> None:
+    if panel.y.bend is not None:
+        axes.set_yscale("asinh", linear_width=panel.y.bend)
+    for mark in panel.marks:
+        _mark(axes, mark, panel)
+    _ends(axes, [mark for mark in panel.marks if isinstance(mark, End)], panel.y)
+    letters = TINY if panel.is_dense else TEXT
+    has_cells = any(isinstance(mark, Cells) for mark in panel.marks)
+    for axis, side, drawn in ((panel.x, "bottom", axes.xaxis), (panel.y, "left", axes.yaxis)):
+        drawn.set_ticks([tick.value for tick in axis.ticks], [plain(tick.text) for tick in axis.ticks],
+                        fontsize=letters if axis.is_named else SMALL)  # fmt: skip
+        drawn.set_ticks([], minor=True)
+        drawn.set_tick_params(color=STRONG_LINE, length=0 if axis.is_named else 3.0)
+        axes.spines[side].set_visible(has_cells or not axis.is_named)
+        axes.spines[side].set_color(STRONG_LINE)
+    for side in ("right", "top"):
+        axes.spines[side].set_visible(has_cells)
+    if has_cells:
+        axes.tick_params(axis="x", rotation=90)
+    if any(isinstance(mark, Points) and mark.shares and min(mark.xs) < 0.0 for mark in panel.marks):
+        axes.tick_params(axis="y", pad=12)  # signs stand between the names and the axes
+    axes.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
+    axes.set_ylabel(plain(panel.y.name), fontsize=TEXT)
+
+
+def _place(axes: "Axes", shares: Shares) -> "Transform":
+    return {"": axes.transData, "x": axes.get_yaxis_transform(), "xy": axes.transAxes}[shares]
+
+
+def _lifted(axes: "Axes", place: "Transform", points: float) -> "Transform":
+    from matplotlib.transforms import ScaledTranslation
+
+    return place + ScaledTranslation(0.0, points / 72.0, axes.figure.dpi_scale_trans)
+
+
+def _mark(axes: "Axes", mark: Mark, panel: Panel) -> None:
+    match mark:
+        case Points():
+            _points(axes, mark, panel.is_dense)
+        case Line():
+            _line(axes, mark, panel.is_dense)
+        case Area():
+            step = "post" if mark.is_stepped else None
+            axes.fill_between(mark.xs, mark.lower, mark.upper, step=step, zorder=0, **FILLS[mark.role])  # type: ignore[arg-type]
+        case Rule():
+            axes.axhline(mark.y, zorder=1, **LINES[mark.role])
+        case Bars():
+            axes.barh(mark.ys, mark.widths, 0.62, label=mark.name, **FILLS[mark.role])
+        case Text():
+            _text(axes, mark)
+        case Label():
+            words = label_words(mark.label) if panel.is_dense else label_words(mark.label).replace(" ", "\n")
+            axes.text(mark.x, mark.y, words, transform=_place(axes, "x"), va="center_baseline", linespacing=0.95,
+                      fontsize=TINY if panel.is_dense else SMALL, color=INKS[mark.kind])  # fmt: skip
+        case Cells():
+            _cells(axes, mark)
+        case End():
+            pass  # all of them are placed together
+        case _:
+            assert_never(mark)
+
+
+def _points(axes: "Axes", mark: Points, is_dense: bool) -> None:
+    place, size, name = _place(axes, mark.shares), 3.5 if is_dense else 5.0, mark.sign
+    if mark.sign == "plug-in":
+        place, size, name = _lifted(axes, place, 4.2 if is_dense else 5.5), 3.2, "point-valued method"
+    axes.plot(mark.xs, mark.ys, linestyle="none", markersize=size, label=name, clip_on=False, transform=place,
+              **SIGNS[mark.sign])  # fmt: skip
+
+
+def _line(axes: "Axes", mark: Line, is_dense: bool) -> None:
+    style = dict(LINES[mark.role])
+    if mark.role == "cell":
+        style["linewidth"] = 6.3 if is_dense else 9.0
+    if mark.dash is not None:
+        style["linestyle"] = DASHES[mark.dash]
+    drawstyle = "steps-post" if mark.is_stepped else "default"
+    axes.plot(mark.xs, mark.ys, label=plain(mark.name), zorder=mark.depth, drawstyle=drawstyle, **style)
+
+
+def _text(axes: "Axes", mark: Text) -> None:
+    from matplotlib import patheffects
+
+    role, align = mark.role.split()[-1], {"start": "left", "middle": "center", "end": "right"}[mark.anchor]
+    drawn = axes.text(mark.x, mark.y, plain(mark.text), ha=align, va="bottom" if mark.lift else "center", zorder=6,
+                      transform=_lifted(axes, _place(axes, mark.shares), 0.7 * mark.lift), color=INKS[role],
+                      fontsize=SIZES.get(role, SMALL))  # fmt: skip
+    if mark.role.startswith("halo"):
+        drawn.set_path_effects([patheffects.withStroke(linewidth=2.0, foreground="white")])
+
+
+def _ends(axes: "Axes", ends: Sequence[End], vertical: Axis) -> None:
+    height = axes.get_window_extent().height / axes.figure.dpi * 72.0
+    places = spread_apart([vertical.share(end.y) for end in ends], _LINE / height, 0.0, 1.0)
+    for end, place in zip(ends, places, strict=True):
+        leader: Any = {"arrowstyle": "-", "color": LINE, "shrinkA": 0, "shrinkB": 3} if end.has_leader else None
+        color = LINES[end.role]["color"] if end.role in LINES else INKS[end.role]
+        axes.annotate(plain(end.text), (end.x, end.y), (1.06 if end.has_leader else 1.02, place), color=color,
+                      textcoords="axes fraction", va="center", annotation_clip=False, arrowprops=leader,
+                      fontsize=TINY if end.has_leader else SMALL)  # fmt: skip
+
+
+def _cells(axes: "Axes", mark: Cells) -> None:
+    """From paper to the blue of the page: one hue that only darkens."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shades = LinearSegmentedColormap.from_list("page", ["white", BLUE])
+    image = axes.imshow(mark.values, cmap=shades, vmin=0.0, vmax=1.0)
+    for i, row in enumerate(mark.values if mark.has_numbers else ()):
+        for j, value in enumerate(row):
+            ink = "white" if value > 0.6 else INK
+            axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=TINY, color=ink)
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.85)
+    bar.set_label(plain(mark.name), fontsize=TEXT)
+    bar.ax.tick_params(labelsize=SMALL)
+
+
+def _legend(axes: "Axes", picture: Picture) -> None:
+    """On top of the axes, where it covers nothing; beside names it grows to the left, over them."""
+    has_heading = any(isinstance(mark, Text) and mark.shares == "xy" for mark in picture.panel.marks)
+    longest = max(len(key.text) + len(key.note) for key in picture.keys)
+    at_right = picture.panel.y.is_named and not has_heading
+    axes.legend(
+        handles=[_handle(key) for key in picture.keys], title=plain(picture.heading),
+        loc="lower right" if at_right else "lower left", bbox_to_anchor=(float(at_right), 1.0),
+        bbox_transform=_lifted(axes, axes.transAxes, 9.0 if has_heading else 0.0),
+        ncols=3 if longest < 10 else 2 if longest < 20 else 1, fontsize=SMALL, title_fontsize=TEXT, alignment="left",
+        frameon=False, borderpad=0.2, borderaxespad=0.2, handletextpad=0.5, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _handle(key: Key) -> "Artist":
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    text = plain(f"{key.note}: {key.text}" if key.note else key.text)
+    if key.role in FILLS:
+        return Patch(label=text, **FILLS[key.role])
+    if key.role in SIGNS:
+        size = 3.2 if key.role == "plug-in" else 5.0
+        return Line2D([], [], linestyle="none", markersize=size, label=text, **SIGNS[key.role])
+    style = dict(LINES[key.role]) | ({} if key.dash is None else {"linestyle": DASHES[key.dash]})
+    return Line2D([], [], label=text, **style)

@@ -1,0 +1,50 @@
+"""How the roles of a picture look on paper."""
+
+from typing import Any
+
+# The colours of the report page. Colour-blind readers tell them apart, and shapes or words say the same.
+INK, MUTED, LINE, STRONG_LINE = "#1c1e22", "#5a5e66", "#dedad2", "#8b8880"
+BLUE, TEAL, AMBER, RED, GREY = "#0a5f9e", "#0b6e57", "#9a5300", "#b0261c", "#646870"
+TINT, RED_TINT = "#0a5f9e1c", "#b0261c0d"
+
+TINY, SMALL, TEXT = 6, 7, 8  # points
+
+SIGNS: dict[str, dict[str, Any]] = {
+    "witnessed": {"marker": "o", "color": BLUE, "markeredgewidth": 1.3, "zorder": 4.3},
+    "possible": {"marker": "o", "color": "white", "markeredgecolor": BLUE, "markeredgewidth": 1.3, "zorder": 4.2},
+    "excluded": {"marker": "x", "color": STRONG_LINE, "markeredgewidth": 1.1, "zorder": 4.1},
+    "plug-in": {"marker": "v", "color": AMBER, "zorder": 5},
+}
+LINES: dict[str, dict[str, Any]] = {
+    "proposal": {"color": INK, "linestyle": ":", "marker": "s", "markersize": 2.8, "linewidth": 1.2},
+    "witness": {"color": BLUE, "marker": "o", "markersize": 2.8, "linewidth": 1.2},
+    "nearest-excluded": {"color": RED, "linestyle": "--", "marker": "^", "markersize": 2.8, "linewidth": 1.2},
+    "threshold": {"color": RED, "linewidth": 1.0},
+    "bracket-possible": {"color": INK, "linestyle": "--", "linewidth": 1.3},
+    "bracket-witnessed": {"color": BLUE, "linewidth": 1.3},
+    "open-line": {"color": STRONG_LINE, "linewidth": 0.8},
+    "response witnessed": {"color": BLUE, "linewidth": 1.9},
+    "response possible": {"color": BLUE, "linewidth": 1.0},
+    "response not-asked-about": {"color": INK, "linewidth": 0.8},
+    "response excluded": {"color": STRONG_LINE, "linewidth": 0.6},
+    "region-frame": {"color": INK, "linewidth": 0.9},
+    "lane": {"color": LINE, "linewidth": 0.7},
+    "grid": {"color": LINE, "linewidth": 0.7},
+    "cell": {"color": TINT, "solid_capstyle": "round"},
+}
+DASHES: tuple[Any, ...] = (
+    "-", (0, (4, 2)), (0, (1.3, 1.6)), (0, (6, 2, 1.3, 2)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)),
+)  # fmt: skip
+FILLS: dict[str, dict[str, Any]] = {
+    "rejected-zone": {"color": RED_TINT, "linewidth": 0},
+    "band": {"color": TINT, "linewidth": 0},
+    "open-fields": {"color": LINE, "linewidth": 0},
+    "bar-possible": {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.0},
+    "bar-witnessed": {"facecolor": BLUE, "edgecolor": BLUE, "linewidth": 1.0},
+}
+# Of texts; the kinds of labels among them.
+INKS = {
+    "certain": BLUE, "absent": BLUE, "group": TEAL, "ambiguous": AMBER, "empty": RED, "open": GREY, "axis-text": MUTED,
+    "muted": MUTED, "count": INK,
+}  # fmt: skip
+SIZES = {"axis-text": TINY}
