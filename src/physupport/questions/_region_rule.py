@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
@@ -87,12 +87,18 @@ class AskedRegion:
 
     def names(self, members: int) -> tuple[str, ...]:
         """The elements of a set, in their local order."""
-        return tuple(name for i, name in enumerate(self.elements) if members >> i & 1)
+        return tuple([self.elements[i] for i in self._numbers(members).tolist()])
 
     def spread(self, members: int) -> float:
         """Largest distance within a set; 0 for fewer than two elements."""
-        chosen = [i for i in range(len(self.elements)) if members >> i & 1]
-        return float(self.distances[np.ix_(chosen, chosen)].max()) if chosen else 0.0
+        chosen = self._numbers(members)
+        # Whole rows first: these lie together in memory, which a submatrix does not.
+        return float(self.distances[chosen].max(axis=0)[chosen].max()) if len(chosen) else 0.0
+
+    def _numbers(self, members: int) -> NDArray[np.intp]:
+        """The local numbers of a set, increasing."""
+        content = np.frombuffer(members.to_bytes(len(self.elements) // 8 + 1, "little"), dtype=np.uint8)
+        return np.flatnonzero(np.unpackbits(content, bitorder="little"))
 
     def describe(self) -> dict[str, object]:
         """All that defines the question about this region."""
