@@ -91,8 +91,7 @@ def test_a_terminal_is_not_commanded_by_a_foreign_report(square):
     path = square / "report" / "report.json"
     document = Report.load(path).document
     evil = "A\x1b]0;owned\x07\u202e\ud800"
-    document["fields"][0] |= {"field": evil, "sentence": f"Region {evil}: nothing there.", "cell": [evil]}
-    document["outcome"]["sentence"] = evil
+    document["fields"][0] |= {"field": evil, "cell": [evil]}
     document["protocol"]["streams"][0]["name"] = evil
     del document["digests"]["document"]
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
@@ -103,7 +102,7 @@ def test_a_terminal_is_not_commanded_by_a_foreign_report(square):
         assert answer.exit_code in (0, 3), answer.exception
         assert answer.output
         assert not {*answer.output} & {*"\x1b\x07\u202e\ud800"}
-    assert r"Region A\x1b]0;owned\x07\u202e\ud800: nothing there." in run("show", path).output
+    assert r"Region A\x1b]0;owned\x07\u202e\ud800: " in run("show", path).output
 
 
 def test_letters_of_all_scripts_stay_as_they_are():

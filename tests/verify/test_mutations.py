@@ -1,6 +1,7 @@
 """Every single change of a saved report is refused; and what remains when a forger makes all hashes fit again."""
 
 import copy
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -70,6 +71,22 @@ def name_of(path):
     return ".".join(step for step in path[:-1] if isinstance(step, str))
 
 
+def has_same_claims(forged, document):
+    """Two witnesses that contradict each other do so in either order."""
+
+    def claims(written):
+        named = [{w["explanation"]: w for w in field["witnesses"]} for field in written["fields"]]
+        fields = [field | {"witnesses": each} for field, each in zip(written["fields"], named, strict=True)]
+        return written | {"fields": fields, "digests": written["digests"] | {"document": None}}
+
+    def counts(written):
+        return [len(field["witnesses"]) for field in written["fields"]]
+
+    with suppress(KeyError, TypeError):  # a document that is none has no claims
+        return claims(forged) == claims(document) and counts(forged) == counts(document)
+    return False
+
+
 # A forger who makes all hashes fit has written another report: about another question, bank or protocol, or with
 # other verdicts.  It is refused all the same if its claims do not follow from its trace.  The rest cannot be told from
 # an honest report without more knowledge; these are the places where that is so.
@@ -107,6 +124,8 @@ def test_a_change_with_all_hashes_made_to_fit_is_refused_unless_it_is_another_pr
             continue  # only a hash was changed, and is mended
         count += 1
         place = name_of(path)
+        if has_same_claims(forged, document):
+            continue
         if verify(forged).is_verified:
             assert place.startswith(ANOTHER_PROTOCOL + ANOTHER_TRACE + WITHOUT_EFFECT), path
         if verify(forged, protocol=document["digests"]["protocol"]).is_verified:

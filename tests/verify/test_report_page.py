@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-from physupport.verify._schema import DOCUMENT
+from physupport.report._schema import DOCUMENT
 
 PAGE = Path(__file__).parents[2] / "docs" / "report-format.md"
 

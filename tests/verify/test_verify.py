@@ -56,11 +56,10 @@ def test_a_finer_label_is_refused(document):
     assert "the report says FINE, but the trace gives GROUP" in findings(document)
 
 
-def test_a_smaller_cell_and_its_sentence_are_refused(document):
+def test_a_smaller_cell_is_refused(document):
     entry = next(entry for entry in document["fields"] if len(entry["cell"]) > 1)
     entry["cell"].pop()
     assert f"{entry['field']}: the cell is not what the trace gives" in findings(document)
-    assert "the sentence does not say" in findings(document)
 
 
 @pytest.mark.parametrize("place", [0, 10, -1])
@@ -137,7 +136,7 @@ def test_what_can_be_read_in_two_ways_is_refused(four_regions):
     assert "NaN is no JSON number" in findings(text.replace('"level": 0.077', '"level": NaN', 1))
     assert "must be strict JSON" in findings(text[:-20])
     assert "other names" in findings(json.dumps({**json.loads(text), "more": 1}))
-    assert "document.version must be" in findings(json.dumps({**json.loads(text), "version": 3}))
+    assert "version 1 or 2" in findings(json.dumps({**json.loads(text), "version": 3}))
 
 
 def test_a_raised_budget_is_noted_and_not_refused(make_report):

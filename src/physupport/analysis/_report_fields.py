@@ -10,10 +10,9 @@ from .._errors import MisuseError
 from ..aeb import Trace
 from ..judges import Verdict
 from ..questions import Answer, predicates, said_by
-from ..report import field_sentence
 
 
-def fields_json(trace: Trace, kind: str, outcome: dict[str, Any]) -> list[dict[str, Any]]:
+def fields_json(trace: Trace) -> list[dict[str, Any]]:
     """An entry for each answer of a trace."""
     place = {e: k for k, e in enumerate(trace.queries.tolist())}
     entries = []
@@ -30,7 +29,7 @@ def fields_json(trace: Trace, kind: str, outcome: dict[str, Any]) -> list[dict[s
             "witnesses": [_explanation(trace, place[e]) for e in answer.certificate.witnesses],
             "excluded": None if excluded is None else _explanation(trace, excluded),
         }
-        entries.append(entry | {"sentence": field_sentence(entry, kind, outcome)})
+        entries.append(entry)
     return entries
 
 

@@ -10,7 +10,7 @@ from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Trace
 from ..questions import encoded
-from ..report import FORMAT, VERSION, Report, outcome_sentence
+from ..report import FORMAT, VERSION, Report
 from ._protocol import Seal
 from ._report_fields import fields_json
 
@@ -20,7 +20,6 @@ def report(seal: Seal, trace: Trace) -> Report:
     seal.check_trace(trace)
     protocol, bank = seal.content, seal.protocol.bank
     content = encoded(seal.question)
-    outcome = _outcome(trace, float(seal.protocol.level))
     data, data_digest = seal.data, content_hash(seal.data)
     digests = {
         "bank": protocol["bank"],
@@ -33,8 +32,8 @@ def report(seal: Seal, trace: Trace) -> Report:
         "format": FORMAT,
         "version": VERSION,
         "program": {"physupport": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        "fields": fields_json(trace, str(content["kind"]), outcome),
-        "outcome": outcome,
+        "fields": fields_json(trace),
+        "outcome": _outcome(trace),
         "protocol": protocol,
         "data": data,
         "trace": _trace_json(trace),
@@ -46,8 +45,8 @@ def report(seal: Seal, trace: Trace) -> Report:
     return Report(loaded(dumped(document)))
 
 
-def _outcome(trace: Trace, level: float) -> dict[str, Any]:
-    outcome: dict[str, Any] = {
+def _outcome(trace: Trace) -> dict[str, Any]:
+    return {
         "status": trace.status.name,
         "ending": trace.ending.name,
         "is_certified": trace.is_certified,
@@ -57,7 +56,6 @@ def _outcome(trace: Trace, level: float) -> dict[str, Any]:
         "possible": trace.n_possible,
         "indeterminate": trace.n_indeterminate,
     }
-    return outcome | {"sentence": outcome_sentence(outcome, level)}
 
 
 def _trace_json(trace: Trace) -> dict[str, object]:

@@ -10,7 +10,8 @@ from typing import Any, final
 from .._codec import bound_json, dumped, loaded
 from .._hashes import content_hash
 from ..questions import Label
-from ._document_form import check_document
+from ._schema import check_document
+from ._sentences import field_sentences, outcome_sentence
 
 COLUMNS = ("field", "label", "cell", "group", "certificate", "witnesses", "excluded", "margin", "sentence")
 
@@ -35,7 +36,7 @@ class FieldReport:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """A finished run in words and numbers; the document is what is saved, and holds the whole of it.
+    """A finished run; the document is what is saved, and holds all facts of it.  The words are made from these.
 
     Made by `report`, or by `Report.load`, which checks the form only: `physupport verify` checks the content.
     """
@@ -52,8 +53,8 @@ class Report:
 
     @property
     def sentence(self) -> str:
-        """The outcome as a whole."""
-        return str(self.document["outcome"]["sentence"])
+        """The outcome as a whole, in words."""
+        return outcome_sentence(self.document)
 
     @property
     def level(self) -> float:
@@ -89,7 +90,8 @@ class Report:
     @property
     def fields(self) -> tuple[FieldReport, ...]:
         """One for each field of the question."""
-        return tuple(_field(entry) for entry in self.document["fields"])
+        sentences = field_sentences(self.document)
+        return tuple(_field(entry, said) for entry, said in zip(self.document["fields"], sentences, strict=True))
 
     def rows(self) -> list[dict[str, str]]:
         """The table: a row for each field, all entries as text."""
@@ -144,12 +146,12 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: dict[str, Any]) -> FieldReport:
+def _field(entry: dict[str, Any], sentence: str) -> FieldReport:
     excluded = entry["excluded"]
     return FieldReport(
         field=entry["field"],
         label=Label(entry["label"]),
-        sentence=entry["sentence"],
+        sentence=sentence,
         cell=tuple(entry["cell"]),
         group=entry["group"],
         numbers=dict(entry["numbers"]),

@@ -1,4 +1,4 @@
-"""What a report says in sentences; each follows from the entries of the document alone."""
+"""What a report says in sentences: each is made from the facts of the document, and is no part of it."""
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -14,8 +14,9 @@ _MOST_REGIONS = 6
 _MOST_NAMES = 12
 
 
-def outcome_sentence(outcome: Entry, level: float) -> str:
+def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
+    outcome, level = document["outcome"], document["protocol"]["level"]
     match outcome["status"]:
         case "REPORT":
             return (
@@ -72,7 +73,31 @@ def _why_exhausted(outcome: Entry) -> str:
     )
 
 
-def field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
+def field_sentences(document: Entry) -> tuple[str, ...]:
+    """One for each field, in their order."""
+    names = [entry["field"] for entry in document["fields"]]
+    return tuple(
+        _field_sentence(_in_order(entry, names), document["question"]["kind"], document["outcome"])
+        for entry in document["fields"]
+    )
+
+
+def _in_order(entry: Entry, names: Sequence[str]) -> Entry:
+    """The entry with what explanations say in the order of the fields: JSON objects have none of their own."""
+
+    def ordered(named: Entry) -> Entry:
+        says = named["says"]
+        return {**named, "says": {name: says[name] for name in (*names, *sorted(says)) if name in says}}
+
+    excluded = entry["excluded"]
+    return {
+        **entry,
+        "witnesses": [*map(ordered, entry["witnesses"])],
+        "excluded": None if excluded is None else ordered(excluded),
+    }
+
+
+def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
     """One field; kind is that of the question."""
     if entry["label"] == Label.EMPTY:
         return f"{_title(entry, kind)}: nothing can be said, because no explanation survives."
@@ -107,7 +132,8 @@ def _region_sentence(entry: Entry, outcome: Entry) -> str:
             said = f"{title}: {_one_of(cell)}, or nothing; the data cannot tell whether anything is there."
             return said + _separate(entry, "To decide")
         case Label.ABSENT:
-            weak = f" of strength {numbers['absence_threshold']!r} or more" if numbers["possible_present"] else ""
+            is_weak = numbers["possible_present"] and "absence_threshold" in numbers
+            weak = f" of strength {numbers['absence_threshold']!r} or more" if is_weak else ""
             return f"{title}: nothing there{weak}.{_excluded(entry)}"
     absent = " or nothing" if numbers["possible_absent"] and cell else ""
     possible = f"{_one_of(cell)}{absent}" if cell else "nothing"
@@ -150,7 +176,7 @@ def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
 
 def _rivals(entry: Entry) -> str:
     """The elements that two witnesses have."""
-    names = [str(witness["says"][entry["field"]]) for witness in entry["witnesses"]]
+    names = [str(witness["says"].get(entry["field"])) for witness in entry["witnesses"]]
     return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(map(_plain, names))
 
 

@@ -10,7 +10,7 @@ from .._typing import BoolArray
 @final
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A field as it must stand in the report, but for its sentence and explanations."""
+    """A field as it must stand in the report, but for its explanations."""
 
     field: str
     label: str

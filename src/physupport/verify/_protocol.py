@@ -40,7 +40,6 @@ def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
         yield "a proposal lies outside the bank"
     if {*data} != {*names} or len({*names}) < len(names):
         yield "the hashes of the data are not those of the streams"
-    check_form(data, dict.fromkeys(data, HASH), "document.data")
     _check_policy(protocol["policy"])
     yield from _judge_findings(protocol)
     if names and (protocol["bank"] is None or protocol["plausibility"] is None):
@@ -97,7 +96,6 @@ def _check_policy(policy: Node) -> None:
 
 def _stream_findings(stream: Node) -> Iterator[str]:
     name, rows = stream["name"], stream["rows"]
-    check_form(stream["proposal_rows"], HASH, f"the hash of the proposal rows of {name}")
     if rows < 1 or stream["width"] < 1 or not 0.0 < stream["fraction"] < 1.0:
         raise Refusal(f"rows, width or fraction of {name} are out of range")
     n_proposal = int(Fraction(repr(stream["fraction"])) * rows)

@@ -120,8 +120,9 @@ class _Region:
         chosen = np.zeros(len(witnessed), dtype=np.bool_)
         chosen[list(witnesses)] = True
         if label == "SUPPORT_AMBIGUOUS":
+            # First the one that has the region, then the one that lacks it.
             absent = self.lacks(chosen) & self.may_witness_absence
-            return len(witnesses) == 2 and bool(self.has(chosen)) and bool(absent.any())
+            return len(witnesses) == 2 and bool(self.slots[witnesses[0]] >= 0 and absent[witnesses[1]])
         is_apart = len(witnesses) == 2 and self.spread(self.has(chosen)) > self.tolerance
         if label == "LOCAL_AMBIGUOUS":
             return is_apart

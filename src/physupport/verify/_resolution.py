@@ -60,12 +60,12 @@ class ResolutionRules:
         return bool(possible.any()) and self.derive(possible, witnessed)[0].is_settled
 
     def force(self, field: str, label: str, witnesses: Sequence[int], witnessed: BoolArray) -> bool:  # noqa: ARG002
-        """AMBIGUOUS needs one or two witnesses that spread, with the proposal, more than a group may."""
+        """AMBIGUOUS needs one or two witnesses that spread, with the proposal, as far as all: more than a group may."""
         if label != "AMBIGUOUS":
             return not witnesses
         chosen = np.zeros(len(self.places), dtype=np.bool_)
         chosen[list(witnesses)] = True
-        return 1 <= len(witnesses) <= 2 and self.diameter(chosen) > self.delta_group
+        return 1 <= len(witnesses) <= 2 and self.delta_group < self.diameter(chosen) == self.diameter(witnessed)
 
     def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:  # noqa: ARG002
         """Whether the label would be another with e in U."""

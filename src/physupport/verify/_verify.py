@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from .._codec import loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
-from .._stored import check_form
 from ..banks import Bank
 from ..questions import Question, encoded
+from ..report import check_document
 from ._claims import budget_notes, check_digest, field_findings, outcome_findings
 from ._content import as_dict, rebuilt_bank, text_of
 from ._data import data_findings
@@ -25,7 +25,6 @@ from ._own import own_rules
 from ._protocol import check_size, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import resolution_rules
-from ._schema import DOCUMENT
 from ._trace import ReadTrace, read_trace
 
 # What a malformed document may raise on the way through checks that expect a sound one.
@@ -91,7 +90,7 @@ def verify(
 
 def _check_whole(document: Mapping[str, Any]) -> None:
     """What must hold before anything else can be looked at."""
-    check_form(document, DOCUMENT)
+    check_document(document)
     check_size(document["protocol"])
 
 
@@ -217,4 +216,4 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None,
 def _claims(document: Mapping[str, Any], trace: ReadTrace, rules: Rules) -> Iterable[str]:
     outcome = document["outcome"]
     yield from outcome_findings(outcome, document["protocol"], trace, rules)
-    yield from field_findings(document["fields"], document["question"]["kind"], outcome, trace, rules)
+    yield from field_findings(document["fields"], trace, rules)

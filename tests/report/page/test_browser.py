@@ -158,5 +158,5 @@ def test_questions_without_elements_runs_cut_short_and_empty_profiles(kit, opene
             assert is_clean(page)
             assert page.texts(".status .word") == [status]
             assert page.texts(".field .label .word") == [str(field.label) for field in found.fields]
-            data = json.loads(page.texts("#data")[0])
-            assert data["outcome"]["sentence"] == page.texts(".outcome")[0]
+            assert json.loads(page.texts("#data")[0])["outcome"]["status"] == status
+            assert page.texts(".outcome")[0] == found.sentence

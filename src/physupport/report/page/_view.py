@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._sentences import field_sentences, outcome_sentence
 from ..pictures import (
     COMPACT,
     SMALL,
@@ -47,14 +48,14 @@ _NO_DETAILS: dict[str, Any] = {
 def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     """Everything the template shows, by the names it uses.  Both arguments are documents."""
     fields = _fields(report, details)
-    outcome, protocol = report["outcome"], report["protocol"]
+    outcome, protocol, sentence = report["outcome"], report["protocol"], outcome_sentence(report)
     return {
         "title": details["title"] or "Physical support report",
         "status": outcome["status"],
         "status_kind": kind_of(outcome["status"]),
         "status_words": STATUSES[outcome["status"]],
-        "sentence": outcome["sentence"],
-        "notes": [text for text in details["outcome"] if text != outcome["sentence"]],
+        "sentence": sentence,
+        "notes": [text for text in details["outcome"] if text != sentence],
         "outcome": outcome,
         "protocol": protocol,
         "level_percent": percent(float(protocol["level"])),
@@ -81,8 +82,8 @@ def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
     is_map = report["question"]["kind"] == "regional map"
     room = min(_MOST_FIELD_ROWS, _MOST_PAGE_ROWS // max(1, len(report["fields"])))
     return [
-        _field(i, entry, {**_NO_DETAILS, **known.get(entry["field"], {})}, is_map, room)
-        for i, entry in enumerate(report["fields"])
+        _field(i, {**entry, "sentence": sentence}, {**_NO_DETAILS, **known.get(entry["field"], {})}, is_map, room)
+        for i, (entry, sentence) in enumerate(zip(report["fields"], field_sentences(report), strict=True))
     ]
 
 
