@@ -4,20 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import pictures
 from .._sentences import field_sentences, outcome_sentence
-from ..pictures import (
-    COMPACT,
-    SMALL,
-    WIDE,
-    Picture,
-    Room,
-    brackets_picture,
-    coherence_picture,
-    evidence_picture,
-    map_pictures,
-    members_of,
-    responses_picture,
-)
+from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there
 from ..pictures._words import Entry, kind_of, number
@@ -91,7 +80,7 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
     coherence = details["coherence"]
     picture: Svg | None = None
     if coherence is not None and 1 < len(coherence["ids"]) <= _MOST_SHADED:
-        drawn = coherence_picture(coherence, f"Coherence of the elements of {entry['field']}", SMALL)
+        drawn = pictures.coherence_picture(coherence, f"Coherence of the elements of {entry['field']}", SMALL)
         picture = svg(drawn, f"coherence-{i}")
     return {
         **details,
@@ -156,14 +145,14 @@ def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _twice(key: str, draw: Callable[[Room], Picture]) -> list[Svg]:
+def _twice(key: str, draw: Callable[[pictures.Room], pictures.Picture]) -> list[Svg]:
     """For wide and for small screens."""
     return [svg(draw(room), f"{key}-{room.key}") for room in (WIDE, COMPACT)]
 
 
 def _maps(fields: list[dict[str, Any]]) -> list[list[Svg]]:
-    count = len(map_pictures(fields, WIDE))
-    return [_twice(f"map-{i}", lambda room, i=i: map_pictures(fields, room)[i]) for i in range(count)]  # type: ignore[misc]
+    count = len(pictures.map_pictures(fields, WIDE))
+    return [_twice(f"map-{i}", lambda room, i=i: pictures.map_pictures(fields, room)[i]) for i in range(count)]  # type: ignore[misc]
 
 
 def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
@@ -171,8 +160,8 @@ def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
         return None
     return {
         **evidence,
-        "pictures": _twice("evidence", lambda room: evidence_picture(evidence, room)),
-        "legend": evidence_picture(evidence, WIDE).keys,
+        "pictures": _twice("evidence", lambda room: pictures.evidence_picture(evidence, room)),
+        "legend": pictures.evidence_picture(evidence, WIDE).keys,
         "shown": evidence["curves"][:MOST_CURVES],
         "left_out": max(0, len(evidence["curves"]) - MOST_CURVES),
     }
@@ -180,7 +169,7 @@ def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
 
 def _brackets(brackets: Entry) -> list[Svg]:
     """Wide and compact; none without queries."""
-    return _twice("brackets", lambda room: brackets_picture(brackets, room)) if brackets["queries"] else []
+    return _twice("brackets", lambda room: pictures.brackets_picture(brackets, room)) if brackets["queries"] else []
 
 
 def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -188,13 +177,13 @@ def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | N
     if library is None or not library["ids"]:
         return None
     everything, picture = range(len(library["ids"])), None
-    drawn = {region: responses_picture(library, fields, indices, SMALL, everything)
-             for region, indices in members_of(library).items()}  # fmt: skip
+    drawn = {region: pictures.responses_picture(library, fields, indices, SMALL, everything)
+             for region, indices in pictures.members_of(library).items()}  # fmt: skip
     if coherence is not None and len(coherence["ids"]) > 1:
         region_of = dict(zip(library["ids"], library["regions"], strict=True))
         regions = [region_of.get(name, "") for name in coherence["ids"]]
         picture = svg(
-            coherence_picture(coherence, "Coherence of the response library", SMALL, regions), "coherence-all"
+            pictures.coherence_picture(coherence, "Coherence of the response library", SMALL, regions), "coherence-all"
         )
     known = {field["field"] for field in fields}
     return {

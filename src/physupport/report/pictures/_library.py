@@ -115,7 +115,7 @@ def _channel_axis(library: Entry, room: Room) -> Axis:
     if not room.is_paper:
         ticks = [Tick(i, shortened(names[i], room.letters), names[i]) for i in dict.fromkeys((0, len(names) - 1))]
         return Axis(0, last, ticks, is_flush=True)
-    ticks = [Tick(i, shortened(names[i], 10)) for i in range(0, len(names), -(-len(names) // room.n_ticks))]
+    ticks = [Tick(i, shortened(names[i], 10)) for i in range(0, len(names), -(-len(names) // 5))]
     return Axis(-0.02 * last, 1.02 * last, ticks, "channel")
 
 

@@ -4,23 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 from ..._errors import MisuseError
-from ..pictures._model import (
-    Area,
-    Axis,
-    Bars,
-    Cells,
-    End,
-    Key,
-    Label,
-    Line,
-    Mark,
-    Panel,
-    Picture,
-    Points,
-    Rule,
-    Shares,
-    Text,
-)
+from ..pictures import _model as model
 from ..pictures._rooms import COLUMN, spread_apart
 from ..pictures._words import label_words
 from ._style import BLUE, DASHES, FILLS, INK, INKS, LINE, LINES, SIGNS, SIZES, SMALL, STRONG_LINE, TEXT, TINY
@@ -33,7 +17,7 @@ if TYPE_CHECKING:
 _LINE = 8.5  # points from one name beside a curve to the next
 
 
-def draw(picture: Picture, ax: "Axes | None") -> "Axes":
+def draw(picture: model.Picture, ax: "Axes | None") -> "Axes":
     """The picture on the given axes, or on those of a new figure of its size."""
     axes = _axes(ax, picture.size[1] / 72.0)
     if picture.strip is not None:
@@ -44,6 +28,8 @@ def draw(picture: Picture, ax: "Axes | None") -> "Axes":
         strip.spines["bottom"].set_visible(False)
     _panel(axes, picture.panel)
     axes.set_xlabel("\n".join(plain(text) for text in (picture.panel.x.name, *picture.notes) if text), fontsize=TEXT)
+    if picture.is_equal:
+        axes.set_aspect("equal")
     if picture.keys:
         _legend(axes, picture)
     return axes
@@ -69,14 +55,14 @@ def _axes(ax: "Axes | None", height: float) -> "Axes":
     return plt.subplots(figsize=(COLUMN.width / 72.0, height), layout="constrained")[1]
 
 
-def _panel(axes: "Axes", panel: Panel) -> None:
+def _panel(axes: "Axes", panel: model.Panel) -> None:
     if panel.y.bend is not None:
         axes.set_yscale("asinh", linear_width=panel.y.bend)
     for mark in panel.marks:
         _mark(axes, mark, panel)
-    _ends(axes, [mark for mark in panel.marks if isinstance(mark, End)], panel.y)
+    _ends(axes, [mark for mark in panel.marks if isinstance(mark, model.End)], panel.y)
     letters = TINY if panel.is_dense else TEXT
-    has_cells = any(isinstance(mark, Cells) for mark in panel.marks)
+    has_cells = any(isinstance(mark, model.Cells) for mark in panel.marks)
     for axis, side, drawn in ((panel.x, "bottom", axes.xaxis), (panel.y, "left", axes.yaxis)):
         drawn.set_ticks([tick.value for tick in axis.ticks], [plain(tick.text) for tick in axis.ticks],
                         fontsize=letters if axis.is_named else SMALL)  # fmt: skip
@@ -88,13 +74,13 @@ def _panel(axes: "Axes", panel: Panel) -> None:
         axes.spines[side].set_visible(has_cells)
     if has_cells:
         axes.tick_params(axis="x", rotation=90)
-    if any(isinstance(mark, Points) and mark.shares and min(mark.xs) < 0.0 for mark in panel.marks):
+    if any(isinstance(mark, model.Points) and mark.shares and min(mark.xs) < 0.0 for mark in panel.marks):
         axes.tick_params(axis="y", pad=12)  # signs stand between the names and the axes
     axes.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
     axes.set_ylabel(plain(panel.y.name), fontsize=TEXT)
 
 
-def _place(axes: "Axes", shares: Shares) -> "Transform":
+def _place(axes: "Axes", shares: model.Shares) -> "Transform":
     return {"": axes.transData, "x": axes.get_yaxis_transform(), "xy": axes.transAxes}[shares]
 
 
@@ -104,34 +90,34 @@ def _lifted(axes: "Axes", place: "Transform", points: float) -> "Transform":
     return place + ScaledTranslation(0.0, points / 72.0, axes.figure.dpi_scale_trans)
 
 
-def _mark(axes: "Axes", mark: Mark, panel: Panel) -> None:
+def _mark(axes: "Axes", mark: model.Mark, panel: model.Panel) -> None:
     match mark:
-        case Points():
+        case model.Points():
             _points(axes, mark, panel.is_dense)
-        case Line():
+        case model.Line():
             _line(axes, mark, panel.is_dense)
-        case Area():
+        case model.Area():
             step = "post" if mark.is_stepped else None
             axes.fill_between(mark.xs, mark.lower, mark.upper, step=step, zorder=0, **FILLS[mark.role])  # type: ignore[arg-type]
-        case Rule():
+        case model.Rule():
             axes.axhline(mark.y, zorder=1, **LINES[mark.role])
-        case Bars():
+        case model.Bars():
             axes.barh(mark.ys, mark.widths, 0.62, label=mark.name, **FILLS[mark.role])
-        case Text():
+        case model.Text():
             _text(axes, mark)
-        case Label():
+        case model.Label():
             words = label_words(mark.label) if panel.is_dense else label_words(mark.label).replace(" ", "\n")
             axes.text(mark.x, mark.y, words, transform=_place(axes, "x"), va="center_baseline", linespacing=0.95,
                       fontsize=TINY if panel.is_dense else SMALL, color=INKS[mark.kind])  # fmt: skip
-        case Cells():
+        case model.Cells():
             _cells(axes, mark)
-        case End():
+        case model.End():
             pass  # all of them are placed together
         case _:
             assert_never(mark)
 
 
-def _points(axes: "Axes", mark: Points, is_dense: bool) -> None:
+def _points(axes: "Axes", mark: model.Points, is_dense: bool) -> None:
     place, size, name = _place(axes, mark.shares), 3.5 if is_dense else 5.0, mark.sign
     if mark.sign == "plug-in":
         place, size, name = _lifted(axes, place, 4.2 if is_dense else 5.5), 3.2, "point-valued method"
@@ -139,7 +125,7 @@ def _points(axes: "Axes", mark: Points, is_dense: bool) -> None:
               **SIGNS[mark.sign])  # fmt: skip
 
 
-def _line(axes: "Axes", mark: Line, is_dense: bool) -> None:
+def _line(axes: "Axes", mark: model.Line, is_dense: bool) -> None:
     style = dict(LINES[mark.role])
     if mark.role == "cell":
         style["linewidth"] = 6.3 if is_dense else 9.0
@@ -149,7 +135,7 @@ def _line(axes: "Axes", mark: Line, is_dense: bool) -> None:
     axes.plot(mark.xs, mark.ys, label=plain(mark.name), zorder=mark.depth, drawstyle=drawstyle, **style)
 
 
-def _text(axes: "Axes", mark: Text) -> None:
+def _text(axes: "Axes", mark: model.Text) -> None:
     from matplotlib import patheffects
 
     role, align = mark.role.split()[-1], {"start": "left", "middle": "center", "end": "right"}[mark.anchor]
@@ -160,7 +146,7 @@ def _text(axes: "Axes", mark: Text) -> None:
         drawn.set_path_effects([patheffects.withStroke(linewidth=2.0, foreground="white")])
 
 
-def _ends(axes: "Axes", ends: Sequence[End], vertical: Axis) -> None:
+def _ends(axes: "Axes", ends: Sequence[model.End], vertical: model.Axis) -> None:
     height = axes.get_window_extent().height / axes.figure.dpi * 72.0
     places = spread_apart([vertical.share(end.y) for end in ends], _LINE / height, 0.0, 1.0)
     for end, place in zip(ends, places, strict=True):
@@ -171,7 +157,7 @@ def _ends(axes: "Axes", ends: Sequence[End], vertical: Axis) -> None:
                       fontsize=TINY if end.has_leader else SMALL)  # fmt: skip
 
 
-def _cells(axes: "Axes", mark: Cells) -> None:
+def _cells(axes: "Axes", mark: model.Cells) -> None:
     """From paper to the blue of the page: one hue that only darkens."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -186,9 +172,9 @@ def _cells(axes: "Axes", mark: Cells) -> None:
     bar.ax.tick_params(labelsize=SMALL)
 
 
-def _legend(axes: "Axes", picture: Picture) -> None:
+def _legend(axes: "Axes", picture: model.Picture) -> None:
     """On top of the axes, where it covers nothing; beside names it grows to the left, over them."""
-    has_heading = any(isinstance(mark, Text) and mark.shares == "xy" for mark in picture.panel.marks)
+    has_heading = any(isinstance(mark, model.Text) and mark.shares == "xy" for mark in picture.panel.marks)
     longest = max(len(key.text) + len(key.note) for key in picture.keys)
     at_right = picture.panel.y.is_named and not has_heading
     axes.legend(
@@ -200,7 +186,7 @@ def _legend(axes: "Axes", picture: Picture) -> None:
     )  # fmt: skip
 
 
-def _handle(key: Key) -> "Artist":
+def _handle(key: model.Key) -> "Artist":
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

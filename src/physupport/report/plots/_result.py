@@ -4,18 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..._errors import MisuseError
+from .. import pictures
 from .._details import Detailed, Details
-from ..pictures import (
-    COLUMN,
-    brackets_picture,
-    coherence_picture,
-    elements_picture,
-    evidence_picture,
-    lanes_picture,
-    map_picture,
-    members_of,
-    responses_picture,
-)
 from ..pictures._words import Entry
 from ._draw import draw
 
@@ -35,7 +25,7 @@ def plot_map(result: Detailed | Details, ax: "Axes | None" = None, *, fields: Se
     if len(names) > 1:
         value = " and ".join(f"({', '.join(each)})" for each in sorted(names))
         raise MisuseError("fields", "share their coordinates", value, "Draw them apart, each with fields=[...].")
-    return draw(map_picture(entries, COLUMN), ax)
+    return draw(pictures.map_picture(entries, pictures.COLUMN), ax)
 
 
 def plot_elements(result: Detailed | Details, ax: "Axes | None" = None, *, field: str | None = None) -> "Axes":
@@ -49,7 +39,7 @@ def plot_elements(result: Detailed | Details, ax: "Axes | None" = None, *, field
     if len(entries) > 1:
         known = ", ".join(entry["field"] for entry in entries)
         raise MisuseError("field", "be given where there are several", "none", f"They are {known}.")
-    return draw(elements_picture(entries[0], COLUMN), ax)
+    return draw(pictures.elements_picture(entries[0], pictures.COLUMN), ax)
 
 
 def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
@@ -63,7 +53,7 @@ def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
     if evidence is None or not evidence["curves"] or not evidence["steps"]:
         remedy = "Explanations are drawn that the run asked about."
         raise MisuseError("result", "have evidence at checkpoints", "none", remedy)
-    return draw(evidence_picture(evidence, COLUMN), ax)
+    return draw(pictures.evidence_picture(evidence, pictures.COLUMN), ax)
 
 
 def plot_brackets(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
@@ -71,7 +61,7 @@ def plot_brackets(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
 
     The low strip above shows how many fields are still open.
     """
-    return draw(brackets_picture(_document(result)["brackets"], COLUMN), ax)
+    return draw(pictures.brackets_picture(_document(result)["brackets"], pictures.COLUMN), ax)
 
 
 def plot_library(result: Detailed | Details, ax: "Axes | None" = None, *, region: str | None = None) -> "Axes":
@@ -84,11 +74,13 @@ def plot_library(result: Detailed | Details, ax: "Axes | None" = None, *, region
     document = _document(result)
     library = _library(document)
     if region is None:
-        return draw(lanes_picture(library, document["fields"]), ax)
-    members = members_of(library)
+        return draw(pictures.lanes_picture(library, document["fields"]), ax)
+    members = pictures.members_of(library)
     if region not in members:
         raise MisuseError("region", f"be among {', '.join(members)}", repr(region))
-    return draw(responses_picture(library, document["fields"], members[region], COLUMN, members[region]), ax)
+    return draw(
+        pictures.responses_picture(library, document["fields"], members[region], pictures.COLUMN, members[region]), ax
+    )
 
 
 def plot_library_coherence(result: Detailed | Details, ax: "Axes | None" = None, *, field: str | None = None) -> "Axes":
@@ -100,7 +92,7 @@ def plot_library_coherence(result: Detailed | Details, ax: "Axes | None" = None,
     document = _document(result)
     coherence, regions = _coherence(document, field)
     setting = None if document["library"] is None else document["library"]["setting"]
-    return draw(coherence_picture(coherence, "Coherence", COLUMN, regions, setting), ax)
+    return draw(pictures.coherence_picture(coherence, "Coherence", pictures.COLUMN, regions, setting), ax)
 
 
 def _document(result: Detailed | Details) -> Entry:
