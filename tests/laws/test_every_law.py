@@ -1,0 +1,119 @@
+"""What holds for every law that is registered."""
+
+import numpy as np
+import pytest
+from flint import arb
+
+from physupport._errors import MisuseError
+from physupport.analysis import StreamPlan
+from physupport.banks import Library, library_bank, product_grid
+from physupport.io import ArrayRows, as_pairs
+from physupport.laws import LAWS, BernoulliGaussian, Covariance, ExchangeableGaussian, decode_law, make_law
+
+BOX = (np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
+CASES = [(name, False) for name in LAWS] + [(name, True) for name, law in LAWS.items() if not law.why_real]
+
+
+def make_bank(is_complex=False):
+    atoms = np.random.default_rng(0).standard_normal((6, 3))
+    if is_complex:
+        atoms = as_pairs(atoms + 1j * np.random.default_rng(1).standard_normal((6, 3)), axis=0)
+    atoms /= np.linalg.norm(atoms, axis=0)
+    library = Library(["a1", "a2", "b"], ["A", "A", "B"], [[0.0], [1.0], [0.0]], atoms)
+    nuisances = {"calibration": product_grid(p=[0.1, 0.2], noise=[0.3]), "deployment": product_grid(noise=[0.5, 0.7])}
+    return library_bank(library, ["A", "AB"], {"A": 1.0, "B": 1.0}, **nuisances)
+
+
+def make(name, is_complex, bank):
+    box = tuple(end + 1j * end for end in BOX) if is_complex else BOX
+    options = {"box": box} if name == "profiled mean" else {}
+    return make_law(name, options | {"is_complex": is_complex}).completed(bank)
+
+
+@pytest.mark.parametrize(("name", "is_complex"), CASES)
+def test_a_law_is_read_back_as_it_was_written(name, is_complex):
+    law = make(name, is_complex, make_bank(is_complex))
+    back = decode_law(law.encode())
+    assert type(back) is type(law)
+    assert back.encode() == law.encode()
+
+
+@pytest.mark.parametrize(("name", "is_complex"), CASES)
+def test_rows_have_the_width_of_the_law_and_their_own_explanation_a_proven_score(name, is_complex):
+    bank = make_bank(is_complex)
+    law = make(name, is_complex, bank)
+    explanation = bank.size - 1
+    rows = law.sample(bank, explanation, np.random.default_rng(3), 24)
+    assert rows.shape == (24, law.width(bank))
+    stream = law.stream(bank, ArrayRows(rows), [8, 24])
+    assert stream.n_keys == law.n_keys(bank)
+    keys = np.unique(law.keys(bank)(np.arange(bank.size)))
+    scores = stream.log_likelihood(keys)
+    assert np.isfinite(scores.errors).all()
+    own = int(law.keys(bank)(explanation)[0])
+    for key in {own, int(keys[0])}:
+        for c, ball in enumerate(stream.enclosure(key, 200)):
+            value, error = scores.values[keys == key, c][0], scores.errors[keys == key, c][0]
+            assert abs(ball - arb(float(value))) <= arb(float(error))
+
+
+@pytest.mark.parametrize(("name", "is_complex"), CASES)
+def test_the_opponent_of_a_key_is_a_density_and_is_read_back(name, is_complex):
+    bank = make_bank(is_complex)
+    law = make(name, is_complex, bank)
+    rows = ArrayRows(law.sample(bank, 0, np.random.default_rng(4), 24))
+    opponent = law.opponent(bank, rows, int(law.keys(bank)(0)[0]))
+    stream, key = opponent.numerator(law.stream(bank, rows, [24]), rows)
+    assert stream.is_density
+    assert np.isfinite(stream.log_likelihood(np.array([key])).errors).all()
+    assert law.decode_opponent(opponent.encode()).agrees(opponent)
+
+
+@pytest.mark.parametrize(("name", "is_complex"), CASES)
+def test_the_energy_of_its_own_rows_is_as_expected(name, is_complex):
+    """Five deviations either way: about one in a million for chi-square, and fixed by the seed."""
+    bank = make_bank(is_complex)
+    law = make(name, is_complex, bank)
+    rows = ArrayRows(law.sample(bank, bank.size - 1, np.random.default_rng(5), 2000))
+    energy = law.energy(bank, bank.size - 1, rows)
+    assert abs(energy.statistic - energy.expected) <= 5.0 * energy.deviation
+    loud = rows.table.copy()
+    loud[:, : len(bank.states.elements)] *= 2.0
+    far = law.energy(bank, bank.size - 1, ArrayRows(loud))
+    assert far.statistic > energy.expected + 5.0 * energy.deviation
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_divergences_are_positive_and_vanish_from_itself(name):
+    bank = make_bank()
+    law = make(name, False, bank)
+    divergences = law.divergences(bank, 0, np.arange(law.n_keys(bank)))
+    if divergences is not None:
+        assert divergences[0] == 0.0
+        assert (divergences[1:] > 0.0).all()
+
+
+def test_options_that_a_law_does_not_take_are_refused():
+    remedy = "Latent codes are real"
+    with pytest.raises(MisuseError, match=rf"is_complex must be left out for 'latent', got True\. {remedy}"):
+        StreamPlan("latent", 0.5, is_complex=True)
+    with pytest.raises(MisuseError, match="laws must be given for 'latent' only"):
+        StreamPlan("covariance", 0.5, laws=[BernoulliGaussian(0.2)])
+    with pytest.raises(MisuseError, match="propose must be given for 'latent' only"):
+        StreamPlan("mean", 0.5, propose=lambda rows: rows)
+    with pytest.raises(MisuseError, match="nois must be one of noises, is_complex, got"):
+        StreamPlan("mean", 0.5, nois=[0.5])
+    with pytest.raises(MisuseError, match="noises must be given to the law itself"):
+        StreamPlan(Covariance(), 0.5, noises=[0.5])
+
+
+def test_a_plan_takes_a_law_or_its_name_with_options():
+    bank = make_bank()
+    by_name = StreamPlan("covariance", 0.5, noises=[0.2, 0.3]).law.completed(bank)
+    assert StreamPlan(Covariance(noises=[0.2, 0.3]), 0.5).law.completed(bank).encode() == by_name.encode()
+
+
+def test_laws_of_codes_are_read_back():
+    laws = [BernoulliGaussian(0.3), ExchangeableGaussian([0.5, 0.3, 0.2], [0.0, 1.0, 2.0])]
+    law = make_law("latent", {"laws": laws, "noises": [0.1, 0.2]})
+    assert decode_law(law.encode()).encode() == law.encode()
