@@ -11,6 +11,7 @@ from scipy.stats import multivariate_normal
 
 from physupport.studies import load_study, write_outcome
 from physupport.studies._tasks import run_tasks
+from physupport.studies._writing import column_figure
 from physupport.studies.mechanism._deployment import ANGLES, deployment_rows, labels_are_kept, residual_errors
 from physupport.studies.mechanism._divergences import SCALES, grid_tasks, scaling_tasks, step_tasks
 from physupport.studies.mechanism._draw import PAGES
@@ -163,8 +164,9 @@ def check_tables(folder, summary):
 
 def check_pictures(folder):
     """On every page all text is inside, and no legend lies on a point."""
-    for make in PAGES.values():
-        page = make(folder)
+    for height, fill in PAGES.values():
+        page = column_figure(height)
+        fill(folder, page)
         page.draw_without_rendering()
         assert page.get_size_inches()[0] == 3.4
         for ax in page.axes:

@@ -12,7 +12,7 @@ import numpy as np
 from .._checks import check_count
 from .._errors import MisuseError
 from ._published import Line, Outcome
-from ._writing import read_table, save_figure
+from ._writing import draw_figures, read_table
 
 CONFIDENCE = 0.95
 COVERED = {"four-region": "four_region", "global": "global_bank"}
@@ -87,18 +87,15 @@ def exact_interval(count: int, trials: int) -> tuple[float, float]:
 
 def draw_coverage(folder: Path) -> list[Path]:
     """Rates against their levels, and how often each label is given."""
-    from matplotlib.figure import Figure
-
     from .figures import plot_coverage, plot_label_rates
 
-    made = []
-    tables = {name: read_table(folder, name) for name in FIGURES}
-    tables["coverage"] = [row for row in tables["coverage"] if row["scene"] == POOLED]
-    for (name, rows), plot in zip(tables.items(), (plot_coverage, plot_label_rates), strict=True):
-        figure = Figure(figsize=(3.4, 0.9 + 0.27 * len(rows)), layout="constrained")
-        plot(rows, figure.subplots())
-        made += save_figure(figure, folder, name)
-    return made
+    pooled = [row for row in read_table(folder, "coverage") if row["scene"] == POOLED]
+    labels = read_table(folder, "labels")
+    drawings = {
+        "coverage": (0.9 + 0.27 * len(pooled), lambda page: plot_coverage(pooled, page.subplots())),
+        "labels": (0.9 + 0.27 * len(labels), lambda page: plot_label_rates(labels, page.subplots())),
+    }
+    return draw_figures(folder, drawings)
 
 
 def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+_COLUMN = 3.4  # inches
+
 
 def make_folder(path: Path) -> Path:
     """The folder, made if it is not there, and one that files can be written to."""
@@ -61,11 +63,6 @@ def write_outcome(outcome: Outcome, parent: Path, draw: Callable[[Path], object]
     return [target / path.name for path in made]
 
 
-def read_summary(folder: Path) -> dict[str, object]:
-    """The numbers of summary.json."""
-    return dict(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
-
-
 def read_table(folder: Path, name: str) -> list[dict[str, str]]:
     """The rows of one CSV, every cell as text."""
     with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
@@ -85,6 +82,26 @@ def read_columns(folder: Path, name: str) -> "dict[str, NDArray[Any]]":
         except ValueError:
             columns[column] = words
     return columns
+
+
+def draw_figures(folder: Path, drawings: "Mapping[str, tuple[float, Callable[[Figure], object]]]") -> list[Path]:
+    """Figures one column wide, as PNG and PDF.
+
+    drawings: name of the files -> height in inches, and what draws on the empty figure.
+    """
+    made = []
+    for name, (height, fill) in drawings.items():
+        figure = column_figure(height)
+        fill(figure)
+        made += save_figure(figure, folder, name)
+    return made
+
+
+def column_figure(height: float) -> "Figure":
+    """An empty figure, one column wide and so many inches high."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(_COLUMN, height), layout="constrained")
 
 
 def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:

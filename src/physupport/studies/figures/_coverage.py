@@ -1,12 +1,12 @@
 """Pictures of a study on fresh seeds: false reports against their level, and how often each label is given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ._style import SMALL, Row, label_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Row = Mapping[str, str]
 
 # Colours that stay apart for colour-blind readers (Okabe and Ito); hatches keep them apart in grey as well.
 _LABELS = {
@@ -18,7 +18,6 @@ _LABELS = {
     "EMPTY": ("#ffffff", "xxx"),
 }
 _EVENTS = {"false report": ("#d55e00", "o"), "true explanation rejected": ("#0072b2", "s")}
-_SMALL, _TEXT = 7, 8
 
 
 def plot_coverage(rows: Sequence[Row], ax: "Axes") -> "Axes":
@@ -34,13 +33,12 @@ def plot_coverage(rows: Sequence[Row], ax: "Axes") -> "Axes":
         ax.errorbar(rate, -y, xerr=reach, fmt=marker, color=color, capsize=3, markersize=5, linewidth=1.3)
         ax.plot([level] * 2, [-y - 0.4, 0.4 - y], color="black", linewidth=1.5, zorder=1, label=None if y else "level")
         names.append(f"{row['event'].replace('true explanation', 'truth')}\n{row['profile']}")
-    ax.set_yticks([-y for y in range(len(rows))], names, fontsize=_SMALL)
+    ax.set_yticks([-y for y in range(len(rows))], names, fontsize=SMALL)
     ax.set(ylim=(0.4 - len(rows), 0.6))
     ax.set_xlim(left=min(-0.005, ax.get_xlim()[0]))
     count = int(rows[0]["datasets"])
-    ax.set_xlabel(f"rate over {count} data set{'' if count == 1 else 's'}, exact 95% interval", fontsize=_TEXT)
-    ax.tick_params(labelsize=_SMALL, axis="x")
-    ax.legend(fontsize=_SMALL, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderpad=0)
+    label_axes(ax, f"rate over {count} data set{'' if count == 1 else 's'}, exact 95% interval", ticks="x")
+    ax.legend(fontsize=SMALL, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderpad=0)
     return ax
 
 
@@ -63,11 +61,10 @@ def plot_label_rates(rows: Sequence[Row], ax: "Axes") -> "Axes":
         # A mark of a whole bar lies on the edge of the axis and is not to be cut there.
         ax.plot([unseen[place] for place in marked], marked, "D", color="white", markeredgecolor="black", markersize=4,
                 label="no witness", clip_on=False, zorder=3)  # fmt: skip
-    ax.set_yticks(places, [_name(row) for row in rows], fontsize=_SMALL)
+    ax.set_yticks(places, [_name(row) for row in rows], fontsize=SMALL)
     ax.set(xlim=(0.0, 1.0), ylim=(0.4 - len(rows), 0.6))
-    ax.set_xlabel("share of data sets", fontsize=_TEXT)
-    ax.tick_params(labelsize=_SMALL, axis="x")
-    ax.legend(fontsize=_SMALL, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderpad=0.2)
+    label_axes(ax, "share of data sets", ticks="x")
+    ax.legend(fontsize=SMALL, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderpad=0.2)
     return ax
 
 

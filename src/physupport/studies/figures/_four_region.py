@@ -1,21 +1,19 @@
 """Pictures of the four-region study: its responses, their coherence, its maps, and what a point-valued method adds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...report.plots._ticks import fixed
+from ._style import SMALL, TEXT, Row, label_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Row = Mapping[str, str]
-
 # Colours that stay apart for colour-blind readers (Okabe and Ito), one a region.
 _COLORS = {"A": "#0072b2", "B": "#d55e00", "C": "#009e73", "D": "#cc79a7"}
 _STYLES = ("-", "--", ":", "-.")
-_SMALL, _TEXT = 7, 8
 _OPEN: Any = {"marker": "o", "linestyle": "none", "mfc": "white", "mec": "0.6", "markersize": 4.5}
 _WORDS = {
     "FINE": "fine",
@@ -45,10 +43,8 @@ def plot_responses(rows: Sequence[Row], ax: "Axes") -> "Axes":
             )
         # Blanks fill the column of the region.
         handles += [Line2D([], [], linestyle="none", label=" ") for _ in range(deepest - len(members))]
-    ax.set_xlabel("sensor position", fontsize=_TEXT)
-    ax.set_ylabel("response, unit norm", fontsize=_TEXT)
+    label_axes(ax, "sensor position", "response, unit norm")
     ax.set_xlim(0.0, 1.0)
-    ax.tick_params(labelsize=_SMALL)
     ax.legend(handles=handles, fontsize=6, ncols=len(regions), loc="lower center", bbox_to_anchor=(0.5, 1.0),
               handlelength=2.2, columnspacing=1.0, frameon=False)  # fmt: skip
     return ax
@@ -65,15 +61,15 @@ def plot_coherence(rows: Sequence[Row], ax: "Axes") -> "Axes":
         outline = np.array([[0, 0], [count, 0], [count, count], [0, count], [0, 0]]) + start - 0.5
         ax.plot(*outline.T, color="white", linewidth=1.5)
         ax.annotate(region, (middle, 1.0), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
-                    ha="center", fontsize=_TEXT, color=_COLORS[region], weight="bold")  # fmt: skip
+                    ha="center", fontsize=TEXT, color=_COLORS[region], weight="bold")  # fmt: skip
         start += count
     names = [place for members in regions.values() for place in members]
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=_SMALL)
-    ax.set_yticks(range(len(names)), names, fontsize=_SMALL)
-    ax.set_xlabel("place", fontsize=_TEXT)
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=SMALL)
+    ax.set_yticks(range(len(names)), names, fontsize=SMALL)
+    ax.set_xlabel("place", fontsize=TEXT)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.85)
-    bar.set_label("absolute coherence", fontsize=_TEXT)
-    bar.ax.tick_params(labelsize=_SMALL)
+    bar.set_label("absolute coherence", fontsize=TEXT)
+    bar.ax.tick_params(labelsize=SMALL)
     return ax
 
 
@@ -94,16 +90,15 @@ def plot_regional_map(rows: Sequence[Row], library: Sequence[Row], ax: "Axes") -
         ax.text(float(np.mean(known)), y - 0.28, _WORDS[row["label"]], ha="center", va="center", fontsize=6)
     for region, known in everywhere.items():
         ax.axvspan(known[0] - 0.036, known[-1] + 0.036, color=_COLORS[region], alpha=0.12, linewidth=0)
-        ax.text(float(np.mean(known)), 0.42, region, ha="center", fontsize=_TEXT, color=_COLORS[region], weight="bold")
-    ax.set_yticks([-float(i) for i in range(len(methods))], methods, fontsize=_TEXT)
+        ax.text(float(np.mean(known)), 0.42, region, ha="center", fontsize=TEXT, color=_COLORS[region], weight="bold")
+    ax.set_yticks([-float(i) for i in range(len(methods))], methods, fontsize=TEXT)
     ax.set(ylim=(0.4 - len(methods), 0.75), xlim=(0.05, 1.01))
-    ax.set_xlabel("place", fontsize=_TEXT)
-    ax.tick_params(labelsize=_SMALL, axis="x")
+    label_axes(ax, "place", ticks="x")
     marks = [
         Line2D([], [], marker="o", color="0.2", linestyle="none", markersize=4.5, label="possible place"),
         Line2D([], [], label="other place", **_OPEN),
     ]
-    ax.legend(handles=marks, fontsize=_SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    ax.legend(handles=marks, fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     return ax
 
 
@@ -129,12 +124,11 @@ def plot_plugin(rows: Sequence[Row], ax: "Axes") -> "Axes":
             ax.barh(-y, count, left=reached, color="#56b4e9", edgecolor="black", linewidth=0.7, height=0.6,
                     hatch=hatches[row["label"]], label=label)  # fmt: skip
             reached += count
-        ax.text(reached + 0.08, -y, f"{reached}/{rows[0]['datasets']}", va="center", fontsize=_SMALL)
-    ax.set_yticks([-y for y in range(len(bars))], [f"{region}: {method}" for region, method in bars], fontsize=_TEXT)
+        ax.text(reached + 0.08, -y, f"{reached}/{rows[0]['datasets']}", va="center", fontsize=SMALL)
+    ax.set_yticks([-y for y in range(len(bars))], [f"{region}: {method}" for region, method in bars], fontsize=TEXT)
     ax.set_xlim(0, int(rows[0]["datasets"]) + 0.8)
-    ax.set_xlabel("weak-C data sets with unsupported certainty", fontsize=_TEXT)
-    ax.tick_params(labelsize=_SMALL, axis="x")
-    ax.legend(fontsize=_SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.4, 1.0), frameon=False)
+    label_axes(ax, "weak-C data sets with unsupported certainty", ticks="x")
+    ax.legend(fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.4, 1.0), frameon=False)
     return ax
 
 

@@ -1,12 +1,12 @@
 """Pictures of the global study: how reports relate to the exhaustive ones, and what is recovered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ._style import SMALL, Row, label_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Row = Mapping[str, str]
 
 # Colours that stay apart for colour-blind readers (Okabe and Ito); hatches keep them apart in grey as well.
 _STATUS = {
@@ -17,7 +17,6 @@ _STATUS = {
 }
 _REFERENCES = {"AMBIGUOUS": ("#e69f00", ""), "FINE": ("#0072b2", "///")}
 _SHOWN = (0.50, 0.75)
-_SMALL, _TEXT = 7, 8
 _BAR, _FITS = 0.76, 3  # width of a bar, and the smallest count whose part of it holds its number
 
 
@@ -38,16 +37,14 @@ def plot_status(rows: Sequence[Row], ax: "Axes") -> "Axes":
             if count >= _FITS:
                 ink = "white" if name == "match" else "black"
                 plate = {"facecolor": color, "edgecolor": "none", "pad": 0.8}
-                ax.text(x, y, str(count), ha="center", va="center", fontsize=_SMALL, color=ink, bbox=plate)
+                ax.text(x, y, str(count), ha="center", va="center", fontsize=SMALL, color=ink, bbox=plate)
             elif count:
-                ax.text(x + 0.55 * _BAR, y, str(count), ha="left", va="center", fontsize=_SMALL)
+                ax.text(x + 0.55 * _BAR, y, str(count), ha="left", va="center", fontsize=SMALL)
         bottoms = [bottom + count for bottom, count in zip(bottoms, counts, strict=True)]
     ax.set_xticks(range(len(rows)), [f"{float(row['budget']):.2f}" for row in rows])
-    ax.set_xlabel("query budget, share of the bank", fontsize=_TEXT)
-    ax.set_ylabel(f"reporting traces, of {total}", fontsize=_TEXT)
+    label_axes(ax, "query budget, share of the bank", f"reporting traces, of {total}")
     ax.set_ylim(0, 1.05 * total)
-    ax.tick_params(labelsize=_SMALL)
-    ax.legend(fontsize=_SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False)
+    ax.legend(fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False)
     return ax
 
 
@@ -64,12 +61,10 @@ def plot_recovery(rows: Sequence[Row], ax: "Axes") -> "Axes":
             place, share = x + offset * width, recovered / traces if traces else 0.0
             label = reference.lower() if x == 0 else None
             ax.bar(place, share, width, color=color, hatch=hatch, edgecolor="black", linewidth=0.7, label=label)
-            ax.text(place, share + 0.02, f"{recovered}/{traces}", ha="center", fontsize=_SMALL)
+            ax.text(place, share + 0.02, f"{recovered}/{traces}", ha="center", fontsize=SMALL)
     ax.set_xticks(range(len(_SHOWN)), [f"{budget:.2f}" for budget in _SHOWN])
-    ax.set_xlabel("query budget, share of the bank", fontsize=_TEXT)
-    ax.set_ylabel("share of exhaustive labels found", fontsize=_TEXT)
+    label_axes(ax, "query budget, share of the bank", "share of exhaustive labels found")
     ax.set_ylim(0.0, 1.12)
-    ax.tick_params(labelsize=_SMALL)
-    ax.legend(title="exhaustive label", title_fontsize=_SMALL, fontsize=_SMALL, ncols=2, loc="lower center",
+    ax.legend(title="exhaustive label", title_fontsize=SMALL, fontsize=SMALL, ncols=2, loc="lower center",
               bbox_to_anchor=(0.5, 1.0), frameon=False)  # fmt: skip
     return ax

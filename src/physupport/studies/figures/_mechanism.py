@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...report.plots._ticks import fixed
+from ._style import label_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +34,7 @@ def plot_scaling(table: Columns, fit: Mapping[str, float], ax: "Axes") -> "Axes"
     ax.plot(s, table["quadrature_14"], "x", color=_ORANGE, markersize=8, label="quadrature, order 14")
     ax.set(xscale="log", yscale="log")
     _place_ticks(ax, s, fixed(s))
-    _label(ax, "separation scale $s$", "Jeffreys divergence")
+    label_axes(ax, "separation scale $s$", "Jeffreys divergence")
     ax.legend(loc="upper left", fontsize=7)
     return ax
 
@@ -49,7 +50,7 @@ def plot_deployment(table: Columns, scale: float, ax: "Axes") -> "Axes":
         name = "equal coefficients" if contrast == 0.0 else f"contrast {contrast:g}"
         ax.plot(angle, table["closed_form"][here], color=color, linewidth=1.0)
         ax.plot(angle[::2], table["residual"][here][::2], marker, color=color, markersize=4, label=name)
-    _label(ax, r"turn $\phi$", f"residual of the mean, $s = {scale:g}$")
+    label_axes(ax, r"turn $\phi$", f"residual of the mean, $s = {scale:g}$")
     ax.set_ylim(bottom=-0.002)
     title = "points: least squares\nlines: closed form"
     ax.legend(loc="upper left", fontsize=7, title=title, title_fontsize=7, alignment="left")
@@ -79,7 +80,7 @@ def plot_affinities(table: Columns, symbol: str, ax: "Axes") -> "Axes":
         ax.plot(x, y, color=color, linewidth=0.8, label=f"{s:.3f}", **style)
     ax.set(xscale="log", ylim=(-0.06, 1.06), yticks=[0.0, 0.5, 1.0])
     _information_ticks(ax, np.unique(table["information"])[::2])
-    _label(ax, symbol, "affinity")
+    label_axes(ax, symbol, "affinity")
     ax.text(0.97, 0.92, _gap_words(table), transform=ax.transAxes, ha="right", va="top", fontsize=7)
     return ax
 
@@ -98,7 +99,7 @@ def plot_spreads(table: Columns, tolerance: float, ax: "Axes") -> "Axes":
     # Below 0, so that no point is cut by the edge.
     ax.set(xscale="log", ylim=(-0.06 * spread.max(), 1.9 * spread.max()))
     _information_ticks(ax, x[::2])
-    _label(ax, r"$I_D = N s^6$", "spread of affinity")
+    label_axes(ax, r"$I_D = N s^6$", "spread of affinity")
     ax.legend(loc="upper left", fontsize=7, framealpha=1.0)
     return ax
 
@@ -119,9 +120,3 @@ def _place_ticks(ax: "Axes", values: NDArray[np.float64], names: list[str]) -> N
     """Names at the given places of a logarithmic axis, and no others."""
     ax.set_xticks([], minor=True)
     ax.set_xticks(values, names)
-
-
-def _label(ax: "Axes", x: str, y: str) -> None:
-    ax.set_xlabel(x, fontsize=8)
-    ax.set_ylabel(y, fontsize=8)
-    ax.tick_params(labelsize=7)

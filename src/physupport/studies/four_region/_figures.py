@@ -1,33 +1,22 @@
 """The figures of the four-region study, drawn from its tables."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-from .._writing import read_table, save_figure
-
-WIDTH = 3.4  # inches, one column
+from .._writing import draw_figures, read_table
 
 
 def draw(folder: Path) -> list[Path]:
     """Responses, coherence, a representative map of weak C, and what the plug-in says too much."""
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from ..figures import plot_coherence, plot_plugin, plot_regional_map, plot_responses
 
     library, maps = read_table(folder, "library"), read_table(folder, "maps")
-    drawings: dict[str, tuple[float, Callable[[Axes], Axes]]] = {
-        "responses": (2.5, lambda ax: plot_responses(library, ax)),
-        "coherence": (2.9, lambda ax: plot_coherence(library, ax)),
-        "weak-c-map": (2.5, lambda ax: plot_regional_map(representative(maps), library, ax)),
-        "plug-in": (1.9, lambda ax: plot_plugin(read_table(folder, "plugin"), ax)),
+    drawings = {
+        "responses": (2.5, lambda page: plot_responses(library, page.subplots())),
+        "coherence": (2.9, lambda page: plot_coherence(library, page.subplots())),
+        "weak-c-map": (2.5, lambda page: plot_regional_map(representative(maps), library, page.subplots())),
+        "plug-in": (1.9, lambda page: plot_plugin(read_table(folder, "plugin"), page.subplots())),
     }
-    made = []
-    for name, (height, plot) in drawings.items():
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        plot(figure.subplots())
-        made += save_figure(figure, folder, name)
-    return made
+    return draw_figures(folder, drawings)
 
 
 def representative(maps: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -2,20 +2,15 @@
 
 from pathlib import Path
 
-from .._writing import read_table, save_figure
-
-WIDTH = 3.4  # inches, one column
+from .._writing import draw_figures, read_table
 
 
 def draw(folder: Path) -> list[Path]:
     """Status over the six budgets, and recovery at the two that the paper shows."""
-    from matplotlib.figure import Figure
-
     from ..figures import plot_recovery, plot_status
 
-    made = []
-    for name, plot in {"status": plot_status, "recovery": plot_recovery}.items():
-        figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
-        plot(read_table(folder, name), figure.subplots())
-        made += save_figure(figure, folder, name)
-    return made
+    drawings = {
+        "status": (2.4, lambda page: plot_status(read_table(folder, "status"), page.subplots())),
+        "recovery": (2.4, lambda page: plot_recovery(read_table(folder, "recovery"), page.subplots())),
+    }
+    return draw_figures(folder, drawings)
