@@ -16,8 +16,7 @@ from physupport.analysis import Protocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
-from physupport.report import Report
-from physupport.verify._content import rebuilt_bank, rebuilt_view
+from physupport.report import Report, rebuilt_bank, rebuilt_view
 from physupport.verify._trace import read_trace
 
 LEVEL = 0.077

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy, WitnessFirst
+from physupport.report import MOST_EXPLANATIONS
 from physupport.verify import verify
-from physupport.verify._content import MOST_EXPLANATIONS
 
 
 @pytest.fixture

@@ -1,17 +1,14 @@
 """A run that goes on from its saved report: the trace is read back from the document."""
 
-import base64
-import zlib
 from typing import Any
 
 import numpy as np
 
 from .._errors import MisuseError
 from .._hashes import content_hash
-from .._typing import Array, IntArray
 from ..aeb import Ending, Status, Trace
 from ..aeb._trace import concluded, replayed
-from ..report import Report
+from ..report import Report, trace_columns
 from ._protocol import Seal
 
 
@@ -22,8 +19,8 @@ def recovered_trace(seal: Seal, report: Report) -> Trace:
     """
     document = report.document
     _check_same(seal, document)
-    queries, codes, margins = _columns(document["trace"])
     size = seal.question.n_explanations
+    queries, codes, margins = trace_columns(document["trace"], size)
     empty = Trace(
         question=seal.question,
         size=size,
@@ -67,23 +64,3 @@ def _differences(here: dict[str, Any], there: dict[str, Any]) -> list[str]:
 
 def _streams(protocol: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {str(part.get("name")): part for part in protocol.get("streams", ()) if isinstance(part, dict)}
-
-
-def _columns(trace: dict[str, Any]) -> tuple[IntArray, IntArray, Array]:
-    """(k,) queries, (k,) codes and (k, 2) margins."""
-    try:
-        queries, codes = (_numbers(trace[name], "<i8").astype(np.int64) for name in ("queries", "codes"))
-        margins = np.column_stack([_numbers(trace[side], "<f8").astype(np.float64) for side in ("lower", "upper")])
-    except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
-        raise MisuseError("report", "hold a trace as it was saved", f"{type(error).__name__}: {error}") from None
-    if not len(queries) == len(codes) == len(margins) or not np.isin(codes, (0, 1, 2)).all():
-        raise MisuseError("report", "hold a trace as it was saved", "columns that do not fit each other")
-    return queries, codes, margins
-
-
-def _numbers(column: Any, dtype: str) -> Array | IntArray:  # noqa: ANN401  JSON
-    """(k,) entries of a column, however it was written; `inf` and `-inf` stand for themselves."""
-    if isinstance(column, dict) and "packed" in column:
-        return np.frombuffer(zlib.decompress(base64.b64decode(column["packed"])), dtype=dtype)
-    values = column["values"] if isinstance(column, dict) else column
-    return np.array([float(each) if dtype == "<f8" else int(each) for each in values], dtype=dtype)

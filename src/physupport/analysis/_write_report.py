@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from .._codec import array_json, bounds_json, dumped, loaded
+from .._codec import dumped, loaded
 from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Trace
 from ..questions import encoded
-from ..report import FORMAT, VERSION, Report
+from ..report import FORMAT, VERSION, Report, trace_json
 from ._protocol import Seal
 from ._report_fields import fields_json
 
@@ -36,7 +36,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "outcome": _outcome(trace),
         "protocol": protocol,
         "data": data,
-        "trace": _trace_json(trace),
+        "trace": trace_json(trace.queries, trace.codes, trace.margins),
         "question": content,
         "bank": None if bank is None else bank.encode(),
         "digests": digests,
@@ -55,13 +55,4 @@ def _outcome(trace: Trace) -> dict[str, Any]:
         "witnessed": trace.n_witnessed,
         "possible": trace.n_possible,
         "indeterminate": trace.n_indeterminate,
-    }
-
-
-def _trace_json(trace: Trace) -> dict[str, object]:
-    return {
-        "queries": array_json(trace.queries),
-        "codes": array_json(trace.codes.astype(np.int64)),
-        "lower": bounds_json(trace.margins[:, 0]),
-        "upper": bounds_json(trace.margins[:, 1]),
     }

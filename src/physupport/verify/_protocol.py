@@ -8,7 +8,7 @@ from .._errors import MisuseError
 from .._stored import HASH, check_form
 from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded
 from ..laws import Opponent, decode_law
-from ._content import MOST_EXPLANATIONS
+from ..report import MOST_EXPLANATIONS
 from ._document import Node, Refusal
 
 _ORDER = (HASH, None)

@@ -10,7 +10,7 @@ from .._codec import real
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances
-from ._content import rebuilt_view
+from ..report import rebuilt_view
 from ._derived import Derived
 from ._document import Node, Refusal
 from ._view import distance_notes, view_notes

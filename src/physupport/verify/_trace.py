@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
-from .._codec import bounds, whole
 from .._typing import Array, BoolArray, IntArray
 from ..judges import Verdict
+from ..report import trace_columns
 from ._document import Node, Refusal
 
 
@@ -51,15 +51,7 @@ class ReadTrace:
 
 def read_trace(node: Node, size: int) -> ReadTrace:
     """Check what can be checked of a trace without knowing how it came about."""
-    queries = whole(node["queries"], None)
-    codes = whole(node["codes"], len(queries))
-    margins = np.column_stack([bounds(node[side], len(queries)) for side in ("lower", "upper")])
-    if queries.size and (queries.min() < 0 or queries.max() >= size):
-        raise Refusal("a query is about an explanation outside the bank")
-    if len(np.unique(queries)) < len(queries):
-        raise Refusal("an explanation is asked about twice")
-    if not np.isin(codes, [int(v) for v in Verdict]).all():
-        raise Refusal("a verdict has an unknown code")
+    queries, codes, margins = trace_columns(node, size)
     for query, text in _contradictions(codes, margins):
         raise Refusal(f"the verdict on explanation {queries[query]} {text}")
     return ReadTrace(size, queries, codes, margins)

@@ -15,9 +15,8 @@ from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from ..banks import Bank
 from ..questions import Question, encoded
-from ..report import check_document
+from ..report import check_document, rebuilt_bank
 from ._claims import budget_notes, check_digest, field_findings, outcome_findings
-from ._content import as_dict, rebuilt_bank, text_of
 from ._data import data_findings
 from ._derived import Rules
 from ._document import Refusal
@@ -74,7 +73,7 @@ def verify(
     if document is None or not notebook.passes(lambda: _check_whole(document)):
         return Verification(tuple(notebook.findings), ())
     notebook.collect(lambda: _digest_findings(document, protocol))
-    notebook.collect(lambda: protocol_findings(document["protocol"], as_dict(document["data"])))
+    notebook.collect(lambda: protocol_findings(document["protocol"], document["data"]))
     held = notebook.attempt(lambda: _bank(document))
     trace = notebook.attempt(lambda: read_trace(document["trace"], document["protocol"]["size"]))
     rules = None if held is None else notebook.attempt(lambda: _rules(document, held.bank, question, trace))
@@ -109,7 +108,7 @@ class _Notebook:
         try:
             return action()
         except _MALFORMED as error:
-            self.findings.append(text_of(error))
+            self.findings.append(_text_of(error))
             return None
 
     def passes(self, action: Callable[[], None]) -> bool:
@@ -154,7 +153,7 @@ def _scored(
 ) -> Iterable[str]:
     if bank is None or trace is None:
         raise Refusal("the rows cannot be scored: the report has no sound bank or trace")
-    return data_findings(document["protocol"], as_dict(document["data"]), bank, trace, rows)
+    return data_findings(document["protocol"], document["data"], bank, trace, rows)
 
 
 def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
@@ -191,7 +190,7 @@ def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
 
 
 def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None, trace: ReadTrace | None) -> Rules:
-    asked, content = document["protocol"]["question"], as_dict(document["question"])
+    asked, content = document["protocol"]["question"], document["question"]
     size, kind = document["protocol"]["size"], content["kind"]
     if kind == "own":
         if own is None:
@@ -217,3 +216,14 @@ def _claims(document: Mapping[str, Any], trace: ReadTrace, rules: Rules) -> Iter
     outcome = document["outcome"]
     yield from outcome_findings(outcome, document["protocol"], trace, rules)
     yield from field_findings(document["fields"], trace, rules)
+
+
+def _text_of(error: Exception) -> str:
+    """An exception in one line."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory to check it"
+    known: tuple[type[Exception], ...] = (Refusal, MisuseError)
+    text = str(error) if isinstance(error, known) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())

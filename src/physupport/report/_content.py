@@ -1,9 +1,10 @@
 """The bank and the view of a question, made again from a document."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from .._codec import real, whole
-from .._errors import MisuseError
+from .._stored import Refusal
 from ..banks import (
     ArrayStates,
     Bank,
@@ -16,7 +17,8 @@ from ..banks import (
     TableRegions,
     bank_regions,
 )
-from ._document import Node, Refusal
+
+Node = Mapping[str, Any]
 
 # More explanations, or numbers of all states together, are refused before memory is taken for them.
 MOST_EXPLANATIONS = 1 << 26
@@ -80,21 +82,3 @@ def rebuilt_view(node: Node, bank: Bank | None) -> RegionalView:
 def _names(node: Node, *names: str) -> None:
     if {*node} != {*names}:
         raise Refusal(f"an entry has other names than {', '.join(names)}")
-
-
-def text_of(error: Exception) -> str:
-    """An exception in one line."""
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    if isinstance(error, MemoryError):
-        return "there is not enough memory to check it"
-    known: tuple[type[Exception], ...] = (Refusal, MisuseError)
-    text = str(error) if isinstance(error, known) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())
-
-
-def as_dict(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    """A JSON object, or a finding."""
-    if not isinstance(value, dict):
-        raise Refusal("an entry is no JSON object")
-    return value
