@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import compress, groupby, pairwise
 from typing import assert_never, final
 
 from ..pictures._model import Area, Axis, Bars, Cells, End, Key, Label, Line, Mark, Panel, Picture, Points, Rule, Shares
@@ -61,13 +61,13 @@ def _classes(role: str, dash: int | None = None) -> str:
 
 def _panel(box: _Box) -> Iterator[Svg]:
     marks = box.panel.marks
-    behind: list[Mark] = [mark for mark in marks if isinstance(mark, Area | Cells)]
-    for mark in behind:
+    is_behind = [isinstance(mark, Area | Cells) for mark in marks]
+    for mark in compress(marks, is_behind):
         yield from _mark(mark, box)
     yield from _horizontal_axis(box)
     yield from _vertical_axis(box, [box.y(mark.y) for mark in marks if isinstance(mark, Rule) and mark.text])
     # A sort that keeps the order of equals: lines by their depth, then everything else.
-    for mark in sorted((mark for mark in marks if mark not in behind), key=_depth):
+    for mark in sorted((mark for mark in marks if not isinstance(mark, Area | Cells)), key=_depth):
         yield from _mark(mark, box)
     ends = [mark for mark in marks if isinstance(mark, End)]
     places = spread_apart([box.y(end.y) for end in ends], _LINE, box.top, box.bottom)

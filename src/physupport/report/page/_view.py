@@ -151,8 +151,8 @@ def _twice(key: str, draw: Callable[[pictures.Room], pictures.Picture]) -> list[
 
 
 def _maps(fields: list[dict[str, Any]]) -> list[list[Svg]]:
-    count = len(pictures.map_pictures(fields, WIDE))
-    return [_twice(f"map-{i}", lambda room, i=i: pictures.map_pictures(fields, room)[i]) for i in range(count)]  # type: ignore[misc]
+    pairs = zip(*(pictures.map_pictures(fields, room) for room in (WIDE, COMPACT)), strict=True)
+    return [[svg(wide, f"map-{i}-wide"), svg(compact, f"map-{i}-compact")] for i, (wide, compact) in enumerate(pairs)]
 
 
 def _evidence(evidence: Entry | None) -> dict[str, Any] | None:

@@ -33,7 +33,8 @@ def responses_picture(
 ) -> Picture:
     """Responses of one region over the channels, on the scale of those among which it is drawn."""
     names = [library["ids"][i] for i in indices]
-    states = [states_of(fields).get((library["regions"][i], library["ids"][i]), "not asked about") for i in indices]
+    known = states_of(fields)
+    states = [known.get((library["regions"][i], library["ids"][i]), "not asked about") for i in indices]
     low, high = _range(library, among)
     pad = 0.04 * (high - low)
     name = _noun(library) if room.is_paper else ""
