@@ -165,7 +165,10 @@ def test_quiet_says_nothing(quick):
         (["--level", "2"], "--level must be below 1, got 2.0."),
         (["--budget", "1.5"], "--budget must be a whole number of queries, or a share between 0.0 and 1.0, got 1.5."),
         (["--budget", "many"], "--budget must be a number, got 'many'."),
-        (["--policy", "guess"], "--policy must be 'regional', 'fixed', 'random' or 'farthest', got 'guess'."),
+        (
+            ["--policy", "guess"],
+            "--policy must be 'regional', 'endpoints', 'fixed', 'random' or 'farthest', got 'guess'.",
+        ),
         (["--workers", "0"], "--workers must be a whole number at least 1, got 0."),
         (["--out", ""], "--out must hold nothing but an earlier report"),
         (["--resume", "--dry-run"], "--resume must come without --dry-run"),

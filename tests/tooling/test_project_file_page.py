@@ -13,6 +13,7 @@ from physupport.cli._app import INTERRUPTED, MISUSE
 from physupport.cli._verify import REFUSED
 from physupport.project import FILES
 from physupport.project._schema import (
+    AskedResolution,
     Calibration,
     Deployment,
     Elements,
@@ -42,9 +43,10 @@ SECTIONS = {
     "`[parameters.NAME]`": Parameter,
     "`[regions.NAME]`": Region,
     "`[supports]`": Supports,
+    "`[resolution]`": AskedResolution,
 }
 # Tables of the file, which have sections of their own.
-TABLES = {"output", "data", "elements", "parameters", "regions", "supports"}
+TABLES = {"output", "data", "elements", "parameters", "regions", "supports", "resolution"}
 RESPONSES = {
     "peak": PeakResponse,
     "uniform linear array": LinearArrayResponse,

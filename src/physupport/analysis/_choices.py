@@ -11,7 +11,7 @@ from ..aeb import Policy, budget_queries
 from ..banks import Bank, Library, bank_regions, library_bank
 from ..laws import law_named
 from ..questions import Question, RegionalMap, RegionRule
-from ._policies import PolicyName, check_policy_name, named_policy
+from ._policies import PolicyName, named_policy
 from ._protocol import Proposed, Protocol
 from ._protocol_streams import StreamPlan
 
@@ -98,13 +98,7 @@ def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> 
 
 def chosen_policy(policy: AnyPolicy | PolicyName | None, question: AnyQuestion, seed: int) -> AnyPolicy:
     """The policy given, be it by name, or the usual one for the kind of question."""
-    if policy is not None and not isinstance(policy, str):
-        return policy
-    if policy is not None:
-        check_policy_name(policy)
-    if not callable(question):
-        return named_policy(policy, question, seed)
-    return lambda proposed: named_policy(policy, question(proposed), seed)
+    return named_policy(policy, question, seed) if policy is None or isinstance(policy, str) else policy
 
 
 def decided_protocol(

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, get_args
 from .._errors import MisuseError
 from ..aeb import EndpointPolicy, FarthestFirst, FixedOrder, Policy, RandomOrder, RegionalPolicy
 from ..questions import Predicates, Question, predicates
+from ._protocol import Proposed
 
 PolicyName: TypeAlias = Literal["regional", "endpoints", "fixed", "random", "farthest"]
 
@@ -33,8 +34,21 @@ def check_policy_name(name: str) -> None:
         raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
 
 
-def named_policy(name: PolicyName | None, question: Question, seed: int) -> Policy:
-    """The policy of that name for a question, or its usual one; seed: that of the split."""
+def named_policy(
+    name: PolicyName | None, question: Question | Callable[[Proposed], Question], seed: int
+) -> Policy | Callable[[Proposed], Policy]:
+    """The policy of that name for a question, or its usual one; seed: that of the split.
+
+    Of a question that is a function of what was proposed, such a function.
+    """
+    if name is not None:
+        check_policy_name(name)
+    if not callable(question):
+        return _made(name, question, seed)
+    return lambda proposed: _made(name, question(proposed), seed)
+
+
+def _made(name: PolicyName | None, question: Question, seed: int) -> Policy:
     asked = predicates(question)
     chosen = asked.policies[0] if name is None else name
     check_policy_name(chosen)

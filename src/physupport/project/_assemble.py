@@ -1,17 +1,19 @@
 """A project with everything that it names: the protocol, and the tables that it will read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from ..analysis import Protocol, StreamPlan, named_policy
+from .._errors import MisuseError
+from ..aeb import Policy
+from ..analysis import Proposed, Protocol, StreamPlan, named_policy
 from ..banks import Bank
 from ..io import Table
 from ..questions import RegionalMap
 from ._bank import project_bank
 from ._elements import Physical, read_elements
 from ._load import Project
-from ._question import project_question
+from ._question import RegionResolution, project_question
 from ._tables import checked_tables, stream_specs
 
 
@@ -23,7 +25,7 @@ class Assembled:
     project: Project
     protocol: Protocol = field(repr=False)
     bank: Bank = field(repr=False)
-    question: RegionalMap = field(repr=False)
+    question: RegionalMap | RegionResolution = field(repr=False)
     tables: Mapping[str, Table] = field(repr=False)
     notes: tuple[str, ...]
 
@@ -47,7 +49,7 @@ def assemble(project: Project, *, trust: bool = False) -> Assembled:
     settings = project.settings
     protocol = Protocol(
         question=question,
-        policy=named_policy(settings.policy, question, settings.seed),
+        policy=_policy(project, question),
         level=settings.level,
         budget=settings.budget,
         bank=bank,
@@ -55,6 +57,13 @@ def assemble(project: Project, *, trust: bool = False) -> Assembled:
         seed=settings.seed,
     )
     return Assembled(project, protocol, bank, question, tables, physical.notes)
+
+
+def _policy(project: Project, question: RegionalMap | RegionResolution) -> Policy | Callable[[Proposed], Policy]:
+    name, seed = project.settings.policy, project.settings.seed
+    if name is not None and name not in question.policies:
+        raise MisuseError(project.name("policy"), f"be one of {', '.join(question.policies)} here", repr(name))
+    return named_policy(name, question, seed)
 
 
 def _plans(project: Project, physical: Physical) -> dict[str, StreamPlan]:

@@ -1,7 +1,7 @@
 """The bank that a project describes."""
 
 from .._errors import MisuseError
-from ..banks import Bank, Library, Nuisances, library_bank, product_grid, region_supports
+from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ._elements import Physical
 from ._load import Project
 from ._named import named_by_key
@@ -13,10 +13,9 @@ MOST_EXPLANATIONS = 200_000_000
 def project_bank(project: Project, physical: Physical) -> Bank:
     """States from elements and parameters, supports from regions, nuisances from the laws."""
     settings = project.settings
-    library = Library(physical.ids, physical.regions, physical.coordinates, physical.nominal)
     with named_by_key(project, "regions"):
         bank = library_bank(
-            library,
+            physical.library,
             _supports(project),
             {name: region.strength for name, region in settings.regions.items()},
             regions=tuple(settings.regions),

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
+from ..banks import Library
 from ..io import as_pairs
 from ..responses import Parameter, Settings, settings_grid
 from ._element_file import read_element_file
@@ -24,10 +25,7 @@ _NORM_TOLERANCE = 1e-6
 class Physical:
     """What there may be, where, and how the instrument answers to it in every setting."""
 
-    ids: tuple[str, ...]
-    regions: tuple[str, ...]
-    coordinates: Array  # (E, d)
-    nominal: Array  # (q, E), or pairs (2 q, E), unit columns
+    library: Library  # nominal responses (q, E), or pairs (2 q, E)
     settings: Settings | None  # what the uncertain parameters make of them, if there are any
     is_complex: bool
     shared: Array  # (q or 2 q, m), unit columns
@@ -36,7 +34,8 @@ class Physical:
     @property
     def n_channels(self) -> int:
         """Channels of the instrument, complex ones counted once."""
-        return len(self.nominal) // 2 if self.is_complex else len(self.nominal)
+        entries = len(self.library.responses)
+        return entries // 2 if self.is_complex else entries
 
 
 def read_elements(project: Project, *, trust: bool = False) -> Physical:
@@ -53,10 +52,7 @@ def read_elements(project: Project, *, trust: bool = False) -> Physical:
     is_complex = plain.is_complex if settings is None else settings.is_complex
     nominal = plain.responses[0]
     return Physical(
-        ids=listed.ids,
-        regions=listed.regions,
-        coordinates=coordinates,
-        nominal=nominal,
+        library=Library(listed.ids, listed.regions, coordinates, nominal),
         settings=settings,
         is_complex=is_complex,
         shared=_shared(project, len(nominal), is_complex),

@@ -1,18 +1,21 @@
 """What a project asks about its regions, and whether it could be answered at all."""
 
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._typing import Array
-from ..banks import Bank, RegionalView, bank_regions, region_distances
+from ..analysis import Proposed
+from ..banks import Bank, BankRegions, RegionalView, bank_regions, region_distances
 from ..laws import law_named
-from ..questions import RegionalMap, RegionRule
+from ..questions import RegionalMap, RegionRule, Resolution
 from ._elements import Physical
 from ._load import Project
 from ._named import named_by_key
+from ._schema import AskedResolution
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
 
@@ -23,9 +26,44 @@ _EQUAL = 1e-12
 _SUSPICIOUS = 1.0 - 1e-9
 
 
-def project_question(project: Project, physical: Physical, bank: Bank) -> RegionalMap:
+# Keys of a region that ask for a map.
+_MAP_KEYS = ("tolerance", "groups", "ask", "absence_threshold")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionResolution:
+    """The resolution of a region around the explanation that the proposal rows favour, once that is known."""
+
+    policies: ClassVar[tuple[str, ...]] = Resolution.policies
+
+    view: BankRegions = field(repr=False)
+    region: str
+    delta_fine: float
+    delta_group: float
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The one that is asked about."""
+        return (self.region,)
+
+    def __call__(self, proposed: Proposed) -> Resolution:
+        """Places are the elements of the region, and the reference is the one of the best explanation."""
+        best = proposed.proposals.explanations[0]
+        return Resolution.of_region(
+            self.view, self.region, best, delta_fine=self.delta_fine, delta_group=self.delta_group
+        )
+
+
+def project_question(project: Project, physical: Physical, bank: Bank) -> RegionalMap | RegionResolution:
+    """What the file asks about: a map, or, where it has a table `resolution`, that."""
+    view, spec = bank_regions(bank), project.settings.resolution
+    return _map(project, physical, view) if spec is None else _resolution(project, physical, view, spec)
+
+
+def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap:
     """A rule for every region that the file asks about."""
-    view, rules = bank_regions(bank), {}
+    rules = {}
     for name, region in project.settings.regions.items():
         if region.ask == "nothing":
             continue
@@ -37,7 +75,8 @@ def project_question(project: Project, physical: Physical, bank: Bank) -> Region
             absence_threshold=region.absence_threshold,
         )
         if region.ask == "finest" or "fine" in region.ask:
-            _check_reachable(project, physical, name, view)
+            remedy = "make one element of them, or leave fine out of ask."
+            _check_reachable(project, physical, view, name, f"regions.{name}.tolerance", region.tolerance, remedy)
     if not rules:
         raise MisuseError(project.name("regions"), "ask about at least one region", "ask = 'nothing' for all of them")
     with named_by_key(project, "regions"):
@@ -46,6 +85,23 @@ def project_question(project: Project, physical: Physical, bank: Bank) -> Region
         key = f"regions.{found.region}.{'ask' if found.entry == 'asks' else found.entry}"
         raise MisuseError(project.name(key), found.rule, found.value)
     return question
+
+
+def _resolution(project: Project, physical: Physical, view: BankRegions, spec: AskedResolution) -> RegionResolution:
+    """One region that is always there, and nothing asked that only a map could answer."""
+    regions = project.settings.regions
+    for name, region in regions.items():
+        for key in _MAP_KEYS:
+            if key in region.model_fields_set:
+                rule = "be left out beside a resolution, which asks for no map"
+                raise MisuseError(project.name(f"regions.{name}.{key}"), rule, repr(getattr(region, key)))
+    chosen = next(iter(regions)) if spec.region is None and len(regions) == 1 else spec.region
+    always = [name for name, region in regions.items() if region.presence == "always"]
+    if chosen not in always:
+        rule = f"name a region that is always there ({', '.join(always)})"
+        raise MisuseError(project.name("resolution.region"), rule, "none" if chosen is None else repr(chosen))
+    _check_reachable(project, physical, view, chosen, "resolution.group", spec.group, "or make one element of them.")
+    return RegionResolution(view, chosen, spec.fine, spec.group)
 
 
 def _check_groups(project: Project, region: str, known: tuple[str, ...]) -> None:
@@ -63,20 +119,22 @@ def _check_groups(project: Project, region: str, known: tuple[str, ...]) -> None
                     raise MisuseError(project.name(f"{key}.{name}"), rule, repr(member))
 
 
-def _check_reachable(project: Project, physical: Physical, region: str, view: RegionalView) -> None:
+def _check_reachable(
+    project: Project, physical: Physical, view: RegionalView, region: str, key: str, tolerance: float, remedy: str
+) -> None:
     """Refuse a tolerance that two elements with the same response in every setting keep from being met."""
-    settings, members = project.settings, np.flatnonzero([name == region for name in physical.regions])
-    stacks = physical.nominal[None] if physical.settings is None else physical.settings.responses
-    has_sign = law_named(settings.data.deployment.law).has_sign
-    distances, tolerance = region_distances(view, region), settings.regions[region].tolerance
+    library = physical.library
+    members, distances = library.members(region), region_distances(view, region)
+    stacks = library.responses[None] if physical.settings is None else physical.settings.responses
+    has_sign = law_named(project.settings.data.deployment.law).has_sign
     atoms = [_atoms(columns[:, members], physical.is_complex) for columns in stacks]
     suspects = (np.abs(atoms[0].conj().T @ atoms[0]) >= _SUSPICIOUS) & (distances > tolerance)
     for i, j in np.argwhere(np.triu(suspects, 1)).tolist():
         if all(_gap(columns[:, i], columns[:, j], has_sign) <= _EQUAL for columns in atoms):
-            first, second = (physical.ids[members[e]] for e in (i, j))
+            first, second = (library.ids[members[e]] for e in (i, j))
             rule = f"be at least {distances[i, j]:.6g}, the distance of {first} and {second}, whose responses are equal"
-            remedy = "No data can tell the two apart: raise it, make one element of them, or leave fine out of ask."
-            raise MisuseError(project.name(f"regions.{region}.tolerance"), rule, f"{tolerance:g}", remedy)
+            told = f"No data can tell the two apart: raise it, {remedy}"
+            raise MisuseError(project.name(key), rule, f"{tolerance:g}", told)
 
 
 def _atoms(columns: Array, is_complex: bool) -> ComplexArray:

@@ -168,6 +168,20 @@ class Region(Section):
     absence_threshold: Annotated[float, Field(gt=0.0)] | None = None
 
 
+class AskedResolution(Section):
+    """How far apart the places of a region are that the data leave possible, asked in the place of a map."""
+
+    region: Text | None = None
+    fine: Annotated[float, Field(ge=0.0)]
+    group: Annotated[float, Field(ge=0.0)]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "AskedResolution":
+        if self.fine > self.group:
+            raise broken("have a key fine that is at most group", f"{self.fine!r} and {self.group!r}")
+        return self
+
+
 class Supports(Section):
     """Which regions may be active together."""
 
@@ -194,10 +208,11 @@ class ProjectFile(Section):
     level: Share
     budget: Budget = 1.0
     seed: Annotated[int, Field(ge=0)] = 0
-    policy: PolicyName = "regional"
+    policy: PolicyName | None = None
     output: Output = Output()
     data: Data
     elements: Elements
     parameters: Parameters = Parameters()
     regions: Annotated[dict[str, Region], Field(min_length=1)]
     supports: Supports = Supports()
+    resolution: AskedResolution | None = None
