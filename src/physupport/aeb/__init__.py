@@ -12,8 +12,6 @@ from ._policies._base import Selector as Selector
 from ._policies._endpoints import EndpointPolicy as EndpointPolicy
 from ._policies._endpoints import nuisance_order as nuisance_order
 from ._policies._farthest import FarthestFirst as FarthestFirst
-from ._policies._farthest import place_distances as place_distances
-from ._policies._farthest import regional_distances as regional_distances
 from ._policies._orders import FixedOrder as FixedOrder
 from ._policies._orders import RandomOrder as RandomOrder
 from ._policies._orders import proposal_order as proposal_order

@@ -11,7 +11,7 @@ from ..._errors import MisuseError
 from ..._frozen import read_only
 from ..._hashes import pieces_hash
 from ..._typing import Array
-from ...questions import Progress, Question
+from ...questions import Progress, Question, predicates
 from .._brackets import Brackets
 
 
@@ -54,6 +54,12 @@ class RunView:
     progress: Progress
     brackets: Brackets
     proposals: Proposals = field(default_factory=Proposals)
+
+
+def check_listed(run: RunView, policy: str, kind: str) -> None:
+    """Refuse a question that does not list a policy among its own: it lacks what the policy looks at."""
+    if policy not in predicates(run.question).policies:
+        raise MisuseError("question", f"be a {kind}", type(run.question).__name__)
 
 
 class Selector(Protocol):

@@ -1,7 +1,7 @@
 """The policy for a resolution: attack the pair of places that keeps the possible diameter large."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from ..._frozen import read_only_of
 from ..._typing import IntArray
 from ...judges import Verdict
 from ...questions import Resolution
-from ._base import RunView, Selector, content_digest
+from ._base import RunView, Selector, check_listed, content_digest
 from ._orders import check_order
 
 # Two distances this close count as equal.
@@ -39,14 +39,12 @@ class EndpointPolicy:
 
     def begin(self, run: RunView) -> Selector:
         """For questions about a resolution only."""
-        question = run.question
-        if not isinstance(question, Resolution):
-            raise MisuseError("question", "be a Resolution", type(question).__name__)
+        check_listed(run, "endpoints", "Resolution")
         size = run.brackets.size
         order = np.arange(size) if self.order is None else check_order(self.order, size)
         if len(order) != size:
             raise MisuseError("order", f"hold all {size} explanations", f"{len(order)}")
-        return _EndpointSelector(question, order)
+        return _EndpointSelector(cast(Resolution, run.question), order)
 
     def describe(self) -> dict[str, object]:
         """The kind, and a hash of the order."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..._errors import MisuseError
 from ..._typing import Array
-from ...questions import RegionalMap, Resolution
 from .._brackets import Brackets
 from ._base import RunView, Selector
 
@@ -18,8 +17,7 @@ from ._base import RunView, Selector
 class FarthestFirst:
     """Ask next about the explanation farthest from all asked so far; first about the proposal, else explanation 0.
 
-    distances: explanation -> (M,), such as `regional_distances(question)` or `place_distances(question)`.  A choice
-    costs O(M).
+    distances: explanation -> (M,), such as `question.farness().distances`.  A choice costs O(M).
     """
 
     distances: Callable[[int], Array]
@@ -55,30 +53,3 @@ class _FarthestSelector:
             raise MisuseError("distances", f"give shape {self._nearest.shape}", f"shape {away.shape}")
         np.minimum(self._nearest, away, out=self._nearest)
         self._nearest[e] = -np.inf
-
-
-def place_distances(question: Resolution) -> Callable[[int], Array]:
-    """Distances of an explanation's place to those of all explanations, (M,)."""
-
-    def distances(e: int) -> Array:
-        return np.asarray(question.distances[question.places[e], question.places])
-
-    return distances
-
-
-def regional_distances(question: RegionalMap) -> Callable[[int], Array]:
-    """Distances of an explanation to all explanations, (M,).
-
-    The largest over regions of 1 where only one of the two has the region, and of the distance of their elements.
-    """
-    slots = question.slots(np.arange(question.view.n_explanations)).T  # (R, M), -1 where absent
-    # Absence is one more element, last, at distance 1 from all others.
-    tables = [np.pad(asked.distances, ((0, 1), (0, 1)), constant_values=1.0) for asked in question.asked]
-    for table in tables:
-        table[-1, -1] = 0.0
-
-    def distances(e: int) -> Array:
-        away = [table[column[e], column] for table, column in zip(tables, slots, strict=True)]
-        return np.asarray(np.max(away, axis=0))
-
-    return distances

@@ -1,18 +1,17 @@
 """The default policy for regional maps: no hand-written order, only witnesses and what opposes them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import NamedTuple, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._checks import check_count
-from ..._errors import MisuseError
 from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import RegionalMap, RegionalProgress
 from .._brackets import INDETERMINATE, REJECTED, UNQUERIED, Brackets
-from ._base import Proposals, RunView, Selector
+from ._base import Proposals, RunView, Selector, check_listed
 from ._opposition import Knowledge, Opposition, Stuck, knowledge, oppositions
 from ._orders import OrderSelector
 
@@ -43,10 +42,10 @@ class RegionalPolicy:
 
     def begin(self, run: RunView) -> Selector:
         """For regional maps only."""
-        if not isinstance(run.question, RegionalMap) or not isinstance(run.progress, RegionalProgress):
-            raise MisuseError("question", "be a RegionalMap", type(run.question).__name__)
-        columns = _Columns(run.question, plausible_order(run.question, run.proposals))
-        return _RegionalSelector(run.brackets, run.progress, columns, self.probes)
+        check_listed(run, "regional", "RegionalMap")
+        question, progress = cast(RegionalMap, run.question), cast(RegionalProgress, run.progress)
+        columns = _Columns(question, plausible_order(question, run.proposals))
+        return _RegionalSelector(run.brackets, progress, columns, self.probes)
 
     def describe(self) -> dict[str, object]:
         """The kind and the number of probes."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import Label, RegionalMap, RegionalProgress
 from .._brackets import Brackets
-from ._base import RunView, Selector, content_digest
+from ._base import RunView, Selector, check_listed, content_digest
 from ._orders import OrderSelector, check_order
 
 
@@ -53,18 +53,18 @@ class WitnessFirst:
 
     def begin(self, run: RunView) -> Selector:
         """For regional maps only."""
-        if not isinstance(run.question, RegionalMap) or not isinstance(run.progress, RegionalProgress):
-            raise MisuseError("question", "be a RegionalMap", type(run.question).__name__)
+        check_listed(run, "regional", "RegionalMap")
+        question, progress = cast(RegionalMap, run.question), cast(RegionalProgress, run.progress)
         size = run.brackets.size
         order = np.arange(size) if self.order is None else check_order(self.order, size)
         for name, mask in [("stages", s) for s in self.stages] + [("obligations", o.members) for o in self.obligations]:
             if mask.shape != (size,) or mask.dtype != np.bool_:
                 raise MisuseError(name, f"be masks of shape ({size},)", f"{mask.dtype} of shape {mask.shape}")
         for obligation in self.obligations:
-            if obligation.region not in run.question.regions:
-                raise MisuseError("obligations", f"name regions among {run.question.regions}", repr(obligation.region))
+            if obligation.region not in question.regions:
+                raise MisuseError("obligations", f"name regions among {question.regions}", repr(obligation.region))
         stages = [_Stage(mask, order, run.brackets) for mask in self.stages]
-        return _WitnessFirstSelector(stages, _Attack(self.obligations, run.question, run.progress, run.brackets))
+        return _WitnessFirstSelector(stages, _Attack(self.obligations, question, progress, run.brackets))
 
     def describe(self) -> dict[str, object]:
         """The kind, the regions, and hashes of stages, obligations and order."""
