@@ -23,7 +23,7 @@ class Room:
 
 
 WIDE = Room("wide", 1000.0, 8, 20, 500)
-COMPACT = Room("compact", 366.0, 4, 12, 200)  # for small screens
+COMPACT = Room("compact", 366.0, 5, 12, 200)  # for small screens
 SMALL = Room("small", 240.0, 3, 14, 120)  # one of many side by side
 COLUMN = Room("column", 241.2, 6, 14, 5000, is_paper=True)  # 85 mm, of a journal
 
