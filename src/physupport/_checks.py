@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._errors import MisuseError
+from ._errors import MisuseError, NotFiniteError
 from ._typing import Array
 
 # A column normalised in float64 is off by a few units of rounding; one read from a text file with nine digits by 1e-9.
@@ -32,7 +32,7 @@ def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> A
     finite = np.isfinite(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise MisuseError(name, "be finite", f"{array[where]} at index {where}")
+        raise NotFiniteError(name, "be finite", f"{array[where]} at index {where}")
     return array
 
 

@@ -252,11 +252,11 @@ def test_keys_and_indices_out_of_range_are_refused(table_stream):
     def evidence(keys_of):
         return Evidence(3, [Factor("rows", stream, keys_of, (stream, 0))], joint_path([[1]]))
 
-    with pytest.raises(MisuseError, match="keys of rows must lie between 0 and 1, got 2 at position 2"):
+    with pytest.raises(MisuseError, match="keys of rows must lie from 0 to 1, got 2 at position 2"):
         evidence(lambda i: i).log_evidence([0, 1, 2])
     with pytest.raises(MisuseError, match=r"keys of rows must have shape \(2,\)"):
         evidence(lambda i: i[:1]).log_evidence([0, 1])
-    with pytest.raises(MisuseError, match="keys of rows must be whole numbers"):
+    with pytest.raises(MisuseError, match="keys of rows must be a list of whole numbers"):
         evidence(lambda i: 0.5 * i).log_evidence([0, 1])
-    with pytest.raises(MisuseError, match="indices must lie between 0 and 2, got -1 at position 0"):
+    with pytest.raises(MisuseError, match="indices must lie from 0 to 2, got -1 at position 0"):
         evidence(lambda i: 0 * i).log_evidence([-1])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count
-from .._errors import MisuseError
+from .._errors import MisuseError, NotFiniteError
 from ..aeb import Tick, Trace
 from ..banks import Bank
 from ..io import Table
@@ -85,9 +85,8 @@ def located(tables: Mapping[str, Table]) -> Iterator[None]:
     """Numbers that are not finite are met in the order of the split; say where in the table they stand."""
     try:
         yield
-    except MisuseError as error:
-        if (error.argument, error.rule) == ("rows", "be finite"):
-            check_finite(tables)
+    except NotFiniteError:
+        check_finite(tables)
         raise
 
 

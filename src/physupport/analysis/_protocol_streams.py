@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
+from .._arrays import read_only
 from .._checks import check_count, check_open
 from .._errors import MisuseError
-from .._frozen import read_only
 from .._typing import IntArray
 from ..judges import check_checkpoints, doubling_checkpoints
 from ..laws import Law, make_law

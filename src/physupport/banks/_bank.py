@@ -6,12 +6,13 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import check_array
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record, records_hash
 from .._typing import Array, BoolArray, IntArray
-from ._content import check_indices, check_size, first_occurrences, frozen, frozen_int
+from ._content import check_size, first_occurrences, frozen, frozen_int
 from ._nuisances import Nuisances
 from ._states import StateFamily
 

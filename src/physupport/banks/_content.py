@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import read_only
 from .._errors import MisuseError
-from .._typing import Array, BoolArray, IntArray
+from .._typing import Array, IntArray
 
 # Indices are int64; every product of sizes must stay below this.
 INDEX_LIMIT = 2**63
@@ -12,28 +13,12 @@ INDEX_LIMIT = 2**63
 
 def frozen(array: ArrayLike) -> Array:
     """A read-only C-ordered float64 copy without negative zeros, which would compare equal and hash differently."""
-    copy = np.array(array, dtype=np.float64, order="C")
-    copy += 0.0
-    copy.flags.writeable = False
-    return copy
+    return read_only(np.asarray(array, dtype=np.float64) + 0.0, np.float64)
 
 
 def frozen_int(array: ArrayLike) -> IntArray:
     """A read-only C-ordered int64 copy."""
-    copy = np.array(array, dtype=np.int64, order="C")
-    copy.flags.writeable = False
-    return copy
-
-
-def check_indices(name: str, value: ArrayLike, count: int) -> IntArray:
-    """(k,) whole numbers from 0 to count - 1; a single number counts as k = 1."""
-    array = np.atleast_1d(np.asarray(value))
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise MisuseError(name, "be a list of whole numbers", f"{array.dtype} of shape {array.shape}")
-    outside: BoolArray = (array < 0) | (array >= count)
-    if outside.any():
-        raise MisuseError(name, f"lie from 0 to {count - 1}", int(array[outside.argmax()]))
-    return array.astype(np.int64, copy=False)
+    return read_only(array, np.int64)
 
 
 def check_size(name: str, size: int) -> int:

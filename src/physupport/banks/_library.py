@@ -8,12 +8,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import check_array, check_unit_columns
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import check_indices, check_size, frozen, frozen_int
+from ._content import check_size, frozen, frozen_int
 from ._states import check_positions
 
 

@@ -6,12 +6,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import check_array
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array
-from ._content import check_indices, first_occurrences, frozen
+from ._content import first_occurrences, frozen
 from ._library import check_distinct, check_texts
 
 

@@ -6,12 +6,13 @@ from typing import Protocol, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import UNIT_NORM_TOLERANCE, check_array, check_instance
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import check_indices, check_size, frozen, frozen_int
+from ._content import check_size, frozen, frozen_int
 from ._library import Library, LibraryStates
 from ._nuisances import Nuisances
 

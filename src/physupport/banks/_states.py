@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import UNIT_NORM_TOLERANCE, check_array
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import check_indices, first_occurrences, frozen, frozen_int
+from ._content import first_occurrences, frozen, frozen_int
 
 if TYPE_CHECKING:
     from ._library import Library

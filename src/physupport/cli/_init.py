@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .._errors import MisuseError
+from .._errors import misuse_named
 from ._app import app
 from ._workers import use_workers
 
@@ -24,11 +24,8 @@ def init(
     use_workers(None)
     from ..project import write_example
 
-    try:
+    with misuse_named(lambda argument: "--example" if argument == "example" else argument):
         files = write_example(folder, example)
-    except MisuseError as error:
-        name = {"example": "--example"}.get(error.argument, error.argument)
-        raise MisuseError(name, error.rule, error.value, error.remedy) from None
     typer.echo(f"Written to {folder}: {', '.join(path.name for path in files)}.")
     where = "" if folder == Path() else f" {folder}"
     typer.echo(f"Next: physupport run{where}")

@@ -1,11 +1,10 @@
 """The values behind the options of `physupport plan`; what breaks a rule is refused by the name of its option."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 
 if TYPE_CHECKING:
     from ..local.shell import Amplitudes, LocalDictionary
@@ -22,14 +21,9 @@ _OPTIONS = {
 } | {name: f"--{name}" for name in ("p", "noise", "sigma", "support", "coefficients", "wanted", "dictionary")}
 
 
-@contextmanager
-def named_by_option() -> Iterator[None]:
+def named_by_option() -> AbstractContextManager[None]:
     """Tell a misused argument by its option."""
-    try:
-        yield
-    except MisuseError as error:
-        name = _OPTIONS.get(error.argument, error.argument)
-        raise MisuseError(name, error.rule, error.value, error.remedy) from None
+    return misuse_named(lambda argument: _OPTIONS.get(argument, argument))
 
 
 def read_dictionary(path: Path) -> "LocalDictionary":

@@ -1,14 +1,12 @@
 """`physupport run`: a project from its file to its report."""
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from ._app import INTERRUPTED, app
 from ._files import project_path
 from ._map import show_lines, show_report
@@ -71,7 +69,7 @@ def run(
     }
     overrides = {key: value for key, value in given.items() if value is not None}
     try:
-        with _named_by_option():
+        with misuse_named(_option):
             loaded = _loaded(project, overrides)
             if dry_run:
                 _dry_run(loaded, trust, as_json)
@@ -134,17 +132,12 @@ def _loaded(path: Path, overrides: dict[str, object]) -> "Project":
     return load_project(project_path(path), overrides)
 
 
-@contextmanager
-def _named_by_option() -> Iterator[None]:
-    """Tell a key that was overridden by the option that did it."""
-    try:
-        yield
-    except MisuseError as error:
-        prefix, _, key = error.argument.partition(" ")
-        if prefix != "override":
-            raise
-        option = "--out" if key == "output.folder" else f"--{key}"
-        raise MisuseError(option, error.rule, error.value, error.remedy) from None
+def _option(argument: str) -> str:
+    """The option that overrode a key."""
+    prefix, _, key = argument.partition(" ")
+    if prefix != "override":
+        return argument
+    return "--out" if key == "output.folder" else f"--{key}"
 
 
 def _budget(text: str) -> int | float:

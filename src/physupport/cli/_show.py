@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from ._app import REFUSED, app
 from ._files import read_text, report_path
 from ._map import show_report
@@ -52,10 +52,8 @@ def _loaded(path: str) -> "Report":
     from ..report import Report
 
     text = read_text("report", path)
-    try:
+    with misuse_named(lambda argument: f"report {path}: {argument}"):
         return Report.from_json(text)
-    except MisuseError as error:
-        raise MisuseError(f"report {path}: {error.argument}", error.rule, error.value, error.remedy) from None
 
 
 def _write_page(report: "Report", path: str, html: Path) -> None:

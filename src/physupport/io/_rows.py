@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count
-from .._errors import MisuseError
+from .._errors import MisuseError, NotFiniteError
 from .._typing import Array
 
 BLOCK_ROWS = 8192
@@ -113,5 +113,5 @@ def _finite(rows: Array, start: int) -> Array:
     finite = np.isfinite(rows)
     if not finite.all():
         row, column = (int(i) for i in np.argwhere(~finite)[0])
-        raise MisuseError("rows", "be finite", f"{rows[row, column]} in row {start + row}, column {column}")
+        raise NotFiniteError("rows", "be finite", f"{rows[row, column]} in row {start + row}, column {column}")
     return rows

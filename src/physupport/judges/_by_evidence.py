@@ -8,9 +8,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import check_count, check_open
 from .._errors import MisuseError
-from .._indices import check_range
 from .._typing import Array, IntArray
 from ._evidence import BLOCK, Evidence, blocks
 from ._intervals import (
@@ -50,7 +50,7 @@ def verdicts(
 
     Works through the explanations block by block; progress(done, total) is called after each.
     """
-    chosen, at = check_range("indices", indices, evidence.size), check_levels(levels)
+    chosen, at = check_indices("indices", indices, evidence.size), check_levels(levels)
     check_count("most_bits", most_bits)
     parts, done = [], 0
     for part in blocks(chosen, check_count("block", block)):

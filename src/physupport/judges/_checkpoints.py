@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_whole
 from .._checks import check_count
 from .._errors import MisuseError
-from .._indices import check_whole
 from .._typing import IntArray
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices, check_whole
 from .._checks import check_count
 from .._errors import MisuseError
-from .._indices import check_range, check_whole
 from .._typing import IntArray
 from ..laws import Stream
 from ._intervals import Bounds, sum_down, sum_up
@@ -51,7 +51,7 @@ class Factor:
     def keys(self, indices: IntArray) -> IntArray:
         """Keys (k,) of explanations, checked."""
         name = f"keys of {self.name}"
-        keys = check_range(name, self.keys_of(indices), self.stream.n_keys)
+        keys = check_indices(name, self.keys_of(indices), self.stream.n_keys)
         if keys.shape != indices.shape:
             raise MisuseError(name, f"have shape {indices.shape}", f"shape {keys.shape}")
         return keys
@@ -96,12 +96,12 @@ class Evidence:
 
     def along_path(self, indices: ArrayLike) -> Bounds:
         """Bounds of the log evidence of explanations at every step of the path, (k, steps)."""
-        chosen = check_range("indices", indices, self.size)
+        chosen = check_indices("indices", indices, self.size)
         return self._along([factor.keys(chosen) for factor in self.factors])
 
     def log_evidence(self, indices: ArrayLike) -> Bounds:
         r"""Bounds (k,) of :math:`\max_k \log E_k(e)` of explanations."""
-        chosen = check_range("indices", indices, self.size)
+        chosen = check_indices("indices", indices, self.size)
         peaks = [self.along_path(block).peak() for block in blocks(chosen, BLOCK)]
         return Bounds(np.concatenate([p.lower for p in peaks]), np.concatenate([p.upper for p in peaks]))
 
@@ -110,7 +110,7 @@ class Evidence:
 
         Nothing about the others can make this fail: keys without a sound score are left out.
         """
-        single = check_range("index", np.array([index]), self.size)
+        single = check_indices("index", np.array([index]), self.size)
         keys = [factor.keys(near) for factor in self.factors]
         is_known = np.ones(len(near), dtype=np.bool_)
         for factor, scored, part in zip(self.factors, self._scored, keys, strict=True):
@@ -155,7 +155,7 @@ class Evidence:
 
     def ball(self, index: int, bits: int) -> arb:
         """The largest log evidence of one explanation in a ball, by enclosures of its keys at this precision."""
-        chosen = check_range("index", np.array([index]), self.size)
+        chosen = check_indices("index", np.array([index]), self.size)
         keys = [int(factor.keys(chosen)[0]) for factor in self.factors]
         ratios = [self.ratio_balls(i, key, bits) for i, key in enumerate(keys)]
         with ctx.workprec(bits):

@@ -7,9 +7,9 @@ from typing import Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import read_only
 from .._checks import check_array
 from .._errors import MisuseError
-from .._frozen import read_only
 from .._typing import Array, IntArray
 from ._verdicts import CODES, Verdict, Verdicts
 

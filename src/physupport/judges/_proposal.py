@@ -8,9 +8,9 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import check_count
 from .._errors import MisuseError
-from .._indices import check_range
 from .._typing import IntArray
 from ..laws import Scores, Stream
 from ._by_evidence import FIRST_BITS
@@ -79,7 +79,7 @@ def best_explanation(
     """
     first = np.full(stream.n_keys, size, dtype=np.int64)  # lowest explanation of each key
     for part in blocks(np.arange(check_count("size", size)), BLOCK):
-        keys = check_range("keys", keys_of(part), stream.n_keys)
+        keys = check_indices("keys", keys_of(part), stream.n_keys)
         np.minimum.at(first, keys, part)
     tied = best_key(stream, np.flatnonzero(first < size), scores=scores, most_bits=most_bits).tied
     winner = int(tied[np.argmin(first[tied])])
@@ -89,7 +89,7 @@ def best_explanation(
 def _candidates(stream: Stream, keys: ArrayLike | None) -> IntArray:
     if keys is None:
         return np.arange(stream.n_keys)
-    candidates = np.unique(check_range("keys", keys, stream.n_keys))
+    candidates = np.unique(check_indices("keys", keys, stream.n_keys))
     if len(candidates) == 0:
         raise MisuseError("keys", "hold at least one key", "none")
     return candidates

@@ -7,9 +7,9 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices
 from .._checks import check_count
 from .._errors import MisuseError
-from .._indices import check_range
 from .._typing import BoolArray, IntArray
 from ._by_evidence import MOST_BITS, Progress, decided, verdicts
 from ._evidence import BLOCK, Evidence, blocks, largest
@@ -39,7 +39,7 @@ def key_verdicts(
     least that of the factor alone.  Each distinct key counts as a state query, not as queries of explanations.
     """
     check_count("factor", factor, 0, len(evidence.factors) - 1)
-    chosen, at = check_range("keys", keys, evidence.factors[factor].stream.n_keys), check_levels(levels)
+    chosen, at = check_indices("keys", keys, evidence.factors[factor].stream.n_keys), check_levels(levels)
     steps = _lone_steps(evidence, factor)
     distinct, where = np.unique(chosen, return_inverse=True)
     ratio = evidence.ratio(factor, distinct)
@@ -72,7 +72,7 @@ def verdicts_by_state(
     The codes are the same. Of an explanation that its key rejects at all levels only this much is known: the upper
     bound of its margin is inf.
     """
-    chosen, at = check_range("indices", indices, evidence.size), check_levels(levels)
+    chosen, at = check_indices("indices", indices, evidence.size), check_levels(levels)
     check_count("factor", factor, 0, len(evidence.factors) - 1)
     parts: list[Verdicts] = []
     asked: set[int] = set()

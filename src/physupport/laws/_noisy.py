@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import read_only
 from .._checks import check_array
 from .._errors import MisuseError
-from .._frozen import read_only, read_only_of
 from .._stored import Refusal, check_form
 from .._typing import Array, IntArray
 from ..banks import Bank
@@ -32,7 +32,7 @@ class NoisyLaw(Law):
     def __post_init__(self) -> None:
         """Copies: a law must stay what it was when a protocol was frozen."""
         if self.noises is not None:
-            object.__setattr__(self, "noises", read_only_of(self.noises))
+            object.__setattr__(self, "noises", read_only(self.noises))
         if self.is_complex and self.why_real:
             raise MisuseError("is_complex", f"be left out for {self.name!r}", "True", self.why_real)
 

@@ -1,19 +1,12 @@
 """Errors from deeper down, told by the key of the project file that brought them about."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-from .._errors import MisuseError
+from .._errors import misuse_named
 from ._load import Project
 
 
-@contextmanager
-def named_by_key(project: Project, key: str) -> Iterator[None]:
-    """Put file and key before what an error says."""
-    try:
-        yield
-    except MisuseError as error:
-        named = project.name("")
-        # What names the file itself knows the key better.
-        argument = error.argument if error.argument.startswith(named) else f"{project.name(key)}: {error.argument}"
-        raise MisuseError(argument, error.rule, error.value, error.remedy) from None
+def named_by_key(project: Project, key: str) -> AbstractContextManager[None]:
+    """Put file and key before what an error says; what names the file itself knows the key better."""
+    file = project.name("")
+    return misuse_named(lambda argument: argument if argument.startswith(file) else f"{project.name(key)}: {argument}")

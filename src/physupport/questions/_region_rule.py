@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import read_only
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
 from .._hashes import pieces_hash
@@ -54,9 +55,8 @@ class RegionRule:
             raise MisuseError("asks", f"be 'finest' or a choice of {', '.join(ASKS)}", repr(self.asks))
         # Copies: a rule that is asked with must stay what it was when a protocol was frozen.
         if self.distances is not None:
-            distances = check_array("distances", self.distances, (None, None)).copy()
-            distances.flags.writeable = False
-            object.__setattr__(self, "distances", distances)
+            distances = check_array("distances", self.distances, (None, None))
+            object.__setattr__(self, "distances", read_only(distances))
         if self.groups is not None:
             object.__setattr__(self, "groups", _copied(self.groups))
 
@@ -119,8 +119,7 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     elements = view.element_names(name)
     label = f"distances of region {name!r}"
     distances = region_distances(view, name) if rule.distances is None else rule.distances
-    distances = check_distances(label, distances, len(elements)).copy()
-    distances.flags.writeable = False
+    distances = read_only(check_distances(label, distances, len(elements)))
     return AskedRegion(
         name=name,
         elements=elements,

@@ -10,10 +10,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import read_only
 from .._checks import check_array, check_count, check_positive
 from .._errors import MisuseError
 from .._typing import Array, Count, Positive
-from ._base import ComplexArray, frozen, register
+from ._base import ComplexArray, register
 
 
 @register("uniform linear array")
@@ -84,7 +85,7 @@ class NearFieldArray:
         sensors = check_array("sensors", self.sensors, (None, None))
         if sensors.size == 0:
             raise MisuseError("sensors", "hold at least one sensor with coordinates", f"shape {sensors.shape}")
-        object.__setattr__(self, "sensors", frozen(sensors))
+        object.__setattr__(self, "sensors", read_only(sensors))
         object.__setattr__(self, "wavelength", check_positive("wavelength", self.wavelength))
 
     def __call__(self, places: ArrayLike, /) -> ComplexArray:

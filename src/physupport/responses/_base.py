@@ -39,13 +39,6 @@ def register(kind: str) -> Callable[[Made], Made]:
     return registered
 
 
-def frozen(array: Array) -> Array:
-    """A read-only copy."""
-    copy = np.array(array)
-    copy.flags.writeable = False
-    return copy
-
-
 def check_answers(name: str, value: ArrayLike, n_places: int, n_channels: int | None = None) -> Array | ComplexArray:
     """Finite numbers (q, E), as float64 or complex128."""
     array = np.asarray(value)

@@ -5,10 +5,10 @@ from typing import Final, final
 
 import numpy as np
 
+from .._arrays import read_only
 from .._checks import check_array, check_count
 from .._errors import MisuseError
 from .._typing import Array
-from ._base import frozen
 
 NAMES: Final = ("gain", "offset", "phase", "width", "position")
 WITH_PATTERN: Final = ("gain", "phase")
@@ -49,8 +49,8 @@ class Parameter:
         if self.pattern is not None:
             if self.name not in WITH_PATTERN:
                 raise MisuseError("pattern", "be left out unless the name is 'gain' or 'phase'", repr(self.name))
-            object.__setattr__(self, "pattern", frozen(check_array("pattern", self.pattern, (None,))))
-        object.__setattr__(self, "values", frozen(values))
+            object.__setattr__(self, "pattern", read_only(check_array("pattern", self.pattern, (None,))))
+        object.__setattr__(self, "values", read_only(values))
 
     @property
     def label(self) -> str:

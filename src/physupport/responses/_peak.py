@@ -7,10 +7,11 @@ from typing import Final, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import read_only
 from .._checks import check_array, check_positive
 from .._errors import MisuseError
 from .._typing import Array, Positive
-from ._base import frozen, register
+from ._base import register
 
 
 def _gaussian(u: Array) -> Array:
@@ -56,7 +57,7 @@ class Peak:
             raise MisuseError("axis", "hold at least one channel", "none")
         if self.shape not in SHAPES:
             raise MisuseError("shape", f"be one of {', '.join(map(repr, SHAPES))}", repr(self.shape))
-        object.__setattr__(self, "axis", frozen(axis))
+        object.__setattr__(self, "axis", read_only(axis))
         object.__setattr__(self, "width", check_positive("width", self.width))
 
     def __call__(self, places: ArrayLike, /) -> Array:

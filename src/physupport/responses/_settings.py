@@ -8,10 +8,11 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import read_only
 from .._checks import check_array, check_instance
 from .._errors import MisuseError
 from .._typing import Array
-from ._base import ComplexArray, Response, check_answers, frozen
+from ._base import ComplexArray, Response, check_answers
 from ._parameter import Parameter
 from ._peak import Peak
 
@@ -50,7 +51,7 @@ def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters:
     if where.size == 0:
         raise MisuseError("places", "hold at least one place with coordinates", f"shape {where.shape}")
     # A function of the user's own gets a copy that it cannot change: the places are what a report speaks of.
-    nominal = check_answers("response", response(frozen(where)) if callable(response) else response, len(where))
+    nominal = check_answers("response", response(read_only(where)) if callable(response) else response, len(where))
     labels = _labels(parameters)
     for parameter in parameters:
         _check_applies(parameter, response, where, nominal)
@@ -60,7 +61,7 @@ def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters:
     columns = [_unit_columns(response, where, nominal, list(zip(parameters, point, strict=True))) for point in grid]
     stacked = np.stack([_pairs(each) if is_complex else each.real for each in columns])
     values = np.array(grid, dtype=np.float64).reshape(len(grid), len(labels))
-    return Settings(labels, frozen(values), frozen(stacked), is_complex)
+    return Settings(labels, read_only(values), read_only(stacked), is_complex)
 
 
 def _labels(parameters: Sequence[Parameter]) -> tuple[str, ...]:
@@ -127,7 +128,7 @@ def _moved(
             moved[:, parameter.coordinate] += value
     if not callable(response) or not {parameter.name for parameter, _ in chosen} & {"width", "position"}:
         return nominal
-    answers = check_answers("response", response(frozen(moved)), len(moved), len(nominal))
+    answers = check_answers("response", response(read_only(moved)), len(moved), len(nominal))
     if np.iscomplexobj(answers) and not np.iscomplexobj(nominal):
         raise MisuseError("response", "be real everywhere or complex everywhere", "both, depending on the place")
     return answers

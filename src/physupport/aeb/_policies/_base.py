@@ -6,9 +6,9 @@ from typing import Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import read_only
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
-from ..._frozen import read_only
 from ..._hashes import pieces_hash
 from ..._typing import Array
 from ...questions import Progress, Question, predicates

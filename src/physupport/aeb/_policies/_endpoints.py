@@ -6,9 +6,9 @@ from typing import cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import read_only
 from ..._checks import check_array
 from ..._errors import MisuseError
-from ..._frozen import read_only_of
 from ..._typing import IntArray
 from ...judges import Verdict
 from ...questions import Resolution
@@ -35,7 +35,7 @@ class EndpointPolicy:
 
     def __post_init__(self) -> None:
         if self.order is not None:
-            object.__setattr__(self, "order", read_only_of(self.order))
+            object.__setattr__(self, "order", read_only(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """For questions about a resolution only."""

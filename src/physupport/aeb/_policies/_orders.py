@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import read_only
 from ..._checks import check_count
 from ..._errors import MisuseError
-from ..._frozen import read_only_of
 from ..._typing import IntArray
 from .._brackets import Brackets
 from ._base import RunView, Selector, content_digest
@@ -47,7 +47,7 @@ class FixedOrder:
 
     def __post_init__(self) -> None:
         if self.order is not None:
-            object.__setattr__(self, "order", read_only_of(self.order))
+            object.__setattr__(self, "order", read_only(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """Check the order against the bank."""

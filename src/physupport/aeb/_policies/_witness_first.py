@@ -6,9 +6,9 @@ from typing import cast, final
 
 import numpy as np
 
+from ..._arrays import read_only
 from ..._checks import check_count
 from ..._errors import MisuseError
-from ..._frozen import read_only, read_only_of
 from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import Label, RegionalMap, RegionalProgress
@@ -49,7 +49,7 @@ class WitnessFirst:
         object.__setattr__(self, "stages", tuple(read_only(mask) for mask in self.stages))
         object.__setattr__(self, "obligations", tuple(self.obligations))
         if self.order is not None:
-            object.__setattr__(self, "order", read_only_of(self.order))
+            object.__setattr__(self, "order", read_only(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """For regional maps only."""

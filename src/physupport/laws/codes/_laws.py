@@ -6,9 +6,9 @@ from typing import Protocol, final
 import numpy as np
 from scipy.special import comb
 
+from ..._arrays import read_only
 from ..._checks import check_array, check_count, check_open, check_positive
 from ..._errors import MisuseError
-from ..._frozen import read_only
 from ..._membership import Condition, Membership
 from ..._stored import Refusal, check_form
 from ..._typing import Array, BoolArray

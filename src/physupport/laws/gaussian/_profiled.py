@@ -8,9 +8,9 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
+from ..._arrays import read_only
 from ..._codec import array_json, real
 from ..._errors import MisuseError
-from ..._frozen import read_only_of
 from ..._stored import Refusal, check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
@@ -87,7 +87,7 @@ class ProfiledMean(NoisyLaw):
         """Copies: a law must stay what it was when a protocol was frozen."""
         super().__post_init__()
         lower, upper = self.box
-        object.__setattr__(self, "box", (read_only_of(lower), read_only_of(upper)))
+        object.__setattr__(self, "box", (read_only(lower), read_only(upper)))
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, q) rows with the strengths of an explanation as coefficients, moved into the box."""

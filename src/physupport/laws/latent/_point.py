@@ -5,8 +5,8 @@ from typing import Self, final
 
 import numpy as np
 
+from ..._arrays import read_only
 from ..._codec import array_json, real
-from ..._frozen import read_only
 from ..._stored import Refusal, check_form
 from ..._typing import Array
 from ...banks import ArrayStates
