@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol, final
 
 import numpy as np
+from flint import arb
 from scipy.special import comb
 
 from ..._arrays import read_only
@@ -28,6 +29,15 @@ class CodeLaw(Protocol):
     def subset_weights(self, n_atoms: int) -> Array:
         """Probability of one particular active set of size k, for k = 0..n; (n + 1,)."""
         ...
+
+    @property
+    def activity(self) -> float | None:
+        """The probability p on which all weights depend; None if there is no such number."""
+        return None
+
+    def exact_weights(self, n_atoms: int) -> list[arb]:
+        """The same probabilities as balls, from the stored parameters; a law without more is taken at its word."""
+        return [arb(float(w)) for w in self.subset_weights(n_atoms)]
 
     def active_variances(self, n_atoms: int) -> Array:
         """Variance of an active coefficient when k are active, for k = 0..n; (n + 1,)."""
@@ -62,6 +72,16 @@ class BernoulliGaussian:
         r""":math:`p^k (1 - p)^{n - k}` for k = 0..n; (n + 1,)."""
         size = np.arange(check_count("n_atoms", n_atoms) + 1)
         return np.asarray(self.p**size * (1.0 - self.p) ** (n_atoms - size), dtype=np.float64)
+
+    @property
+    def activity(self) -> float:
+        """The probability that an atom is active."""
+        return self.p
+
+    def exact_weights(self, n_atoms: int) -> list[arb]:
+        """The same as balls, from the stored p."""
+        p = arb(self.p)
+        return [p**k * (1 - p) ** (n_atoms - k) for k in range(n_atoms + 1)]
 
     def active_variances(self, n_atoms: int) -> Array:
         """One for every number of active atoms; (n + 1,)."""
@@ -123,6 +143,15 @@ class ExchangeableGaussian:
         r""":math:`\pi_k / \binom nk` for k = 0..n; (n + 1,)."""
         self._check_atoms(n_atoms)
         return self.size_probabilities / comb(self.n_atoms, np.arange(self.n_atoms + 1))
+
+    @property
+    def activity(self) -> None:
+        """None: sizes have probabilities of their own."""
+        return
+
+    def exact_weights(self, n_atoms: int) -> list[arb]:
+        """The same as balls, from the stored probabilities."""
+        return [arb(float(self.size_probabilities[k])) / int(comb(n_atoms, k, exact=True)) for k in range(n_atoms + 1)]
 
     def active_variances(self, n_atoms: int) -> Array:
         r""":math:`\lambda_k` for k = 0..n; (n + 1,)."""

@@ -10,7 +10,7 @@ from ..._checks import check_array, check_symmetric
 from ..._errors import MisuseError
 from ..._typing import Array
 from ._components import active_components
-from ._laws import BernoulliGaussian, CodeLaw
+from ._laws import CodeLaw
 
 # Derivatives of weights cancel to a sum of zero; in float64 they do so to a few units of rounding of the largest.
 _BALANCE_TOLERANCE = 1e-10
@@ -73,9 +73,10 @@ def calibration_tangent(
 def _weight_rates(law: CodeLaw, n: int, p_rates: Array) -> Array:
     """Derivative of every component's weight in p, (m,)."""
     masks, weights, _ = active_components(law, n)
-    if isinstance(law, BernoulliGaussian):
-        excess = masks.sum(axis=1) - n * law.p  # (m,)
-        return np.asarray(weights * excess / (law.p * (1.0 - law.p)))
+    p = law.activity
+    if p is not None:
+        excess = masks.sum(axis=1) - n * p  # (m,)
+        return np.asarray(weights * excess / (p * (1.0 - p)))
     if np.any(p_rates != 0.0):
         raise MisuseError("d_probability", "be left out for a law without an activity probability", p_rates)
     return np.zeros_like(weights)

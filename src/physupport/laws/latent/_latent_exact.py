@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import comb
 
 from flint import arb, arb_mat, ctx
 
 from ..._typing import Array, IntArray
 from ...io import RowSource
-from ..codes._laws import BernoulliGaussian, CodeLaw, ExchangeableGaussian
+from ..codes._laws import CodeLaw
 
 # Rows multiplied at once with the directions of all active sets.
 _ROWS = 256
@@ -25,19 +24,6 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec = before
 
 
-def exact_weights(law: CodeLaw, n_atoms: int) -> list[arb]:
-    """Probability of one active set of each size 0..n, from the stored parameters of the law.
-
-    A law that is neither of ours is taken at its word: the weights that it computes are the exact ones.
-    """
-    if isinstance(law, BernoulliGaussian):
-        p = arb(law.p)
-        return [p**k * (1 - p) ** (n_atoms - k) for k in range(n_atoms + 1)]
-    if isinstance(law, ExchangeableGaussian):
-        return [arb(float(law.size_probabilities[k])) / comb(n_atoms, k) for k in range(n_atoms + 1)]
-    return [arb(float(w)) for w in law.subset_weights(n_atoms)]
-
-
 def log_likelihood_balls(
     rows: RowSource, atoms: Array, law: CodeLaw, noise: float, checkpoints: IntArray, bits: int
 ) -> list[arb]:
@@ -49,7 +35,7 @@ def log_likelihood_balls(
     """
     with precision(bits):
         variances = [float(v) for v in law.active_variances(atoms.shape[1])]
-        weights = exact_weights(law, atoms.shape[1])
+        weights = law.exact_weights(atoms.shape[1])
         sizes = [k for k, w in enumerate(weights) if not w.is_zero()]
         trees = [
             _Tree(atoms, noise, variance, {k: weights[k] for k in sizes if k and variances[k] == variance})

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import Array, BoolArray, IntArray
 from ..codes._laws import CodeLaw
-from ._latent_exact import exact_weights, precision
+from ._latent_exact import precision
 
 # Multipliers and weights inside 2^-450 .. 2^450 keep every product of the row loops a normal number.
 RANGE: Final = 2.0**450
@@ -50,7 +50,7 @@ def law_families(laws: tuple[CodeLaw, ...], noises: Array, n_atoms: int) -> tupl
     # Before the weights, because this is where a law refuses a number of atoms that it was not written for.
     variances = np.array([law.active_variances(n_atoms) for law in laws], dtype=np.float64)  # (m, n + 1)
     with precision(_GUARD_BITS):
-        balls = [exact_weights(law, n_atoms) for law in laws]
+        balls = [law.exact_weights(n_atoms) for law in laws]
         weights = np.array([[float(w) for w in row] for row in balls])
         occurs = np.array([[not w.is_zero() for w in row] for row in balls])
     trusted = np.all(~occurs | ((weights > 1.0 / RANGE) & (weights < RANGE)), axis=1)
