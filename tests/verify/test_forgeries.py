@@ -11,6 +11,7 @@ import pytest
 from physupport.aeb import RegionalPolicy, WitnessFirst
 from physupport.report import MOST_EXPLANATIONS
 from physupport.verify import verify
+from physupport.verify._data import PLAUSIBILITY
 
 
 @pytest.fixture
@@ -106,6 +107,13 @@ def test_a_numerator_that_is_not_the_best_on_the_proposal_rows_is_refused_by_the
         found = findings(resealed(forged), four_regions.rows)
         assert f"the numerator of {name} is not the best of the bank on the proposal rows" in found
         assert "do not match their hash" not in found
+
+
+def test_another_plausibility_than_that_of_the_proposal_rows_is_noted(document, resealed, four_regions):
+    assert PLAUSIBILITY not in verify(document, four_regions.rows).notes
+    document["protocol"]["plausibility"] = "0" * 64
+    found = verify(resealed(document), four_regions.rows)
+    assert (found.findings, PLAUSIBILITY in found.notes) == ((), True)
 
 
 def test_held_out_rows_with_another_hash_are_refused(document, resealed, four_regions):

@@ -8,6 +8,7 @@ import pytest
 
 from physupport.report import Report, _report
 from physupport.verify import verify
+from physupport.verify._data import PLAUSIBILITY
 
 DATA = Path(__file__).parent / "data"
 STORED = sorted(path.name for path in DATA.glob("*.json"))
@@ -41,7 +42,8 @@ def test_a_stored_report_is_verified_and_shown(name):
 def test_a_stored_report_is_verified_with_its_rows_and_the_hash_of_its_protocol(rows, version):
     stored = document(f"four-regions-{version}.json")
     found = verify(stored, rows, protocol=stored["digests"]["protocol"])
-    assert (found.findings, found.notes) == ((), ())
+    assert found.findings == ()
+    assert {*found.notes} <= {PLAUSIBILITY}  # another machine may round its scores otherwise
     other = rows | {"deployment": rows["deployment"] + 0.01}
     assert "rows of deployment do not match their hash" in " ".join(verify(stored, other).findings)
 

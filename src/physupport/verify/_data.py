@@ -25,8 +25,17 @@ MARGIN_TOLERANCE = 1e-6
 Tables = Mapping[str, NDArray[np.generic]]
 
 
-def data_findings(protocol: Node, data: Node, bank: Bank, trace: ReadTrace, tables: Tables) -> Iterator[str]:
-    """Hashes of the rows, the proposals, and every verdict."""
+# What the proposal rows make plausible orders the queries and decides nothing; a hash knows of no rounding.
+PLAUSIBILITY = (
+    "what the proposal rows make plausible has another hash here: other arithmetic in the last digit does that as "
+    "well, and nothing but the order of the queries depends on it"
+)
+
+
+def data_findings(
+    protocol: Node, data: Node, bank: Bank, trace: ReadTrace, tables: Tables, notes: list[str]
+) -> Iterator[str]:
+    """Hashes of the rows, the proposals, and every verdict; notes takes what is no reason to refuse."""
     streams = protocol["streams"]
     names = [stream["name"] for stream in streams]
     if {*names} != {*tables} or {*names} != {*data} or len({*names}) < len(names):
@@ -35,14 +44,19 @@ def data_findings(protocol: Node, data: Node, bank: Bank, trace: ReadTrace, tabl
         shape = tables[stream["name"]].shape
         if shape != (stream["rows"], stream["width"]):
             raise Refusal(f"the {stream['name']} rows have shape {shape}, not {(stream['rows'], stream['width'])}")
-    splits = _splits(protocol)
+    splits, plausibility = _splits(protocol), np.zeros(bank.size)
     for stream, split in zip(streams, splits, strict=True):
         table, name = tables[stream["name"]], stream["name"]
         if _rows_hash(table, split.proposal) != stream["proposal_rows"]:
             yield f"the proposal rows of {name} do not match their hash"
         if _rows_hash(table, split.held_out) != data[name]:
             yield f"the held-out rows of {name} do not match their hash"
-        yield from _proposal_findings(_ReadStream.of(stream), table, split, bank)
+        proposal = _Proposal.of(_ReadStream.of(stream), table, split, bank)
+        plausibility = plausibility + proposal.plausibility
+        if not proposal.is_best:
+            yield f"the numerator of {name} is not the best of the bank on the proposal rows"
+    if rows_hash([plausibility[:, None]], (bank.size, 1)) != protocol["plausibility"]:
+        notes.append(PLAUSIBILITY)
     judge = judge_of(protocol)
     if judge is not None and len(trace):
         parts = zip(map(_ReadStream.of, streams), splits, strict=True)
@@ -82,16 +96,23 @@ def _rows_hash(table: NDArray[np.generic], order: IntArray) -> str:
     return rows_hash(rows.blocks(), (rows.n_rows, rows.width))
 
 
-def _proposal_findings(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> Iterator[str]:
-    """An opponent that bank and proposal rows give must be the one that the best of the bank gives."""
-    law, rows = read.law, ArrayRows(table, split.proposal)
-    if not read.opponent.is_of_bank:
-        return
-    proposal = law.stream(bank, rows, [rows.n_rows])
-    keys = np.unique(law.keys(bank)(np.arange(bank.size)))
-    tied = best_key(proposal, keys).tied.tolist()
-    if not any(read.opponent.agrees(law.opponent(bank, rows, key)) for key in tied):
-        yield f"the numerator of {read.name} is not the best of the bank on the proposal rows"
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Proposal:
+    """What the proposal rows of a stream say."""
+
+    plausibility: Array  # (M,) their log likelihood
+    is_best: bool  # whether an opponent that they give is the one that the best of the bank gives
+
+    @classmethod
+    def of(cls, read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> "_Proposal":
+        law, rows = read.law, ArrayRows(table, split.proposal)
+        stream = law.stream(bank, rows, [rows.n_rows])
+        keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
+        scores = stream.log_likelihood(keys)
+        tied = best_key(stream, keys, scores=scores).tied.tolist() if read.opponent.is_of_bank else []
+        is_best = not tied or any(read.opponent.agrees(law.opponent(bank, rows, key)) for key in tied)
+        return cls(scores.values[where, -1], is_best)
 
 
 def _sealed(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:

@@ -81,9 +81,10 @@ def verify(
         notebook.passes(lambda: _check_chain(document["digests"], trace))
     if trace is not None and rules is not None:
         notebook.collect(lambda: _claims(document, trace, rules))
+    scored: list[str] = []
     if rows is not None:
-        notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows))
-    notes = *_notes(document, rows is not None, protocol), *(() if rules is None else rules.notes)
+        notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored))
+    notes = *_notes(document, rows is not None, protocol), *(() if rules is None else rules.notes), *scored
     return Verification(tuple(dict.fromkeys(notebook.findings)), notes)
 
 
@@ -149,11 +150,15 @@ def _digest_findings(document: Mapping[str, Any], protocol: str | None) -> Itera
 
 
 def _scored(
-    document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace | None, rows: Mapping[str, NDArray[np.generic]]
+    document: Mapping[str, Any],
+    bank: Bank | None,
+    trace: ReadTrace | None,
+    rows: Mapping[str, NDArray[np.generic]],
+    notes: list[str],
 ) -> Iterable[str]:
     if bank is None or trace is None:
         raise Refusal("the rows cannot be scored: the report has no sound bank or trace")
-    return data_findings(document["protocol"], document["data"], bank, trace, rows)
+    return data_findings(document["protocol"], document["data"], bank, trace, rows, notes)
 
 
 def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
