@@ -21,7 +21,7 @@ from .._law import Energy, Part, register
 from .._noisy import NoisyLaw
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._residuals import ResidualMoments, check_noises, residual_sums
-from ._white_noise import WhiteNoiseStream, filled, white_noise_stream
+from ._white_noise import Sums, WhiteNoiseStream, filled, white_noise_stream
 
 
 @register
@@ -102,24 +102,22 @@ class DictionaryResiduals:
         """States times noise variances."""
         return self.states.n_states * len(self.noises)
 
-    def noises_of(self, keys: IntArray) -> Array:
-        """(k,) variance of each real entry of a row."""
-        return np.asarray(self.noises[keys % len(self.noises)])
-
-    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> Sums:
         """One for each distinct state."""
-        distinct, which = np.unique(keys // len(self.noises), return_inverse=True)
+        state, nuisance = np.divmod(keys, len(self.noises))
+        distinct, which = np.unique(state, return_inverse=True)
         atoms = self._atoms(distinct)
 
         def fill(part: slice, sums: Array, e_sums: Array) -> None:
             _dictionary_residuals(atoms[part], self.table, *moments.known, sums, e_sums)
 
-        return *filled(len(atoms), moments, 16, fill), which.ravel()
+        return Sums(*filled(len(atoms), moments, 16, fill), which.ravel(), self.noises[nuisance])
 
-    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:  # noqa: ARG002
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:  # noqa: ARG002
         """The residual sums of squares as rational numbers."""
-        dictionary = rational(self.table[self._atoms(np.array([key // len(self.noises)]))[0]])
-        return [exact_residual(dictionary, *sums) for sums in exact]
+        state, nuisance = divmod(key, len(self.noises))
+        dictionary = rational(self.table[self._atoms(np.array([state]))[0]])
+        return [exact_residual(dictionary, *sums) for sums in exact], float(self.noises[nuisance])
 
     def _atoms(self, states: IntArray) -> IntArray:
         atoms = np.ascontiguousarray(self.states.element_index(states))

@@ -20,7 +20,7 @@ from .._noisy import NoisyLaw
 from ._divergence import mean_divergences
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._residuals import ResidualMoments, check_noises, residual_sums
-from ._white_noise import WhiteNoiseStream, filled, white_noise_stream
+from ._white_noise import Sums, WhiteNoiseStream, filled, white_noise_stream
 
 
 @register
@@ -79,11 +79,7 @@ class MeanResiduals:
         """The deployment keys of the bank."""
         return self.bank.n_deployment_keys
 
-    def noises_of(self, keys: IntArray) -> Array:
-        """(k,) variance of each real entry of a row."""
-        return np.asarray(self.noises[self.bank.deployment_parts(keys).nuisance])
-
-    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> Sums:
         """One for each key."""
         parts = self.bank.deployment_parts(keys)
 
@@ -91,14 +87,14 @@ class MeanResiduals:
             elements, coefficients = parts.elements[part], parts.strengths[part]
             _mean_residuals(elements, coefficients, self.table, *moments.known, sums, e_sums)
 
-        return *filled(len(keys), moments, 64, fill), np.arange(len(keys))
+        return Sums(*filled(len(keys), moments, 64, fill), np.arange(len(keys)), self.noises[parts.nuisance])
 
-    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:  # noqa: ARG002
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:  # noqa: ARG002
         """The residual sums of squares as rational numbers."""
         parts = self.bank.deployment_parts(np.array([key]))
         active = parts.elements[0] >= 0
         mean = rational(parts.strengths[:, active]) * rational(self.table[parts.elements[0, active]])  # (1, q)
-        return [exact_residual(mean, *sums) for sums in exact]
+        return [exact_residual(mean, *sums) for sums in exact], float(self.noises[parts.nuisance[0]])
 
 
 def mean_stream(

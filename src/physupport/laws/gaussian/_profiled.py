@@ -26,7 +26,7 @@ from ._mean import point_stream
 from ._profiled_kernels import profile_sums, profiled_residuals
 from ._residuals import ResidualMoments, check_noises
 from ._statistics import check_keys
-from ._white_noise import WhiteNoiseStream, filled, white_noise_stream
+from ._white_noise import Sums, WhiteNoiseStream, filled, white_noise_stream
 
 
 @final
@@ -164,13 +164,9 @@ class ProfiledResiduals:
         """The deployment keys of the bank."""
         return self.bank.n_deployment_keys
 
-    def noises_of(self, keys: IntArray) -> Array:
-        """(k,) variance of each real entry of a row."""
-        return np.asarray(self.noises[self.bank.deployment_parts(keys).nuisance])
-
-    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> Sums:
         """Between the attained and the least possible sum; one for each distinct problem."""
-        elements, box, _ = self.parts(keys)
+        elements, box, nuisance = self.parts(keys)
         # Neither noise nor strengths matter for the fit, so that many keys share one.
         first, which = _distinct(np.concatenate([elements.view(np.float64), box[0], box[1]], axis=1))
 
@@ -179,22 +175,23 @@ class ProfiledResiduals:
             ends = np.ascontiguousarray(box[:, first[part]])
             profiled_residuals(elements[first[part]], ends, self.table, *moments.known, sums, e_sums)
 
-        return *filled(len(first), moments, 8, fit), which
+        return Sums(*filled(len(first), moments, 8, fit), which, self.noises[nuisance])
 
-    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:
         """The least residual sums of squares as rational numbers."""
-        active, (lower, upper), coefficients = self.fit(key, moments)
+        active, (lower, upper), noise, coefficients = self.fit(key, moments)
         atoms = self.table[active]
-        return [exact_box_residual(atoms, lower, upper, x, m) for x, m in zip(coefficients, exact, strict=True)]
+        pairs = zip(coefficients, exact, strict=True)
+        return [exact_box_residual(atoms, lower, upper, x, m) for x, m in pairs], noise
 
-    def fit(self, key: int, moments: ResidualMoments) -> tuple[IntArray, Array, Array]:
-        """Rows of the table (r,), box (2, r), and best coefficients at every checkpoint (c, r), of one key."""
-        elements, box, _ = self.parts(np.array([key]))
+    def fit(self, key: int, moments: ResidualMoments) -> tuple[IntArray, Array, float, Array]:
+        """Rows of the table (r,), box (2, r), noise, and best coefficients at every checkpoint (c, r), of one key."""
+        elements, box, nuisance = self.parts(np.array([key]))
         active = elements[0, elements[0] >= 0]
         ends = box[:, 0, : len(active)]
         coefficients, unused = np.empty((len(moments.counts), len(active))), np.empty((2, len(moments.counts)))
         profile_sums(active, ends[0], ends[1], self.table, *moments.known, coefficients, unused[0], unused[1])
-        return active, ends, coefficients
+        return active, ends, float(self.noises[nuisance[0]]), coefficients
 
     def parts(self, keys: IntArray) -> tuple[IntArray, Array, IntArray]:
         """Rows of the table (k, r), box (2, k, r) and nuisance (k,) of each key."""
@@ -210,9 +207,8 @@ class ProfiledResiduals:
 def best_point(stream: WhiteNoiseStream[ProfiledResiduals], key: int) -> MeanPoint:
     """The mean (q,) that fits all rows best, with the noise variance of a real entry."""
     key = int(check_keys([key], stream.n_keys)[0])
-    active, _, coefficients = stream.residuals.fit(key, stream.moments)
-    noise = stream.residuals.noises_of(np.array([key]))[0]
-    return MeanPoint(coefficients[-1] @ stream.residuals.table[active], float(noise))
+    active, _, noise, coefficients = stream.residuals.fit(key, stream.moments)
+    return MeanPoint(coefficients[-1] @ stream.residuals.table[active], noise)
 
 
 def profiled_mean_stream(

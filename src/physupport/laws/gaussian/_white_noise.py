@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar, final
+from typing import Generic, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
 from flint import arb, fmpq
@@ -28,6 +28,15 @@ from ._statistics import check_checkpoints, check_keys
 Fill = Callable[[slice, Array, Array], None]
 
 
+class Sums(NamedTuple):
+    """Residual sums of squares with their errors, and which of them belong to the keys."""
+
+    values: Array  # (m, c)
+    errors: Array  # (m, c)
+    which: IntArray  # (k,)
+    noises: Array  # (k,) variance of each real entry of a row
+
+
 class Residuals(Protocol):
     """What a key leaves of the rows."""
 
@@ -39,14 +48,11 @@ class Residuals(Protocol):
     def n_keys(self) -> int:
         """Keys are 0 .. n_keys - 1."""
 
-    def noises_of(self, keys: IntArray) -> Array:
-        """(k,) variance of each real entry of a row."""
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> "Sums":
+        """Residual sums of squares for every key."""
 
-    def sums(self, keys: IntArray, moments: ResidualMoments) -> tuple[Array, Array, IntArray]:
-        """Residual sums of squares (m, c), their errors (m, c), and the place of each key's among them (k,)."""
-
-    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> list[fmpq]:
-        """The residual sums of squares of one key as rational numbers, one a checkpoint."""
+    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:
+        """Those of one key as rational numbers, one a checkpoint, and its noise variance."""
 
 
 R = TypeVar("R", bound=Residuals)
@@ -78,14 +84,12 @@ class WhiteNoiseStream(Generic[R]):
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
         keys = check_keys(keys, self.n_keys)
-        sums, e_sums, which = self.residuals.sums(keys, self.moments)
-        return white_noise_likelihood(sums, e_sums, which, self.residuals.noises_of(keys), self.moments.counts)
+        return white_noise_likelihood(*self.residuals.sums(keys, self.moments), self.moments.counts)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """Prefix log likelihoods of one key as balls."""
         keys = check_keys([key], self.n_keys)
-        noise = float(self.residuals.noises_of(keys)[0])
-        sums = self.residuals.exact(int(keys[0]), self.moments, self._exact)
+        sums, noise = self.residuals.exact(int(keys[0]), self.moments, self._exact)
         counts = (self.checkpoints * self.sources[0].width).tolist()
         return [white_noise_enclosure(x, noise, n, bits) for x, n in zip(sums, counts, strict=True)]
 
