@@ -72,7 +72,8 @@ class Half:
             raise MisuseError("question", "be about its own bank", "another")
 
     def unanswerable(self):
-        yield Unanswerable("half", "border", "be within the line", str(self.border))
+        if len({*self.half(np.arange(self.bank.size)).tolist()}) == 1:
+            yield Unanswerable("half", "border", "have elements on either side", str(self.border))
 
 
 class HalfSoFar:
@@ -192,3 +193,5 @@ def test_its_policies_are_the_only_ones_by_name_and_its_bank_the_only_one(bank):
     other = library_bank(bank.states.library, [["line"]], {"line": [1.0, 3.0]})
     with pytest.raises(MisuseError, match="question must be about its own bank, got another"):
         asked(bank, 300, question=Half(other))
+    with pytest.raises(MisuseError, match=r"border of question\['half'\] must have elements on either side, got 2.0"):
+        asked(bank, 300, question=Half(bank, 2.0))

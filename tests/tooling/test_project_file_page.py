@@ -24,13 +24,8 @@ from physupport.project._schema import (
     Region,
     Supports,
 )
-from physupport.project._sources import (
-    CircularArrayResponse,
-    FunctionResponse,
-    LinearArrayResponse,
-    NearFieldResponse,
-    PeakResponse,
-)
+from physupport.project._sources import FunctionResponse, _section
+from physupport.responses import RESPONSES as REGISTERED
 from physupport.responses._parameter import NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
@@ -47,13 +42,8 @@ SECTIONS = {
 }
 # Tables of the file, which have sections of their own.
 TABLES = {"output", "data", "elements", "parameters", "regions", "supports", "resolution"}
-RESPONSES = {
-    "peak": PeakResponse,
-    "uniform linear array": LinearArrayResponse,
-    "circular array": CircularArrayResponse,
-    "near field array": NearFieldResponse,
-    "a function": FunctionResponse,
-}
+KINDS = ("peak", "uniform linear array", "circular array", "near field array")
+RESPONSES = {kind: _section(kind) for kind in KINDS} | {"a function": FunctionResponse}
 
 
 def section(heading):
@@ -91,6 +81,7 @@ def test_every_key_has_a_line_with_its_default(heading):
 def test_every_response_is_shown_with_its_keys():
     rows = table(section("`[elements]`"), "| response | keys | places are |")
     assert [row[0].strip("`") for row in rows] == [*RESPONSES]
+    assert {*RESPONSES} == {*REGISTERED, "a function"}
     for kind, row in zip(RESPONSES.values(), rows, strict=True):
         keys = {key for key in kind.model_fields if key != "kind"}
         assert keys <= {code.split()[0] for code in codes(row[1])}

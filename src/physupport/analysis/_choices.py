@@ -10,7 +10,7 @@ from .._errors import MisuseError
 from ..aeb import Policy, budget_queries
 from ..banks import Bank, Library, bank_regions, library_bank
 from ..laws import law_named
-from ..questions import Question, RegionalMap, RegionRule
+from ..questions import Question, RegionalMap, RegionRule, predicates
 from ._policies import PolicyName, named_policy
 from ._protocol import Proposed, Protocol
 from ._protocol_streams import StreamPlan
@@ -55,7 +55,7 @@ def chosen_question(question: object, bank: Bank) -> AnyQuestion:
     if callable(question):
         return _Later(question, bank)
     if all(hasattr(question, name) for name in ("begin", "reference", "describe")):
-        return question  # type: ignore[return-value]  # the contract is one of methods, just looked for
+        return _answerable(question)  # type: ignore[arg-type]  # the contract is one of methods, just looked for
     raise MisuseError("question", "be a question, rules by region, a function or None", repr(question))
 
 
@@ -74,8 +74,8 @@ class _Later:
         return found
 
 
-def _answerable(question: RegionalMap) -> RegionalMap:
-    for found in question.unanswerable():
+def _answerable(question: Question) -> Question:
+    for found in predicates(question).unanswerable():
         raise MisuseError(f"{found.entry} of question[{found.region!r}]", found.rule, found.value)
     return question
 

@@ -26,7 +26,6 @@ from ._regions import RegionalView as RegionalView
 from ._regions import bank_regions as bank_regions
 from ._regions import check_distances as check_distances
 from ._regions import region_distances as region_distances
-from ._settings import LibraryFamily as LibraryFamily
 from ._settings import LibrarySettings as LibrarySettings
 from ._settings import SettingStates as SettingStates
 from ._states import ArrayStates as ArrayStates

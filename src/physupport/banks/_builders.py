@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from ._bank import Bank
 from ._library import Library, LibraryStates
 from ._nuisances import Nuisances
-from ._settings import LibraryFamily, LibrarySettings, SettingStates
+from ._settings import LibrarySettings, SettingStates
 from ._states import ArrayStates
 from ._supports import atom_rows, strength_rows
 
@@ -34,7 +34,7 @@ def library_bank(
     """
     columns = np.zeros((len(library.responses), 0)) if extra is None else np.asarray(extra, dtype=np.float64)
     base = LibraryStates(library, library.region_names if regions is None else tuple(regions), columns)
-    states: LibraryFamily = base
+    states: LibraryStates | SettingStates = base
     if settings is not None:
         states = SettingStates(base, settings.names, settings.values, settings.responses)
     rows = strength_rows(supports, strengths, states.regions, states.n_atoms)

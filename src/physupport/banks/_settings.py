@@ -1,7 +1,7 @@
 """States of a library whose responses depend on calibration parameters: gain, width, position and the like."""
 
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -158,10 +158,6 @@ class SettingStates:
         count = len(self.library.ids)
         shift: IntArray = np.where(elements < count, setting[:, None], len(self._grid) - 1)
         return elements + count * shift
-
-
-# States whose elements are those of a library, by `library`, `regions` and `library_index`.
-LibraryFamily: TypeAlias = LibraryStates | SettingStates
 
 
 def _check_responses(value: ArrayLike, shape: tuple[int, int, int]) -> Array:

@@ -20,10 +20,8 @@ from ._predicates import predicates as predicates
 from ._predicates import said_by as said_by
 from ._question import Progress as Progress
 from ._question import Question as Question
-from ._region_rule import AskedRegion as AskedRegion
 from ._region_rule import RegionRule as RegionRule
 from ._region_state import RegionState as RegionState
 from ._regional_map import RegionalMap as RegionalMap
 from ._regional_progress import RegionalProgress as RegionalProgress
 from ._resolution import Resolution as Resolution
-from ._resolution import ResolutionProgress as ResolutionProgress
