@@ -1,12 +1,14 @@
 """Stored values read strictly: anything that could be read in two ways is refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
-from ._codec import real as real
 from ._codec import told
 from ._errors import MisuseError, PhysupportError
+
+# An object of a document.
+Node = Mapping[str, Any]
 
 
 class Check(NamedTuple):

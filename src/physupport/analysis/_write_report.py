@@ -10,7 +10,7 @@ from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Trace
 from ..questions import encoded
-from ..report import FORMAT, VERSION, Report, trace_json
+from ..report import FORMAT, VERSION, Report, document_hash, trace_json
 from ._protocol import Seal
 from ._report_fields import fields_json
 
@@ -41,7 +41,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "bank": None if bank is None else bank.encode(),
         "digests": digests,
     }
-    document["digests"] = digests | {"document": content_hash(document)}
+    document["digests"] = digests | {"document": document_hash(document)}
     return Report(loaded(dumped(document)))
 
 

@@ -9,6 +9,7 @@ from ._report import Report as Report
 from ._schema import FORMAT as FORMAT
 from ._schema import VERSION as VERSION
 from ._schema import check_document as check_document
+from ._schema import document_hash as document_hash
 from ._sentences import field_sentences as field_sentences
 from ._sentences import outcome_sentence as outcome_sentence
 from ._trace import trace_columns as trace_columns

@@ -1,10 +1,7 @@
 """The bank and the view of a question, made again from a document."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from .._codec import real, whole
-from .._stored import Refusal
+from .._stored import Node, Refusal
 from ..banks import (
     ArrayStates,
     Bank,
@@ -17,8 +14,6 @@ from ..banks import (
     TableRegions,
     bank_regions,
 )
-
-Node = Mapping[str, Any]
 
 # More explanations, or numbers of all states together, are refused before memory is taken for them.
 MOST_EXPLANATIONS = 1 << 26

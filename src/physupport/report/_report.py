@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, final
 
 from .._codec import bound_json, dumped, loaded
-from .._hashes import content_hash
 from ..questions import Label
-from ._schema import check_document
+from ._schema import check_document, document_hash
 from ._sentences import field_sentences, outcome_sentence
 
 COLUMNS = ("field", "label", "cell", "group", "certificate", "witnesses", "excluded", "margin", "sentence")
@@ -79,8 +78,7 @@ class Report:
     @property
     def is_unchanged(self) -> bool:
         """Whether the content has the hash that was written with it; only `verify` finds who changed both."""
-        digests = {name: value for name, value in self.document["digests"].items() if name != "document"}
-        return bool(content_hash(self.document | {"digests": digests}) == self.document["digests"]["document"])
+        return document_hash(self.document) == self.digests["document"]
 
     @property
     def versions(self) -> dict[str, str]:

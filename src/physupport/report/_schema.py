@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._errors import MisuseError
+from .._hashes import content_hash
 from .._stored import ANY, HASH, Check, Form, Maybe, check_form
 from ..questions import Label
 
@@ -92,3 +93,9 @@ def check_document(document: Mapping[str, Any]) -> None:
         for name in _TOLD.get(document["question"]["kind"], ()):
             if name not in entry["numbers"]:
                 raise MisuseError(f"document.fields[{number}].numbers", f"have {name}", "no such number")
+
+
+def document_hash(document: Mapping[str, Any]) -> str:
+    """The hash of all but itself, whether it stands in there already or not."""
+    digests = {name: value for name, value in document["digests"].items() if name != "document"}
+    return content_hash({**document, "digests": digests})

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from .._codec import bound
+from .._stored import Node, Refusal
 from .._typing import BoolArray
 from ..judges import Verdict
 from ._derived import Derived, Rules
-from ._document import Node, Refusal
 from ._trace import ReadTrace
 
 _UNIVERSAL = ("FINE", "GROUP", "ABSENT")

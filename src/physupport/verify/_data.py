@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._hashes import rows_hash
+from .._stored import Node, Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, split_rows, split_streams
 from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key
 from ..laws import Law, Opponent, decode_law
-from ._document import Node, Refusal
 from ._protocol import judge_of
 from ._trace import ReadTrace
 

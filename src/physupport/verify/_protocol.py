@@ -5,11 +5,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 from .._errors import MisuseError
-from .._stored import HASH, check_form
+from .._stored import HASH, Node, Refusal, check_form
 from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded
 from ..laws import Opponent, decode_law
 from ..report import MOST_EXPLANATIONS
-from ._document import Node, Refusal
 
 _ORDER = (HASH, None)
 # Policies of this package; one of the author's own may describe itself as it likes.

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._codec import real
 from .._hashes import pieces_hash
+from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances
 from ..report import rebuilt_view
 from ._derived import Derived
-from ._document import Node, Refusal
 from ._view import distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")

@@ -8,10 +8,10 @@ import numpy as np
 
 from .._codec import real, whole
 from .._hashes import pieces_hash
+from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import check_distances
 from ._derived import Derived
-from ._document import Node, Refusal
 
 _NAMES = {
     "question", "version", "n_explanations", "names", "places", "distances", "proposal_distances", "delta_fine",

@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 
+from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..judges import Verdict
 from ..report import trace_columns
-from ._document import Node, Refusal
 
 
 @final

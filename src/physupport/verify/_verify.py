@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from .._codec import loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
+from .._stored import Refusal
 from ..banks import Bank
 from ..questions import Question, encoded
-from ..report import check_document, rebuilt_bank
+from ..report import check_document, document_hash, rebuilt_bank
 from ._claims import budget_notes, check_digest, field_findings, outcome_findings
 from ._data import data_findings
 from ._derived import Rules
-from ._document import Refusal
 from ._own import own_rules
 from ._protocol import check_size, protocol_findings, protocol_notes
 from ._regional import regional_rules
@@ -138,14 +138,13 @@ def _digest_findings(document: Mapping[str, Any], protocol: str | None) -> Itera
     digests = document["digests"]
     if protocol is not None and digests["protocol"] != protocol:
         yield f"the protocol is {digests['protocol']}, not {protocol}"
-    others = {name: value for name, value in digests.items() if name != "document"}
-    for name, content in {
-        "document": {**document, "digests": others},
-        "protocol": document["protocol"],
-        "question": document["protocol"]["question"],
-        "data": document["data"],
+    for name, digest in {
+        "document": document_hash(document),
+        "protocol": content_hash(document["protocol"]),
+        "question": content_hash(document["protocol"]["question"]),
+        "data": content_hash(document["data"]),
     }.items():
-        if digests[name] != content_hash(content):
+        if digests[name] != digest:
             yield f"the {name} does not match its hash"
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .._stored import Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank, RegionalView, bank_regions, region_distances
-from ._document import Refusal
 
 # Of the largest entry: the same computation on another machine differs by less.
 _ROUNDING = 1e-9
