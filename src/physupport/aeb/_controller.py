@@ -50,6 +50,7 @@ def run(
     callback: Callback | None = None,
     until_witnessed: bool = True,
     digests: tuple[tuple[str, str], ...] = (),
+    docket: Docket | None = None,
 ) -> Trace:
     r"""Algorithm S1 of the paper (alg:supp-aeb): query, update L and U, look for the certificate, until it is there.
 
@@ -60,18 +61,27 @@ def run(
     budget: queries, or a share of the bank as a float.  callback: told after every query; returns False to stop.  A
     stopped run, also one stopped by Ctrl-C, is a whole trace that `continue_run` takes further.
     until_witnessed: go on while the certificate holds but nothing is witnessed, since that is no report yet; False
-    stops at the first certificate.  digests: kept in the trace.
+    stops at the first certificate.  digests: kept in the trace.  docket: of this judge, where its verdicts are kept; a
+    new one if left out.
     """
-    return begin(
-        Docket(judge),
-        question,
-        policy,
-        budget,
-        proposals=proposals,
-        callback=callback,
+    empty = Trace(
+        question=question,
+        size=judge.size,
+        budget=budget_queries(budget, judge.size),
+        queries=np.zeros(0, dtype=np.int64),
+        codes=np.zeros(0, dtype=np.uint8),
+        margins=np.zeros((0, 2)),
+        status=Status.ABSTAIN,
+        ending=Ending.STOPPED,
+        answers=(),
+        is_certified=False,
+        n_witnessed=0,
+        n_possible=judge.size,
+        n_indeterminate=0,
         until_witnessed=until_witnessed,
         digests=digests,
     )
+    return continue_run(empty, judge, policy, budget, proposals=proposals, callback=callback, docket=docket)
 
 
 def continue_run(
@@ -82,57 +92,14 @@ def continue_run(
     *,
     proposals: Proposals | None = None,
     callback: Callback | None = None,
+    docket: Docket | None = None,
 ) -> Trace:
     """The trace that one uninterrupted run with this budget gives.
 
     Nothing is asked twice; that the policy would have asked the same is checked on the way, that the judge is the one
     of before is not: a run under a protocol goes on with `Seal.resume`, which has its judge.
     """
-    return go_on(trace, Docket(judge), policy, budget, proposals=proposals, callback=callback)
-
-
-def begin(
-    docket: Docket,
-    question: Question,
-    policy: Policy,
-    budget: int | float | Fraction,
-    *,
-    proposals: Proposals | None,
-    callback: Callback | None,
-    until_witnessed: bool,
-    digests: tuple[tuple[str, str], ...],
-) -> Trace:
-    """`run` with the docket of a judge, which keeps the verdicts."""
-    empty = Trace(
-        question=question,
-        size=docket.size,
-        budget=budget_queries(budget, docket.size),
-        queries=np.zeros(0, dtype=np.int64),
-        codes=np.zeros(0, dtype=np.uint8),
-        margins=np.zeros((0, 2)),
-        status=Status.ABSTAIN,
-        ending=Ending.STOPPED,
-        answers=(),
-        is_certified=False,
-        n_witnessed=0,
-        n_possible=docket.size,
-        n_indeterminate=0,
-        until_witnessed=until_witnessed,
-        digests=digests,
-    )
-    return go_on(empty, docket, policy, budget, proposals=proposals, callback=callback)
-
-
-def go_on(
-    trace: Trace,
-    docket: Docket,
-    policy: Policy,
-    budget: int | float | Fraction,
-    *,
-    proposals: Proposals | None,
-    callback: Callback | None,
-) -> Trace:
-    """`continue_run` with the docket of a judge."""
+    docket = docket or Docket(judge)
     if docket.size != trace.size:
         raise MisuseError("judge", f"decide about the {trace.size} explanations of the trace", docket.size)
     check_question(trace.question, docket.size)

@@ -14,8 +14,8 @@ from .._checks import check_count, check_open
 from .._codec import described
 from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
-from ..aeb import Policy, Proposals, Trace, budget_queries
-from ..aeb._controller import Callback, begin, check_question, go_on
+from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
+from ..aeb._controller import Callback, check_question
 from ..banks import Bank
 from ..io import ArrayRows, split_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream
@@ -182,8 +182,8 @@ class Seal:
 
     def run(self, *, callback: Callback | None = None) -> Trace:
         """Ask as the protocol says."""
-        return begin(
-            self._docket,
+        return run(
+            self.judge,
             self.question,
             self.policy,
             self.protocol.budget,
@@ -191,6 +191,7 @@ class Seal:
             callback=callback,
             until_witnessed=self.protocol.until_witnessed,
             digests=(("protocol", self.digest),),
+            docket=self._docket,
         )
 
     def resume(
@@ -200,7 +201,8 @@ class Seal:
         self.check_trace(trace)
         allowed = self.protocol.budget if budget is None else budget
         suggested = self.proposed.proposals
-        return go_on(trace, self._docket, self.policy, allowed, proposals=suggested, callback=callback)
+        judge, docket = self.judge, self._docket
+        return continue_run(trace, judge, self.policy, allowed, proposals=suggested, callback=callback, docket=docket)
 
     def check_trace(self, trace: Trace) -> None:
         """Refuse a trace of another protocol, or with verdicts that are not those of the judge.
