@@ -1,6 +1,5 @@
 """The question of a resolution: how far apart the physical supports are that the data leave possible."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
@@ -15,7 +14,7 @@ from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances, region_distances
 from ._columns import in_blocks
 from ._labels import Answer, Certificate, Label
-from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable, state_dimension
+from ._predicates import Farness, FieldElements, Said, Sides, state_dimension
 
 # Bounds of the diameter this close count as equal: distances are rounded at about 1e-16, grids are far coarser.
 EQUAL_BOUNDS = 1e-12
@@ -125,9 +124,6 @@ class Resolution:
             "proposal_distances": array_json(self.proposal_distances),
         }
 
-    def check_bank(self, bank: Bank | None) -> None:
-        """Places are given, so that they may be those of any bank."""
-
     def says(self, index: IntArray) -> dict[str, Said]:
         """The place."""
         return {"place": Said(self.names, self.places[index])}
@@ -154,10 +150,6 @@ class Resolution:
     def farness(self) -> Farness:
         """Of the places."""
         return Farness("places", lambda e: np.asarray(self.distances[self.places[e], self.places]))
-
-    def unanswerable(self) -> Iterator[Unanswerable]:
-        """No bound makes the label known beforehand."""
-        return iter(())
 
 
 @final
