@@ -10,7 +10,7 @@ from .._codec import real, whole
 from .._hashes import pieces_hash
 from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
-from ..banks import check_distances
+from ..banks import Bank, check_distances
 from ._derived import Derived
 
 _NAMES = {
@@ -85,7 +85,7 @@ class ResolutionRules:
 _GIVEN = "places and distances of the resolution were given: that they are those of the bank is taken as it stands"
 
 
-def resolution_rules(asked: Node, content: Node, has_bank: bool, size: int) -> ResolutionRules:
+def resolution_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> ResolutionRules:
     """The rules that the description of a question and its written-out part define together."""
     if {*asked} != _NAMES or asked["version"] != 1:
         raise Refusal("the question has another form than a resolution, version 1")
@@ -113,5 +113,5 @@ def resolution_rules(asked: Node, content: Node, has_bank: bool, size: int) -> R
     bounds = [asked["delta_fine"], asked["delta_group"], slack]
     if not all(isinstance(value, float) and value >= 0.0 for value in bounds) or bounds[0] > bounds[1]:
         raise Refusal("the bounds of the resolution are no distances in order")
-    notes = (_GIVEN,) if has_bank else ()
+    notes = () if bank is None else (_GIVEN,)
     return ResolutionRules(names, places, table, bounds[0], bounds[1], bounds[2], notes)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._codec import loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
-from .._stored import Refusal
+from .._stored import Node, Refusal
 from ..banks import Bank
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
@@ -193,6 +193,13 @@ def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
         raise Refusal("queries, verdicts or margins were changed, deleted or put in another order: the chain is broken")
 
 
+# The label rules that are written here a second time, by kind of question.
+_RULES: Mapping[str, Callable[[Node, Node, Bank | None, int], Rules]] = {
+    "regional map": regional_rules,
+    "resolution": resolution_rules,
+}
+
+
 def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None, trace: ReadTrace | None) -> Rules:
     asked, content = document["protocol"]["question"], document["question"]
     size, kind = document["protocol"]["size"], content["kind"]
@@ -209,11 +216,9 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None,
         return own_rules(own, trace)
     if asked.get("question") != kind:
         raise Refusal("the question is written out as another kind than it was asked")
-    if kind == "regional map":
-        return regional_rules(asked, content, bank, size)
-    if kind == "resolution":
-        return resolution_rules(asked, content, bank is not None, size)
-    raise Refusal(f"a question of the unknown kind {kind!r}")
+    if kind not in _RULES:
+        raise Refusal(f"a question of the unknown kind {kind!r}; known are {', '.join(_RULES)}")
+    return _RULES[kind](asked, content, bank, size)
 
 
 def _claims(document: Mapping[str, Any], trace: ReadTrace, rules: Rules) -> Iterable[str]:
