@@ -10,14 +10,9 @@ if TYPE_CHECKING:
     from ._checks import Interval as Interval
     from ._errors import MisuseError as MisuseError
     from ._version import __version__ as __version__
-    from .analysis import PhysicalSupport as PhysicalSupport
-    from .analysis import Protocol as Protocol
-    from .analysis import StreamPlan as StreamPlan
-    from .banks import Library as Library
-    from .banks import library_bank as library_bank
-    from .questions import RegionalMap as RegionalMap
-    from .questions import RegionRule as RegionRule
-    from .questions import Resolution as Resolution
+    from .analysis import PhysicalSupport as PhysicalSupport, Protocol as Protocol, StreamPlan as StreamPlan
+    from .banks import Library as Library, library_bank as library_bank
+    from .questions import RegionalMap as RegionalMap, RegionRule as RegionRule, Resolution as Resolution
     from .report import Report as Report
 
 # Public name -> module that defines it. A name stands here and among the imports above, which type checkers read.

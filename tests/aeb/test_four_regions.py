@@ -11,9 +11,7 @@ from physupport.analysis import Protocol, StreamPlan
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Comparison, Label, RegionalMap, RegionRule, compare_all
-from physupport.studies.four_region import SCENES, examine
-from physupport.studies.four_region import _case as case_module
-from physupport.studies.four_region import _design as design
+from physupport.studies.four_region import SCENES, _case as case_module, _design as design, examine
 
 PLANS = {
     "calibration": StreamPlan("latent", design.SHARES[0]),

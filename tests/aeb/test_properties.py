@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from physupport.aeb import Proposals, RegionalPolicy, Status, WitnessFirst, continue_run, run
 from physupport.judges import TableJudge

@@ -10,7 +10,7 @@ from physupport import MisuseError
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.analysis.diagnose import diagnose, rows_needed
 from physupport.analysis.diagnose._asked import Asked
-from physupport.analysis.diagnose._outcome import _dimensions
+from physupport.analysis.diagnose._misfit import _dimensions
 from physupport.banks import Bank, Library, library_bank
 from physupport.project._outputs import queries_csv
 from physupport.questions import Answer, Certificate, Farness, FieldElements, Label, Said, Sides, Unanswerable

@@ -8,7 +8,7 @@ import pytest
 from physupport import MisuseError
 from physupport.banks import Library, all_supports, array_bank, library_bank, product_grid, region_supports
 from physupport.local.shell import Block, Frame, LocalDictionary, default_separated_atom, orbit_bank, turns
-from physupport.local.shell._orbit import orbit_states
+from physupport.local.shell._quotient import orbit_states
 
 STRENGTHS = {"A": 1.0, "B": 0.8, "C": 0.1, "D": 1.0}
 TETRAHEDRON = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3)

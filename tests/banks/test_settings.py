@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from physupport import MisuseError
 from physupport.banks import ArrayStates, Bank, Library, LibraryStates, SettingStates, library_bank, product_grid

@@ -10,8 +10,7 @@ from physupport import MisuseError
 from physupport.analysis import analyse
 from physupport.io import read_table
 from physupport.project import EXAMPLES, assemble, load_project, write_example
-from physupport.studies.four_region import _design as design
-from physupport.studies.four_region import study_rows
+from physupport.studies.four_region import _design as design, study_rows
 from physupport.studies.four_region._case import split_seed
 from physupport.verify import verify
 

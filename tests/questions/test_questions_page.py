@@ -3,8 +3,7 @@
 import doctest
 from pathlib import Path
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from physupport.judges import Verdict
 from physupport.questions import Comparison, Label, compare, exhaustive_answers

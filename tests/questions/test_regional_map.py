@@ -5,8 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from physupport import MisuseError
 from physupport.banks import Library, TableRegions, bank_regions, library_bank, table_regions

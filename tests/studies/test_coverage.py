@@ -10,13 +10,11 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 from physupport import MisuseError
-from physupport.cli import _study as study_tools
-from physupport.cli import app
-from physupport.studies import _coverage as coverage
-from physupport.studies import repeat_study
+from physupport.cli import _study as study_tools, app
+from physupport.studies import _coverage as coverage, repeat_study
 from physupport.studies._coverage import Reported, exact_interval, fresh_seeds
 from physupport.studies.figures import plot_coverage, plot_label_rates
-from physupport.studies.four_region import _coverage as four_region
+from physupport.studies.four_region import _case as four_region
 
 matplotlib.use("Agg")
 

@@ -11,11 +11,16 @@ from numpy.random import SeedSequence, default_rng
 from physupport.banks import LibraryStates
 from physupport.questions import Label
 from physupport.studies import write_outcome
-from physupport.studies.four_region import SCENES, draw, examine, run
-from physupport.studies.four_region import _case as case_module
-from physupport.studies.four_region import _design as design
-from physupport.studies.four_region import _study as study_module
-from physupport.studies.four_region._figures import representative
+from physupport.studies.four_region import (
+    SCENES,
+    _case as case_module,
+    _design as design,
+    _study as study_module,
+    draw,
+    examine,
+    run,
+)
+from physupport.studies.four_region._study import representative
 
 matplotlib.use("Agg")
 

@@ -11,9 +11,8 @@ from numpy.random import default_rng
 
 from physupport.laws import BernoulliGaussian, calibration_mixture
 from physupport.studies import write_outcome
-from physupport.studies._balanced import balanced
-from physupport.studies.global_bank import CONDITIONS, draw, examine, make_proposal, run
-from physupport.studies.global_bank import _design as design
+from physupport.studies._tasks import balanced
+from physupport.studies.global_bank import CONDITIONS, _design as design, draw, examine, make_proposal, run
 from physupport.studies.global_bank._design import PROFILES
 from physupport.studies.global_bank._study import examine_all
 

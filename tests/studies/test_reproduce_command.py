@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 import physupport.studies
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.studies import STUDIES, Outcome, load_study, write_outcome
-from physupport.studies import _writing as writing
+from physupport.studies import STUDIES, Outcome, _writing as writing, load_study, write_outcome
 from physupport.studies._published import Line, number_line, range_line, rounding_line, word_line
 from physupport.studies._tasks import Task, kernel_threads, run_tasks
 from physupport.studies._writing import read_columns, save_figure

@@ -24,9 +24,9 @@ from physupport.project._schema import (
     Region,
     Supports,
 )
-from physupport.project._sources import FunctionResponse, _section
+from physupport.project._sections import FunctionResponse, _section
 from physupport.responses import RESPONSES as REGISTERED
-from physupport.responses._parameter import NAMES
+from physupport.responses._settings import NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
 SECTIONS = {

@@ -1,8 +1,7 @@
 """Two programs, one answer: whatever the question, the verdicts and the budget, an honest report is verified."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from physupport.aeb import RandomOrder, RegionalPolicy
 from physupport.analysis import Protocol, report

@@ -10,10 +10,9 @@ import numpy as np
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..judges import Docket, Judge
-from ..judges._docket import UNKNOWN
+from ..judges._by_evidence import UNKNOWN
 from ..questions import Progress, Question, open_fields
-from ._brackets import Brackets
-from ._budget import budget_queries
+from ._brackets import Brackets, budget_queries
 from ._policies._base import Policy, Proposals, RunView, Selector
 from ._trace import Ending, Status, Trace, concluded, inform, replayed
 

@@ -14,7 +14,7 @@ from ..aeb import Tick, Trace
 from ..banks import Bank
 from ..io import Table
 from ..report import Report
-from ._proposed_stream import ProposedStream
+from ._plans import ProposedStream
 from ._protocol import Protocol, Seal
 from ._recover import recovered_trace
 from ._result import Result

@@ -16,11 +16,17 @@ from ..io import Table
 from ..questions import Question, RegionRule
 from ..report import Report
 from ._analyse import analyse_tables, located
-from ._choices import AnyQuestion, chosen_bank, chosen_plan, chosen_policy, chosen_question, decided_protocol
-from ._policies import PolicyName
-from ._proposed_stream import ProposedStream
+from ._choices import (
+    AnyQuestion,
+    PolicyName,
+    chosen_bank,
+    chosen_plan,
+    chosen_policy,
+    chosen_question,
+    decided_protocol,
+)
+from ._plans import ProposedStream, StreamPlan
 from ._protocol import Proposed, Protocol
-from ._protocol_streams import StreamPlan
 from ._result import Result
 from ._rows import channel_names, stream_rows, table_of
 

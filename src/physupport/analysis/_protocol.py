@@ -21,8 +21,7 @@ from ..io import ArrayRows, split_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream
 from ..laws import Opponent
 from ..questions import Question, predicates
-from ._proposed_stream import ProposedStream
-from ._protocol_streams import StreamPlan
+from ._plans import ProposedStream, StreamPlan
 
 
 @final

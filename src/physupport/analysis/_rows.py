@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._errors import MisuseError
 from ..banks import Bank
 from ..io import Table, as_pairs, as_table
-from ._protocol_streams import StreamPlan
+from ._plans import StreamPlan
 
 _LOOKED_AT_ROWS = 8192
 

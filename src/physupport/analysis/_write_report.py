@@ -5,14 +5,75 @@ from typing import Any
 
 import numpy as np
 
-from .._codec import dumped, loaded
+from .._checks import check_number
+from .._codec import bound_json, dumped, loaded
+from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Trace
-from ..questions import encoded
+from ..judges import Verdict
+from ..questions import Answer, encoded, predicates, said_by
 from ..report import FORMAT, VERSION, Report, document_hash, trace_json
 from ._protocol import Seal
-from ._report_fields import fields_json
+
+
+def fields_json(trace: Trace) -> list[dict[str, Any]]:
+    """An entry for each answer of a trace."""
+    place = {e: k for k, e in enumerate(trace.queries.tolist())}
+    entries = []
+    _check_answers(trace.answers, place)
+    for answer in trace.answers:
+        excluded = nearest_excluded(trace, answer)
+        entry: dict[str, Any] = {
+            "field": answer.field,
+            "label": str(answer.label),
+            "cell": list(answer.cell),
+            "group": answer.group,
+            "numbers": {name: float(value) for name, value in answer.numbers},
+            "certificate": answer.certificate.kind,
+            "witnesses": [_explanation(trace, place[e]) for e in answer.certificate.witnesses],
+            "excluded": None if excluded is None else _explanation(trace, excluded),
+        }
+        entries.append(entry)
+    return entries
+
+
+def _check_answers(answers: tuple[Answer, ...], place: dict[int, int]) -> None:
+    """What a question of one's own may say; those of this package say nothing else."""
+    fields = [answer.field for answer in answers]
+    if len({*fields}) < len(fields):
+        raise MisuseError("answers", "be about distinct fields", fields)
+    for answer in answers:
+        named = f"answer on {answer.field!r}"
+        texts = (answer.field, *answer.cell, *(() if answer.group is None else (answer.group,)))
+        if not all(isinstance(text, str) for text in texts):
+            raise MisuseError(named, "name its field, cell and group by texts", texts)
+        for name, value in answer.numbers:
+            if not np.isfinite(check_number(f"{name} of the {named}", value)):
+                raise MisuseError(f"{name} of the {named}", "be finite", value, "JSON has no other numbers.")
+        strange = [e for e in answer.certificate.witnesses if e not in place]
+        if strange:
+            raise MisuseError(named, "name witnesses that were asked about", strange[0])
+
+
+def nearest_excluded(trace: Trace, answer: Answer) -> int | None:
+    """The query of the rejected explanation that came closest to changing a truth-level label or its group.
+
+    Closest: smallest lower bound of the margin, then asked first.  None if no rejected one would change anything, as
+    far as the question says.
+    """
+    rejected = np.flatnonzero(trace.codes == Verdict.REJECTED)
+    if not answer.label.is_truth_level or not rejected.size:
+        return None
+    found = rejected[predicates(trace.question).excluded(answer, trace.queries[rejected])]
+    return int(found[np.argmin(trace.margins[found, 0])]) if found.size else None
+
+
+def _explanation(trace: Trace, query: int) -> dict[str, Any]:
+    """An explanation with the bounds of its margin and what it says."""
+    e = int(trace.queries[query])
+    margin = [bound_json(bound) for bound in trace.margins[query].tolist()]
+    return {"explanation": e, "margin": margin, "says": said_by(trace.question, e)}
 
 
 def report(seal: Seal, trace: Trace) -> Report:

@@ -1,34 +1,37 @@
 """Sets of explanations, and how to build them: states, supports and nuisances as columns that are never written out."""
 
-from ._assignment import bottleneck_assignment as bottleneck_assignment
-from ._bank import Bank as Bank
-from ._bank import CalibrationParts as CalibrationParts
-from ._bank import Columns as Columns
-from ._bank import DeploymentParts as DeploymentParts
-from ._bank import Explanation as Explanation
-from ._bank import check_digest as check_digest
-from ._builders import array_bank as array_bank
-from ._builders import library_bank as library_bank
-from ._distances import atom_chords as atom_chords
-from ._distances import coherence_gaps as coherence_gaps
-from ._distances import hausdorff_distance as hausdorff_distance
-from ._distances import marked_distance as marked_distance
-from ._distances import physical_diameter as physical_diameter
-from ._distances import projective_distances as projective_distances
-from ._library import Library as Library
-from ._library import LibraryStates as LibraryStates
-from ._nuisances import Nuisances as Nuisances
-from ._nuisances import product_grid as product_grid
-from ._region_table import TableRegions as TableRegions
-from ._region_table import table_regions as table_regions
-from ._regions import BankRegions as BankRegions
-from ._regions import RegionalView as RegionalView
-from ._regions import bank_regions as bank_regions
-from ._regions import check_distances as check_distances
-from ._regions import region_distances as region_distances
-from ._settings import LibrarySettings as LibrarySettings
-from ._settings import SettingStates as SettingStates
-from ._states import ArrayStates as ArrayStates
-from ._states import StateFamily as StateFamily
-from ._supports import all_supports as all_supports
-from ._supports import region_supports as region_supports
+from ._bank import (
+    Bank as Bank,
+    CalibrationParts as CalibrationParts,
+    Columns as Columns,
+    DeploymentParts as DeploymentParts,
+    Explanation as Explanation,
+    check_digest as check_digest,
+)
+from ._builders import (
+    all_supports as all_supports,
+    array_bank as array_bank,
+    library_bank as library_bank,
+    region_supports as region_supports,
+)
+from ._distances import (
+    atom_chords as atom_chords,
+    bottleneck_assignment as bottleneck_assignment,
+    coherence_gaps as coherence_gaps,
+    hausdorff_distance as hausdorff_distance,
+    marked_distance as marked_distance,
+    physical_diameter as physical_diameter,
+    projective_distances as projective_distances,
+)
+from ._library import Library as Library, LibraryStates as LibraryStates
+from ._nuisances import Nuisances as Nuisances, product_grid as product_grid
+from ._region_table import TableRegions as TableRegions, table_regions as table_regions
+from ._regions import (
+    BankRegions as BankRegions,
+    RegionalView as RegionalView,
+    bank_regions as bank_regions,
+    check_distances as check_distances,
+    region_distances as region_distances,
+)
+from ._settings import LibrarySettings as LibrarySettings, SettingStates as SettingStates
+from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily

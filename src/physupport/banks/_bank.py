@@ -12,9 +12,8 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record, records_hash
 from .._typing import Array, BoolArray, IntArray
-from ._content import check_size, first_occurrences, frozen, frozen_int
 from ._nuisances import Nuisances
-from ._states import StateFamily
+from ._states import StateFamily, check_size, first_occurrences, frozen, frozen_int
 
 
 class Columns(NamedTuple):

@@ -1,16 +1,117 @@
 """Banks from what a user has: a library, or arrays of dictionaries."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, combinations, product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._checks import check_count
+from .._errors import MisuseError
+from .._typing import Array
 from ._bank import Bank
-from ._library import Library, LibraryStates
+from ._library import Library, LibraryStates, check_distinct
 from ._nuisances import Nuisances
 from ._settings import LibrarySettings, SettingStates
 from ._states import ArrayStates
-from ._supports import atom_rows, strength_rows
+
+
+def all_supports(n_atoms: int, up_to: int, least: int = 1) -> list[tuple[int, ...]]:
+    """Every set of `least` to `up_to` atoms, the smaller first, each size in lexicographic order.
+
+    With least=0 the list opens with the empty support: nothing is active and the data are noise.
+
+    >>> all_supports(3, up_to=2)
+    [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
+    """
+    check_count("n_atoms", n_atoms)
+    check_count("up_to", up_to, 0, n_atoms)
+    check_count("least", least, 0, up_to)
+    return list(chain.from_iterable(combinations(range(n_atoms), size) for size in range(least, up_to + 1)))
+
+
+def region_supports(
+    persistent: Sequence[str], optional: Sequence[str] = (), max_size: int | None = None
+) -> list[tuple[str, ...]]:
+    """All persistent regions with every choice of optional ones, at most max_size regions in all.
+
+    The smaller come first, each size in the order in which the optional regions are given.  Without a persistent
+    region the list opens with the empty support.
+
+    >>> region_supports("AB", "CD", max_size=3)
+    [('A', 'B'), ('A', 'B', 'C'), ('A', 'B', 'D')]
+    """
+    always, choices = tuple(persistent), tuple(optional)
+    check_distinct("persistent and optional", always + choices)
+    total = len(always) + len(choices)
+    most = total if max_size is None else check_count("max_size", max_size, len(always), total)
+    sizes = range(most - len(always) + 1)
+    return [always + chosen for size in sizes for chosen in combinations(choices, size)]
+
+
+def strength_rows(
+    supports: Iterable[Sequence[str]],
+    strengths: Mapping[str, float | Sequence[float]],
+    regions: Sequence[str],
+    n_atoms: int,
+) -> Array:
+    """(n_supports, n_atoms): a row for every support and every combination of the strengths of its regions.
+
+    The support varies slowest, then the strength of its first region in the order of the atoms.  A support given as
+    text is a list of regions with names of one letter.
+    """
+    values = {name: _check_levels(name, strengths[name], regions) for name in strengths}
+    rows: list[Array] = []
+    for support in supports:
+        names = _check_support(tuple(support), regions, values)
+        for levels in product(*(values[name] for name in names)):
+            row = np.zeros(n_atoms)
+            row[[regions.index(name) for name in names]] = levels
+            rows.append(row)
+    return np.array(rows).reshape(len(rows), n_atoms)
+
+
+def _check_levels(name: str, levels: float | Sequence[float], regions: Sequence[str]) -> tuple[float, ...]:
+    if name not in regions:
+        raise MisuseError("strengths", f"name regions of the bank ({', '.join(map(repr, regions))})", repr(name))
+    found = tuple(np.atleast_1d(np.asarray(levels, dtype=np.float64)).tolist())
+    for level in found or (np.nan,):
+        if not 0.0 < level < np.inf:
+            raise MisuseError(f"the strength of region {name!r}", "be finite and above 0", level)
+    return found
+
+
+def _check_support(
+    support: tuple[str, ...], regions: Sequence[str], strengths: Mapping[str, tuple[float, ...]]
+) -> list[str]:
+    """The regions of a support in the order of the atoms."""
+    check_distinct("a support", support)
+    for name in support:
+        if name not in regions:
+            rule = f"name regions of the bank ({', '.join(map(repr, regions))})"
+            raise MisuseError("supports", rule, repr(name), "Write longer names in a tuple, not in one text.")
+        if name not in strengths:
+            raise MisuseError("strengths", "give the strength of every active region", f"none for {name!r}")
+    return sorted(support, key=regions.index)
+
+
+def atom_rows(supports: Iterable[Iterable[int]], strengths: ArrayLike, n_atoms: int) -> Array:
+    """(n_supports, n_atoms) strengths of supports given as atom indices; strengths: one number or (n_atoms,)."""
+    try:
+        levels = np.broadcast_to(np.asarray(strengths, dtype=np.float64), (n_atoms,))
+    except (TypeError, ValueError) as error:
+        raise MisuseError("strengths", f"be one number or {n_atoms}", f"shape {np.shape(strengths)}") from error
+    rows: list[Array] = []
+    for support in supports:
+        atoms = [check_count("an atom of a support", atom, 0, n_atoms - 1) for atom in support]
+        check_distinct("a support", atoms)
+        for atom in atoms:
+            if not 0.0 < levels[atom] < np.inf:
+                raise MisuseError(f"the strength of atom {atom}", "be finite and above 0", levels[atom])
+        row = np.zeros(n_atoms)
+        row[atoms] = levels[atoms]
+        rows.append(row)
+    return np.array(rows).reshape(len(rows), n_atoms)
 
 
 def library_bank(

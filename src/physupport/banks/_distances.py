@@ -1,14 +1,16 @@
-"""Distances between physical elements, and between sets of them; sign and order of atoms never matter."""
+"""Distances between atoms as lines, between sets of atoms, and one-to-one matchings."""
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import cdist
 
-from .._checks import check_count, check_unit_columns
+from .._checks import check_array, check_count, check_unit_columns
 from .._errors import MisuseError
-from .._typing import Array
+from .._typing import Array, BoolArray, IntArray
 
 # Entries of one block of distances: 16 MB, small enough for the cache of a laptop to help, large enough for numpy.
 _BLOCK_ENTRIES = 1 << 21
@@ -119,3 +121,33 @@ def _largest_hausdorff(first: Array, second: Array) -> float:
     (r, n, q), (k, m, _) = first.shape, second.shape
     distances = _line_distances(first.reshape(-1, q), second.reshape(-1, q)).reshape(r, n, k, m)
     return float(max(distances.min(axis=2).max(), distances.min(axis=0).max()))
+
+
+def bottleneck_assignment(cost: ArrayLike) -> tuple[float, IntArray]:
+    r"""Exact :math:`\min_\pi \max_j c_{j\pi(j)}` and a permutation that attains it.
+
+    The value is one of the costs, at least every row's and every column's smallest; it is the least such cost whose
+    admitted pairs hold a perfect matching, found by bisection.  cost: (q, q).
+    """
+    costs = check_array("cost", cost, (None, None))
+    check_count("number of rows of cost", len(costs))
+    if costs.shape[0] != costs.shape[1]:
+        raise MisuseError("cost", "be square", f"shape {costs.shape}")
+    floor = max(costs.min(axis=0).max(), costs.min(axis=1).max())
+    levels = np.unique(costs[costs >= floor])
+    # No matching at `low`; `permutation` is one at `high`, where at first every pair is admitted.
+    low, high, permutation = -1, len(levels) - 1, np.arange(len(costs), dtype=np.int64)
+    probe = 0  # the floor itself is attained for dictionaries that are close, so it is tried first
+    while low + 1 < high:
+        found = _perfect_matching(costs <= levels[probe])
+        if found is None:
+            low = probe
+        else:
+            high, permutation = probe, found
+        probe = (low + high) // 2
+    return float(levels[high]), permutation
+
+
+def _perfect_matching(admitted: BoolArray) -> IntArray | None:
+    columns = maximum_bipartite_matching(csr_array(admitted), perm_type="column")  # -1 where a row has no partner
+    return None if columns.min() < 0 else columns.astype(np.int64)

@@ -14,8 +14,7 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import check_size, frozen, frozen_int
-from ._states import check_positions
+from ._states import check_positions, check_size, frozen, frozen_int
 
 
 @final

@@ -12,8 +12,8 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array
-from ._content import first_occurrences, frozen
 from ._library import check_distinct, check_texts
+from ._states import first_occurrences, frozen
 
 
 @final

@@ -12,9 +12,9 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array, IntArray
-from ._content import check_size, frozen, frozen_int
 from ._library import Library, LibraryStates
 from ._nuisances import Nuisances
+from ._states import check_size, frozen, frozen_int
 
 
 class LibrarySettings(Protocol):

@@ -12,5 +12,4 @@ from . import _reproduce as _reproduce
 from . import _coverage as _coverage
 
 # isort: on
-from ._app import app as app
-from ._app import main as main
+from ._app import app as app, main as main

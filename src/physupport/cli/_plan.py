@@ -8,8 +8,7 @@ import typer
 from .._errors import MisuseError
 from . import _plan_options as options
 from ._app import app
-from ._plan_show import as_json as plan_json
-from ._plan_show import check_picture, draw_map, show_sentences
+from ._plan_show import as_json as plan_json, check_picture, draw_map, show_sentences
 from ._plan_values import (
     MOST_ATOMS,
     amplitude_ranges,
@@ -59,8 +58,7 @@ def plan(
     import numpy as np
 
     from ..laws import BernoulliGaussian
-    from ..local.rates import Design, compensated_generator
-    from ..local.rates import plan as make_plan
+    from ..local.rates import Design, compensated_generator, plan as make_plan
 
     if picture is not None:
         check_picture(picture)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._errors import MisuseError
-from ._held import MATRIX_AXES, Held, check_no_member
-from ._table import check_names
+from ._table import MATRIX_AXES, Held, check_names, check_no_member
 
 if TYPE_CHECKING:
     import _csv

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
-from ._held import MATRIX_AXES, Held, distinct_or_none, table_of
-from ._table import Table
+from ._table import MATRIX_AXES, Held, Table, distinct_or_none, table_of
 
 
 def as_table(value: ArrayLike, *, channels: int | str | None, label: str, unit: str = "") -> Table:

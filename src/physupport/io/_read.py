@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
+from ._binary import read_hdf5, read_matlab, read_members, read_npy, read_npz
 from ._csv import read_csv
-from ._hdf5 import read_hdf5
-from ._held import Held, table_of
-from ._matlab import read_matlab
-from ._numpy import read_members, read_npy, read_npz
-from ._table import Table, check_numbers
+from ._table import Held, Table, check_numbers, table_of
 
 # Name for messages, file, member of a container -> what it holds.
 Reader: TypeAlias = Callable[[str, Path, str | None], Held]

@@ -1,15 +1,17 @@
-"""Where rows come from: arrays, memory maps, or anything that can be read again block by block."""
+"""Rows of a stream: where they come from, which of them propose, and complex ones as pairs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, final
 
 import numpy as np
+from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import check_count
+from .._checks import check_count, check_open
 from .._errors import MisuseError, NotFiniteError
-from .._typing import Array
+from .._typing import Array, IntArray
 
 BLOCK_ROWS = 8192
 
@@ -115,3 +117,113 @@ def _finite(rows: Array, start: int) -> Array:
         row, column = (int(i) for i in np.argwhere(~finite)[0])
         raise NotFiniteError("rows", "be finite", f"{rows[row, column]} in row {start + row}, column {column}")
     return rows
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitRows:
+    """The two parts of a record of rows: each row is in exactly one of them.
+
+    Held-out rows are handed out here and nowhere else, in the order in which the evidence reads them.
+    """
+
+    proposal: IntArray  # (m,)
+    held_out: IntArray  # (n - m,)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of both parts."""
+        return len(self.proposal) + len(self.held_out)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A random cut of a record: this share of the rows proposes, the rest judges.
+
+    The share is the decimal number as written: 0.29 of 100 rows are 29, although the float64 nearest to 0.29 lies below
+    it.
+
+    >>> Split(0.5, seed=7).rows(6).proposal.tolist()
+    [5, 2, 0]
+    """
+
+    fraction: float
+    seed: int | SeedSequence
+
+    def __post_init__(self) -> None:
+        check_open("fraction", self.fraction, 0.0, 1.0)
+        _seed_sequence(self.seed)
+
+    def rows(self, n_rows: int) -> SplitRows:
+        """A permutation of the rows; the first floor(fraction n) propose, the others are held out as permuted."""
+        n = check_count("n_rows", n_rows)
+        n_proposal = int(Fraction(repr(float(self.fraction))) * n)
+        if n_proposal == 0:
+            raise MisuseError("split", "leave rows to the proposal", f"{self.fraction:g} of {n} rows")
+        order = np.random.default_rng(_seed_sequence(self.seed)).permutation(n).astype(np.int64)
+        return SplitRows(order[:n_proposal], order[n_proposal:])
+
+
+def split_rows(n_rows: int, fraction: float, seed: int | SeedSequence) -> SplitRows:
+    """The split of one record of rows; the seed is that of `numpy.random.default_rng`."""
+    return Split(fraction, seed).rows(n_rows)
+
+
+def split_streams(n_rows: Sequence[int], fractions: Sequence[float], seed: int | SeedSequence) -> tuple[SplitRows, ...]:
+    """Independent splits of several records, each from a child of one seed, in the order given.
+
+    n_rows and fractions: one a stream, as in (calibration, deployment).
+    """
+    if len(n_rows) != len(fractions) or not n_rows:
+        raise MisuseError(
+            "fractions", "number as many as the streams, at least one", f"{len(fractions)}, {len(n_rows)}"
+        )
+    children = _seed_sequence(seed).spawn(len(n_rows))
+    return tuple(split_rows(n, f, child) for n, f, child in zip(n_rows, fractions, children, strict=True))
+
+
+def _seed_sequence(seed: int | SeedSequence) -> SeedSequence:
+    """A fresh sequence: one that has spawned before would give other children the next time."""
+    if isinstance(seed, SeedSequence):
+        return SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    return SeedSequence(check_count("seed", seed, 0))
+
+
+def as_pairs(values: ArrayLike, axis: int = -1) -> Array:
+    """Complex numbers as adjacent (Re, Im) along one axis, which becomes twice as long.
+
+    >>> as_pairs([[1 + 2j, 3j]]).tolist()
+    [[1.0, 2.0, 0.0, 3.0]]
+    """
+    last = np.moveaxis(np.asarray(values, dtype=np.complex128), axis, -1)
+    pairs = np.ascontiguousarray(last).view(np.float64)
+    return np.ascontiguousarray(np.moveaxis(pairs, -1, axis))
+
+
+def as_complex(pairs: Array) -> NDArray[np.complex128]:
+    """Pairs (Re, Im) along the first axis as complex numbers."""
+    return np.asarray(pairs[0::2] + 1j * pairs[1::2])
+
+
+def turned(pairs: Array) -> Array:
+    """Pairs of i times the numbers: (Re, Im) -> (-Im, Re) along the last axis."""
+    swapped = pairs.reshape(*pairs.shape[:-1], -1, 2)[..., ::-1] * np.array([-1.0, 1.0])
+    return np.ascontiguousarray(swapped.reshape(pairs.shape))
+
+
+def atom_table(elements: Array, is_complex: bool, has_phase: bool) -> Array:
+    """Atoms as rows: (E, q), or (2 E, q), each with its turned one, where coefficients of complex atoms are complex."""
+    # A copy even where the order is right: elements may be read-only, for which kernels would be compiled again.
+    rows = np.array(elements.T, dtype=np.float64, order="C")
+    if is_complex and rows.shape[1] % 2:
+        raise MisuseError("elements", "have an even number of entries, pairs (Re, Im)", f"{rows.shape[1]} entries")
+    if not (is_complex and has_phase):
+        return rows
+    return np.stack([rows, turned(rows)], axis=1).reshape(2 * len(rows), -1)
+
+
+def doubled(elements: IntArray) -> IntArray:
+    """(k, r) elements -> (k, 2 r) rows of a doubled table; the padding -1 stays."""
+    pairs = 2 * elements[:, :, None] + np.arange(2)
+    return np.where(elements[:, :, None] < 0, -1, pairs).reshape(len(elements), -1)

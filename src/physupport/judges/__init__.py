@@ -1,34 +1,33 @@
 """Who may reject an explanation."""
 
-from ._by_evidence import ByEvidence as ByEvidence
-from ._by_evidence import EvidenceJudge as EvidenceJudge
-from ._by_evidence import verdicts as verdicts
-from ._checkpoints import check_checkpoints as check_checkpoints
-from ._checkpoints import doubling_checkpoints as doubling_checkpoints
-from ._docket import Docket as Docket
-from ._evidence import Evidence as Evidence
-from ._evidence import Factor as Factor
-from ._evidence import KeyColumns as KeyColumns
-from ._evidence import bank_evidence as bank_evidence
-from ._intervals import Bounds as Bounds
-from ._judge import Judge as Judge
-from ._judge import Panel as Panel
-from ._judge import TableJudge as TableJudge
-from ._judge import alone as alone
-from ._path import JointPath as JointPath
-from ._path import joint_path as joint_path
-from ._proposal import BestExplanation as BestExplanation
-from ._proposal import BestKey as BestKey
-from ._proposal import best_explanation as best_explanation
-from ._proposal import best_key as best_key
-from ._specs import JUDGES as JUDGES
-from ._specs import JudgeSpec as JudgeSpec
-from ._specs import Sealed as Sealed
-from ._specs import SealedStream as SealedStream
-from ._specs import decoded as decoded
-from ._specs import register as register
-from ._states import QueryCount as QueryCount
-from ._states import key_verdicts as key_verdicts
-from ._states import verdicts_by_state as verdicts_by_state
-from ._verdicts import Verdict as Verdict
-from ._verdicts import Verdicts as Verdicts
+from ._by_evidence import (
+    ByEvidence as ByEvidence,
+    Docket as Docket,
+    EvidenceJudge as EvidenceJudge,
+    verdicts as verdicts,
+)
+from ._evidence import Evidence as Evidence, Factor as Factor, KeyColumns as KeyColumns, bank_evidence as bank_evidence
+from ._judge import Judge as Judge, Panel as Panel, TableJudge as TableJudge, alone as alone
+from ._path import (
+    JointPath as JointPath,
+    check_checkpoints as check_checkpoints,
+    doubling_checkpoints as doubling_checkpoints,
+    joint_path as joint_path,
+)
+from ._proposal import (
+    BestExplanation as BestExplanation,
+    BestKey as BestKey,
+    best_explanation as best_explanation,
+    best_key as best_key,
+)
+from ._scored import Bounds as Bounds
+from ._specs import (
+    JUDGES as JUDGES,
+    JudgeSpec as JudgeSpec,
+    Sealed as Sealed,
+    SealedStream as SealedStream,
+    decoded as decoded,
+    register as register,
+)
+from ._states import QueryCount as QueryCount, key_verdicts as key_verdicts, verdicts_by_state as verdicts_by_state
+from ._verdicts import Verdict as Verdict, Verdicts as Verdicts

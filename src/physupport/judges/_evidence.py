@@ -13,9 +13,8 @@ from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..laws import Stream
-from ._intervals import Bounds, sum_down, sum_up
 from ._path import JointPath, joint_path
-from ._scored import MOST_ENTRIES, ScoredKeys
+from ._scored import MOST_ENTRIES, Bounds, ScoredKeys, sum_down, sum_up
 
 BLOCK = 2**16
 # Balls kept for later: explanations that share a factor escalate one after another.

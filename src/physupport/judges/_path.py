@@ -1,4 +1,4 @@
-"""In which order several streams are read: one deterministic path through their checkpoints."""
+"""At which prefixes of the held-out rows the evidence is looked at, and one path through those of several streams."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,35 @@ from .._arrays import check_whole
 from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
-from ._checkpoints import check_checkpoints
+
+
+def doubling_checkpoints(n_rows: int, first: int = 128) -> IntArray:
+    """Prefix lengths first, 2 first, 4 first, ... below n_rows, and n_rows itself.
+
+    >>> doubling_checkpoints(700).tolist()
+    [128, 256, 512, 700]
+    """
+    n, length = check_count("n_rows", n_rows), check_count("first", first)
+    lengths = []
+    while length < n:
+        lengths.append(length)
+        length *= 2
+    return np.array([*lengths, n], dtype=np.int64)
+
+
+def check_checkpoints(checkpoints: ArrayLike, n_rows: int) -> IntArray:
+    """Given prefix lengths, positive, increasing and within the rows."""
+    lengths = check_whole("checkpoints", checkpoints)
+    n = check_count("n_rows", n_rows)
+    if len(lengths) == 0:
+        raise MisuseError("checkpoints", "hold at least one prefix length", "none")
+    if lengths[0] < 1:
+        raise MisuseError("checkpoints", "be positive", f"{lengths[0]}")
+    if np.any(np.diff(lengths) <= 0):
+        raise MisuseError("checkpoints", "increase", lengths.tolist())
+    if lengths[-1] > n:
+        raise MisuseError("checkpoints", f"lie within the {n} rows", f"checkpoint {lengths[-1]}")
+    return lengths
 
 
 @final

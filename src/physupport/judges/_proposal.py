@@ -15,7 +15,7 @@ from .._typing import IntArray
 from ..laws import Scores, Stream
 from ._by_evidence import FIRST_BITS
 from ._evidence import BLOCK, blocks
-from ._intervals import score_bounds
+from ._scored import score_bounds
 
 # Exact ties stay tied at every precision, and a proposal is valid whichever of them wins: this is enough to tell
 # apart what differs at all.

@@ -13,7 +13,7 @@ from .._errors import MisuseError
 from .._typing import BoolArray, IntArray
 from ._by_evidence import MOST_BITS, Progress, decided, verdicts
 from ._evidence import BLOCK, Evidence, blocks, largest
-from ._intervals import Bounds, check_levels
+from ._scored import Bounds, check_levels
 from ._verdicts import Verdict, Verdicts
 
 

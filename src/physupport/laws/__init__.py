@@ -1,57 +1,61 @@
 """What rows look like under an explanation, scored with proven errors."""
 
-from ._base import Scores as Scores
-from ._base import Stream as Stream
-from ._law import LAWS as LAWS
-from ._law import Energy as Energy
-from ._law import Law as Law
-from ._law import Part as Part
-from ._law import register as register
+from ._base import Scores as Scores, Stream as Stream
+from ._law import (
+    LAWS as LAWS,
+    Energy as Energy,
+    Law as Law,
+    Part as Part,
+    decode_law as decode_law,
+    law_named as law_named,
+    laws_of_files as laws_of_files,
+    make_law as make_law,
+    register as register,
+)
 from ._noisy import NoisyLaw as NoisyLaw
-from ._opponents import BankKey as BankKey
-from ._opponents import Opponent as Opponent
-from ._registry import decode_law as decode_law
-from ._registry import law_named as law_named
-from ._registry import laws_of_files as laws_of_files
-from ._registry import make_law as make_law
-from .codes._calibration import make_calibration as make_calibration
-from .codes._deployment import DeploymentLaw as DeploymentLaw
-from .codes._deployment import GaussianCovariance as GaussianCovariance
-from .codes._deployment import GaussianMean as GaussianMean
-from .codes._deployment import deployment_mean as deployment_mean
-from .codes._deployment import separated_mean as separated_mean
-from .codes._laws import BernoulliGaussian as BernoulliGaussian
-from .codes._laws import CodeLaw as CodeLaw
-from .codes._laws import ExchangeableGaussian as ExchangeableGaussian
-from .codes._laws import LawMoments as LawMoments
-from .codes._laws import law_moments as law_moments
-from .codes._laws import law_nondegeneracy as law_nondegeneracy
-from .codes._laws import support_masks as support_masks
-from .codes._mixture import GaussianMixture as GaussianMixture
-from .codes._mixture import calibration_mixture as calibration_mixture
-from .codes._tangent import Tangent as Tangent
-from .codes._tangent import calibration_tangent as calibration_tangent
-from .gaussian._covariance import Covariance as Covariance
-from .gaussian._covariance import CovarianceStream as CovarianceStream
-from .gaussian._covariance import covariance_stream as covariance_stream
-from .gaussian._divergence import covariance_divergences as covariance_divergences
-from .gaussian._divergence import mean_divergences as mean_divergences
-from .gaussian._known_codes import KnownCodes as KnownCodes
-from .gaussian._known_codes import known_code_stream as known_code_stream
-from .gaussian._mean import Mean as Mean
-from .gaussian._mean import mean_stream as mean_stream
-from .gaussian._mean import point_stream as point_stream
-from .gaussian._profiled import MeanPoint as MeanPoint
-from .gaussian._profiled import ProfiledMean as ProfiledMean
-from .gaussian._profiled import best_point as best_point
-from .gaussian._profiled import profiled_mean_stream as profiled_mean_stream
-from .gaussian._white_noise import WhiteNoiseStream as WhiteNoiseStream
-from .latent._latent import LatentStream as LatentStream
-from .latent._latent import latent_stream as latent_stream
-from .latent._latent_objective import LatentObjective as LatentObjective
-from .latent._latent_objective import latent_box as latent_box
-from .latent._law import Latent as Latent
-from .latent._maximum import Maximum as Maximum
-from .latent._maximum import propose_continuous as propose_continuous
-from .latent._maximum import start_points as start_points
-from .latent._point import LatentPoint as LatentPoint
+from ._opponents import BankKey as BankKey, Opponent as Opponent
+from .codes._deployment import (
+    DeploymentLaw as DeploymentLaw,
+    GaussianCovariance as GaussianCovariance,
+    GaussianMean as GaussianMean,
+    deployment_mean as deployment_mean,
+    separated_mean as separated_mean,
+)
+from .codes._laws import (
+    BernoulliGaussian as BernoulliGaussian,
+    CodeLaw as CodeLaw,
+    ExchangeableGaussian as ExchangeableGaussian,
+    LawMoments as LawMoments,
+    law_moments as law_moments,
+    law_nondegeneracy as law_nondegeneracy,
+    support_masks as support_masks,
+)
+from .codes._mixture import (
+    GaussianMixture as GaussianMixture,
+    Tangent as Tangent,
+    calibration_mixture as calibration_mixture,
+    calibration_tangent as calibration_tangent,
+    make_calibration as make_calibration,
+)
+from .gaussian._covariance import (
+    Covariance as Covariance,
+    CovarianceStream as CovarianceStream,
+    covariance_stream as covariance_stream,
+)
+from .gaussian._known_codes import KnownCodes as KnownCodes, known_code_stream as known_code_stream
+from .gaussian._mean import Mean as Mean, mean_stream as mean_stream, point_stream as point_stream
+from .gaussian._profiled import (
+    MeanPoint as MeanPoint,
+    ProfiledMean as ProfiledMean,
+    best_point as best_point,
+    profiled_mean_stream as profiled_mean_stream,
+)
+from .gaussian._white_noise import (
+    WhiteNoiseStream as WhiteNoiseStream,
+    covariance_divergences as covariance_divergences,
+    mean_divergences as mean_divergences,
+)
+from .latent._latent import LatentStream as LatentStream, latent_stream as latent_stream
+from .latent._latent_objective import LatentObjective as LatentObjective, latent_box as latent_box
+from .latent._law import Latent as Latent, LatentPoint as LatentPoint
+from .latent._maximum import Maximum as Maximum, propose_continuous as propose_continuous, start_points as start_points

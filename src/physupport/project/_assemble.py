@@ -1,4 +1,4 @@
-"""A project with everything that it names: the protocol, and the tables that it will read."""
+"""The bank that a project describes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,14 +7,79 @@ from typing import final
 from .._errors import MisuseError
 from ..aeb import Policy
 from ..analysis import Proposed, Protocol, StreamPlan, named_policy
-from ..banks import Bank
+from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ..io import Table
 from ..questions import RegionalMap
-from ._bank import project_bank
 from ._elements import Physical, read_elements
-from ._load import Project
+from ._load import Project, named_by_key
 from ._question import RegionResolution, project_question
 from ._tables import checked_tables, stream_specs
+
+# A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
+MOST_EXPLANATIONS = 200_000_000
+
+
+def project_bank(project: Project, physical: Physical) -> Bank:
+    """States from elements and parameters, supports from regions, nuisances from the laws."""
+    settings = project.settings
+    with named_by_key(project, "regions"):
+        bank = library_bank(
+            physical.library,
+            _supports(project),
+            {name: region.strength for name, region in settings.regions.items()},
+            regions=tuple(settings.regions),
+            extra=physical.shared,
+            settings=physical.settings,
+            calibration=_calibration_nuisances(project),
+            deployment=product_grid(noise=settings.data.deployment.noise),
+        )
+    if bank.size > MOST_EXPLANATIONS:
+        remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
+        raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", bank.size, remedy)
+    return bank
+
+
+def _calibration_nuisances(project: Project) -> Nuisances | None:
+    spec = project.settings.data.calibration
+    if spec is None:
+        return None
+    if spec.activity is None:
+        return product_grid(noise=spec.noise)
+    return product_grid(p=spec.activity, noise=spec.noise)
+
+
+def _supports(project: Project) -> list[tuple[str, ...]]:
+    """Those listed, or all that the presence of the regions allows."""
+    regions, given = project.settings.regions, project.settings.supports
+    if given.choices is not None:
+        return _listed(project, given.choices)
+    always = [name for name, region in regions.items() if region.presence == "always"]
+    optional = [name for name, region in regions.items() if region.presence == "optional"]
+    most = given.max_active
+    if most is not None and not len(always) <= most <= len(regions):
+        rule = f"lie between {len(always)}, the regions that are always there, and {len(regions)}, all of them"
+        raise MisuseError(project.name("supports.max_active"), rule, most)
+    return region_supports(always, optional, most)
+
+
+def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]:
+    """The supports of the file, after a look at whether they fit what the regions say of themselves."""
+    regions = project.settings.regions
+    for i, support in enumerate(choices):
+        key = project.name(f"supports.list[{i}]")
+        for name in support:
+            if name not in regions:
+                raise MisuseError(key, f"name regions of the file ({', '.join(regions)})", repr(name))
+        if len({*support}) < len(support):
+            raise MisuseError(key, "name each region once", support)
+        if any({*support} == {*earlier} for earlier in choices[:i]):
+            raise MisuseError(project.name("supports.list"), "hold each support once", support)
+    for name, region in regions.items():
+        found = "always" if all(name in support for support in choices) else "optional"
+        if found != region.presence:
+            remedy = "The list of supports says so."
+            raise MisuseError(project.name(f"regions.{name}.presence"), f"be {found!r}", repr(region.presence), remedy)
+    return [tuple(support) for support in choices]
 
 
 @final

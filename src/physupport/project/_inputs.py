@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from ..io import read_array
-from ._load import Entry, Project
-from ._named import named_by_key
-from ._sources import File
+from ._load import Entry, Project, named_by_key
+from ._sections import File
 
 Numbers: TypeAlias = NDArray[np.generic]
 

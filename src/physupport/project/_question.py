@@ -13,8 +13,7 @@ from ..banks import Bank, BankRegions, RegionalView, bank_regions, region_distan
 from ..laws import law_named
 from ..questions import RegionalMap, RegionRule, Resolution
 from ._elements import Physical
-from ._load import Project
-from ._named import named_by_key
+from ._load import Project, named_by_key
 from ._schema import AskedResolution
 
 ComplexArray: TypeAlias = NDArray[np.complex128]

@@ -1,15 +1,121 @@
 """The response that a project names: a built-in one, an array from a file, or a function of the user's own."""
 
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from hashlib import sha256
+from importlib import import_module, invalidate_caches
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
 import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
-from ..responses import RESPONSES, Response
-from ._function import trusted_function
-from ._inputs import Numbers, read_recorded
-from ._load import Project
-from ._named import named_by_key
-from ._sources import File, FunctionResponse, RegisteredResponse
+from ..responses import RESPONSES, Peak, Response
+from ._inputs import Numbers, read_recorded, recorded
+from ._load import Project, named_by_key
+from ._sections import File, FunctionResponse, RegisteredResponse
+
+
+def trusted_function(project: Project, name: str, trust: bool) -> Response:
+    """`module:function`; its module is run only where the user trusts the project."""
+    key = project.name("elements.response.function")
+    if not trust:
+        remedy = "It runs a program of the project's choice: look at it, then run again with --trust."
+        raise MisuseError(key, "be trusted to be run", repr(name), remedy)
+    module, _, attribute = name.partition(":")
+    try:
+        with redirect_stdout(sys.stderr):  # what the command prints may be for another program to read
+            imported = _imported(project, module)
+    except (Exception, SystemExit) as error:  # the module may raise anything
+        raise MisuseError(key, "be a function that can be imported", f"{name!r} ({_said(error)})") from error
+    if not hasattr(imported, attribute):
+        raise MisuseError(key, "be a function that can be imported", f"{name!r} (no {attribute!r} in {module!r})")
+    if not callable(found := getattr(imported, attribute)):
+        raise MisuseError(key, "be a function", f"{name!r}, a {type(found).__name__}")
+    # A peak stays one: its width may be a parameter.
+    return found if isinstance(found, Peak) else _guarded(name, found)
+
+
+def module_beside(project: Project, module: str) -> Path | None:
+    """The file of a module, or of the package that it is in, beside the project file."""
+    folder, top = project.path.resolve().parent, module.partition(".")[0]
+    return next((path for path in (folder / f"{top}.py", folder / top / "__init__.py") if path.is_file()), None)
+
+
+def _guarded(name: str, function: Callable[[Array], Any]) -> Response:
+    """The function, with whatever it raises told in one message."""
+
+    def response(places: Array) -> Any:  # noqa: ANN401  checked where it is used
+        try:
+            with redirect_stdout(sys.stderr):
+                return np.asarray(function(places))  # rows of different lengths fail here, where they can be told
+        except (Exception, SystemExit) as error:
+            rule = f"answer for {len(places)} places of {places.shape[1]} coordinates"
+            raise MisuseError(f"function {name!r}", rule, _said(error)) from error
+
+    return response
+
+
+def _said(error: BaseException) -> str:
+    """Type and text of an exception, on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+
+
+def _imported(project: Project, module: str) -> ModuleType:
+    """A module, made anew if it lies beside the project file: another project may have one of the same name."""
+    path, folder = module_beside(project, module), project.path.resolve().parent
+    with _importing_from(folder):
+        if path is None:
+            return import_module(module)
+        first, _, inner = module.partition(".")
+        name = path.relative_to(folder).as_posix()
+        with recorded(project, "elements.response.function", name, path):
+            top = _made(path, f"_project_{sha256(os.fsencode(folder)).hexdigest()[:16]}_{first}")
+        return import_module(f"{top.__name__}.{inner}") if inner else top
+
+
+def _made(path: Path, name: str) -> ModuleType:
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no module in {path.name}")
+    for earlier in [each for each in sys.modules if each.startswith(f"{name}.")]:
+        del sys.modules[earlier]
+    made = module_from_spec(spec)
+    sys.modules[name] = made  # as the import statement does: a module may look itself up
+    spec.loader.exec_module(made)
+    return made
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    """Modules beside the project file can be imported, and are forgotten afterwards: they belong to this project.
+
+    Nothing is written there.
+    """
+    before, writes_none = {*sys.modules}, sys.dont_write_bytecode
+    sys.path.insert(0, str(folder))
+    sys.dont_write_bytecode = True
+    try:
+        invalidate_caches()
+        yield
+    finally:
+        sys.dont_write_bytecode = writes_none
+        sys.path.remove(str(folder))
+        for name in {*sys.modules} - before:
+            if name.partition(".")[0] not in before and _is_beside(folder, name):
+                del sys.modules[name]
+
+
+def _is_beside(folder: Path, name: str) -> bool:
+    """Whether a module came from a file of its name in the folder, or from a package there."""
+    file = getattr(sys.modules[name], "__file__", None)
+    top = folder / name.partition(".")[0]
+    return file is not None and (Path(file) == top.with_suffix(".py") or top in Path(file).parents)
 
 
 def read_numbers(project: Project, key: str, spec: File) -> Numbers:

@@ -6,8 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ..analysis import PolicyName
 from ..laws import Part, law_named, laws_of_files
-from ._sections import Grid, Probabilities, Section, Values, Variances, broken
-from ._sources import FileName, FileSpec, ResponseSpec
+from ._sections import FileName, FileSpec, Grid, Probabilities, ResponseSpec, Section, Values, Variances, broken
 
 
 def _budget(given: object) -> object:

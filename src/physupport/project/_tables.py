@@ -10,10 +10,9 @@ from ..io import Table, read_table
 from ..laws import law_named, laws_of_files, make_law
 from ._elements import Physical
 from ._inputs import read_recorded
-from ._load import Project
-from ._named import named_by_key
+from ._load import Project, named_by_key
 from ._schema import Calibration, Deployment
-from ._sources import File
+from ._sections import File
 
 
 def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, final
 
+from .._errors import MisuseError
+
 
 class Label(StrEnum):
     """How fine a statement is; each value is the word that appears in reports."""
@@ -86,3 +88,67 @@ class Answer:
     def number(self, name: str) -> float:
         """One of the numbers; KeyError if the question does not give it."""
         return dict(self.numbers)[name]
+
+
+class Comparison(StrEnum):
+    """The four ways in which an answer can relate to the exhaustive one."""
+
+    MATCH = "match"  # the same label, and of a GROUP the same group
+    SAFE_COARSENING = "safe coarsening"  # true of the exhaustive profile, but another label or a larger group
+    ABSTENTION = "abstention"  # nothing is said where something could be
+    UNSAFE = "unsafe"  # false of the exhaustive profile
+
+
+def compare(answer: Answer, exhaustive: Answer) -> Comparison:
+    """Judge an answer by the exhaustive one about the same field, as `exhaustive_answers` gives it.
+
+    Labels are ordered by `Label.rank`.  FINE says that the truth is in the cell and that the cell is fine; GROUP that
+    it is in the cell; both are false if the exhaustive profile has an element outside the cell or lacks the region.
+    Of an empty profile every truth-level label is true, and none says as much as EMPTY.
+    """
+    if answer.field != exhaustive.field:
+        raise MisuseError("exhaustive", f"be about the field {answer.field!r}", repr(exhaustive.field))
+    if not _is_true(answer, exhaustive):
+        return Comparison.UNSAFE
+    if answer.label is exhaustive.label:
+        is_same = answer.label is not Label.GROUP or answer.group == exhaustive.group
+        return Comparison.MATCH if is_same else Comparison.SAFE_COARSENING
+    return Comparison.ABSTENTION if answer.label is Label.ABSTAIN else Comparison.SAFE_COARSENING
+
+
+def compare_all(answers: tuple[Answer, ...], exhaustive: tuple[Answer, ...]) -> tuple[Comparison, ...]:
+    """Field by field."""
+    if len(answers) != len(exhaustive):
+        raise MisuseError("exhaustive", f"have {len(answers)} fields", len(exhaustive))
+    return tuple(compare(here, there) for here, there in zip(answers, exhaustive, strict=True))
+
+
+def _is_true(answer: Answer, exhaustive: Answer) -> bool:
+    """Whether the exhaustive profile bears the answer out."""
+    if answer.label is Label.ABSTAIN:
+        return True
+    if exhaustive.label is Label.EMPTY:
+        return answer.label is Label.EMPTY or answer.label.is_truth_level
+    numbers = dict(exhaustive.numbers)
+    if "possible_present" not in numbers:
+        return _is_entailed(answer, exhaustive)
+    is_present = not numbers["possible_absent"] and {*exhaustive.cell} <= {*answer.cell}
+    match answer.label:
+        case Label.FINE:
+            return is_present and numbers["possible_spread"] <= numbers["tolerance"]
+        case Label.GROUP:
+            return is_present
+        case Label.ABSENT:
+            return not numbers["possible_at_threshold"]
+        case Label.SUPPORT_AMBIGUOUS:
+            return bool(numbers["witnessed_present"] and numbers["witnessed_absent"])
+        case Label.LOCAL_AMBIGUOUS:
+            return numbers["witnessed_spread"] > numbers["tolerance"]
+        case _:
+            return False
+
+
+def _is_entailed(answer: Answer, exhaustive: Answer) -> bool:
+    """For fields that are not regions: a label follows from itself, and GROUP from FINE, if the cell is kept."""
+    follows = answer.label is exhaustive.label or (answer.label, exhaustive.label) == (Label.GROUP, Label.FINE)
+    return follows and (not answer.label.is_truth_level or {*exhaustive.cell} <= {*answer.cell})

@@ -1,14 +1,55 @@
-"""Independent pieces of work on several threads; their results stand in the order of the pieces."""
+"""The studies by name. A study is imported when it is asked for: the names alone load none."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar, final
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, Generic, TypeVar, cast, final
 
 import numba
+import numpy as np
 
 from .._checks import check_count
+from .._errors import MisuseError
+from ..local.rates import balanced_dictionary
+from ..local.shell import Frame, LocalDictionary
+from ._published import Study
+
+STUDIES = MappingProxyType({"mechanism": "mechanism", "four-region": "four_region", "global": "global_bank"})
+
+
+def load_study(name: str) -> Study:
+    """The study of that name.
+
+    >>> sorted(STUDIES)
+    ['four-region', 'global', 'mechanism']
+    """
+    if name not in STUDIES:
+        raise MisuseError("study", f"be one of {', '.join(STUDIES)}", name)
+    return cast(Study, import_module(f".{STUDIES[name]}", __package__))
+
+
+def split_seed(data_seed: int) -> int:
+    """The seed of the split: the data seed with its leading digit replaced by 9.
+
+    >>> split_seed(2026091011)
+    9026091011
+    """
+    return int("9" + str(data_seed)[1:])
+
+
+ACTIVE: Final = (0, 1)
+
+# The first two vertices have their sum on the first axis, about which the block turns.
+FRAME: Final = Frame.standard(4, np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0))
+
+
+def balanced(scale: float) -> LocalDictionary:
+    """The block at angle 0 and its separated atom; atoms (4, 5)."""
+    return balanced_dictionary(FRAME, scale)
+
 
 Result = TypeVar("Result")
 

@@ -1,4 +1,3 @@
 """A second opinion on a saved report: every label derived again from its trace, and, with data, every verdict."""
 
-from ._verify import Verification as Verification
-from ._verify import verify as verify
+from ._verify import Verification as Verification, verify as verify

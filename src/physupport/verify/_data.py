@@ -15,8 +15,8 @@ from ..banks import Bank
 from ..io import ArrayRows, SplitRows, split_rows, split_streams
 from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key
 from ..laws import Law, Opponent, decode_law
+from ._claims import ReadTrace
 from ._protocol import judge_of
-from ._trace import ReadTrace
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
 # more than their usual width of about 1e-9, they are not those of the same rows.

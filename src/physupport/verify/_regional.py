@@ -12,8 +12,7 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances
 from ..report import rebuilt_view
-from ._derived import Derived
-from ._view import distance_notes, view_notes
+from ._view import Derived, distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 _NAMES = {

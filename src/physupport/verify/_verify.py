@@ -17,14 +17,12 @@ from .._stored import Node, Refusal
 from ..banks import Bank
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
-from ._claims import budget_notes, check_digest, field_findings, outcome_findings
+from ._claims import ReadTrace, budget_notes, check_digest, field_findings, outcome_findings, read_trace
 from ._data import data_findings
-from ._derived import Rules
-from ._own import own_rules
 from ._protocol import check_size, protocol_findings, protocol_notes
 from ._regional import regional_rules
-from ._resolution import resolution_rules
-from ._trace import ReadTrace, read_trace
+from ._resolution import own_rules, resolution_rules
+from ._view import Rules
 
 # What a malformed document may raise on the way through checks that expect a sound one.
 _MALFORMED = (

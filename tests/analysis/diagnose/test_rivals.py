@@ -7,8 +7,7 @@ from physupport.aeb import FixedOrder
 from physupport.analysis import analyse
 from physupport.analysis.diagnose import diagnose, rows_needed
 from physupport.analysis.diagnose._asked import Asked
-from physupport.analysis.diagnose._rivals import contradicts, rivals
-from physupport.analysis.diagnose._rows_needed import last_to_go
+from physupport.analysis.diagnose._rows_needed import contradicts, last_to_go, rivals
 from physupport.banks import bank_regions
 from physupport.questions import RegionalMap, RegionRule, Sides
 

@@ -7,7 +7,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.banks.learnt import SparseLearner, bootstrap_states
-from physupport.banks.learnt._match import match_atoms
+from physupport.banks.learnt._bootstrap import match_atoms
 from physupport.io import SplitRows, as_table, split_rows
 
 Q, N_ATOMS, N_ROWS = 6, 3, 200

@@ -4,11 +4,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from physupport import MisuseError
-from physupport.banks.learnt._match import match_atoms
+from physupport.banks.learnt._bootstrap import match_atoms
 
 
 def unit(rng, q, n):

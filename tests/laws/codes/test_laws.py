@@ -4,8 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from physupport._errors import MisuseError
 from physupport.laws import BernoulliGaussian, ExchangeableGaussian, law_moments, law_nondegeneracy, support_masks

@@ -4,8 +4,7 @@ from decimal import Decimal, getcontext
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from physupport import MisuseError
 from physupport.laws import BernoulliGaussian, GaussianMixture, calibration_mixture

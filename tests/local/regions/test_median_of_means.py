@@ -2,8 +2,7 @@ from math import ceil, comb, floor, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from physupport._errors import MisuseError

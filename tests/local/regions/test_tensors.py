@@ -3,8 +3,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from physupport._errors import MisuseError
 from physupport.local.regions import (

@@ -17,8 +17,7 @@ from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.report import Details
 from physupport.report.page import write_page
-from physupport.studies.four_region import _case as case
-from physupport.studies.four_region import _design as design
+from physupport.studies.four_region import _case as case, _design as design
 
 VERDICTS = ("ADMISSIBLE", "REJECTED", "INDETERMINATE")
 

@@ -8,7 +8,7 @@ matplotlib.use("Agg")
 
 from matplotlib.figure import Figure
 
-from physupport.report.plots._ticks import fixed
+from physupport.report.plots._style import fixed
 from physupport.studies.figures import plot_affinities, plot_coherence, plot_regional_map, plot_status
 
 PLACES = {"A": (0.1, 0.2), "B": (0.405, 0.495), "C": (0.64, 0.76), "D": (0.86, 0.96)}

@@ -2,10 +2,6 @@
 
 from ._coherence import coherence as coherence
 from ._diagnose import diagnose as diagnose
-from ._levels import LevelAnswers as LevelAnswers
-from ._levels import other_levels as other_levels
-from ._misfit import Misfit as Misfit
-from ._misfit import misfit as misfit
-from ._outcome import outcome_sentences as outcome_sentences
-from ._rows_needed import RowsNeeded as RowsNeeded
-from ._rows_needed import rows_needed as rows_needed
+from ._levels import LevelAnswers as LevelAnswers, other_levels as other_levels
+from ._misfit import Misfit as Misfit, misfit as misfit, outcome_sentences as outcome_sentences
+from ._rows_needed import RowsNeeded as RowsNeeded, rows_needed as rows_needed

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..._checks import check_array
 from ..._errors import MisuseError
 from ..._typing import Array
-from ...io._complex import as_complex
+from ...io._rows import as_complex
 
 
 def coherence(responses: ArrayLike, *, is_complex: bool = False) -> Array:

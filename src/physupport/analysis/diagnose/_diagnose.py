@@ -8,8 +8,7 @@ from .._result import Result
 from ._asked import Asked, finite
 from ._fields import fields_json
 from ._levels import LEVELS_NOTE, other_levels
-from ._misfit import Misfit, misfit
-from ._outcome import outcome_sentences
+from ._misfit import Misfit, misfit, outcome_sentences
 from ._pictures import brackets_json, evidence_json, library_coherence_json, library_json
 from ._rows_needed import rows_needed
 

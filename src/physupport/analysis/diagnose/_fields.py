@@ -11,8 +11,7 @@ from ...questions import Answer, FieldElements, Label
 from ._asked import Asked
 from ._coherence import coherence
 from ._levels import LevelAnswers
-from ._rivals import contradicts, rivals
-from ._rows_needed import RowsNeeded
+from ._rows_needed import RowsNeeded, contradicts, rivals
 
 MOST_LISTED = 12  # explanations of an element
 MOST_ENTRIES = 6000  # explanations of all elements together; elements of large libraries list fewer each

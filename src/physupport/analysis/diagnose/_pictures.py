@@ -1,11 +1,11 @@
-"""The data of the pictures: library, coherence, evidence along the checkpoints, brackets along the queries."""
+"""How alike responses are; shown to a reader, never used to leave anything out."""
 
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
-from ...io._complex import as_complex
+from ...io._rows import as_complex
 from ...judges import Verdict
 from ...questions import open_fields
 from ._asked import Asked, finite

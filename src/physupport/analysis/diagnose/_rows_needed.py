@@ -1,4 +1,4 @@
-"""How many further rows would be expected to refine a field."""
+"""Which explanations keep a field from being finer."""
 
 from dataclasses import dataclass
 from math import ceil, isfinite, isnan
@@ -6,14 +6,38 @@ from typing import Literal, final
 
 import numpy as np
 
-from ..._typing import Array, IntArray
+from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
 from ...local.rates import MOST_ROWS
 from ...questions import Sides
 from .._result import Result
 from ._asked import Asked, middle
-from ._rivals import rivals, sides
+
+
+def sides(asked: Asked, field: int) -> Sides | None:
+    """Those of a field as the reference sees it; None for a question that does not tell."""
+    return asked.predicates.sides(field, asked.reference)
+
+
+def contradicts(asked: Asked, field: int, index: IntArray) -> BoolArray:
+    """(k,) whether explanations say of a field what cannot stand beside the reference in its finest statement."""
+    known = sides(asked, field)
+    return np.zeros(len(index), dtype=np.bool_) if known is None or not index.size else known.contradict(index)
+
+
+def rivals(asked: Asked, field: int) -> IntArray:
+    """The admissible explanations that contradict the reference on a field, or, beside it, each other."""
+    known, admissible = sides(asked, field), asked.admissible
+    if known is None or not admissible.size:
+        return admissible[:0]
+    theirs = known.of(admissible)
+    distinct = np.unique(theirs)
+    beside = distinct[~known.apart[known.reference][distinct]]
+    split = beside[known.apart[np.ix_(beside, beside)].any(axis=1)]
+    is_rival: BoolArray = known.apart[known.reference][theirs] | np.isin(theirs, split)
+    return admissible[is_rival]
+
 
 # A divergence this small a row is what rounding leaves of two laws that are equal.
 _EQUAL = 1e-24

@@ -1,18 +1,99 @@
 """Dictionary states from repeated learning on resampled proposal rows; held-out rows are never indexed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
 
-from ..._checks import check_count, check_instance
+from ..._checks import check_count, check_instance, check_positive, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...io import SplitRows, Table
-from ._learner import Learner, SparseLearner
-from ._match import match_atoms
+from .._distances import bottleneck_assignment, projective_distances
+
+# Rows (m, q), number of atoms n, seed -> (q, n) atoms of any length, sign and order.
+Learner: TypeAlias = Callable[[Array, int, int], Array]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SparseLearner:
+    r"""Adapter of scikit-learn's `DictionaryLearning`: :math:`\min_{C,D} \tfrac12\|Y - CD^\top\|_F^2 + \lambda\|C\|_1`.
+
+    The atoms have norm at most one.  :math:`\lambda` is the penalty times the root of the mean square length of a row,
+    so that units do not matter.  No mean is taken off: rows are :math:`D c + \xi` with codes of mean zero.  The problem
+    has many local minima, and the atoms found are biased where atoms are coherent or the noise is strong.
+    """
+
+    penalty: float = 0.3
+    tolerance: float = 1e-6  # relative decrease of the objective at which to stop
+    max_iter: int = 100
+
+    def __post_init__(self) -> None:
+        check_positive("penalty", self.penalty)
+        check_positive("tolerance", self.tolerance)
+        check_count("max_iter", self.max_iter)
+
+    def __call__(self, rows: Array, n_atoms: int, seed: int) -> Array:
+        """(m, q) rows -> (q, n_atoms)."""
+        try:
+            from sklearn.decomposition import DictionaryLearning
+        except ImportError as error:
+            remedy = "Install physupport[learn], or give a learner of your own."
+            raise MisuseError("learner", "be given where scikit-learn is not installed", "none", remedy) from error
+        scale = float(np.sqrt(np.mean(np.sum(rows**2, axis=1))))
+        if scale == 0.0:
+            raise MisuseError("rows", "hold something else than zeros to learn from", f"{len(rows)} rows of zeros")
+        model = DictionaryLearning(
+            n_components=n_atoms,
+            alpha=self.penalty,
+            tol=self.tolerance,
+            max_iter=self.max_iter,
+            fit_algorithm="cd",
+            random_state=seed,
+        )
+        return np.asarray(model.fit(rows / scale).components_, dtype=np.float64).T
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomMatch:
+    r"""Two dictionaries brought together.
+
+    distance: :math:`\min_\pi\max_j d_{\rm pr}([d_j], [d'_{\pi(j)}])`, exactly.  permutation: one that attains it and,
+    among these, has the least sum of distances.  signs: that make matched atoms point the same way.
+    """
+
+    distance: float
+    permutation: IntArray  # (n,)
+    signs: Array  # (n,) 1 or -1
+
+    def aligned(self, atoms: Array) -> Array:
+        """(q, n) the second dictionary in the order and with the signs of the first."""
+        return atoms[:, self.permutation] * self.signs
+
+
+def match_atoms(first: ArrayLike, second: ArrayLike) -> AtomMatch:
+    """The quotient distance of two dictionaries (q, n) of unit columns, and how their atoms correspond.
+
+    >>> match = match_atoms([[1.0, 0.0], [0.0, 1.0]], [[0.0, -1.0], [1.0, 0.0]])
+    >>> match.distance, match.permutation.tolist(), match.signs.tolist()
+    (0.0, [1, 0], [-1.0, 1.0])
+    """
+    here = check_unit_columns("first", first)
+    there = check_unit_columns("second", second, len(here))
+    if here.shape != there.shape:
+        raise MisuseError("second", f"have {here.shape[1]} atoms, as the first has", there.shape[1])
+    costs = projective_distances(here, there)
+    distance, _ = bottleneck_assignment(costs)
+    # One pair that is not admitted costs more than n admitted ones, whose distances are at most 1.
+    _, permutation = linear_sum_assignment(np.where(costs <= distance, costs, 2.0 * len(costs)))
+    inner = np.einsum("qj,qj->j", here, there[:, permutation])
+    return AtomMatch(distance, permutation.astype(np.int64), np.where(inner < 0.0, -1.0, 1.0))
 
 
 class RowTable(Protocol):

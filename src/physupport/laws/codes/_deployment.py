@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from ..._checks import check_array, check_count, check_positive, check_support
 from ..._errors import MisuseError
 from ..._typing import Array
-from ._factors import cholesky_factors
 from ._kernels import mixture_log_density
+from ._mixture import cholesky_factors
 
 
 class DeploymentLaw(Protocol):

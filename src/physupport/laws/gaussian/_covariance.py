@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource
-from ...io._complex import atom_table, doubled, turned
+from ...io._rows import atom_table, doubled, turned
 from .._balls import UP, U
 from .._base import Scores
 from .._energy import chi_square, whitened_energy
@@ -19,10 +19,10 @@ from .._law import Energy, Part, register
 from .._noisy import NoisyLaw
 from .._threads import in_pieces
 from ._covariance_kernels import covariance_scores
-from ._divergence import covariance_divergences
 from ._gaussian_exact import ExactMoments, covariance_enclosure, exact_moments
 from ._residuals import check_noises, check_width
 from ._statistics import Moments, ball, check_checkpoints, check_keys, prefix_moments
+from ._white_noise import covariance_divergences
 
 # Numbers in one batch of covariances: 64 MiB.
 _ENTRIES = 2**23

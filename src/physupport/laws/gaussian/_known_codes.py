@@ -14,7 +14,7 @@ from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank, StateFamily
 from ...io import RowSource
-from ...io._complex import as_complex, as_pairs, atom_table, doubled
+from ...io._rows import as_complex, as_pairs, atom_table, doubled
 from .._balls import sub
 from .._energy import chi_square
 from .._law import Energy, Part, register

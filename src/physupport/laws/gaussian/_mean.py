@@ -12,15 +12,14 @@ from ..._checks import check_array
 from ..._typing import Array, IntArray
 from ...banks import Bank, array_bank
 from ...io import RowSource
-from ...io._complex import atom_table
+from ...io._rows import atom_table
 from .._balls import add, mul, sub
 from .._energy import chi_square, squares
 from .._law import Energy, Part, register
 from .._noisy import NoisyLaw
-from ._divergence import mean_divergences
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._residuals import ResidualMoments, check_noises, residual_sums
-from ._white_noise import Sums, WhiteNoiseStream, filled, white_noise_stream
+from ._white_noise import Sums, WhiteNoiseStream, filled, mean_divergences, white_noise_stream
 
 
 @register

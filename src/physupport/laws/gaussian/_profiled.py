@@ -15,7 +15,7 @@ from ..._stored import Refusal, check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource, as_pairs
-from ...io._complex import atom_table, doubled
+from ...io._rows import atom_table, doubled
 from .._base import Stream
 from .._energy import chi_square, squares
 from .._law import Energy, Part, register

@@ -17,8 +17,7 @@ from .._base import Scores
 from ..codes._laws import CodeLaw
 from ..gaussian._statistics import check_checkpoints, check_keys
 from ._latent_batch import Batch
-from ._latent_errors import Run
-from ._latent_exact import log_likelihood_balls
+from ._latent_errors import Run, log_likelihood_balls
 from ._latent_kernels import B, add_squares
 from ._latent_laws import Family, law_families
 

@@ -9,8 +9,7 @@ from flint import arb
 from ..._exp import LN2, LOG_ERROR, U, log_mantissas
 from ..._typing import Array, BoolArray, IntArray
 from .._threads import in_pieces
-from ._latent_errors import Run, final_errors, total_errors
-from ._latent_exact import precision
+from ._latent_errors import Run, final_errors, precision, total_errors
 from ._latent_factors import mixed_trees, nested_passes, nested_trees
 from ._latent_kernels import score_segment
 from ._latent_laws import RANGE, Family

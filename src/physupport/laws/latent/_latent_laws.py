@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import Array, BoolArray, IntArray
 from ..codes._laws import CodeLaw
-from ._latent_exact import precision
+from ._latent_errors import precision
 
 # Multipliers and weights inside 2^-450 .. 2^450 keep every product of the row loops a normal number.
 RANGE: Final = 2.0**450

@@ -13,9 +13,8 @@ from ..._errors import MisuseError
 from ..._exp import LOG2_E, exp2_minus
 from ..._typing import Array
 from ..codes._laws import BernoulliGaussian
-from ..codes._mixture import GaussianMixture, calibration_mixture
-from ..codes._tangent import Tangent, calibration_tangent
-from ._point import LatentPoint
+from ..codes._mixture import GaussianMixture, Tangent, calibration_mixture, calibration_tangent
+from ._law import LatentPoint
 
 # Rows of one pass: their densities under 32 components stay in the cache.
 _PASS_ROWS = 256

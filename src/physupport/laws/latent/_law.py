@@ -8,19 +8,63 @@ from typing import ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import read_only
+from ..._codec import array_json, real
 from ..._errors import MisuseError
 from ..._stored import ANY, Refusal, check_form
 from ..._typing import Array
-from ...banks import Bank
+from ...banks import ArrayStates, Bank
 from ...io import RowSource
+from .._base import Stream
 from .._energy import whitened_energy
 from .._law import Energy, Part, register
 from .._noisy import NOISY_FORM, NoisyLaw, read_noises
-from .._opponents import BankKey
-from ..codes._calibration import make_calibration
-from ..codes._laws import BernoulliGaussian, CodeLaw, decode_code_law, law_moments
+from .._opponents import BankKey, Opponent
+from ..codes._laws import BernoulliGaussian, CodeLaw, checked_activity, decode_code_law, law_moments
+from ..codes._mixture import make_calibration
 from ._latent import LatentStream, latent_stream
-from ._point import LatentPoint
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LatentPoint:
+    """One calibration law: the dictionary, the activity and the noise variance."""
+
+    atoms: Array  # (q, n)
+    p: float
+    noise: float
+
+    @property
+    def is_of_bank(self) -> bool:
+        """No: who proposed it, from the proposal rows alone or not, is not known here."""
+        return False
+
+    def frozen(self) -> Self:
+        """The same in copies that nothing can change any more."""
+        return type(self)(read_only(np.asarray(self.atoms, dtype=np.float64)), float(self.p), float(self.noise))
+
+    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
+        """A stream of its own."""
+        states, laws = ArrayStates(self.atoms[None]), [BernoulliGaussian(self.p)]
+        return latent_stream(rows, states, laws, [self.noise], denominator.checkpoints), 0
+
+    def encode(self) -> dict[str, object]:
+        """Atoms, activity and noise."""
+        return {"point": {"atoms": array_json(self.atoms), "p": float(self.p), "noise": float(self.noise)}}
+
+    @classmethod
+    def decode(cls, node: object, where: str) -> Self:
+        """What `encode` wrote under `point`."""
+        check_form(node, {"atoms": dict, "p": float, "noise": float}, f"{where}.point")
+        content: dict[str, float] = dict(node)  # type: ignore[call-overload]  # just checked
+        atoms = real(content["atoms"], None, None)
+        if not atoms.size or not content["noise"] > 0.0:
+            raise Refusal(f"{where} is no law")
+        return cls(atoms, checked_activity(content["p"], f"the activity of {where}"), content["noise"])
+
+    def agrees(self, other: Opponent) -> bool:
+        """The same numbers."""
+        return self.encode() == other.encode()
 
 
 @register

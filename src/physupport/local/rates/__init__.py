@@ -1,66 +1,78 @@
 """Information scales, least favourable pairs, secants and rates: what limits the physical resolution."""
 
-from ._affinity import Divergence as Divergence
-from ._affinity import affinity_midpoint as affinity_midpoint
-from ._affinity import gaussian_affinity as gaussian_affinity
-from ._affinity import jeffreys_midpoint as jeffreys_midpoint
-from ._affinity import midpoint_monte_carlo as midpoint_monte_carlo
-from ._affinity import midpoint_quadrature as midpoint_quadrature
-from ._affinity import product_affinity as product_affinity
-from ._affinity import product_affinity_deficit as product_affinity_deficit
-from ._bounds import three_gate_lower_bound as three_gate_lower_bound
-from ._bounds import three_scale_upper_bound as three_scale_upper_bound
-from ._bounds import total_variation_from_affinity as total_variation_from_affinity
-from ._bounds import total_variation_from_divergence as total_variation_from_divergence
-from ._bounds import two_point_diameter as two_point_diameter
-from ._chart import TangentChart as TangentChart
-from ._chart import balanced_dictionary as balanced_dictionary
-from ._chart import invariant_differentials as invariant_differentials
-from ._chart import tangent_chart as tangent_chart
-from ._chords import dictionary_radius_constant_estimate as dictionary_radius_constant_estimate
-from ._chords import differential_estimate as differential_estimate
-from ._chords import differential_range as differential_range
-from ._chords import information_estimate as information_estimate
-from ._chords import moment_chord_estimate as moment_chord_estimate
-from ._chords import orientation_chord_estimate as orientation_chord_estimate
-from ._chords import profile_radius_estimate as profile_radius_estimate
-from ._chords import statistical_chord_estimate as statistical_chord_estimate
-from ._collapsed import CollapsedOperator as CollapsedOperator
-from ._collapsed import collapsed_operator as collapsed_operator
-from ._design import MOST_ROWS as MOST_ROWS
-from ._design import Design as Design
-from ._gaussian_derivatives import cubic_density_score as cubic_density_score
-from ._gaussian_derivatives import gaussian_covariance_derivative as gaussian_covariance_derivative
-from ._gaussian_derivatives import gaussian_envelope_constant as gaussian_envelope_constant
-from ._gaussian_derivatives import stratum_polynomial as stratum_polynomial
-from ._generators import compensated_generator as compensated_generator
-from ._generators import two_atom_generator as two_atom_generator
+from ._affinity import (
+    Divergence as Divergence,
+    affinity_midpoint as affinity_midpoint,
+    gaussian_affinity as gaussian_affinity,
+    jeffreys_midpoint as jeffreys_midpoint,
+    midpoint_monte_carlo as midpoint_monte_carlo,
+    midpoint_quadrature as midpoint_quadrature,
+    product_affinity as product_affinity,
+    product_affinity_deficit as product_affinity_deficit,
+)
+from ._bounds import (
+    three_gate_lower_bound as three_gate_lower_bound,
+    three_scale_upper_bound as three_scale_upper_bound,
+    total_variation_from_affinity as total_variation_from_affinity,
+    total_variation_from_divergence as total_variation_from_divergence,
+    two_point_diameter as two_point_diameter,
+)
+from ._chart import (
+    TangentChart as TangentChart,
+    balanced_dictionary as balanced_dictionary,
+    invariant_differentials as invariant_differentials,
+    tangent_chart as tangent_chart,
+)
+from ._chords import (
+    dictionary_radius_constant_estimate as dictionary_radius_constant_estimate,
+    differential_estimate as differential_estimate,
+    differential_range as differential_range,
+    information_estimate as information_estimate,
+    moment_chord_estimate as moment_chord_estimate,
+    orientation_chord_estimate as orientation_chord_estimate,
+    profile_radius_estimate as profile_radius_estimate,
+    statistical_chord_estimate as statistical_chord_estimate,
+)
+from ._collapsed import CollapsedOperator as CollapsedOperator, collapsed_operator as collapsed_operator
+from ._design import MOST_ROWS as MOST_ROWS, Design as Design
+from ._gaussian_derivatives import (
+    cubic_density_score as cubic_density_score,
+    gaussian_covariance_derivative as gaussian_covariance_derivative,
+    gaussian_envelope_constant as gaussian_envelope_constant,
+    stratum_polynomial as stratum_polynomial,
+)
+from ._generators import compensated_generator as compensated_generator, two_atom_generator as two_atom_generator
 from ._moment_rows import moment_region_rows as moment_region_rows
-from ._orientation import OrientationInformation as OrientationInformation
-from ._orientation import orientation_information as orientation_information
-from ._orientation import orientation_information_quadrature as orientation_information_quadrature
-from ._pairs import MeanPair as MeanPair
-from ._pairs import explanation_pair as explanation_pair
-from ._pairs import orientation_pair as orientation_pair
-from ._pairs import support_pair as support_pair
-from ._pairs import turned_block as turned_block
+from ._orientation import (
+    OrientationInformation as OrientationInformation,
+    orientation_information as orientation_information,
+    orientation_information_quadrature as orientation_information_quadrature,
+)
+from ._pairs import (
+    MeanPair as MeanPair,
+    explanation_pair as explanation_pair,
+    orientation_pair as orientation_pair,
+    support_pair as support_pair,
+    turned_block as turned_block,
+)
 from ._plan_words import plan_sentences as plan_sentences
-from ._planner import Plan as Plan
-from ._planner import plan as plan
-from ._resolution_map import ResolutionMap as ResolutionMap
-from ._resolution_map import map_scales as map_scales
-from ._resolution_map import resolution_map as resolution_map
-from ._scales import InformationScales as InformationScales
-from ._scales import crossover_contrast as crossover_contrast
-from ._scales import crossover_contrast_order as crossover_contrast_order
-from ._scales import dictionary_radius as dictionary_radius
-from ._scales import information_scales as information_scales
-from ._scales import optimal_resolution as optimal_resolution
-from ._scales import relative_resolution as relative_resolution
-from ._scales import restricted_orbit_rate as restricted_orbit_rate
-from ._secant import deployment_information as deployment_information
-from ._secant import orbit_secant_estimate as orbit_secant_estimate
-from ._secant import profiled_mean_distance as profiled_mean_distance
-from ._secant import tangent_secant as tangent_secant
-from ._secant import two_atom_profile as two_atom_profile
-from ._secant import two_atom_secant as two_atom_secant
+from ._planner import Plan as Plan, plan as plan
+from ._resolution_map import ResolutionMap as ResolutionMap, map_scales as map_scales, resolution_map as resolution_map
+from ._scales import (
+    InformationScales as InformationScales,
+    crossover_contrast as crossover_contrast,
+    crossover_contrast_order as crossover_contrast_order,
+    dictionary_radius as dictionary_radius,
+    information_scales as information_scales,
+    optimal_resolution as optimal_resolution,
+    relative_resolution as relative_resolution,
+    restricted_orbit_rate as restricted_orbit_rate,
+)
+from ._secant import (
+    deployment_information as deployment_information,
+    orbit_secant_estimate as orbit_secant_estimate,
+    profiled_mean_distance as profiled_mean_distance,
+    tangent_secant as tangent_secant,
+    two_atom_profile as two_atom_profile,
+    two_atom_secant as two_atom_secant,
+)

@@ -11,7 +11,7 @@ from ..._checks import check_array, check_count, check_positive, check_symmetric
 from ..._errors import MisuseError
 from ..._typing import Array
 from ...laws import CodeLaw
-from ...laws.codes._factors import cholesky_factors, forward_solved, whitened_matrices
+from ...laws.codes._mixture import cholesky_factors, forward_solved, whitened_matrices
 from ..shell import LocalDictionary
 from ._chart import cubic_velocity
 

@@ -1,51 +1,58 @@
 """Which explanations the data keep: calibration moments and their regions, the deployment ball, profile losses."""
 
-from ._calibration import CalibrationClass as CalibrationClass
-from ._calibration import CalibrationParameter as CalibrationParameter
-from ._correspondence import Correspondence as Correspondence
-from ._correspondence import Retained as Retained
-from ._correspondence import combined_level as combined_level
-from ._deployment import DeploymentBall as DeploymentBall
-from ._deployment import deployment_ball as deployment_ball
-from ._deployment import deployment_radius as deployment_radius
+from ._calibration import CalibrationClass as CalibrationClass, CalibrationParameter as CalibrationParameter
+from ._correspondence import Correspondence as Correspondence, Retained as Retained, combined_level as combined_level
+from ._deployment import (
+    BoxFit as BoxFit,
+    DeploymentBall as DeploymentBall,
+    deployment_ball as deployment_ball,
+    deployment_radius as deployment_radius,
+    profile_losses as profile_losses,
+)
 from ._inner import inner_bracket as inner_bracket
-from ._inverted_region import inverted_median_of_means_region as inverted_median_of_means_region
-from ._inverted_region import median_distance_blocks as median_distance_blocks
-from ._inverted_region import total_variances as total_variances
-from ._median_of_means import MomentRadii as MomentRadii
-from ._median_of_means import median_of_means_blocks as median_of_means_blocks
-from ._median_of_means import moment_estimate as moment_estimate
-from ._median_of_means import moment_radii as moment_radii
-from ._median_of_means import norm_moment_bounds as norm_moment_bounds
-from ._median_of_means import row_threshold as row_threshold
-from ._moments import MomentInverse as MomentInverse
-from ._moments import fourth_cumulant as fourth_cumulant
-from ._moments import fourth_moment as fourth_moment
-from ._moments import invert_moments as invert_moments
-from ._moments import projector_square_sum as projector_square_sum
-from ._moments import projector_sum as projector_sum
-from ._moments import sample_cumulant as sample_cumulant
-from ._moments import sample_fourth_moment as sample_fourth_moment
-from ._moments import sample_second_moment as sample_second_moment
-from ._moments import second_moment as second_moment
-from ._moments import squared_norm_moments as squared_norm_moments
-from ._outer import outer_bracket as outer_bracket
-from ._profile import BoxFit as BoxFit
-from ._profile import profile_losses as profile_losses
-from ._reading import Reading as Reading
-from ._reading import Stage as Stage
-from ._reading import reading as reading
-from ._regions import CalibrationRegion as CalibrationRegion
-from ._regions import MedianOfMeansRegion as MedianOfMeansRegion
-from ._regions import median_of_means_region as median_of_means_region
-from ._targets import PhysicalTarget as PhysicalTarget
-from ._targets import physical_target as physical_target
-from ._targets import targets as targets
-from ._tensors import dense_tensor as dense_tensor
-from ._tensors import double_contraction as double_contraction
-from ._tensors import matrix_coordinates as matrix_coordinates
-from ._tensors import power_coordinates as power_coordinates
-from ._tensors import symmetric_dimension as symmetric_dimension
-from ._tensors import symmetrized_product as symmetrized_product
-from ._tensors import symmetrized_square as symmetrized_square
-from ._tensors import tensor_coordinates as tensor_coordinates
+from ._median_of_means import (
+    MomentRadii as MomentRadii,
+    median_of_means_blocks as median_of_means_blocks,
+    moment_estimate as moment_estimate,
+    moment_radii as moment_radii,
+    norm_moment_bounds as norm_moment_bounds,
+    row_threshold as row_threshold,
+)
+from ._moments import (
+    MomentInverse as MomentInverse,
+    fourth_cumulant as fourth_cumulant,
+    fourth_moment as fourth_moment,
+    invert_moments as invert_moments,
+    projector_square_sum as projector_square_sum,
+    projector_sum as projector_sum,
+    sample_cumulant as sample_cumulant,
+    sample_fourth_moment as sample_fourth_moment,
+    sample_second_moment as sample_second_moment,
+    second_moment as second_moment,
+    squared_norm_moments as squared_norm_moments,
+)
+from ._outer import (
+    PhysicalTarget as PhysicalTarget,
+    outer_bracket as outer_bracket,
+    physical_target as physical_target,
+    targets as targets,
+)
+from ._reading import Reading as Reading, Stage as Stage, reading as reading
+from ._regions import (
+    CalibrationRegion as CalibrationRegion,
+    MedianOfMeansRegion as MedianOfMeansRegion,
+    inverted_median_of_means_region as inverted_median_of_means_region,
+    median_distance_blocks as median_distance_blocks,
+    median_of_means_region as median_of_means_region,
+    total_variances as total_variances,
+)
+from ._tensors import (
+    dense_tensor as dense_tensor,
+    double_contraction as double_contraction,
+    matrix_coordinates as matrix_coordinates,
+    power_coordinates as power_coordinates,
+    symmetric_dimension as symmetric_dimension,
+    symmetrized_product as symmetrized_product,
+    symmetrized_square as symmetrized_square,
+    tensor_coordinates as tensor_coordinates,
+)

@@ -13,8 +13,7 @@ from ..._membership import Condition, Membership
 from ..._typing import Array, BoolArray
 from ..shell import Amplitudes
 from ._calibration import CalibrationParameter
-from ._deployment import DeploymentBall
-from ._profile import profile_losses
+from ._deployment import DeploymentBall, profile_losses
 from ._regions import CalibrationRegion
 
 Support = tuple[int, ...] | None

@@ -9,7 +9,7 @@ import numpy as np
 from ..._typing import Array, IntArray
 from ...banks import projective_distances
 from ._correspondence import Retained, Support
-from ._targets import target_diameter, targets
+from ._outer import target_diameter, targets
 
 
 class Stage(Enum):

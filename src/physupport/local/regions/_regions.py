@@ -1,20 +1,30 @@
 """The calibration region of the paper: parameters whose moments lie in the median-of-means rectangle."""
 
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 
-from ..._checks import Interval, check_array
+from ..._checks import Interval, check_array, check_count, check_open
 from ..._errors import MisuseError
 from ..._membership import Condition, Membership
+from ..._typing import Array
 from ...laws import law_moments
 from ._calibration import CalibrationClass, CalibrationParameter
-from ._median_of_means import MomentEstimate, MomentRadii, check_split, moment_estimate, moment_radii
-from ._moments import activity_probability, fourth_cumulant, second_moment
-from ._tensors import double_contraction
+from ._median_of_means import (
+    Blocks,
+    MomentEstimate,
+    MomentRadii,
+    block_moments,
+    check_split,
+    moment_estimate,
+    moment_radii,
+)
+from ._moments import activity_probability, fourth_cumulant, fourth_moment, second_moment, squared_norm_moments
+from ._tensors import double_contraction, matrix_coordinates
 
 
 class CalibrationRegion(Protocol):
@@ -127,3 +137,108 @@ def _outward(reach: float, scale: float) -> float:
 def _intersection(allowed: Interval, lower: float, upper: float) -> Interval | None:
     low, high = max(allowed.lower, lower), min(allowed.upper, upper)
     return Interval(low, high) if low <= high else None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockMeans:
+    r"""Block means of one tensor power, and the multiplier of the standard error that most of them stay within."""
+
+    means: Array  # (count, d), count odd
+    size: int  # m
+    multiplier: float  # c
+
+    def median_distance(self, moment: Array) -> float:
+        """Median over the blocks of the distance from a block mean to a moment (d,)."""
+        return float(np.median(np.linalg.norm(self.means - moment, axis=1)))
+
+    def radius(self, total_variance: float) -> float:
+        r""":math:`c\sqrt{V/m}`."""
+        return self.multiplier * sqrt(total_variance / self.size)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class InvertedMedianOfMeansRegion:
+    r"""Parameters of the class with, for k = 2 and 4,
+    :math:`\operatorname{med}_b\|\bar X_{k,b} - M_k(\theta)\|_F \le c_k\sqrt{V_k(\theta)/m_k}`, where
+    :math:`V_k(\theta) = \mathbb E_\theta\|Y\|^{2k} - \|M_k(\theta)\|_F^2` and :math:`\bar X_{k,b}` is the mean of
+    :math:`Y^{\otimes k}` over block b.
+
+    Coverage.  Let :math:`\theta` be true.  Coordinates of :math:`Y^{\otimes k}` in an orthonormal basis have variances
+    that sum to :math:`V_k(\theta)`, so :math:`\mathbb E\|\bar X_{k,b} - M_k\|_F^2 = V_k/m_k` and a block is farther
+    than :math:`c\sqrt{V_k/m_k}` with probability at most :math:`\pi = c^{-2}` (Chebyshev).  The median of B odd
+    distances is farther only if at least (B+1)/2 of the independent blocks are, which has probability at most
+    :math:`\mathbb P\{\mathrm{Bin}(B,\pi) \ge (B+1)/2\} = I_\pi(\tfrac{B+1}2,\tfrac{B+1}2)`; c makes this equal to
+    :math:`\alpha_k`.  The test of a parameter errs with probability at most :math:`\alpha_2 + \alpha_4 \le \alpha`,
+    hence the parameters that pass lack the true one with probability at most :math:`\alpha`.
+
+    The radius knows neither the dimensions :math:`d_k` nor the spectral bound of the class: the distance is taken once
+    and not coordinate by coordinate, and the variance is the parameter's own.  The fourth moment is compared directly,
+    so no cumulant error is added.  Two members of one region have moments within the sum of their two radii, because
+    two majorities of blocks share a block; in this sense a radius here compares with a radius of the rectangle.
+    """
+
+    calibration_class: CalibrationClass
+    alpha: float
+    second: BlockMeans
+    fourth: BlockMeans
+
+    def membership(self, parameter: CalibrationParameter) -> Membership:
+        """Every inequality of the class, then those of the two moments."""
+        moments = _moments(parameter)
+        names = ("blocks near the second moment", "blocks near the fourth moment")
+        near = (
+            Condition(name, blocks.median_distance(moment), blocks.radius(variance))
+            for name, blocks, moment, variance in zip(
+                names, (self.second, self.fourth), moments, _variances(parameter, *moments), strict=True
+            )
+        )
+        return Membership((*self.calibration_class.membership(parameter).conditions, *near))
+
+
+def inverted_median_of_means_region(
+    rows: ArrayLike, calibration_class: CalibrationClass, alpha: float, split: tuple[float, float] | None = None
+) -> InvertedMedianOfMeansRegion:
+    """The region of independent calibration rows (N, q); any N >= 1 carries information.
+
+    split: (alpha_2, alpha_4), the shares of the two moments; half each unless given.
+    """
+    alphas = check_split(alpha, split)
+    rows = check_array("rows", rows, (None, calibration_class.q))
+    means = []
+    for order, share in zip((2, 4), alphas, strict=True):
+        blocks, multiplier = median_distance_blocks(len(rows), share)
+        means.append(BlockMeans(block_moments(rows, blocks, order), blocks.size, multiplier))
+    return InvertedMedianOfMeansRegion(calibration_class, float(alpha), *means)
+
+
+def median_distance_blocks(n_rows: int, alpha: float) -> tuple[Blocks, float]:
+    r"""The odd number of blocks B with the smallest radius, and its multiplier.
+
+    :math:`c_B = I^{-1}(\alpha;\tfrac{B+1}2,\tfrac{B+1}2)^{-1/2}` minimised as :math:`c_B/\sqrt{\lfloor N/B\rfloor}`; it
+    depends on N and alpha alone, never on data.  B = 1 is Chebyshev's inequality for the mean of all rows.
+    """
+    n_rows, alpha = check_count("n_rows", n_rows), check_open("alpha", alpha, 0.0, 1.0)
+    # For small alpha the best B is near 1.8 log(1/alpha); twice that and a few more hold it.
+    counts = np.arange(1, min(n_rows, int(4.0 * log(1.0 / alpha)) + 8) + 1, 2)
+    sizes = n_rows // counts
+    half = (counts + 1) / 2.0
+    multipliers = betaincinv(half, half, alpha) ** -0.5
+    best = int(np.argmin(multipliers / np.sqrt(sizes)))
+    return Blocks(int(counts[best]), int(sizes[best])), float(multipliers[best])
+
+
+def total_variances(parameter: CalibrationParameter) -> tuple[float, float]:
+    r""":math:`V_k = \mathbb E\|Y\|^{2k} - \|M_k\|_F^2` for k = 2, 4: the summed variances of the coordinates of Y^k."""
+    return _variances(parameter, *_moments(parameter))
+
+
+def _moments(parameter: CalibrationParameter) -> tuple[Array, Array]:
+    law, atoms, noise = parameter.law, parameter.dictionary.atoms, parameter.noise
+    return matrix_coordinates(second_moment(law, atoms, noise)), fourth_moment(law, atoms, noise)
+
+
+def _variances(parameter: CalibrationParameter, second: Array, fourth: Array) -> tuple[float, float]:
+    raw = squared_norm_moments(parameter.law, parameter.dictionary.atoms, parameter.noise)
+    return raw[0] - float(second @ second), raw[1] - float(fourth @ fourth)

@@ -1,48 +1,61 @@
 """Unit atoms, coherent blocks and their shell, distances between dictionaries, and the invariants of a block."""
 
-from ._block import Block as Block
-from ._dictionary import LocalDictionary as LocalDictionary
-from ._dictionary import default_separated_atom as default_separated_atom
-from ._dictionary import separated_atom as separated_atom
-from ._dictionary import separated_offset as separated_offset
-from ._frame import Frame as Frame
-from ._invariants import affine_power_sums as affine_power_sums
-from ._invariants import cubic_invariant as cubic_invariant
-from ._invariants import cubic_stationary_point as cubic_stationary_point
-from ._invariants import cubic_stationary_values as cubic_stationary_values
-from ._invariants import invariant_coordinates as invariant_coordinates
-from ._invariants import invariant_distance as invariant_distance
-from ._invariants import normalized_cubic as normalized_cubic
-from ._invariants import orbit_differential as orbit_differential
-from ._invariants import polar_factors as polar_factors
-from ._invariants import power_sums as power_sums
-from ._invariants import shape_invariant as shape_invariant
-from ._invariants import simplex_cubic as simplex_cubic
-from ._inverse import normalized_cubic_sensitivity as normalized_cubic_sensitivity
-from ._inverse import orbit_constant as orbit_constant
-from ._inverse import orbit_constant_estimate as orbit_constant_estimate
-from ._inverse import quotient_inverse_estimate as quotient_inverse_estimate
-from ._inverse import quotient_sensitivity as quotient_sensitivity
-from ._margins import Amplitudes as Amplitudes
-from ._margins import amplitude_is_interior as amplitude_is_interior
-from ._margins import balanced_amplitude_range as balanced_amplitude_range
-from ._margins import lower_singular_constant as lower_singular_constant
-from ._margins import matching_is_unique as matching_is_unique
-from ._margins import separated_gap as separated_gap
-from ._margins import separated_margin as separated_margin
-from ._margins import support_margin as support_margin
-from ._orbit import orbit_bank as orbit_bank
-from ._orbit import turns as turns
-from ._projectors import inclusion_probabilities as inclusion_probabilities
-from ._projectors import projector_increment as projector_increment
-from ._projectors import projector_remainder as projector_remainder
-from ._projectors import projector_terms as projector_terms
-from ._projectors import remainder_constants as remainder_constants
-from ._projectors import subset_moments as subset_moments
-from ._quotient import orbit_distance as orbit_distance
-from ._quotient import quotient_distance as quotient_distance
-from ._shell import Shell as Shell
-from ._shell import coherence_bounds as coherence_bounds
-from ._simplex import make_rotation as make_rotation
-from ._simplex import regular_simplex as regular_simplex
-from ._simplex import vertex_permutation as vertex_permutation
+from ._block import (
+    Block as Block,
+    LocalDictionary as LocalDictionary,
+    default_separated_atom as default_separated_atom,
+    separated_atom as separated_atom,
+    separated_offset as separated_offset,
+)
+from ._frame import (
+    Frame as Frame,
+    make_rotation as make_rotation,
+    regular_simplex as regular_simplex,
+    vertex_permutation as vertex_permutation,
+)
+from ._invariants import (
+    affine_power_sums as affine_power_sums,
+    cubic_invariant as cubic_invariant,
+    cubic_stationary_point as cubic_stationary_point,
+    cubic_stationary_values as cubic_stationary_values,
+    invariant_coordinates as invariant_coordinates,
+    invariant_distance as invariant_distance,
+    normalized_cubic as normalized_cubic,
+    orbit_differential as orbit_differential,
+    polar_factors as polar_factors,
+    power_sums as power_sums,
+    shape_invariant as shape_invariant,
+    simplex_cubic as simplex_cubic,
+)
+from ._inverse import (
+    normalized_cubic_sensitivity as normalized_cubic_sensitivity,
+    orbit_constant as orbit_constant,
+    orbit_constant_estimate as orbit_constant_estimate,
+    quotient_inverse_estimate as quotient_inverse_estimate,
+    quotient_sensitivity as quotient_sensitivity,
+)
+from ._margins import (
+    Amplitudes as Amplitudes,
+    amplitude_is_interior as amplitude_is_interior,
+    balanced_amplitude_range as balanced_amplitude_range,
+    lower_singular_constant as lower_singular_constant,
+    matching_is_unique as matching_is_unique,
+    separated_gap as separated_gap,
+    separated_margin as separated_margin,
+    support_margin as support_margin,
+)
+from ._projectors import (
+    inclusion_probabilities as inclusion_probabilities,
+    projector_increment as projector_increment,
+    projector_remainder as projector_remainder,
+    projector_terms as projector_terms,
+    remainder_constants as remainder_constants,
+    subset_moments as subset_moments,
+)
+from ._quotient import (
+    orbit_bank as orbit_bank,
+    orbit_distance as orbit_distance,
+    quotient_distance as quotient_distance,
+    turns as turns,
+)
+from ._shell import Shell as Shell, coherence_bounds as coherence_bounds

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from ..._checks import check_array, check_count, check_positive, check_support
 from ..._errors import MisuseError
 from ..._typing import Array
-from ._dictionary import LocalDictionary
-from ._simplex import check_simplex
+from ._block import LocalDictionary
+from ._frame import check_simplex
 
 
 def simplex_cubic(template: ArrayLike) -> Array:

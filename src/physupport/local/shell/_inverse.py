@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._checks import check_count
-from ._dictionary import LocalDictionary
+from ._block import LocalDictionary
+from ._frame import check_simplex, make_rotation
 from ._invariants import cubic_invariant, invariant_coordinates
 from ._quotient import orbit_distance, quotient_distance
 from ._shell import Shell
-from ._simplex import check_simplex, make_rotation
 
 
 @final

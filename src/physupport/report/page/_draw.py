@@ -6,11 +6,25 @@ from dataclasses import dataclass
 from itertools import compress, groupby, pairwise
 from typing import assert_never, final
 
-from ..pictures._model import Area, Axis, Bars, Cells, End, Key, Label, Line, Mark, Panel, Picture, Points, Rule, Shares
-from ..pictures._model import Text as Words
+from ..pictures._model import (
+    Area,
+    Axis,
+    Bars,
+    Cells,
+    End,
+    Key,
+    Label,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Points,
+    Rule,
+    Shares,
+    Text as Words,
+)
 from ..pictures._rooms import spread_apart
-from ._glyphs import label_sign, point_sign
-from ._svg import Svg, picture, tag
+from ._svg import Svg, label_sign, picture, point_sign, tag
 
 _STRIP, _GAP = 30.0, 30.0  # height of a strip, and from there to the panel
 _SHADES = 12

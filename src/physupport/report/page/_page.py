@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..._errors import MisuseError
 from ..pictures._words import counted, listed, number
 from ._draw import line_key
-from ._glyphs import key_sign, label_sign, point_sign
+from ._svg import key_sign, label_sign, point_sign
 from ._view import page_view
 from ._words import choices, figures, margin, says, settings
 

@@ -5,7 +5,7 @@ Colours are classes, never attributes, so that the style sheet alone decides how
 
 from collections.abc import Sequence
 from html import escape
-from typing import final
+from typing import Any, final
 
 
 @final
@@ -58,3 +58,43 @@ def picture(key: str, size: tuple[float, float], title: str, description: str, c
         width=width,
         height=height,
     )
+
+
+# The parts of the sign of a label: circles at x with radius and class, and paths with their class.
+_PARTS: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "certain": ((6, 4.5, "solid"),),
+    "absent": ((6, 4, "outline"), ("M1.5 10.5l9-9", "outline")),
+    "group": ((3.2, 2.7, "solid"), (8.8, 2.7, "solid")),
+    "ambiguous": ((6, 4.25, "outline"), ("M6 1.5a4.5 4.5 0 0 1 0 9z", "solid")),
+    "open": ((6, 4.25, "outline"),),
+    "empty": (("M2 2l8 8m0-8l-8 8", "outline"),),
+}
+
+
+def point_sign(sign: str, x: float, y: float, title: str = "") -> Svg:
+    """Witnessed is a disc, possible a ring, excluded a cross; a triangle points down to what a plug-in says."""
+    content = (tag("title", title),) if title else ()
+    if sign in ("witnessed", "possible"):
+        return tag("circle", *content, cx=x, cy=y, r=5.5 if sign == "witnessed" else 4.75, class_=sign)
+    if sign == "plug-in":
+        return tag("path", *content, d=f"M{x - 4.5:.1f} {y - 14:.1f}h9l-4.5 6.5z", class_="plug-in-sign")
+    arm = 3.25
+    path = f"M{x - arm:.1f} {y - arm:.1f}l{2 * arm} {2 * arm}m0 {-2 * arm}l{-2 * arm} {2 * arm}"
+    return tag("path", *content, d=path, class_="excluded")
+
+
+def label_sign(kind: str, x: float = 0.0, y: float = 0.0) -> Svg:
+    """The sign before a label: disc, struck ring, two discs, half disc, ring, cross; at (x, y) within a picture."""
+    content = "".join(
+        tag("circle", cx=part[0], cy=6, r=part[1], class_=part[2])
+        if len(part) == 3
+        else tag("path", d=part[0], class_=part[1])
+        for part in _PARTS[kind]
+    )
+    place = {"x": x or None, "y": y or None, "width": 12, "height": 12}
+    return tag("svg", Svg(content), class_=f"sign {kind}", viewBox="0 0 12 12", aria_hidden="true", **place)
+
+
+def key_sign(sign: Svg) -> Svg:
+    """A sign drawn around (8, 8) for a legend; the plug-in triangle needs the room above."""
+    return tag("svg", sign, class_="sign", viewBox="0 0 16 16", width=16, height=16, aria_hidden="true")

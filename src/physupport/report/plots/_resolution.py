@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ...local.rates import ResolutionMap
-from ._ticks import fixed
+from ._style import fixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

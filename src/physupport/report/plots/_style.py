@@ -1,5 +1,7 @@
 """How the roles of a picture look on paper."""
 
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 # The colours of the report page. Colour-blind readers tell them apart, and shapes or words say the same.
@@ -48,3 +50,15 @@ INKS = {
     "muted": MUTED, "count": INK,
 }  # fmt: skip
 SIZES = {"axis-text": TINY}
+
+
+def fixed(values: Iterable[float]) -> list[str]:
+    """Numbers with as many decimals each as the longest of them needs at six digits.
+
+    >>> fixed([0.1, 0.122])
+    ['0.100', '0.122']
+    """
+    exact = [Decimal(f"{value:g}") for value in values]
+    # A finite number has a whole exponent.
+    decimals = max((-int(number.as_tuple().exponent) for number in exact), default=0)
+    return [f"{number:.{max(decimals, 0)}f}" for number in exact]

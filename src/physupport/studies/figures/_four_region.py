@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...report.plots._ticks import fixed
+from ...report.plots._style import fixed
 from ._style import SMALL, TEXT, Row, label_axes
 
 if TYPE_CHECKING:

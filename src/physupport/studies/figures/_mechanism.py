@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...report.plots._ticks import fixed
+from ...report.plots._style import fixed
 from ._style import label_axes
 
 if TYPE_CHECKING:

@@ -1,17 +1,17 @@
 """The four-region study: what is said about places when the dictionary itself is uncertain."""
 
-from ._case import examine as examine
-from ._case import study_rows as study_rows
-from ._design import BUDGET as BUDGET
-from ._design import CALIBRATION_NOISE as CALIBRATION_NOISE
-from ._design import DEPLOYMENT_NOISE as DEPLOYMENT_NOISE
-from ._design import LAW as LAW
-from ._design import LEVEL as LEVEL
-from ._design import N_SENSORS as N_SENSORS
-from ._design import SCENES as SCENES
-from ._design import SHARES as SHARES
-from ._design import STRENGTHS as STRENGTHS
-from ._design import library as library
-from ._design import spare_atom as spare_atom
-from ._figures import draw as draw
-from ._study import run as run
+from ._case import examine as examine, study_rows as study_rows
+from ._design import (
+    BUDGET as BUDGET,
+    CALIBRATION_NOISE as CALIBRATION_NOISE,
+    DEPLOYMENT_NOISE as DEPLOYMENT_NOISE,
+    LAW as LAW,
+    LEVEL as LEVEL,
+    N_SENSORS as N_SENSORS,
+    SCENES as SCENES,
+    SHARES as SHARES,
+    STRENGTHS as STRENGTHS,
+    library as library,
+    spare_atom as spare_atom,
+)
+from ._study import draw as draw, run as run

@@ -1,5 +1,6 @@
 """One data set of the four-region study, from its seeds to its three maps."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -19,7 +20,8 @@ from ...laws import (
     make_calibration,
 )
 from ...questions import Answer, exhaustive_answers, plugin_answers
-from .._seeds import split_seed
+from .._coverage import Reported
+from .._tasks import kernel_threads, split_seed
 from . import _design as design
 
 
@@ -115,3 +117,36 @@ def _policy(chosen: int, state: int) -> WitnessFirst:
     stages = tuple(support == design.SUPPORTS.index(wanted) for wanted in ("AB", "ABC"))
     obligations = elsewhere(question, "A", chosen), presence(question, "D")
     return WitnessFirst(stages, obligations, proposal_order(everything // supports, [chosen // supports, state]))
+
+
+def reports(
+    seeds: Sequence[tuple[int, int]], jobs: int = 1, progress: Callable[[int, int], None] | None = None
+) -> list[Reported]:
+    """Scenes in turn; four regions each.  Data sets come one by one, the scoring of each on jobs threads."""
+    found: list[Reported] = []
+    with kernel_threads(jobs):
+        for i, (data_seed, split_seed) in enumerate(seeds):
+            case = examine(design.SCENES[i % len(design.SCENES)], data_seed, split_seed)
+            found += _reported(case, split_seed)
+            if progress is not None:
+                progress(i + 1, len(seeds))
+    return found
+
+
+def _reported(case: Case, split_seed: int) -> list[Reported]:
+    false = case.false_regions()
+    return [
+        Reported(
+            scene=case.scene.name,
+            data_seed=case.data_seed,
+            split_seed=split_seed,
+            profile="regional map",
+            level=design.LEVEL,
+            field=answer.field,
+            label=answer.label.value,
+            is_false=answer.field in false,
+            is_truth_rejected=not case.is_truth_kept,
+            has_no_witness=not case.trace.n_witnessed,
+        )
+        for answer in case.trace.answers
+    ]

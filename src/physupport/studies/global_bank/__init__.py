@@ -1,7 +1,5 @@
 """The global study: how much of a bank must be asked about to say what all of it would say."""
 
-from ._case import examine as examine
-from ._case import make_proposal as make_proposal
+from ._case import examine as examine, make_proposal as make_proposal
 from ._design import CONDITIONS as CONDITIONS
-from ._figures import draw as draw
-from ._study import run as run
+from ._study import draw as draw, run as run

@@ -13,8 +13,7 @@ from ...io import ArrayRows, Split, SplitRows
 from ...judges import TableJudge, Verdict, bank_evidence, doubling_checkpoints, verdicts
 from ...laws import BernoulliGaussian, LatentObjective, LatentPoint, latent_stream, make_calibration, propose_continuous
 from ...questions import Answer, Resolution, exhaustive_answers
-from .._balanced import balanced
-from .._seeds import split_seed
+from .._tasks import balanced, split_seed
 from . import _design as design
 
 

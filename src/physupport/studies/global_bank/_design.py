@@ -12,7 +12,7 @@ from ..._typing import Array
 from ...banks import Bank, Nuisances, hausdorff_distance, product_grid
 from ...laws import BernoulliGaussian, latent_box
 from ...local.shell import orbit_bank, turns
-from .._balanced import ACTIVE, balanced
+from .._tasks import ACTIVE, balanced
 
 ANGLES: Final = np.arange(-20, 21) * 0.02
 TRUE_P, SHARE = 0.20, 0.45

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from statistics import median
 
 from ...questions import Comparison, Label, compare
 from .._published import Line, Outcome, number_line, word_line
 from .._tasks import Task, kernel_threads, run_tasks
+from .._writing import draw_figures, read_table
 from . import _design as design
 from ._case import Case, Proposal, examine, make_proposal
 
@@ -153,3 +155,14 @@ def _summary(cases: list[Case]) -> dict[str, object]:
         "unsafe": {f"{budget:.2f}": _status_row(cases, budget)["unsafe"] for budget in design.BUDGETS},
         "truth_kept": sum(case.is_truth_kept for case in cases),
     }
+
+
+def draw(folder: Path) -> list[Path]:
+    """Status over the six budgets, and recovery at the two that the paper shows."""
+    from ..figures import plot_recovery, plot_status
+
+    drawings = {
+        "status": (2.4, lambda page: plot_status(read_table(folder, "status"), page.subplots())),
+        "recovery": (2.4, lambda page: plot_recovery(read_table(folder, "recovery"), page.subplots())),
+    }
+    return draw_figures(folder, drawings)

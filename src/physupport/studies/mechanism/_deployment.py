@@ -5,7 +5,7 @@ import numpy as np
 from ..._typing import Array
 from ...local.rates import profiled_mean_distance, two_atom_profile
 from ...local.shell import quotient_distance
-from .._balanced import FRAME
+from .._tasks import FRAME
 from ._divergences import SCALES
 from ._model import active_atoms, dictionary
 

@@ -15,7 +15,7 @@ from ...local.rates import (
     product_affinity,
     support_pair,
 )
-from .._balanced import ACTIVE
+from .._tasks import ACTIVE
 from ._divergences import SCALES
 from ._model import dictionary
 

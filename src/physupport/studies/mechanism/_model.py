@@ -6,7 +6,7 @@ from ..._typing import Array
 from ...laws import BernoulliGaussian, GaussianMixture, calibration_mixture
 from ...local.rates import compensated_generator, turned_block, two_atom_generator
 from ...local.shell import LocalDictionary
-from .._balanced import ACTIVE, FRAME, balanced
+from .._tasks import ACTIVE, FRAME, balanced
 
 
 def dictionary(scale: float, angle: float = 0.0) -> LocalDictionary:

@@ -1,14 +1,45 @@
-"""Arrays in HDF5 files: mapped into memory where they lie in one piece, read otherwise."""
+"""Arrays in binary files: NumPy, HDF5 and MATLAB."""
 
+import zipfile
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
-from ._held import Held, chosen_member, distinct_or_none
+from ._table import MATRIX_AXES, Held, check_no_member, chosen_member, distinct_or_none
+
+if TYPE_CHECKING:
+    from numpy.lib.npyio import NpzFile
+
+
+def read_npy(name: str, path: Path, member: str | None) -> Held:
+    """A memory map of the array."""
+    check_no_member(name, member)
+    return Held(np.lib.format.open_memmap(path, mode="r"))
+
+
+def read_npz(name: str, path: Path, member: str | None) -> Held:
+    """One array of an archive."""
+    with _opened(name, path) as archive:
+        chosen = chosen_member(name, member, archive.files)
+        return Held(archive[chosen], chosen)
+
+
+def read_members(name: str, path: Path) -> dict[str, NDArray[np.generic]]:
+    """All arrays of an archive."""
+    with _opened(name, path) as archive:
+        return {member: archive[member] for member in archive.files}
+
+
+def _opened(name: str, path: Path) -> "NpzFile":
+    if not zipfile.is_zipfile(path):
+        raise MisuseError(name, "be an .npz archive", "a file of another kind")
+    archive: NpzFile = np.load(path, allow_pickle=False)
+    return archive
 
 
 def read_hdf5(name: str, path: Path, member: str | None) -> Held:
@@ -90,3 +121,34 @@ def _heading(dimension: Any, length: int) -> tuple[str, ...] | None:  # noqa: AN
 def as_text(value: object) -> str:
     """A text attribute or scale entry; HDF5 gives some as bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+NUMERIC: Final = {"double", "single", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+
+
+def read_matlab(name: str, path: Path, member: str | None) -> Held:
+    """One full matrix of numbers, its rows and columns as MATLAB shows them."""
+    from scipy.io import loadmat, whosmat
+
+    try:
+        known = [variable for variable, _, kind in whosmat(path, appendmat=False) if kind in NUMERIC]
+    except NotImplementedError:
+        return _read_73(name, path, member)
+    chosen = chosen_member(name, member, known)
+    content = loadmat(path, appendmat=False, variable_names=[chosen])
+    return Held(np.asarray(content[chosen]), chosen, MATRIX_AXES)
+
+
+def _read_73(name: str, path: Path, member: str | None) -> Held:
+    """MATLAB writes a matrix column by column, which HDF5 calls its transpose."""
+    with open_hdf5(name, path) as file:
+        known = [each for each in datasets(file) if _is_matrix(each, file[each].attrs)]
+        chosen = chosen_member(name, member, known)
+        if file[chosen].attrs.get("MATLAB_empty", 0):
+            raise MisuseError(name, "hold at least one number", f"{chosen!r} without entries")
+        return Held(numbers(path, file[chosen]).T, chosen, MATRIX_AXES)
+
+
+def _is_matrix(name: str, attributes: Mapping[str, object]) -> bool:
+    """Whether a dataset is a matrix that MATLAB would show: the entries of cells lie in #refs#."""
+    return as_text(attributes.get("MATLAB_class")) in NUMERIC and not name.startswith("#")
