@@ -1,4 +1,4 @@
-"""From a protocol to all that was found."""
+"""From a protocol and tables to one result: propose, freeze, ask, report."""
 
 from ._analyse import analyse as analyse
 from ._choices import PolicyName as PolicyName, named_policy as named_policy

@@ -1,4 +1,4 @@
-"""The command line. Commands live in modules of their own and import what they need when they run."""
+"""The command line: commands live in modules of their own and import what they need when they run."""
 
 # The order of the imports is that of the commands in the help.
 # isort: off

@@ -3,6 +3,7 @@
 from ._csv import read_columns as read_columns
 from ._labelled import as_table as as_table
 from ._read import (
+    Reader as Reader,
     read_archive as read_archive,
     read_array as read_array,
     read_table as read_table,

@@ -1,4 +1,4 @@
-"""Who may reject an explanation."""
+"""Who may reject an explanation, at a level, with proven bounds of what decided it."""
 
 from ._by_evidence import (
     ByEvidence as ByEvidence,

@@ -1,5 +1,6 @@
 """How an instrument answers to an element at a place, and what calibration may have left open about it."""
 
+from .._typing import Array as Array, Count as Count, Positive as Positive
 from ._base import RESPONSES as RESPONSES, Response as Response, register as register
 from ._instruments import (
     CircularArray as CircularArray,

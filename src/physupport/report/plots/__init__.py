@@ -1,4 +1,4 @@
-"""Pictures. Each takes a result and an axis, and returns the axis."""
+"""The pictures through matplotlib: each takes a result and an axis, and returns the axis."""
 
 from ._resolution import plot_resolution as plot_resolution
 from ._result import (

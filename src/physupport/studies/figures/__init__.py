@@ -1,4 +1,4 @@
-"""Figures of the studies."""
+"""The figures of the studies."""
 
 from ._coverage import plot_coverage as plot_coverage, plot_label_rates as plot_label_rates
 from ._four_region import (
