@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ._errors import MisuseError, NotFiniteError
+from ._errors import MisuseError, NotFiniteError, shown
 from ._typing import Array
 
 # A column normalised in float64 is off by a few units of rounding; one read from a text file with nine digits by 1e-9.
@@ -17,13 +17,50 @@ UNIT_NORM_TOLERANCE = 1e-8
 SYMMETRY_TOLERANCE = 1e-10
 
 
+# Up to here float64 holds every whole number.
+_MOST_WHOLE = 2**53
+
+
+def as_float64(name: str, values: NDArray[Any], first: int = 0) -> Array:
+    """The same numbers as float64; whole numbers and long doubles that it does not hold are refused, not rounded.
+
+    first: number of the first row, for the message.
+    """
+    with np.errstate(over="ignore"):
+        array = np.asarray(values, dtype=np.float64)
+    lost = _lost(values, array)
+    if lost is not None and lost.any():
+        row, *rest = (int(i) for i in np.argwhere(lost)[0]) if lost.ndim else (0,)
+        value = f"{values[(row, *rest)] if lost.ndim else values} at index {(first + row, *rest)}"
+        raise MisuseError(name, "be numbers that float64 holds exactly", value)
+    return array
+
+
+def _lost(values: NDArray[Any], array: Array) -> NDArray[np.bool_] | None:
+    """Where the two differ; None for types of which float64 holds every number."""
+    kind = values.dtype.kind
+    if kind == "O":
+        flat = zip(values.ravel().tolist(), array.ravel().tolist(), strict=True)
+        return np.array([isinstance(v, int) and v != a for v, a in flat], dtype=np.bool_).reshape(values.shape)
+    if kind == "f" and values.dtype.itemsize > 8:
+        return np.asarray(np.isfinite(values) & (array.astype(values.dtype) != values))
+    if kind not in "iu" or values.dtype.itemsize < 8:
+        return None
+    lost = np.asarray((values > _MOST_WHOLE) | (values < -_MOST_WHOLE if kind == "i" else False))
+    # As Python's numbers, which compare without rounding.
+    lost[lost] = array[lost].astype(object) != values[lost].astype(object)
+    return lost
+
+
 def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
     """A finite float64 array of the given shape; None leaves an axis free."""
     if np.iscomplexobj(value):
         raise MisuseError(name, "be real", "complex numbers", "Imaginary parts are never dropped.")
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = as_float64(name, np.asarray(value))
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, MisuseError):
+            raise
         raise MisuseError(name, "be an array of real numbers", type(value).__name__) from error
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
     if not fits:
@@ -63,21 +100,29 @@ def check_instance(name: str, value: object, kind: type | tuple[type, ...]) -> N
     """An object of the given class, or of one of several."""
     if not isinstance(value, kind):
         names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
-        raise MisuseError(name, f"be of type {names}", f"{type(value).__name__} {value!r}")
+        raise MisuseError(name, f"be of type {names}", f"{type(value).__name__} {shown(value)}")
 
 
 def check_open(name: str, value: float, lower: float, upper: float) -> float:
     """A number strictly between two bounds."""
     if not lower < check_number(name, value) < upper:
-        raise MisuseError(name, f"lie strictly between {lower:g} and {upper:g}", repr(value))
+        raise MisuseError(name, f"lie strictly between {lower:g} and {upper:g}", shown(value))
     return float(value)
 
 
 def check_number(name: str, value: object) -> float:
     """One real number; texts, truth values and arrays of several are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise MisuseError(name, "be a real number", repr(value))
-    return float(value)
+        raise MisuseError(name, "be a real number", shown(value))
+    exact = int(value) if isinstance(value, np.integer) else value
+    try:
+        number = float(exact)
+    except OverflowError:
+        number = np.inf
+    # Python compares whole numbers with floats without rounding; a NaN is for others to refuse.
+    if number != exact and value == value:
+        raise MisuseError(name, "be a number that float64 holds exactly", shown(value))
+    return number
 
 
 def check_positive(name: str, value: float) -> float:
@@ -88,7 +133,7 @@ def check_positive(name: str, value: float) -> float:
 def check_nonnegative(name: str, value: float) -> float:
     """A finite number at or above zero."""
     if not 0.0 <= check_number(name, value) < np.inf:
-        raise MisuseError(name, "be finite and at least 0", repr(value))
+        raise MisuseError(name, "be finite and at least 0", shown(value))
     return float(value)
 
 
@@ -97,7 +142,7 @@ def check_count(name: str, value: int, least: int = 1, most: int | None = None) 
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise MisuseError(name, f"be a whole number {bounds}", repr(value))
+        raise MisuseError(name, f"be a whole number {bounds}", shown(value))
     return int(value)
 
 

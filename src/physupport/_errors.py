@@ -9,6 +9,31 @@ class PhysupportError(Exception):
     """Base of every exception raised by this package."""
 
 
+# Of each part of a message, in characters.
+_LONGEST = 600
+
+
+def shortened(text: str) -> str:
+    """A text that a terminal has room for: of a long one the beginning, and how long it is."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 3]}... ({len(text)} characters)"
+
+
+def shown(value: object) -> str:
+    """A value for a message; whole numbers of more digits than Python writes are described."""
+    try:
+        return shortened(repr(value))
+    except ValueError:
+        bits = value.bit_length() if isinstance(value, int) else 0
+        return f"a whole number of {bits} bits" if bits else f"a {type(value).__name__} that cannot be written out"
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        return shown(value)
+
+
 class MisuseError(PhysupportError, ValueError):
     """An argument breaks a stated rule.
 
@@ -18,8 +43,9 @@ class MisuseError(PhysupportError, ValueError):
     def __init__(self, argument: str, rule: str, value: object, remedy: str = "") -> None:
         self.argument, self.rule, self.value, self.remedy = argument, rule, value, remedy
         # The value may be a message of its own with a full stop at its end; one is enough.
-        found = re.sub(r"(?<=\w)\.$", "", str(value))
-        super().__init__(f"{argument} must {rule}, got {found}." + (f" {remedy}" if remedy else ""))
+        found = re.sub(r"(?<=\w)\.$", "", shortened(_text(value)))
+        message = f"{shortened(argument)} must {shortened(rule)}, got {found}."
+        super().__init__(message + (f" {remedy}" if remedy else ""))
 
 
 class NotFiniteError(MisuseError):

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from physupport.aeb import Proposals, RegionalPolicy, Status, WitnessFirst, continue_run, run
 from physupport.judges import TableJudge
-from physupport.questions import Comparison, Label, Resolution, compare_all, exhaustive_answers
+from physupport.questions import Comparison, Label, RegionalMap, Resolution, compare_all, exhaustive_answers
 
 EXAMPLES = settings(max_examples=30, deadline=None)
 
@@ -141,6 +141,27 @@ def test_a_full_budget_gives_the_exhaustive_labels_when_the_finest_is_asked_for(
                 assert [*map(claim, trace.answers)] == [*map(claim, exhaustive)]
 
     check()
+
+
+def test_witnesses_that_must_be_persistent_only_cost_support_ambiguity_and_nothing_else(make_maps, policies):
+    changed = set()
+
+    @EXAMPLES
+    @given(make_maps(finest=True, indeterminate=False))
+    def check(problem):
+        question, codes, plausibility = problem
+        rules = {name: replace(rule, absent_witness="persistent_only") for name, rule in question.rules.items()}
+        strict = RegionalMap(question.view, rules)
+        exhaustive = exhaustive_answers(question, codes)
+        for policy, trace in traces(policies, strict, codes, plausibility):
+            if isinstance(policy, WitnessFirst):
+                continue
+            for answer, other in zip(trace.answers, exhaustive, strict=True):
+                if claim(answer) != claim(other):
+                    changed.add((answer.label, other.label))
+
+    check()
+    assert changed == {(Label.ABSTAIN, Label.SUPPORT_AMBIGUOUS)}
 
 
 def test_a_full_budget_leaves_open_only_what_indeterminate_verdicts_leave_open(make_problems, policies):

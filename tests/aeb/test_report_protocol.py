@@ -197,6 +197,22 @@ def test_amplitudes_may_be_unknown_within_a_box(has_phase):
     assert better in verify(forged, {"one": table}).findings
 
 
+def test_an_absence_threshold_is_refused_where_coefficients_are_not_the_strengths_of_the_bank():
+    """The bank says 0.5 of what the box allows to be 2: below a threshold of 1 nothing would be said to be there."""
+    rng, library = np.random.default_rng(3), Library(["a", "b"], ["A", "B"], [[0.0], [0.0]], np.eye(3)[:, :2])
+    bank = library_bank(library, ["A", "AB"], {"A": 1.0, "B": [0.5, 1.0]}, deployment=product_grid(noise=[0.1]))
+    table = np.array([1.0, 2.0, 0.0]) + 0.3 * rng.standard_normal((80, 3))
+    plan = StreamPlan("profiled mean", 0.5, box=([0.0, 0.0], [2.0, 2.0]))
+    question = RegionalMap(bank_regions(bank), {"B": RegionRule(absence_threshold=0.8)})
+    with pytest.raises(MisuseError, match="absence_threshold of region 'B' must be left out beside profiled mean rows"):
+        make_protocol(bank, question=question, streams={"one": plan}).read(one=table)
+    seal = make_protocol(bank, streams={"one": plan}).read(one=table)
+    forged = json.loads(report(seal, seal.run()).json())
+    forged["protocol"]["question"]["regions"][1]["absence_threshold"] = 0.8
+    words = "region 'B' has an absence threshold, which profiled mean rows cannot reach"
+    assert words in verify(forged).findings
+
+
 def test_a_numerator_off_the_bank_and_a_question_around_it():
     """The global study in small: orientations, a continuous proposal, and distances from it."""
     atoms = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 1.0]])

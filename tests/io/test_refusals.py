@@ -9,7 +9,18 @@ from scipy.io import savemat
 from scipy.sparse import csc_array
 
 from physupport import MisuseError
-from physupport.io import Source, Table, as_table, read_archive, read_array, read_columns, read_table
+from physupport._checks import check_array, check_number
+from physupport.io import (
+    ArrayRows,
+    Source,
+    Table,
+    as_pairs,
+    as_table,
+    read_archive,
+    read_array,
+    read_columns,
+    read_table,
+)
 
 TABLE = np.arange(6.0).reshape(2, 3)
 
@@ -218,3 +229,27 @@ def test_a_table_whose_channels_do_not_fit():
     assert "'a' more than once" in refusal(Table, TABLE, ("a", "b", "a"), source)
     assert "no name for number 1" in refusal(Table, TABLE, ("a", "", "c"), source)
     assert "have two axes" in refusal(Table, TABLE[0], ("a", "b", "c"), source)
+
+
+@pytest.mark.parametrize("values", [np.array([[2**53 + 1]]), np.array([[2**63 + 1]], dtype=np.uint64)])
+def test_whole_numbers_that_float64_does_not_hold_are_refused(values):
+    """9007199254740993 would have become 9007199254740992 without a word."""
+    words = f"numbers that float64 holds exactly, got {values[0, 0]} at index"
+    assert words in refusal(check_array, "rows", values, (None, None))
+    assert words in refusal(check_array, "rows", values.tolist(), (None, None))
+    assert words in refusal(lambda: [*ArrayRows(values).blocks()])
+    assert "float64 holds exactly" in refusal(check_number, "x", int(values[0, 0]))
+    assert "float64 holds exactly" in refusal(check_number, "x", values[0, 0])
+    exact = values // 2**12 * 2**12
+    assert check_array("rows", exact, (1, 1))[0, 0] == exact[0, 0]
+    assert next(ArrayRows(exact).blocks())[0, 0] == exact[0, 0]
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(np.float64).eps, reason="long doubles are doubles here")
+def test_long_doubles_that_float64_does_not_hold_are_refused():
+    tenth = np.ones((1, 2), dtype=np.longdouble) / 10
+    assert "float64 holds exactly" in refusal(check_array, "rows", tenth, (None, None))
+    assert "at index (0, 0)" in refusal(lambda: [*ArrayRows(tenth).blocks()])
+    assert "float64 holds exactly" in refusal(as_pairs, tenth + 1j * tenth)
+    assert "float64 holds exactly" in refusal(check_number, "x", tenth[0, 0])
+    assert check_array("rows", np.ones((1, 2), dtype=np.longdouble) / 2, (1, 2)).tolist() == [[0.5, 0.5]]

@@ -129,6 +129,7 @@ class Protocol:
         question = self.question(proposed) if callable(self.question) else self.question
         check_question(question, size)
         predicates(question).check_bank(self.bank)
+        _check_thresholds(question, parts)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
         plausibility = proposed.proposals.plausibility
         content: dict[str, object] = {
@@ -146,6 +147,16 @@ class Protocol:
             "until_witnessed": bool(self.until_witnessed),
         }
         return Seal(self, content, content_hash(content), question, policy, proposed, parts, opened)
+
+
+def _check_thresholds(question: Question, parts: tuple[ProposedStream, ...]) -> None:
+    """Refuse to compare the strengths of explanations where rows may have others: ABSENT would be said of those."""
+    thresholds = predicates(question).thresholds()
+    for part in parts:
+        if thresholds and not part.law.has_strengths:
+            region, threshold = next(iter(thresholds.items()))
+            rule = f"be left out beside {part.law.name} rows, whose coefficients need not be the strengths of the bank"
+            raise MisuseError(f"absence_threshold of region {region!r}", rule, repr(threshold))
 
 
 @final

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from .._checks import check_count, check_open
+from .._checks import as_float64, check_count, check_open
 from .._errors import MisuseError, NotFiniteError
 from .._typing import Array, IntArray
 
@@ -65,7 +65,7 @@ class ArrayRows:
         for start in range(0, self.n_rows, self.block_rows):
             block = slice(start, start + self.block_rows)
             chosen = self.table[block] if self.order is None else self.table[self.order[block]]
-            yield _finite(np.ascontiguousarray(chosen, dtype=np.float64), start)
+            yield _finite(np.ascontiguousarray(as_float64("rows", chosen, start)), start)
 
 
 @final
@@ -81,7 +81,7 @@ class ReadRows:
         """The blocks of one reading; their rows must add up to n_rows."""
         start = 0
         for block in self.open():
-            rows = np.ascontiguousarray(_check_real(np.asanyarray(block)), dtype=np.float64)
+            rows = np.ascontiguousarray(as_float64("rows", _check_real(np.asanyarray(block)), start))
             if rows.ndim != 2 or rows.shape[1] != self.width:
                 raise MisuseError("block", f"have shape (any, {self.width})", f"shape {rows.shape} at row {start}")
             if start + len(rows) > self.n_rows:
@@ -196,7 +196,11 @@ def as_pairs(values: ArrayLike, axis: int = -1) -> Array:
     >>> as_pairs([[1 + 2j, 3j]]).tolist()
     [[1.0, 2.0, 0.0, 3.0]]
     """
-    last = np.moveaxis(np.asarray(values, dtype=np.complex128), axis, -1)
+    given = np.asarray(values)
+    if given.dtype.kind in "iufc" and given.dtype.itemsize > 8:
+        for part in (given.real, given.imag):
+            as_float64("complex numbers", part)
+    last = np.moveaxis(given.astype(np.complex128), axis, -1)
     pairs = np.ascontiguousarray(last).view(np.float64)
     return np.ascontiguousarray(np.moveaxis(pairs, -1, axis))
 

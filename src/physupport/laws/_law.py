@@ -40,6 +40,7 @@ class Law(Protocol):
     why_real: ClassVar[str] = ""  # why rows cannot be complex, and what to do about it; empty if they can
     has_statistics: ClassVar[bool] = True  # whether the cost of a key does not depend on the number of rows
     has_sign: ClassVar[bool] = True  # whether rows tell an atom from its negative
+    has_strengths: ClassVar[bool] = True  # whether rows are as strong as the explanation says, not as fits them best
     file_keys: ClassVar[Mapping[str, bool]] = {}  # of a project file, beyond those of all laws: whether it is needed
     opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
 

@@ -125,6 +125,9 @@ class Predicates(Protocol):
     def check_bank(self, bank: Bank | None) -> None:
         """Refuse to be asked about another bank than the one it was made for.  Left out: any will do."""
 
+    def thresholds(self) -> dict[str, float]:
+        """With what it compares strengths of the bank, by region.  Left out: with nothing."""
+
     def unanswerable(self) -> Iterator[Unanswerable]:
         """What is asked although the bank alone decides it.  Left out: nothing is known to be."""
 
@@ -158,12 +161,16 @@ class _LeftOut:
 
     def check_bank(self, bank: Bank | None) -> None: ...
 
+    def thresholds(self) -> dict[str, float]:
+        return {}
+
     def unanswerable(self) -> Iterator[Unanswerable]:
         return iter(())
 
 
 _NAMES = (
-    "policies", "says", "excluded", "sides", "elements", "dimensions", "farness", "encode", "check_bank", "unanswerable"
+    "policies", "says", "excluded", "sides", "elements", "dimensions", "farness", "encode", "check_bank", "thresholds",
+    "unanswerable",
 )  # fmt: skip
 
 

@@ -151,6 +151,10 @@ class RegionalMap:
 
         return Farness("regional", distances)
 
+    def thresholds(self) -> dict[str, float]:
+        """The absence thresholds."""
+        return {region.name: region.threshold for region in self.asked if region.threshold is not None}
+
     def unanswerable(self) -> Iterator[Unanswerable]:
         """What is asked of regions although the bank alone decides it.
 

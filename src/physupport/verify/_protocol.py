@@ -45,6 +45,16 @@ def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
         yield "streams come with a bank, and with the hash of what their proposal rows make plausible"
     for stream in protocol["streams"]:
         yield from _stream_findings(stream)
+    yield from _threshold_findings(protocol)
+
+
+def _threshold_findings(protocol: Node) -> Iterator[str]:
+    """Rows whose coefficients are not the strengths of the bank say nothing about these."""
+    rules = protocol["question"].get("regions", [])
+    asked = [rule["region"] for rule in rules if isinstance(rule, dict) and rule.get("absence_threshold") is not None]
+    for stream in protocol["streams"]:
+        if asked and not decode_law(stream["law"], stream["name"]).has_strengths:
+            yield f"region {asked[0]!r} has an absence threshold, which {stream['law']['kind']} rows cannot reach"
 
 
 def judge_of(protocol: Node) -> JudgeSpec | None:

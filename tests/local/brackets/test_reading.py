@@ -227,3 +227,10 @@ def test_an_unmatched_reading_names_no_support_of_the_block():
     found = reading(kept([parameter(-0.5), parameter(0.5)], separated=True))
     assert found.stage is Stage.LOCAL_EXPLANATION
     assert found.supports == (None,)
+
+
+@pytest.mark.parametrize("angle", np.linspace(0.011, 0.047, 7))
+def test_the_sentence_never_says_less_than_the_diameter(angle):
+    found = reading(kept([parameter(0.0), parameter(angle)]))
+    said = float(found.sentence.split("within ")[1].split()[0])
+    assert found.diameter <= said <= 1.01 * found.diameter

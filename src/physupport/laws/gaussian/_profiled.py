@@ -79,6 +79,7 @@ class ProfiledMean(NoisyLaw):
 
     name: ClassVar[str] = "profiled mean"
     part: ClassVar[Part] = "deployment"
+    has_strengths: ClassVar[bool] = False  # any in the box are; those of the bank are marks
     opponents = {"mean_point": MeanPoint.decode}  # noqa: RUF012  # shared on purpose
 
     box: tuple[ArrayLike, ArrayLike]

@@ -24,8 +24,9 @@ def moment_region_rows(design: Design, size: float) -> int:
     m proportional to N, so :math:`N = (c^2N/m)\,V_4/\Delta^2`, up to the rest of a division.
 
     With a quarter of these rows the region keeps such turns as a rule: the shift is half a radius, and most data leave
-    the truth the other half.  With four times as many it rejects the turns whenever it holds the truth, because two
-    members have moments within two radii.  The second moment, which turns hardly change, does not enter.
+    the truth the other half.  With four times as many the shift is two radii, the most by which two members differ, so
+    that the region rejects them as a rule, to first order: a turn of exactly this size lies on the border, and what the
+    linearisation leaves out may keep it.  The second moment, which turns hardly change, does not enter.
     """
     turns = skew_basis(design.dictionary.q - 1) if design.turn is None else _only(design.turn, design.dictionary.q - 1)
     moves, shifts = _first_order(design, turns)

@@ -1,6 +1,7 @@
 """The finest sentence that every retained explanation of a coherent block shares."""
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from enum import Enum
 from typing import final
 
@@ -122,10 +123,15 @@ def _sentence(stage: Stage, supports: tuple[Support, ...], is_matched: bool, dia
         case Stage.BLOCK_MAPPING:
             return (
                 f"One support, {named}: over all surviving dictionaries "
-                f"its physical elements agree to within {diameter:.3g} (projective distance)."
+                f"its physical elements agree to within {_rounded_up(diameter)} (projective distance)."
             )
         case Stage.SEPARATED_MAPPING:
             return (
                 "The separated atom explains the deployment data; "
-                f"over all surviving dictionaries it agrees to within {diameter:.3g} (projective distance)."
+                f"over all surviving dictionaries it agrees to within {_rounded_up(diameter)} (projective distance)."
             )
+
+
+def _rounded_up(diameter: float) -> str:
+    """Three digits, never fewer than the number: elements agree to within what is said."""
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal(diameter)):.3g}"
