@@ -57,3 +57,12 @@ def test_a_row_names_functions_and_tests_that_exist(row):
     for path, name in named:
         assert name.startswith("test_")
         assert name in defined_in(path), f"no test {name} in {path}"
+
+
+def test_what_is_defined_over_all_procedures_is_not_called_a_function():
+    """A two-point bound lies below the minimax risk; it is not the risk."""
+    bounded = {row[0].strip("`") for row in ROWS if row[2].startswith("definition")}
+    assert bounded == {"eq:honest-class", "eq:minimax-diameter-risk"}
+    for label in ("eq:target-space-main", "eq:target-space"):
+        row = ROWS[LABELS.index(label)]
+        assert row[2].startswith("its elements `physupport.local.regions.PhysicalTarget`, its metric")
