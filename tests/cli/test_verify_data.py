@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.cli._visible import visible
+from physupport.cli._text import visible
 from physupport.project import load_project, run_project
 from physupport.report import Report
 

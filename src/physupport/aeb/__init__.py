@@ -1,6 +1,5 @@
 """Active endpoint bracketing: which explanations to ask about, and what may be said after every answer."""
 
-from ._brackets import Brackets as Brackets, budget_queries as budget_queries
 from ._controller import Tick as Tick, continue_run as continue_run, run as run
 from ._policies._base import Policy as Policy, Proposals as Proposals, RunView as RunView, Selector as Selector
 from ._policies._endpoints import EndpointPolicy as EndpointPolicy, nuisance_order as nuisance_order
@@ -17,4 +16,10 @@ from ._policies._witness_first import (
     elsewhere as elsewhere,
     presence as presence,
 )
-from ._trace import Ending as Ending, Status as Status, Trace as Trace
+from ._trace import (
+    Brackets as Brackets,
+    Ending as Ending,
+    Status as Status,
+    Trace as Trace,
+    budget_queries as budget_queries,
+)

@@ -12,9 +12,8 @@ from .._typing import IntArray
 from ..judges import Docket, Judge
 from ..judges._by_evidence import UNKNOWN
 from ..questions import Progress, Question, open_fields
-from ._brackets import Brackets, budget_queries
 from ._policies._base import Policy, Proposals, RunView, Selector
-from ._trace import Ending, Status, Trace, concluded, inform, replayed
+from ._trace import Brackets, Ending, Status, Trace, budget_queries, concluded, inform, replayed
 
 
 @final

@@ -4,7 +4,6 @@
 # isort: off
 from . import _init as _init
 from . import _run as _run
-from . import _show as _show
 from . import _verify as _verify
 from . import _plan as _plan
 from . import _demo as _demo

@@ -12,7 +12,7 @@ import typer
 
 from .._errors import MisuseError
 from .._version import __version__
-from ._visible import visible
+from ._text import visible
 
 MISUSE, REFUSED, INTERRUPTED = 2, 3, 130
 

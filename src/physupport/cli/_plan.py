@@ -1,12 +1,11 @@
 """`physupport plan`: what an experiment can resolve, and what to raise to resolve more."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .._errors import MisuseError
-from . import _plan_options as options
 from ._app import app
 from ._plan_show import as_json as plan_json, check_picture, draw_map, show_sentences
 from ._plan_values import (
@@ -26,26 +25,39 @@ if TYPE_CHECKING:
 # Fewest atoms with a turn that fixes the sum of the active ones; fewest that take long enough to say so.
 _TURNING, _SLOW = 4, 7
 
+_DEFAULT_SCALE, _DEFAULT_ATOMS = 0.2, 4
+_SCALE = f"Separation scale s: how far the atoms reach from their common axis, below 1; {_DEFAULT_SCALE} unless given."
+_DICTIONARY = (
+    "Your own block instead: a text file of q rows and q + 1 columns, comma- or blank-separated; each column is an "
+    "atom of norm 1, the last one the separated atom."
+)
+_ATOMS = f"Number q of atoms in the block, 3 to {MOST_ATOMS}; {_DEFAULT_ATOMS} unless given."
+_WANTED = "Wanted resolution, a projective distance: say what reaches it."
+_PICTURE = "Draw the resolution over N and s into this file (.png, .pdf, .svg)."
+_SUPPORT = "Indices of the active atoms, from 0, comma-separated; the first ones unless given."
+_SEPARATED = "The same for the separated atom; unless given, LOW to HIGH times the number of active atoms."
+_TURN = "All of the block is known but how far it is turned about its active atoms."
+
 
 @app.command()
 def plan(
-    scale: options.Scale = None,
-    atoms: options.Atoms = None,
-    dictionary: options.DictionaryFile = None,
-    calibration: options.Calibration = 1e6,
-    deployment: options.Deployment = 1e4,
-    p: options.Activity = 0.2,
-    noise: options.Noise = 0.5,
-    sigma: options.Sigma = 0.5,
-    coefficients: options.Coefficients = "1,1",
-    support: options.Support = None,
-    amplitudes: options.Amplitudes = "0.5,2",
-    separated: options.Separated = None,
-    alpha: options.Alpha = 0.05,
-    turn: options.Turn = False,
-    wanted: options.Wanted = None,
-    picture: options.Picture = None,
-    as_json: options.AsJson = False,
+    scale: Annotated[float | None, typer.Option(help=_SCALE)] = None,
+    atoms: Annotated[int | None, typer.Option(help=_ATOMS)] = None,
+    dictionary: Annotated[Path | None, typer.Option(help=_DICTIONARY)] = None,
+    calibration: Annotated[float, typer.Option("--calibration", "-N", help="Calibration rows N, up to 1e18.")] = 1e6,
+    deployment: Annotated[float, typer.Option("--deployment", "-T", help="Deployment rows T, up to 1e18.")] = 1e4,
+    p: Annotated[float, typer.Option(help="Probability that an atom is active in a calibration row.")] = 0.2,
+    noise: Annotated[float, typer.Option(help="Calibration noise, a variance.")] = 0.5,
+    sigma: Annotated[float, typer.Option(help="Deployment noise, a standard deviation.")] = 0.5,
+    coefficients: Annotated[str, typer.Option(help="Coefficients of the active atoms, comma-separated.")] = "1,1",
+    support: Annotated[str | None, typer.Option(help=_SUPPORT)] = None,
+    amplitudes: Annotated[str, typer.Option(help="Range of coefficients allowed at all: LOW,HIGH.")] = "0.5,2",
+    separated: Annotated[str | None, typer.Option(help=_SEPARATED)] = None,
+    alpha: Annotated[float, typer.Option(help="Error level of calibration and of deployment, each.")] = 0.05,
+    turn: Annotated[bool, typer.Option("--turn", help=_TURN)] = False,
+    wanted: Annotated[float | None, typer.Option(help=_WANTED)] = None,
+    picture: Annotated[Path | None, typer.Option(help=_PICTURE)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say what calibration and deployment data can resolve within a coherent block, with numbers.
 
@@ -99,9 +111,9 @@ def _dictionary(scale: float | None, atoms: int | None, path: Path | None) -> "L
     from ..local.shell import Frame
 
     if path is None:
-        q = check_count("--atoms", options.ATOMS if atoms is None else atoms, 3, MOST_ATOMS)
+        q = check_count("--atoms", _DEFAULT_ATOMS if atoms is None else atoms, 3, MOST_ATOMS)
         return balanced_dictionary(
-            Frame.standard(q), check_open("--scale", options.SCALE if scale is None else scale, 0.0, 1.0)
+            Frame.standard(q), check_open("--scale", _DEFAULT_SCALE if scale is None else scale, 0.0, 1.0)
         )
     if scale is not None or atoms is not None:
         raise MisuseError("--dictionary", "come without --scale and --atoms", path, "The file has both.")

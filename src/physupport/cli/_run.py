@@ -1,21 +1,53 @@
-"""`physupport run`: a project from its file to its report."""
+"""`physupport run`: a project from its file to its report, and how far it is."""
 
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._errors import MisuseError, misuse_named
 from ._app import INTERRUPTED, app
-from ._files import project_path
-from ._map import show_lines, show_report
-from ._run_progress import run_progress
-from ._visible import visible
+from ._text import project_path, show_lines, show_report, visible
 from ._workers import use_workers
 
 if TYPE_CHECKING:
+    from ..aeb import Tick
     from ..project import Finished, Forecast, Project
+
+
+# Looking up the open regions takes longer than a query.
+_SECONDS_BETWEEN = 0.1
+
+
+@contextmanager
+def run_progress(quiet: bool) -> "Iterator[Callable[[Tick], None] | None]":
+    """A bar with the queries used, the budget and the open regions; gone when the run ends."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[open]}"))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("Reading and proposing", total=None, open="")
+        last = 0.0
+
+        def told(tick: "Tick") -> None:
+            nonlocal last
+            now = monotonic()
+            if now - last < _SECONDS_BETWEEN and tick.used < tick.budget:
+                return
+            last, names = now, tick.open_fields()
+            shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+            bar.update(task, description="Queries", completed=tick.used, total=tick.budget, open=f"open: {shown}")
+
+        yield told
 
 
 @app.command()

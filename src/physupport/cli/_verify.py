@@ -1,19 +1,79 @@
-"""`physupport verify`: a second opinion on a saved report."""
+"""`physupport show` and `physupport verify`: a saved report as it says, and a second opinion on it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from ._app import REFUSED, app
-from ._files import read_text, report_path
-from ._verify_data import project_notes, read_data
-from ._visible import visible
+from ._text import project_path, read_text, report_path, show_report, visible
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..project import Project
+    from ..report import Report
     from ..verify import Verification
+
+    Rows = NDArray[np.generic]
+
+
+@app.command()
+def show(
+    report: Annotated[
+        str,
+        typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input."),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write the page into this file; details.json must lie beside the report."),
+    ] = None,
+) -> None:
+    """Show what a saved report says: the map, a sentence for each region, and the outcome.
+
+    Only the hash of the content is checked here: `physupport verify` checks the content.
+
+    Exit codes: 0; 2, misuse; 3, the report was changed after it was written.
+    """
+    report = report_path(report)
+    found = _loaded(report)
+    if not found.is_unchanged:
+        changed = "this report was changed after it was written; physupport verify says where"
+        typer.echo(f"physupport: {visible(report)}: {changed}.", err=True)
+        raise typer.Exit(REFUSED)
+    if html is not None:
+        _write_page(found, report, html)
+        typer.echo(f"Page written to {html}.", err=True)
+    if as_json:
+        typer.echo(found.json(), nl=False)
+    elif html is None:
+        show_report(found)
+
+
+def _loaded(path: str) -> "Report":
+    from ..report import Report
+
+    text = read_text("report", path)
+    with misuse_named(lambda argument: f"report {path}: {argument}"):
+        return Report.from_json(text)
+
+
+def _write_page(report: "Report", path: str, html: Path) -> None:
+    from ..report import Details
+    from ..report.page import write_page
+
+    beside = Path(path).parent / "details.json"
+    if path == "-" or not beside.is_file():
+        raise MisuseError("--html", "come with details.json beside the report", f"none at {beside}")
+    details = Details.load(beside)
+    if html.is_dir() or not html.parent.is_dir():
+        raise MisuseError("--html", "name a file in a folder that exists", repr(str(html)))
+    write_page(html, report, details)
 
 
 @app.command()
@@ -78,3 +138,84 @@ def _show(found: "Verification", is_scored: bool) -> None:
     if found.is_verified:
         scored = ", every verdict from the rows." if is_scored else "."
         typer.echo(f"verified: every label follows from the trace{scored}")
+
+
+def read_data(report: str, data: list[str] | None, project: Path | None) -> "dict[str, Rows]":
+    """The table of each stream by name, complex numbers as pairs (Re, Im)."""
+    tables: dict[str, Rows] = {} if project is None else _project_rows(project)
+    for given in data or ():
+        name, _, path = given.partition("=")
+        found = {name: _stream_rows(report, name, path)} if path else _archive_rows(Path(given))
+        for stream, table in found.items():
+            if stream in tables:
+                raise MisuseError(f"data {given}", "name each stream once", repr(stream))
+            tables[stream] = table
+    for name in _declared_shapes(report):
+        if name not in tables:
+            option = "--data" if project is None else "--project"
+            raise MisuseError(option, f"give the rows of every stream of the report, also of {name}", "none of it")
+    return tables
+
+
+def project_notes(report: str, path: Path) -> tuple[str, ...]:
+    """Where a report that was verified was made otherwise than a project file says."""
+    from ..project import protocol_notes
+
+    return protocol_notes(_project(path), json.loads(report)["protocol"])
+
+
+def _project_rows(path: Path) -> "dict[str, Rows]":
+    from ..project import read_tables
+
+    return {name: _real(table.values) for name, table in read_tables(_project(path)).items()}
+
+
+def _project(path: Path) -> "Project":
+    from ..project import load_project
+
+    return load_project(project_path(path))
+
+
+def _stream_rows(report: str, name: str, path: str) -> "Rows":
+    """The table in a file, turned so that its rows are those of the report; hashes decide whether they are."""
+    from ..io import read_array
+
+    values = read_array(path)
+    if values.ndim != 2:
+        raise MisuseError(f"data {name}={path}", "have two axes, rows and channels", f"shape {values.shape}")
+    declared = _declared_shapes(report).get(name)
+    upright, turned = _real(values), _real(values.T)
+    if declared == upright.shape == turned.shape:
+        remedy = "Give --project, which says, or an .npz file of tables by stream, in which rows come first."
+        raise MisuseError(
+            f"data {name}={path}", "tell its rows from its channels by their numbers", f"shape {values.shape}", remedy
+        )
+    return turned if declared == turned.shape else upright
+
+
+def _declared_shapes(report: str) -> dict[str, tuple[int, int]]:
+    """What the report says of its streams, if it says anything; whether it is sound is for the verification to say."""
+    try:
+        streams: Any = json.loads(report)["protocol"]["streams"]
+        return {str(each["name"]): (each["rows"], each["width"]) for each in streams}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def _archive_rows(path: Path) -> "dict[str, Rows]":
+    from ..io import read_archive
+
+    if path.suffix.lower() != ".npz":
+        remedy = "Other files are given by stream, as calibration=FILE."
+        raise MisuseError(f"data {path}", "be an .npz file of tables", repr(path.suffix), remedy)
+    found = read_archive(path, "data")
+    for name, table in found.items():
+        if table.ndim != 2 or table.dtype.kind not in "fiuc":
+            raise MisuseError(f"data {path}", "hold a table of numbers for each stream", repr(name))
+    return {name: _real(table) for name, table in found.items()}
+
+
+def _real(values: "Rows") -> "Rows":
+    from ..io import as_pairs
+
+    return as_pairs(values) if values.dtype.kind == "c" else values

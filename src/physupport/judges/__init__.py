@@ -7,7 +7,14 @@ from ._by_evidence import (
     verdicts as verdicts,
 )
 from ._evidence import Evidence as Evidence, Factor as Factor, KeyColumns as KeyColumns, bank_evidence as bank_evidence
-from ._judge import Judge as Judge, Panel as Panel, TableJudge as TableJudge, alone as alone
+from ._judge import (
+    Judge as Judge,
+    Panel as Panel,
+    TableJudge as TableJudge,
+    Verdict as Verdict,
+    Verdicts as Verdicts,
+    alone as alone,
+)
 from ._path import (
     JointPath as JointPath,
     check_checkpoints as check_checkpoints,
@@ -30,4 +37,3 @@ from ._specs import (
     register as register,
 )
 from ._states import QueryCount as QueryCount, key_verdicts as key_verdicts, verdicts_by_state as verdicts_by_state
-from ._verdicts import Verdict as Verdict, Verdicts as Verdicts

@@ -13,7 +13,7 @@ from .._checks import check_count, check_open
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ._evidence import BLOCK, Evidence, blocks
-from ._judge import Judge
+from ._judge import Codes, Judge, Verdict, Verdicts
 from ._scored import (
     FLOAT_BITS,
     Bounds,
@@ -25,7 +25,6 @@ from ._scored import (
     threshold_bounds,
 )
 from ._specs import Sealed, register
-from ._verdicts import Codes, Verdict, Verdicts
 
 FIRST_BITS = 64
 MOST_BITS = 1024

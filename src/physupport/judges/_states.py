@@ -13,8 +13,8 @@ from .._errors import MisuseError
 from .._typing import BoolArray, IntArray
 from ._by_evidence import MOST_BITS, Progress, decided, verdicts
 from ._evidence import BLOCK, Evidence, blocks, largest
+from ._judge import Verdict, Verdicts
 from ._scored import Bounds, check_levels
-from ._verdicts import Verdict, Verdicts
 
 
 @final

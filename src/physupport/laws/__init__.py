@@ -1,6 +1,6 @@
 """What rows look like under an explanation, scored with proven errors."""
 
-from ._base import Scores as Scores, Stream as Stream
+from ._base import BankKey as BankKey, Opponent as Opponent, Scores as Scores, Stream as Stream
 from ._law import (
     LAWS as LAWS,
     Energy as Energy,
@@ -13,9 +13,7 @@ from ._law import (
     register as register,
 )
 from ._noisy import NoisyLaw as NoisyLaw
-from ._opponents import BankKey as BankKey, Opponent as Opponent
 from .codes._deployment import (
-    DeploymentLaw as DeploymentLaw,
     GaussianCovariance as GaussianCovariance,
     GaussianMean as GaussianMean,
     deployment_mean as deployment_mean,

@@ -12,8 +12,7 @@ from .._stored import Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank, Nuisances
 from ..io import RowSource
-from ._base import Stream
-from ._opponents import BankKey, Opponent
+from ._base import BankKey, Opponent, Stream
 
 Part = Literal["calibration", "deployment"]
 

@@ -1,13 +1,5 @@
 """What is asked, and the finest statement that all retained explanations share."""
 
-from ._labels import (
-    Answer as Answer,
-    Certificate as Certificate,
-    Comparison as Comparison,
-    Label as Label,
-    compare as compare,
-    compare_all as compare_all,
-)
 from ._predicates import (
     Farness as Farness,
     FieldElements as FieldElements,
@@ -20,8 +12,14 @@ from ._predicates import (
     said_by as said_by,
 )
 from ._question import (
+    Answer as Answer,
+    Certificate as Certificate,
+    Comparison as Comparison,
+    Label as Label,
     Progress as Progress,
     Question as Question,
+    compare as compare,
+    compare_all as compare_all,
     exhaustive_answers as exhaustive_answers,
     open_fields as open_fields,
     plugin_answers as plugin_answers,

@@ -10,8 +10,7 @@ import numpy as np
 from .._codec import described
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
-from ._labels import Answer
-from ._question import Question
+from ._question import Answer, Question
 
 T = TypeVar("T")
 

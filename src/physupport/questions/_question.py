@@ -1,6 +1,9 @@
-"""The contract of a question: what the verdicts are wanted for."""
+"""What can be said of one field of a report and why, and the contract of a question: what verdicts are wanted for."""
 
-from typing import Protocol
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +11,152 @@ from numpy.typing import ArrayLike
 from .._checks import check_count
 from .._errors import MisuseError
 from ..judges import Verdict
-from ._labels import Answer, Label
+
+
+class Label(StrEnum):
+    """How fine a statement is; each value is the word that appears in reports."""
+
+    FINE = "FINE"
+    GROUP = "GROUP"
+    SUPPORT_AMBIGUOUS = "SUPPORT_AMBIGUOUS"
+    LOCAL_AMBIGUOUS = "LOCAL_AMBIGUOUS"
+    AMBIGUOUS = "AMBIGUOUS"
+    ABSENT = "ABSENT"
+    ABSTAIN = "ABSTAIN"
+    EMPTY = "EMPTY"
+
+    @property
+    def rank(self) -> int:
+        """Place in the order of coarseness, 0 for what says nothing to 4 for what says most.
+
+        As long as an explanation is possible, a further verdict never lowers the rank of what `finest` asks for.
+        """
+        return _RANK[self]
+
+    @property
+    def is_truth_level(self) -> bool:
+        """Whether it must hold for the explanation that generated the data, and so for every possible one."""
+        return self in (Label.FINE, Label.GROUP, Label.ABSENT)
+
+    @property
+    def is_ambiguity(self) -> bool:
+        """Whether it records admissible explanations that contradict each other, and so needs them as witnesses."""
+        return self in (Label.SUPPORT_AMBIGUOUS, Label.LOCAL_AMBIGUOUS, Label.AMBIGUOUS)
+
+
+_RANK = {
+    Label.EMPTY: 0,
+    Label.ABSTAIN: 0,
+    Label.SUPPORT_AMBIGUOUS: 1,
+    Label.AMBIGUOUS: 1,
+    Label.LOCAL_AMBIGUOUS: 2,
+    Label.GROUP: 3,
+    Label.ABSENT: 4,
+    Label.FINE: 4,
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Why a label is safe.
+
+    universal: true of every possible explanation (eq:universal-truth-predicate); witnesses, if any, are admissible
+    explanations that show that nothing finer can come.  witnesses: admissible explanations that contradict each
+    other (eq:profile-ambiguity-predicate).  open: nothing is claimed.
+    """
+
+    kind: Literal["universal", "witnesses", "open"]
+    witnesses: tuple[int, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is said of one field.
+
+    cell: the names of what is still possible there; a FINE or GROUP label claims that the truth is among them.
+    group: the smallest named group that holds the cell, where it is certain that there is something to hold.
+    numbers: named quantities behind the label, such as the spread of what is possible.
+    is_settled: whether no further verdict is needed here; None, unless a question says it, while its certificate is
+    not open.
+    """
+
+    field: str
+    label: Label
+    cell: tuple[str, ...]
+    group: str | None
+    numbers: tuple[tuple[str, float], ...]
+    certificate: Certificate
+    is_settled: bool | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    def number(self, name: str) -> float:
+        """One of the numbers; KeyError if the question does not give it."""
+        return dict(self.numbers)[name]
+
+
+class Comparison(StrEnum):
+    """The four ways in which an answer can relate to the exhaustive one."""
+
+    MATCH = "match"  # the same label, and of a GROUP the same group
+    SAFE_COARSENING = "safe coarsening"  # true of the exhaustive profile, but another label or a larger group
+    ABSTENTION = "abstention"  # nothing is said where something could be
+    UNSAFE = "unsafe"  # false of the exhaustive profile
+
+
+def compare(answer: Answer, exhaustive: Answer) -> Comparison:
+    """Judge an answer by the exhaustive one about the same field, as `exhaustive_answers` gives it.
+
+    Labels are ordered by `Label.rank`.  FINE says that the truth is in the cell and that the cell is fine; GROUP that
+    it is in the cell; both are false if the exhaustive profile has an element outside the cell or lacks the region.
+    Of an empty profile every truth-level label is true, and none says as much as EMPTY.
+    """
+    if answer.field != exhaustive.field:
+        raise MisuseError("exhaustive", f"be about the field {answer.field!r}", repr(exhaustive.field))
+    if not _is_true(answer, exhaustive):
+        return Comparison.UNSAFE
+    if answer.label is exhaustive.label:
+        is_same = answer.label is not Label.GROUP or answer.group == exhaustive.group
+        return Comparison.MATCH if is_same else Comparison.SAFE_COARSENING
+    return Comparison.ABSTENTION if answer.label is Label.ABSTAIN else Comparison.SAFE_COARSENING
+
+
+def compare_all(answers: tuple[Answer, ...], exhaustive: tuple[Answer, ...]) -> tuple[Comparison, ...]:
+    """Field by field."""
+    if len(answers) != len(exhaustive):
+        raise MisuseError("exhaustive", f"have {len(answers)} fields", len(exhaustive))
+    return tuple(compare(here, there) for here, there in zip(answers, exhaustive, strict=True))
+
+
+def _is_true(answer: Answer, exhaustive: Answer) -> bool:
+    """Whether the exhaustive profile bears the answer out."""
+    if answer.label is Label.ABSTAIN:
+        return True
+    if exhaustive.label is Label.EMPTY:
+        return answer.label is Label.EMPTY or answer.label.is_truth_level
+    numbers = dict(exhaustive.numbers)
+    if "possible_present" not in numbers:
+        return _is_entailed(answer, exhaustive)
+    is_present = not numbers["possible_absent"] and {*exhaustive.cell} <= {*answer.cell}
+    match answer.label:
+        case Label.FINE:
+            return is_present and numbers["possible_spread"] <= numbers["tolerance"]
+        case Label.GROUP:
+            return is_present
+        case Label.ABSENT:
+            return not numbers["possible_at_threshold"]
+        case Label.SUPPORT_AMBIGUOUS:
+            return bool(numbers["witnessed_present"] and numbers["witnessed_absent"])
+        case Label.LOCAL_AMBIGUOUS:
+            return numbers["witnessed_spread"] > numbers["tolerance"]
+        case _:
+            return False
+
+
+def _is_entailed(answer: Answer, exhaustive: Answer) -> bool:
+    """For fields that are not regions: a label follows from itself, and GROUP from FINE, if the cell is kept."""
+    follows = answer.label is exhaustive.label or (answer.label, exhaustive.label) == (Label.GROUP, Label.FINE)
+    return follows and (not answer.label.is_truth_level or {*exhaustive.cell} <= {*answer.cell})
 
 
 class Progress(Protocol):

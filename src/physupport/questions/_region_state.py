@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, final
 
-from ._labels import Answer, Certificate, Label
+from ._question import Answer, Certificate, Label
 from ._region_rule import AskedRegion
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias, final
 
 from ._columns import Columns, Entries
-from ._labels import Answer, Label
+from ._question import Answer, Label
 from ._region_state import RegionState
 
 # What to look up, the counts to change, (of witnesses, where the first is kept,) and whom to tell.

@@ -11,7 +11,7 @@ from physupport.analysis.diagnose import Misfit, diagnose, misfit, outcome_sente
 from physupport.analysis.diagnose._asked import Asked
 from physupport.banks import bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
-from physupport.laws._energy import whitened_energy
+from physupport.laws._noisy import whitened_energy
 from physupport.laws.latent._law import latent_energy_variance
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report.page import page_html

@@ -3,7 +3,7 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.laws import BernoulliGaussian, GaussianMixture, Tangent, calibration_mixture, calibration_tangent
-from physupport.local.rates._fisher import fisher_quadrature, gauss_hermite
+from physupport.local.rates._information import fisher_quadrature, gauss_hermite
 from physupport.local.shell import Block, Frame, LocalDictionary, default_separated_atom
 
 

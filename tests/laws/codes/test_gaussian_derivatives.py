@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from physupport._errors import MisuseError
 from physupport.local.rates import gaussian_covariance_derivative, gaussian_envelope_constant, stratum_polynomial
-from physupport.local.rates._fisher import gauss_hermite
+from physupport.local.rates._information import gauss_hermite
 
 
 def random_covariance(rng, q):

@@ -7,7 +7,7 @@ import pytest
 
 from physupport.laws import BernoulliGaussian
 from physupport.local.rates import stratum_polynomial
-from physupport.local.rates._fisher import gauss_hermite
+from physupport.local.rates._information import gauss_hermite
 from physupport.local.shell import regular_simplex
 
 Q, LAW, NOISE = 4, BernoulliGaussian(0.2), 0.5

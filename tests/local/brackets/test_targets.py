@@ -3,7 +3,7 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.local.regions import PhysicalTarget, physical_target, targets
-from physupport.local.regions._outer import target_diameter
+from physupport.local.regions._reading import target_diameter
 
 
 def test_a_block_target_is_the_set_of_its_active_atoms(truth):

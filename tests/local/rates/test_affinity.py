@@ -19,7 +19,7 @@ from physupport.local.rates import (
     product_affinity,
     product_affinity_deficit,
 )
-from physupport.local.rates._fisher import gauss_hermite
+from physupport.local.rates._information import gauss_hermite
 from physupport.local.shell import Frame
 
 TETRAHEDRON = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0)

@@ -6,7 +6,7 @@ import pytest
 from physupport import MisuseError
 from physupport._checks import Interval
 from physupport.local.rates import balanced_dictionary, collapsed_operator
-from physupport.local.rates._collapsed import _symmetric_basis, offset_basis
+from physupport.local.rates._chart import _symmetric_basis, offset_basis
 from physupport.local.regions import (
     matrix_coordinates,
     power_coordinates,

@@ -19,10 +19,8 @@ from physupport.local.rates import (
     turned_block,
     two_atom_generator,
 )
-from physupport.local.rates._chart import atom_velocities
-from physupport.local.rates._collapsed import offset_basis
-from physupport.local.rates._generators import skew_basis, symmetric_matrix_basis
-from physupport.local.rates._orientation import skew_coordinates
+from physupport.local.rates._chart import atom_velocities, offset_basis, skew_basis, symmetric_matrix_basis
+from physupport.local.rates._information import skew_coordinates
 from physupport.local.shell import (
     Block,
     Frame,

@@ -24,11 +24,17 @@ from physupport.local.rates import (
     tangent_secant,
     turned_block,
 )
-from physupport.local.rates._design import block_diameter, block_scale
-from physupport.local.rates._gates import explanation_gate, support_gate
-from physupport.local.rates._joint import block_information, joint_information
-from physupport.local.rates._remedies import remedies
-from physupport.local.rates._resolution import diameter, floor, planned_resolution, two_point_distance, two_point_factor
+from physupport.local.rates._design import block_diameter, block_scale, explanation_gate, support_gate
+from physupport.local.rates._planner import remedies
+from physupport.local.rates._resolution import (
+    block_information,
+    diameter,
+    floor,
+    joint_information,
+    planned_resolution,
+    two_point_distance,
+    two_point_factor,
+)
 from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,

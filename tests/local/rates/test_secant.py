@@ -18,7 +18,7 @@ from physupport.local.rates import (
     two_atom_profile,
     two_atom_secant,
 )
-from physupport.local.rates._generators import skew_basis
+from physupport.local.rates._chart import skew_basis
 from physupport.local.shell import Block, Frame, Shell, default_separated_atom
 
 

@@ -17,7 +17,7 @@ from physupport.local.regions import (
     median_of_means_region,
     targets,
 )
-from physupport.local.regions._outer import target_diameter
+from physupport.local.regions._reading import target_diameter
 from physupport.local.shell import (
     Amplitudes,
     Block,

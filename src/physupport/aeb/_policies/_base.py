@@ -12,7 +12,7 @@ from ..._errors import MisuseError
 from ..._hashes import pieces_hash
 from ..._typing import Array
 from ...questions import Progress, Question, predicates
-from .._brackets import Brackets
+from .._trace import Brackets
 
 
 @final

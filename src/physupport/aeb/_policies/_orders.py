@@ -11,7 +11,7 @@ from ..._arrays import read_only
 from ..._checks import check_count
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
-from .._brackets import Brackets
+from .._trace import Brackets
 from ._base import RunView, Selector, content_digest
 
 

@@ -10,7 +10,7 @@ from ..._checks import check_count
 from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import RegionalMap, RegionalProgress
-from .._brackets import INDETERMINATE, REJECTED, UNQUERIED, Brackets
+from .._trace import INDETERMINATE, REJECTED, UNQUERIED, Brackets
 from ._base import Proposals, RunView, Selector, check_listed
 from ._opposition import Knowledge, Opposition, Stuck, knowledge, oppositions
 from ._orders import OrderSelector

@@ -12,7 +12,7 @@ from ..._errors import MisuseError
 from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import Label, RegionalMap, RegionalProgress
-from .._brackets import Brackets
+from .._trace import Brackets
 from ._base import RunView, Selector, check_listed, content_digest
 from ._orders import OrderSelector, check_order
 

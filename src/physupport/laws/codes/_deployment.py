@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,18 +12,6 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ._kernels import mixture_log_density
 from ._mixture import cholesky_factors
-
-
-class DeploymentLaw(Protocol):
-    """The law of one deployment measurement."""
-
-    def sample(self, rng: np.random.Generator, n: int) -> Array:
-        """Independent rows, (n, q)."""
-        ...
-
-    def log_density(self, rows: ArrayLike) -> Array:
-        """Log density of each row, (n,)."""
-        ...
 
 
 @final

@@ -14,9 +14,8 @@ from ...io import RowSource
 from ...io._rows import atom_table, doubled, turned
 from .._balls import UP, U
 from .._base import Scores
-from .._energy import chi_square, whitened_energy
 from .._law import Energy, Part, register
-from .._noisy import NoisyLaw
+from .._noisy import NoisyLaw, chi_square, whitened_energy
 from .._threads import in_pieces
 from ._covariance_kernels import covariance_scores
 from ._gaussian_exact import ExactMoments, covariance_enclosure, exact_moments

@@ -16,9 +16,8 @@ from ...banks import Bank, StateFamily
 from ...io import RowSource
 from ...io._rows import as_complex, as_pairs, atom_table, doubled
 from .._balls import sub
-from .._energy import chi_square
 from .._law import Energy, Part, register
-from .._noisy import NoisyLaw
+from .._noisy import NoisyLaw, chi_square
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._residuals import ResidualMoments, check_noises, residual_sums
 from ._white_noise import Sums, WhiteNoiseStream, filled, white_noise_stream

@@ -14,9 +14,8 @@ from ...banks import Bank, array_bank
 from ...io import RowSource
 from ...io._rows import atom_table
 from .._balls import add, mul, sub
-from .._energy import chi_square, squares
 from .._law import Energy, Part, register
-from .._noisy import NoisyLaw
+from .._noisy import NoisyLaw, chi_square, squares
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._residuals import ResidualMoments, check_noises, residual_sums
 from ._white_noise import Sums, WhiteNoiseStream, filled, mean_divergences, white_noise_stream

@@ -16,11 +16,9 @@ from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource, as_pairs
 from ...io._rows import atom_table, doubled
-from .._base import Stream
-from .._energy import chi_square, squares
+from .._base import Opponent, Stream
 from .._law import Energy, Part, register
-from .._noisy import NOISY_FORM, NoisyLaw, read_noises
-from .._opponents import Opponent
+from .._noisy import NOISY_FORM, NoisyLaw, chi_square, read_noises, squares
 from ._gaussian_exact import ExactMoments, exact_box_residual
 from ._mean import point_stream
 from ._profiled_kernels import profile_sums, profiled_residuals

@@ -15,11 +15,9 @@ from ..._stored import ANY, Refusal, check_form
 from ..._typing import Array
 from ...banks import ArrayStates, Bank
 from ...io import RowSource
-from .._base import Stream
-from .._energy import whitened_energy
+from .._base import BankKey, Opponent, Stream
 from .._law import Energy, Part, register
-from .._noisy import NOISY_FORM, NoisyLaw, read_noises
-from .._opponents import BankKey, Opponent
+from .._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
 from ..codes._laws import BernoulliGaussian, CodeLaw, checked_activity, decode_code_law, law_moments
 from ..codes._mixture import make_calibration
 from ._latent import LatentStream, latent_stream

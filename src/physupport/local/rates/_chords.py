@@ -26,11 +26,8 @@ from ..shell import (
     orbit_distance,
     quotient_distance,
 )
-from ._affinity import midpoint_monte_carlo
-from ._chart import balanced_dictionary, invariant_differentials
-from ._collapsed import collapsed_operator
-from ._generators import skew_basis, symmetric_matrix_basis
-from ._orientation import orientation_information
+from ._chart import balanced_dictionary, collapsed_operator, invariant_differentials, skew_basis, symmetric_matrix_basis
+from ._information import midpoint_monte_carlo, orientation_information
 from ._scales import dictionary_radius
 
 

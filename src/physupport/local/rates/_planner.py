@@ -1,17 +1,101 @@
-"""Planning: what an experiment can resolve, with numbers, and what to raise to resolve more."""
+"""Planning: what an experiment can resolve, with numbers and sentences, and what to raise to resolve more."""
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from math import ceil, inf
 from typing import final
 
+import numpy as np
+from scipy.optimize import brentq
+
 from ..._checks import check_positive
-from ._design import Design, block_scale
-from ._gates import Gate, explanation_gate, support_gate
-from ._joint import block_information, joint_information
-from ._moment_rows import moment_region_rows
-from ._orientation import OrientationInformation
-from ._remedies import Remedies, remedies
-from ._resolution import PlannedResolution, dictionary_diameters, planned_resolution
+from ._design import MOST_ROWS, Design, Gate, block_scale, explanation_gate, moment_region_rows, support_gate
+from ._information import OrientationInformation
+from ._resolution import (
+    JointInformation,
+    PlannedResolution,
+    block_information,
+    diameter,
+    dictionary_diameters,
+    joint_information,
+    planned_resolution,
+)
 from ._scales import InformationScales, information_scales
+
+# A change of the mean this small, relative to the changes of its atoms, is rounding: deployment does not show it.
+_HIDDEN = 1e-12
+
+# The diameter is smooth in the contrast but need not fall everywhere; this many steps find every wide valley.
+_STEPS = 64
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Remedies:
+    """What reaches a wanted resolution when it alone is raised.
+
+    None: it cannot, however far it is raised.  inf: it does, but with more than `MOST_ROWS` rows.
+    """
+
+    wanted: float
+    n_calibration: int | float  # least N, or inf; there always is one
+    n_deployment: int | float | None  # least T, inf, or None
+    contrast: float | None  # least contrast at the same mean coefficient
+    best_by_deployment: float  # diameter that remains however large T
+    best_by_contrast: float  # least diameter over the contrasts that the amplitude range allows
+
+
+def remedies(information: OrientationInformation, design: Design, wanted: float) -> Remedies:
+    """The least N, the least T and the least contrast, each with the other two as planned.
+
+    The diameter never rises with N or T, so their search is a bisection over whole numbers.
+    """
+    joint, rows, replicates = joint_information(information, design), design.n_calibration, design.n_deployment
+
+    def with_contrast(contrast: float) -> float:
+        changed = joint_information(information, design.with_contrast(contrast))
+        return diameter(changed, design.level, rows, replicates)
+
+    rest = unlimited_deployment(joint, design)
+    by_rows = _least_count(lambda n: diameter(joint, design.level, n, replicates) <= wanted, rows)
+    by_replicates: float | None = _least_count(lambda t: diameter(joint, design.level, rows, t) <= wanted, replicates)
+    if by_replicates == inf and rest > wanted:
+        by_replicates = None
+    by_contrast, best = _least_contrast(with_contrast, design.contrast, design.widest_contrast, wanted)
+    return Remedies(wanted, by_rows, by_replicates, by_contrast, rest, best)
+
+
+def unlimited_deployment(joint: JointInformation, design: Design) -> float:
+    """Diameter that remains when there is no end to the deployment rows: that of the modes which they never show."""
+    size = np.abs(design.coefficients) @ np.linalg.norm(joint.moves, axis=(1, 2)) / design.sigma
+    shown = joint.worth > (_HIDDEN * size) ** 2
+    return diameter(replace(joint, moves=np.where(shown, 0.0, joint.moves)), design.level, design.n_calibration, 0)
+
+
+def _least_count(reaches: Callable[[int], bool], now: int) -> int | float:
+    """Smallest whole number from now on that reaches, for a condition that stays true once it is, or inf."""
+    if not reaches(MOST_ROWS):
+        return inf
+    return now + bisect_left(range(now, MOST_ROWS), True, key=reaches)
+
+
+def _least_contrast(
+    width: Callable[[float], float], now: float, widest: float, wanted: float
+) -> tuple[float | None, float]:
+    """Smallest contrast from now on that reaches, and the least diameter on the way to the widest."""
+    contrasts = np.linspace(now, widest, _STEPS + 1)
+    widths = np.array([width(contrast) for contrast in contrasts])
+    reached = np.flatnonzero(widths <= wanted)
+    if not reached.size:
+        return None, float(widths.min())
+    first = int(reached[0])
+    if first == 0:
+        return now, float(widths.min())
+    # The wanted width lies between two neighbours; the end that reaches it keeps the promise against rounding.
+    found = brentq(lambda c: width(c) - wanted, contrasts[first - 1], contrasts[first], xtol=1e-13)
+    return float(found), float(widths.min())
 
 
 @final
@@ -54,3 +138,133 @@ def plan(design: Design, wanted: float | None = None, information: OrientationIn
         None if wanted is None else remedies(known, design, check_positive("wanted", wanted)),
         moment_region_rows(design, resolved.attainable) if resolved.sees_inside else None,
     )
+
+
+def plan_sentences(design: Design, found: Plan) -> list[str]:
+    """One sentence for each gate, one for the resolution, and, when one is wanted, one for each way to reach it."""
+    sentences = [_gate(found.explanation, design), _gate(found.support, design)]
+    sentences += _resolution(found, design)
+    sentences.append(_scales(found.scales))
+    if found.remedies is not None:
+        sentences += _remedies(found.remedies, design, found.resolution)
+    return sentences
+
+
+def _gate(gate: Gate, design: Design) -> str:
+    if gate.rows_needed == inf:
+        return f"{gate.question} Not resolved, whatever T: a competing explanation makes the very same mean."
+    rows, shift = f"at T = {_count(design.n_deployment)}", _up(gate.shift, 2)
+    ball = f"the nearest competing mean is {gate.separation:.3g} away, the confidence ball {2 * gate.radius:.3g} wide"
+    if not gate.is_open:
+        needed = _count(_rounded_up(ceil(gate.rows_needed)))
+        return f"{gate.question} Not resolved {rows}: {ball}. T = {needed} resolves it for a known dictionary."
+    resolved = f"{gate.question} Resolved {rows} for a known dictionary: {ball}."
+    if gate.stays_open:
+        return f"{resolved} Calibration leaves competing means open by at most {shift}, so it stays resolved."
+    return f"{resolved} Not shown for the planned calibration, which leaves competing means open by up to {shift}."
+
+
+def _resolution(found: Plan, design: Design) -> list[str]:
+    stay_open, reached = found.explanation.stays_open and found.support.stays_open, found.resolution
+    condition = "" if stay_open else "Once the questions above are resolved: "
+    if reached.sees_inside:
+        share = f"{reached.attainable / reached.block:.2g} of the block's width of {reached.block:.3g}"
+        reach = (
+            f"To within {_up(reached.attainable, 3)}, which is {share}, by an efficient confidence set, one from the "
+            "likelihood. The moment regions of this package are wider"
+        )
+        if found.moment_rows is not None:
+            reach += f": they begin to see turns of that size at about N = {_count(_rounded_up(found.moment_rows))}"
+        reach += "."
+    else:
+        reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
+    least = f"gets below {_down(reached.floor, 2)} on average in the worst case"
+    floor = f"No procedure valid at level {design.level:.3g} {least}."
+    answer = f"{condition}How precisely do those atoms map physically? {reach}"
+    # From level 1/2 on the bound is 0, which says nothing.
+    return [answer, floor] if reached.floor > 0.0 else [answer]
+
+
+def _scales(found: InformationScales) -> str:
+    return (
+        "Information scales of the theory, large where resolved: "
+        f"local explanation I_G = {_number(found.explanation)}, atoms I_S = {_number(found.support)}, "
+        f"physical mapping I_D = N s^6 = {_number(found.orientation)}."
+    )
+
+
+def _remedies(found: Remedies, design: Design, present: PlannedResolution) -> list[str]:
+    if found.wanted >= present.block:
+        return [
+            f"The wanted {found.wanted:g} is wider than the block, {present.block:.3g}: it needs no orientation at all."
+        ]
+    if present.attainable <= found.wanted:
+        return [f"The wanted {found.wanted:g} is reached: nothing to raise."]
+    goal = f"To reach {found.wanted:g}"
+    return [
+        f"{goal} with N alone: {_raised(design.n_calibration, found.n_calibration)}",
+        f"{goal} with T alone: {_raised(design.n_deployment, found.n_deployment)}{_why_not_deployment(found, design)}",
+        f"{goal} with the contrast of the coefficients alone: {_raised_contrast(found, design)}",
+    ]
+
+
+def _raised(now: int, needed: float | None) -> str:
+    if needed is None:
+        return "impossible."
+    if needed == inf:
+        return f"possible, but only with more than {_count(MOST_ROWS)} rows."
+    return f"raise it from {_count(now)} to {_count(_rounded_up(int(needed)))}."
+
+
+def _raised_contrast(found: Remedies, design: Design) -> str:
+    if found.contrast is not None:
+        return f"raise it from {design.contrast:.3g} to {_promised(found.contrast, design.widest_contrast)}."
+    box = design.amplitudes.block
+    return f"impossible; coefficients from {box.lower:g} to {box.upper:g} reach {found.best_by_contrast:.3g} at best."
+
+
+def _why_not_deployment(found: Remedies, design: Design) -> str:
+    """Which turn of the block the deployment mean cannot show."""
+    if found.n_deployment is not None:
+        return ""
+    rest = f" However large T, {found.best_by_deployment:.3g} remains,"
+    if design.turn is None:
+        return f"{rest} because turns of the block about the deployment mean do not show in it."
+    if design.contrast == 0.0:
+        return f"{rest} because with equal coefficients only calibration shows this turn of the block."
+    return f"{rest} because changed coefficients can hide this turn of the block."
+
+
+def _rounded_up(count: int) -> int:
+    """To three digits, upwards, so that the promise holds for the number shown."""
+    step: int = 10 ** max(0, len(str(count)) - 3)
+    return -(-count // step) * step
+
+
+def _promised(value: float, most: float) -> str:
+    """Rounded up, to as few digits from four on as keep it within what is allowed."""
+    shown = (_up(value, digits) for digits in range(4, 17))
+    return next((text for text in shown if float(text) <= most), repr(value))
+
+
+def _up(value: float, digits: int) -> str:
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def _down(value: float, digits: int) -> str:
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, direction: str) -> str:
+    """So many significant digits, in one direction, so that a bound stays a bound."""
+    exact = Decimal(value)
+    cut = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=direction) if value else exact
+    return f"{float(cut):.{digits}g}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 1000.0 else _count(round(value))
+
+
+def _count(value: int) -> str:
+    return f"{value:,}" if value < 10**9 else f"{value:.3g}".replace("e+", "e")

@@ -1,10 +1,12 @@
 """Which explanations the data keep: calibration moments and their regions, the deployment ball, profile losses."""
 
 from ._calibration import CalibrationClass as CalibrationClass, CalibrationParameter as CalibrationParameter
-from ._correspondence import Correspondence as Correspondence, Retained as Retained, combined_level as combined_level
-from ._deployment import (
+from ._correspondence import (
     BoxFit as BoxFit,
+    Correspondence as Correspondence,
     DeploymentBall as DeploymentBall,
+    Retained as Retained,
+    combined_level as combined_level,
     deployment_ball as deployment_ball,
     deployment_radius as deployment_radius,
     profile_losses as profile_losses,
@@ -31,13 +33,15 @@ from ._moments import (
     second_moment as second_moment,
     squared_norm_moments as squared_norm_moments,
 )
-from ._outer import (
+from ._reading import (
     PhysicalTarget as PhysicalTarget,
+    Reading as Reading,
+    Stage as Stage,
     outer_bracket as outer_bracket,
     physical_target as physical_target,
+    reading as reading,
     targets as targets,
 )
-from ._reading import Reading as Reading, Stage as Stage, reading as reading
 from ._regions import (
     CalibrationRegion as CalibrationRegion,
     MedianOfMeansRegion as MedianOfMeansRegion,

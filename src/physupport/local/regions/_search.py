@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 
 from ..._typing import Array
 from ._chart import Chart
-from ._outer import physical_target
+from ._reading import physical_target
 
 # A step well above the rounding of a moment distance and well below the scale on which it curves.
 _STEP = 1e-6

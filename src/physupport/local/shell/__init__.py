@@ -2,15 +2,13 @@
 
 from ._block import (
     Block as Block,
+    Frame as Frame,
     LocalDictionary as LocalDictionary,
     default_separated_atom as default_separated_atom,
-    separated_atom as separated_atom,
-    separated_offset as separated_offset,
-)
-from ._frame import (
-    Frame as Frame,
     make_rotation as make_rotation,
     regular_simplex as regular_simplex,
+    separated_atom as separated_atom,
+    separated_offset as separated_offset,
     vertex_permutation as vertex_permutation,
 )
 from ._invariants import (
@@ -26,13 +24,6 @@ from ._invariants import (
     power_sums as power_sums,
     shape_invariant as shape_invariant,
     simplex_cubic as simplex_cubic,
-)
-from ._inverse import (
-    normalized_cubic_sensitivity as normalized_cubic_sensitivity,
-    orbit_constant as orbit_constant,
-    orbit_constant_estimate as orbit_constant_estimate,
-    quotient_inverse_estimate as quotient_inverse_estimate,
-    quotient_sensitivity as quotient_sensitivity,
 )
 from ._margins import (
     Amplitudes as Amplitudes,
@@ -53,9 +44,14 @@ from ._projectors import (
     subset_moments as subset_moments,
 )
 from ._quotient import (
+    normalized_cubic_sensitivity as normalized_cubic_sensitivity,
     orbit_bank as orbit_bank,
+    orbit_constant as orbit_constant,
+    orbit_constant_estimate as orbit_constant_estimate,
     orbit_distance as orbit_distance,
     quotient_distance as quotient_distance,
+    quotient_inverse_estimate as quotient_inverse_estimate,
+    quotient_sensitivity as quotient_sensitivity,
     turns as turns,
 )
 from ._shell import Shell as Shell, coherence_bounds as coherence_bounds

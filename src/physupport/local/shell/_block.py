@@ -1,15 +1,176 @@
-"""Blocks of coherent atoms, and the local dictionary of a block and a separated atom."""
+"""The regular simplex, the blocks of coherent atoms stretched from it, and the local dictionary."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import expm
 
-from ..._checks import check_array, check_unit_columns
+from ..._checks import check_array, check_count, check_positive, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array
-from ._frame import Frame, check_orthogonal
+
+# Products of unit vectors in float64 stay far within this; a template typed with nine digits does not fail either.
+_GRAM_TOLERANCE = 1e-8
+
+
+def regular_simplex(q: int) -> Array:
+    r"""Vertices of a centred regular simplex with unit circumradius (eq:simplex-reference).
+
+    :math:`\sum_j v_j = 0,\quad v_i^\top v_j = -\tfrac1{q-1}\ (i \ne j),\quad
+    \sum_j v_j v_j^\top = \tfrac{q}{q-1} I`.
+
+    Returns (q - 1, q), one vertex a column.
+
+    >>> V = regular_simplex(3)
+    >>> bool(abs(V.sum(axis=1)).max() < 1e-15)
+    True
+    """
+    q = check_count("q", q, 3)
+    vertices = np.zeros((q - 1, q))
+    # Column j + 1 onwards share row j; each row is what is left of a unit vector at equal angles to the earlier ones.
+    for j in range(q - 1):
+        left = q - j
+        height = np.sqrt((left - 1) * q / (left * (q - 1)))
+        vertices[j, j] = height
+        vertices[j, j + 1 :] = -height / (left - 1)
+    return vertices
+
+
+def vertex_permutation(template: ArrayLike, permutation: Sequence[int]) -> Array:
+    r"""The orthogonal map that permutes the vertices, :math:`\Pi_\pi v_j = v_{\pi(j)}`.
+
+    :math:`\Pi_\pi = \tfrac{q-1}{q}\sum_j v_{\pi(j)} v_j^\top`.  template: (q - 1, q).  Returns (q - 1, q - 1).
+    """
+    vertices = check_simplex("template", template)
+    across, q = vertices.shape
+    order = np.asarray(permutation)
+    if not np.array_equal(np.sort(order), np.arange(q)):
+        raise MisuseError("permutation", f"hold each of 0 to {q - 1} once", order)
+    rotation: Array = across / q * vertices[:, order] @ vertices.T
+    return rotation
+
+
+def check_simplex(name: str, template: ArrayLike) -> Array:
+    """The vertices of a centred regular simplex with unit circumradius, (q - 1, q), in any orientation and order."""
+    vertices = check_array(name, template, (None, None))
+    across, q = vertices.shape
+    if across != q - 1 or q < 3:
+        raise MisuseError(name, "have shape (q - 1, q) with q at least 3", f"shape {vertices.shape}")
+    gram = vertices.T @ vertices
+    if np.abs(gram - (q * np.eye(q) - 1.0) / across).max() > _GRAM_TOLERANCE:
+        raise MisuseError(name, "be a centred regular simplex of unit vectors", f"Gram matrix\n{gram}")
+    return vertices
+
+
+def check_orthogonal(name: str, matrix: ArrayLike, size: int) -> Array:
+    """An orthogonal (size, size) matrix, of either determinant."""
+    array = check_array(name, matrix, (size, size))
+    error = float(np.abs(array @ array.T - np.eye(size)).max())
+    if error > _GRAM_TOLERANCE:
+        raise MisuseError(name, "be orthogonal", f"R R^T off the identity by {error:.3g}")
+    return array
+
+
+def make_rotation(rng: np.random.Generator, dimension: int, size: float | None = None) -> Array:
+    """A rotation: uniform over the orthogonal group, or the exponential of a random skew matrix of the given norm.
+
+    size: Frobenius norm of the skew matrix; uniform unless given.  Returns (dimension, dimension).
+    """
+    check_count("dimension", dimension)
+    gaussian = rng.standard_normal((dimension, dimension))
+    if size is None:
+        factor, triangle = np.linalg.qr(gaussian)
+        # Signs of the diagonal make the factor unique, and with that the law invariant.
+        return np.asarray(factor * np.sign(np.diagonal(triangle)))
+    skew = gaussian - gaussian.T
+    return np.asarray(expm(check_positive("size", size) * skew / np.linalg.norm(skew)))
+
+
+# Products of unit vectors in float64 stay far within this; axes typed with nine digits do not fail either.
+_ORTHONORMAL_TOLERANCE = 1e-8
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    r"""The axis u, an orthonormal basis of :math:`U = u^\perp`, and a simplex template in that basis.
+
+    Coordinates z across the axis are always given in the basis, so they have q - 1 entries.
+    """
+
+    axis: Array  # (q,)
+    basis: Array  # (q, q - 1)
+    template: Array  # (q - 1, q), columns v_j
+
+    def __post_init__(self) -> None:
+        q = check_count("q", len(self.axis), 3)
+        square = np.column_stack([check_array("basis", self.basis, (q, q - 1)), check_array("axis", self.axis, (q,))])
+        error = float(np.abs(square.T @ square - np.eye(q)).max())
+        if error > _ORTHONORMAL_TOLERANCE:
+            raise MisuseError("basis and axis", "be orthonormal", f"products up to {error:.3g} from those")
+        check_simplex("template", check_array("template", self.template, (q - 1, q)))
+
+    @classmethod
+    def standard(cls, q: int, template: ArrayLike | None = None) -> Self:
+        """Last coordinate axis as u, the others as the basis; the template is the regular simplex unless given."""
+        q = check_count("q", q, 3)
+        vertices = regular_simplex(q) if template is None else check_array("template", template, (q - 1, q))
+        return cls(np.eye(q)[:, -1], np.eye(q)[:, :-1], vertices)
+
+    @classmethod
+    def around(cls, atoms: ArrayLike) -> Self:
+        """The frame of a given block: its axis is the normalised sum of the atoms, their signs made to agree.
+
+        atoms: (q, q) unit columns, none orthogonal to their principal direction.  The basis is the
+        standard one, turned in the plane of the last coordinate axis and the axis of the block.
+        """
+        atoms = check_unit_columns("atoms", atoms)
+        q = check_count("q", len(atoms), 3)
+        check_array("atoms", atoms, (q, q))
+        principal = np.linalg.svd(atoms)[0][:, 0]
+        along = principal @ atoms  # (q,)
+        if np.abs(along).min() < _ORTHONORMAL_TOLERANCE:
+            rule = "lie on one side of a common axis up to sign"
+            raise MisuseError("atoms", rule, f"column {int(np.abs(along).argmin())} orthogonal to it")
+        total = atoms @ np.sign(along)
+        # The side of the last coordinate, so that the answer does not depend on the sign of a singular vector.
+        axis = total * (np.copysign(1.0, total[-1]) / np.linalg.norm(total))
+        last = np.eye(q)[:, -1]
+        basis = np.eye(q)[:, :-1] - np.outer(last + axis, axis[:-1]) / (1.0 + axis[-1])
+        return cls(axis, basis, regular_simplex(q))
+
+    @property
+    def q(self) -> int:
+        """Ambient dimension, which is also the number of atoms of a block."""
+        return len(self.axis)
+
+    def atoms(self, z: ArrayLike) -> Array:
+        r"""Atom chart :math:`d(z) = \sqrt{1 - \|z\|^2}\, u + z` (eq:atom-chart), column by column.
+
+        z: (q - 1, m) with columns shorter than 1.  Returns (q, m) unit columns.
+        """
+        z = check_array("z", z, (self.q - 1, None))
+        squared = np.sum(z**2, axis=0)  # (m,)
+        if squared.size and squared.max() >= 1.0:
+            worst = int(squared.argmax())
+            raise MisuseError("z", "have columns shorter than 1", f"norm {squared[worst] ** 0.5:.6g} in column {worst}")
+        return np.outer(self.axis, np.sqrt(1.0 - squared)) + self.basis @ z
+
+    def coordinates(self, atoms: ArrayLike) -> Array:
+        """Inverse of the atom chart: the part of each atom across the axis.
+
+        atoms: (q, m) unit columns on the positive side of the axis.  Returns (q - 1, m).
+        """
+        atoms = check_unit_columns("atoms", atoms, self.q)
+        along = self.axis @ atoms  # (m,)
+        if along.size and along.min() <= 0.0:
+            worst = int(along.argmin())
+            rule = "lie on the positive side of the axis"
+            raise MisuseError("atoms", rule, f"component {along[worst]:.6g} in column {worst}", "Flip its sign first.")
+        return self.basis.T @ atoms
 
 
 @final

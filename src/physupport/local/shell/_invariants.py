@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from ..._checks import check_array, check_count, check_positive, check_support
 from ..._errors import MisuseError
 from ..._typing import Array
-from ._block import LocalDictionary
-from ._frame import check_simplex
+from ._block import LocalDictionary, check_simplex
 
 
 def simplex_cubic(template: ArrayLike) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ..._checks import check_array, check_count, check_open
 from ..._errors import MisuseError
 from ..._typing import Array
-from ._frame import Frame
+from ._block import Frame
 
 
 def projector_increment(frame: Frame, z: ArrayLike) -> Array:

@@ -10,8 +10,7 @@ from ..._checks import Interval, check_instance, check_positive, check_unit_colu
 from ..._errors import MisuseError
 from ..._membership import Condition, Membership
 from ..._typing import Array
-from ._block import Block, LocalDictionary, separated_atom
-from ._frame import Frame
+from ._block import Block, Frame, LocalDictionary, separated_atom
 
 
 @final

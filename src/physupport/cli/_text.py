@@ -1,12 +1,59 @@
-"""A report on the terminal: the map as a table, and its sentences."""
+"""Text that the commands read from files and show on a terminal."""
 
+import os
+import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._visible import visible
+import typer
+
+from .._errors import MisuseError
 
 if TYPE_CHECKING:
     from ..report import FieldReport, Report
+
+
+def report_path(given: str) -> str:
+    """A report, which may be named by its folder; - is standard input."""
+    return str(Path(given) / "report.json") if given != "-" and os.path.isdir(given) else given
+
+
+def project_path(given: Path) -> Path:
+    """A project file, which may be named by its folder."""
+    from ..project import PROJECT_FILE
+
+    # Unlike the method of a path, this function takes a name that no file can have for what is not there.
+    return given / PROJECT_FILE if os.path.isdir(given) else given
+
+
+def read_text(name: str, path: str) -> str:
+    """The text of a file; - is standard input."""
+    if path == "-":
+        return typer.get_text_stream("stdin").read()
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisuseError(f"{name} {path}", "be a readable text file", error) from None
+
+
+# Control characters, invisible marks that turn the direction of text, halves of characters, and line separators.
+_OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that a terminal obeys or cannot print as an escape.
+
+    >>> visible("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        each.encode("unicode_escape").decode("ascii") if unicodedata.category(each) in _OBEYED else each
+        for each in text
+    )
+
 
 _MOST_SHOWN = 8
 
