@@ -3,11 +3,23 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings, strategies as st
 
-from physupport.aeb import Proposals, RegionalPolicy, Status, WitnessFirst, continue_run, run
+from physupport import MisuseError
+from physupport.aeb import Brackets, Proposals, RegionalPolicy, Status, WitnessFirst, continue_run, run
 from physupport.judges import TableJudge
-from physupport.questions import Comparison, Label, RegionalMap, Resolution, compare_all, exhaustive_answers
+from physupport.questions import (
+    Comparison,
+    Label,
+    RegionalMap,
+    Resolution,
+    compare_all,
+    exhaustive_answers,
+    inform,
+    open_fields,
+    unsettled,
+)
 
 EXAMPLES = settings(max_examples=30, deadline=None)
 
@@ -214,6 +226,37 @@ def test_a_prefix_is_what_a_smaller_budget_gives(make_problems, policies):
             )
 
     check()
+
+
+def test_verdicts_told_at_once_leave_what_they_leave_one_by_one(make_problems):
+    @EXAMPLES
+    @given(make_problems(), st.data())
+    def check(problem, data):
+        question, codes, _ = problem
+        queries = np.array(data.draw(st.permutations(range(len(codes)))))[: data.draw(st.integers(0, len(codes)))]
+        at_once, alone, brackets = question.begin(), question.begin(), Brackets(len(codes))
+        inform(at_once, queries, codes[queries])
+        for e in queries.tolist():
+            brackets.record(e, int(codes[e]))
+            if codes[e] < 2:
+                (alone.reject if codes[e] else alone.witness)(e)
+        assert (at_once.answers(), at_once.is_certified) == (alone.answers(), alone.is_certified)
+        assert open_fields(at_once) == unsettled(at_once.answers(), at_once.is_certified)
+        after = Brackets.after(len(codes), queries, codes[queries])
+        assert after.column().tolist() == brackets.column().tolist()
+        assert (after.n_possible, after.n_witnessed, after.n_queried) == (
+            brackets.n_possible,
+            brackets.n_witnessed,
+            brackets.n_queried,
+        )
+
+    check()
+
+
+@pytest.mark.parametrize(("queries", "codes"), [([0, 3], [0, 0]), ([-1], [0]), ([1, 1], [0, 1]), ([1], [3])])
+def test_brackets_refuse_what_cannot_have_been_asked(queries, codes):
+    with pytest.raises(MisuseError, match=r"must be (an unqueried explanation|one of the codes)"):
+        Brackets.after(3, np.array(queries), np.array(codes, dtype=np.uint8))
 
 
 def test_a_run_that_was_stopped_and_continued_is_the_uninterrupted_one(make_problems, policies):

@@ -9,7 +9,6 @@ import pytest
 from physupport import MisuseError
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.analysis.diagnose import diagnose, rows_needed
-from physupport.analysis.diagnose._asked import Asked
 from physupport.analysis.diagnose._misfit import _dimensions
 from physupport.banks import Bank, Library, library_bank
 from physupport.project._outputs import queries_csv
@@ -172,7 +171,7 @@ def test_details_count_what_the_question_says_and_rows_would_tell_its_sides_apar
     assert all(entry["says"] == {"half": "low"} for entry in field["elements"][0]["explanations"])
     assert rows_needed(result)
     assert field["refine"]
-    resolved, unresolved = _dimensions(Asked(result))
+    resolved, unresolved = _dimensions(result)
     assert unresolved[0] == "the half (2 of 2)"
     assert "the dictionary state" not in " ".join([*resolved, *unresolved])
 

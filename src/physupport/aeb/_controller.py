@@ -9,11 +9,14 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import IntArray
-from ..judges import Docket, Judge
+from ..judges import Docket, Judge, Verdict
 from ..judges._by_evidence import UNKNOWN
 from ..questions import Progress, Question, open_fields
 from ._policies._base import Policy, Proposals, RunView, Selector
-from ._trace import Brackets, Ending, Status, Trace, budget_queries, concluded, inform, replayed
+from ._trace import Brackets, Ending, Status, Trace, budget_queries, concluded, replayed
+
+# Plain numbers: looking up a member of an enumeration costs more than comparing it.
+_ADMISSIBLE, _REJECTED = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED)
 
 
 @final
@@ -112,9 +115,7 @@ def continue_run(
         ending = _advance(state, log, trace.until_witnessed, callback)
     except KeyboardInterrupt:
         # It may have struck between two updates: start over from what the log holds completely.
-        whole = log.closed()
-        brackets, progress = replayed(trace.question, trace.size, whole.queries, whole.codes)
-        return concluded(whole, brackets, progress, Ending.STOPPED)
+        return replayed(log.closed(), Ending.STOPPED)
     return concluded(log.closed(), state.brackets, state.progress, ending)
 
 
@@ -177,7 +178,10 @@ class _State:
 
     def take(self, e: int, code: int) -> None:
         self.brackets.record(e, code)
-        inform(self.progress, e, code)
+        if code == _REJECTED:
+            self.progress.reject(e)
+        elif code == _ADMISSIBLE:
+            self.progress.witness(e)
         self.selector.observe(e, code)
 
 

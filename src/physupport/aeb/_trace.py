@@ -12,7 +12,7 @@ from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..judges import Verdict
-from ..questions import Answer, Progress, Question
+from ..questions import Answer, Progress, Question, inform, unsettled
 
 # An explanation is marked by 0 until it is queried, then by its verdict code plus one.
 UNQUERIED = 0
@@ -40,6 +40,19 @@ class Brackets:
         self.n_possible = self.size  # of U
         self.n_witnessed = 0  # of L
         self.n_indeterminate = 0
+
+    @classmethod
+    def after(cls, size: int, queries: IntArray, codes: NDArray[np.uint8]) -> "Brackets":
+        """Those after the verdicts of a run, (k,) each."""
+        brackets, alone = cls(size), cls(size)
+        if queries.min(initial=0) >= 0 and queries.max(initial=0) < size and codes.max(initial=0) < INDETERMINATE:
+            brackets._marks[queries] = codes + 1
+        if np.count_nonzero(brackets._marks) < len(queries):  # one by one, to say which may not be asked
+            for e, code in zip(queries.tolist(), codes.tolist(), strict=True):
+                alone.record(e, code)
+        brackets.n_witnessed, n_rejected, brackets.n_indeterminate = np.bincount(codes, minlength=3).tolist()
+        brackets.n_possible -= n_rejected
+        return brackets
 
     @property
     def n_queried(self) -> int:
@@ -100,10 +113,6 @@ def budget_queries(budget: int | float | Fraction, size: int) -> int:
         share = Fraction(repr(float(budget))) if isinstance(budget, float) else budget
         return max(1, int(share * size)) if share else 0
     return min(check_count("budget", budget, 0), size)
-
-
-# Plain numbers: looking up a member of an enumeration costs more than comparing it.
-_ADMISSIBLE, _REJECTED = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED)
 
 
 class Status(Enum):
@@ -177,7 +186,17 @@ class Trace:
 
     def brackets(self) -> Brackets:
         """L and U at the end."""
-        return replayed(self.question, self.size, self.queries, self.codes)[0]
+        return Brackets.after(self.size, self.queries, self.codes)
+
+    def open_fields(self) -> tuple[str, ...]:
+        """The fields that still need verdicts at the end."""
+        return unsettled(self.answers, self.is_certified)
+
+    def places(self) -> IntArray:
+        """(M,) the number of the query that asked about each explanation, -1 if none did."""
+        places = np.full(self.size, -1)
+        places[self.queries] = np.arange(len(self))
+        return places
 
     def at(self, queries: int) -> "Trace":
         """What a run with this smaller budget gives; the same question, data, policy and proposals understood.
@@ -186,10 +205,9 @@ class Trace:
         """
         count = check_count("queries", queries, 0)
         if count < len(self):
-            kept = replace(self, budget=count, queries=self.queries[:count], codes=self.codes[:count])
-            kept = replace(kept, margins=self.margins[:count])
-            brackets, progress = replayed(self.question, self.size, kept.queries, kept.codes)
-            return concluded(kept, brackets, progress, Ending.BUDGET)
+            asked, codes, margins = self.queries[:count], self.codes[:count], self.margins[:count]
+            kept = replace(self, budget=count, queries=asked, codes=codes, margins=margins)
+            return replayed(kept, Ending.BUDGET)
         if self.ending is Ending.STOPPED or (self.ending is Ending.BUDGET and count > self.budget):
             if count > len(self):
                 remedy = "Continue the run to see further."
@@ -225,18 +243,8 @@ def concluded(trace: Trace, brackets: Brackets, progress: Progress, ending: Endi
     )
 
 
-def replayed(question: Question, size: int, queries: IntArray, codes: NDArray[np.uint8]) -> tuple[Brackets, Progress]:
-    """Brackets and question after these verdicts."""
-    brackets, progress = Brackets(size), question.begin()
-    for e, code in zip(queries.tolist(), codes.tolist(), strict=True):
-        brackets.record(e, code)
-        inform(progress, e, code)
-    return brackets, progress
-
-
-def inform(progress: Progress, e: int, code: int) -> None:
-    """Tell the question about a verdict; an indeterminate one changes neither L nor U."""
-    if code == _REJECTED:
-        progress.reject(e)
-    elif code == _ADMISSIBLE:
-        progress.witness(e)
+def replayed(trace: Trace, ending: Ending) -> Trace:
+    """The trace with the outcome that its queries and codes lead to."""
+    progress = trace.question.begin()
+    inform(progress, trace.queries, trace.codes)
+    return concluded(trace, trace.brackets(), progress, ending)

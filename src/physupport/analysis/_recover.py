@@ -7,7 +7,7 @@ import numpy as np
 from .._errors import MisuseError
 from .._hashes import content_hash
 from ..aeb import Ending, Status, Trace
-from ..aeb._trace import concluded, replayed
+from ..aeb._trace import replayed
 from ..report import Report, trace_columns
 from ._protocol import Seal
 
@@ -21,7 +21,7 @@ def recovered_trace(seal: Seal, report: Report) -> Trace:
     _check_same(seal, document)
     size = seal.question.n_explanations
     queries, codes, margins = trace_columns(document["trace"], size)
-    empty = Trace(
+    asked = Trace(
         question=seal.question,
         size=size,
         budget=int(document["outcome"]["budget"]),
@@ -38,7 +38,7 @@ def recovered_trace(seal: Seal, report: Report) -> Trace:
         until_witnessed=seal.protocol.until_witnessed,
         digests=(("protocol", seal.digest),),
     )
-    return concluded(empty, *replayed(seal.question, size, queries, empty.codes), Ending.STOPPED)
+    return replayed(asked, Ending.STOPPED)
 
 
 def _check_same(seal: Seal, document: dict[str, Any]) -> None:

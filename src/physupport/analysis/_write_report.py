@@ -9,6 +9,7 @@ from .._checks import check_number
 from .._codec import bound_json, dumped, loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
+from .._typing import IntArray
 from .._version import __version__
 from ..aeb import Trace
 from ..judges import Verdict
@@ -19,7 +20,7 @@ from ._protocol import Seal
 
 def fields_json(trace: Trace) -> list[dict[str, Any]]:
     """An entry for each answer of a trace."""
-    place = {e: k for k, e in enumerate(trace.queries.tolist())}
+    place = trace.places()
     entries = []
     _check_answers(trace.answers, place)
     for answer in trace.answers:
@@ -31,14 +32,14 @@ def fields_json(trace: Trace) -> list[dict[str, Any]]:
             "group": answer.group,
             "numbers": {name: float(value) for name, value in answer.numbers},
             "certificate": answer.certificate.kind,
-            "witnesses": [_explanation(trace, place[e]) for e in answer.certificate.witnesses],
+            "witnesses": [_explanation(trace, int(place[e])) for e in answer.certificate.witnesses],
             "excluded": None if excluded is None else _explanation(trace, excluded),
         }
         entries.append(entry)
     return entries
 
 
-def _check_answers(answers: tuple[Answer, ...], place: dict[int, int]) -> None:
+def _check_answers(answers: tuple[Answer, ...], place: IntArray) -> None:
     """What a question of one's own may say; those of this package say nothing else."""
     fields = [answer.field for answer in answers]
     if len({*fields}) < len(fields):
@@ -51,7 +52,7 @@ def _check_answers(answers: tuple[Answer, ...], place: dict[int, int]) -> None:
         for name, value in answer.numbers:
             if not np.isfinite(check_number(f"{name} of the {named}", value)):
                 raise MisuseError(f"{name} of the {named}", "be finite", value, "JSON has no other numbers.")
-        strange = [e for e in answer.certificate.witnesses if e not in place]
+        strange = [e for e in answer.certificate.witnesses if not 0 <= e < len(place) or place[e] < 0]
         if strange:
             raise MisuseError(named, "name witnesses that were asked about", strange[0])
 

@@ -21,8 +21,10 @@ from ._question import (
     compare as compare,
     compare_all as compare_all,
     exhaustive_answers as exhaustive_answers,
+    inform as inform,
     open_fields as open_fields,
     plugin_answers as plugin_answers,
+    unsettled as unsettled,
 )
 from ._region_rule import RegionRule as RegionRule
 from ._region_state import RegionState as RegionState

@@ -6,10 +6,11 @@ from enum import StrEnum
 from typing import Literal, Protocol, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count
 from .._errors import MisuseError
+from .._typing import IntArray
 from ..judges import Verdict
 
 
@@ -165,6 +166,10 @@ class Progress(Protocol):
     Whoever asks for verdicts reports each explanation at most once: `witness` if it is admissible, `reject` if it is
     rejected, nothing if its verdict is indeterminate.  So the witnessed set L grows, the possible set U shrinks, and
     the exhaustive profile lies between them (eq:aeb-sandwich).
+
+    It may have `reject_all(index)`, (k,) explanations that leave U at once, if only their set matters, and
+    `open_fields()`, the names of the fields that still need verdicts.  Left out: `reject` one by one in the order of
+    the queries, and what the answers say of themselves.
     """
 
     def witness(self, e: int) -> None:
@@ -203,11 +208,29 @@ def open_fields(progress: Progress) -> tuple[str, ...]:
 
     A question of one's own that is not certified and names no open field has all of its fields open.
     """
-    answers = progress.answers()
-    if progress.is_certified or all(answer.label is Label.EMPTY for answer in answers):
+    named = getattr(progress, "open_fields", None)
+    return unsettled(progress.answers(), progress.is_certified) if named is None else tuple(named())
+
+
+def unsettled(answers: tuple[Answer, ...], is_certified: bool) -> tuple[str, ...]:
+    """The open fields as the answers tell them."""
+    if is_certified or all(answer.label is Label.EMPTY for answer in answers):
         return ()
     is_open = [a.certificate.kind == "open" if a.is_settled is None else not a.is_settled for a in answers]
     return tuple(answer.field for answer, flag in zip(answers, is_open, strict=True) if flag or not any(is_open))
+
+
+def inform(progress: Progress, queries: IntArray, codes: NDArray[np.integer]) -> None:
+    """Tell many verdicts; an indeterminate one changes neither L nor U.  queries, codes: (k,), in the order asked."""
+    reject_all = getattr(progress, "reject_all", None)
+    if reject_all is not None:
+        reject_all(queries[codes == Verdict.REJECTED])
+        queries, codes = queries[codes == Verdict.ADMISSIBLE], codes[codes == Verdict.ADMISSIBLE]
+    for e, code in zip(queries.tolist(), codes.tolist(), strict=True):
+        if code == Verdict.REJECTED:
+            progress.reject(e)
+        elif code == Verdict.ADMISSIBLE:
+            progress.witness(e)
 
 
 def exhaustive_answers(question: Question, verdicts: ArrayLike) -> tuple[Answer, ...]:
@@ -221,10 +244,7 @@ def exhaustive_answers(question: Question, verdicts: ArrayLike) -> tuple[Answer,
         raise MisuseError("verdicts", "be a list of Verdict codes", f"{codes.dtype} of shape {codes.shape}")
     _check_size("verdicts", len(codes), question)
     progress = question.reference().begin()
-    for e in np.flatnonzero(codes == Verdict.REJECTED).tolist():
-        progress.reject(e)
-    for e in np.flatnonzero(codes == Verdict.ADMISSIBLE).tolist():
-        progress.witness(e)
+    inform(progress, np.arange(len(codes)), codes)
     return progress.answers()
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import TypeAlias, final
 
+import numpy as np
+
+from .._typing import IntArray
 from ._columns import Columns, Entries
 from ._question import Answer, Label
 from ._region_state import RegionState
@@ -22,8 +25,8 @@ class RegionalProgress:
     """
 
     __slots__ = (
-        "_entries", "_n_open", "_queue", "_rejections", "_thresholds", "_witnessings", "n_possible", "n_witnessed",
-        "states",
+        "_columns", "_entries", "_n_open", "_queue", "_rejections", "_thresholds", "_witnessings", "n_possible",
+        "n_witnessed", "states",
     )  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
@@ -34,7 +37,7 @@ class RegionalProgress:
             RegionState(region, counts[j], reaching.get(j, [0, 0]), only, queue)
             for j, region in enumerate(layout.asked)
         )
-        self.n_possible, self.n_witnessed = layout.view.n_explanations, 0
+        self._columns, self.n_possible, self.n_witnessed = columns, layout.view.n_explanations, 0
         self._entries, self._queue = columns.entries[:count], queue
         self._thresholds: dict[int, Entries] = dict(zip(layout.thresholds, columns.entries[count:], strict=False))
         self._n_open = sum(not state.is_settled for state in self.states)
@@ -66,6 +69,17 @@ class RegionalProgress:
             if not left:
                 changed(slot)
 
+    def reject_all(self, index: IntArray) -> None:
+        """Many explanations leave U, (k,): what follows depends on their set alone."""
+        self.n_possible -= len(index)
+        # Regions and thresholds are the first columns, in the order in which they are counted.
+        for column, (_, counts, changed) in zip(self._columns.rows(index).T, self._rejections, strict=False):
+            for slot, gone in enumerate(np.bincount(column + 1).tolist(), -1):
+                if gone:
+                    counts[slot] -= gone
+                    if not counts[slot]:
+                        changed(slot)
+
     def witness(self, e: int) -> None:
         """Explanation e joins L."""
         self.n_witnessed += 1
@@ -95,6 +109,10 @@ class RegionalProgress:
         """Numbers of the regions that still need verdicts."""
         self._refresh()
         return tuple(j for j, state in enumerate(self.states) if not state.is_settled)
+
+    def open_fields(self) -> tuple[str, ...]:
+        """Their names; none once U is empty."""
+        return tuple(self.states[j].region.name for j in self.open_regions) if self.n_possible else ()
 
     def answers(self) -> tuple[Answer, ...]:
         """What is safe to say now, a region each."""

@@ -199,9 +199,18 @@ class ResolutionProgress:
 
     def reject(self, e: int) -> None:
         """Explanation e leaves U; its place is eliminated if it was the last."""
-        place = self._place_of[e]
         self.n_possible -= 1
-        self.possible[place] -= 1
+        self._lose(self._place_of[e], 1)
+
+    def reject_all(self, index: IntArray) -> None:
+        """Many explanations leave U, (k,): what follows depends on their set alone."""
+        self.n_possible -= len(index)
+        for place, count in enumerate(np.bincount(self._question.places[index]).tolist()):
+            if count:
+                self._lose(place, count)
+
+    def _lose(self, place: int, count: int) -> None:
+        self.possible[place] -= count
         if self.possible[place]:
             return
         self.eliminated[place] = True

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, analyse
+from physupport.analysis import Protocol, Result, StreamPlan, analyse
 from physupport.analysis.diagnose import Misfit, diagnose, misfit, outcome_sentences
-from physupport.analysis.diagnose._asked import Asked
 from physupport.banks import bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.laws._noisy import whitened_energy
@@ -162,13 +161,13 @@ def test_only_verdicts_that_can_be_asked_for_are_recommended(extreme):
 
 def test_of_many_regions_only_those_with_something_are_named(result, monkeypatch):
     says = {f"R{i}": f"e{i}" if i < 10 else None for i in range(40)}
-    monkeypatch.setattr(Asked, "says", lambda self, e: says)
+    monkeypatch.setattr(Result, "says", lambda self, e: says)
     named = ", ".join(f"R{i}: e{i}" for i in range(8))
-    assert Asked(result).named(5) == f"explanation 5 ({named}, and 2 more)"
-    monkeypatch.setattr(Asked, "says", lambda self, e: dict.fromkeys(says))
-    assert Asked(result).named(5) == "explanation 5 (nothing anywhere)"
-    monkeypatch.setattr(Asked, "says", lambda self, e: {"A": "A1", "B": None})
-    assert Asked(result).named(5) == "explanation 5 (A: A1, B: nothing)"
+    assert result.named(5) == f"explanation 5 ({named}, and 2 more)"
+    monkeypatch.setattr(Result, "says", lambda self, e: dict.fromkeys(says))
+    assert result.named(5) == "explanation 5 (nothing anywhere)"
+    monkeypatch.setattr(Result, "says", lambda self, e: {"A": "A1", "B": None})
+    assert result.named(5) == "explanation 5 (A: A1, B: nothing)"
 
 
 def test_elements_of_a_settled_field_that_were_left_alone_are_named(result):
@@ -188,5 +187,5 @@ def test_an_open_field_has_no_such_note(kit, bank):
     cut = kit.run(bank, ("latent", "covariance"), (120, 40), seed=6, budget=2)
     assert cut.report.status == "ABSTAIN"
     fields = {field["field"]: field["notes"] for field in diagnose(cut).document["fields"]}
-    assert all(not fields[name] for name in Asked(cut).open_fields)
-    assert Asked(cut).open_fields
+    assert all(not fields[name] for name in cut.open_fields)
+    assert cut.open_fields

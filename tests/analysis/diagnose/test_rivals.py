@@ -6,7 +6,6 @@ import pytest
 from physupport.aeb import FixedOrder
 from physupport.analysis import analyse
 from physupport.analysis.diagnose import diagnose, rows_needed
-from physupport.analysis.diagnose._asked import Asked
 from physupport.analysis.diagnose._rows_needed import contradicts, last_to_go, rivals
 from physupport.banks import bank_regions
 from physupport.questions import RegionalMap, RegionRule, Sides
@@ -29,9 +28,9 @@ def without_b(bank):
 def test_beside_nothing_or_something_weak_only_what_reaches_the_threshold_is_a_contradiction(kit, threshold, seed):
     bank, question = kit.make_strengths(threshold)
     result = kit.run(bank, ("covariance",), (200,), seed=seed, question=question, truths=[without_b(bank)])
-    asked, everything = Asked(result), np.arange(bank.size)
-    assert weight(bank, asked.reference, "B")[1] == (0.02 if seed == 0 else 0.0)
-    found = contradicts(asked, 1, everything)
+    everything = np.arange(bank.size)
+    assert weight(bank, result.reference, "B")[1] == (0.02 if seed == 0 else 0.0)
+    found = contradicts(result, 1, everything)
     assert found.tolist() == [weight(bank, e, "B")[1] >= (threshold or 1e-9) for e in everything.tolist()]
 
 
@@ -39,10 +38,10 @@ def test_beside_something_strong_absence_and_distant_elements_are(kit):
     bank, question = kit.make_strengths(0.5)
     truth = next(e for e in range(bank.size) if bank.explanation(e).ids == ("A1", "B0") and
                  weight(bank, e, "B")[1] == 2.0)  # fmt: skip
-    asked = Asked(kit.run(bank, ("covariance",), (200,), question=question, truths=[truth]))
-    assert asked.reference == truth
+    result = kit.run(bank, ("covariance",), (200,), question=question, truths=[truth])
+    assert result.reference == truth
     everything = np.arange(bank.size)
-    assert contradicts(asked, 1, everything).tolist() == [weight(bank, e, "B")[0] != "B0" for e in everything.tolist()]
+    assert contradicts(result, 1, everything).tolist() == [weight(bank, e, "B")[0] != "B0" for e in everything.tolist()]
 
 
 def test_the_best_that_was_asked_and_rejected_is_no_reference(kit, bank):
@@ -53,23 +52,23 @@ def test_the_best_that_was_asked_and_rejected_is_no_reference(kit, bank):
     calibration, deployment = (np.array(part.table) for part in drawn.seal.parts)
     proposal = drawn.seal.parts[1].split.proposal
     deployment[proposal] = kit.make_rows(bank, "covariance", np.random.default_rng(2), len(proposal), truth=first)
-    asked = Asked(analyse(drawn.seal.protocol, {"calibration": calibration, "deployment": deployment}))
-    assert (asked.result.best, asked.verdict(first)) == (first, "REJECTED")
-    trace = asked.result.trace
+    result = analyse(drawn.seal.protocol, {"calibration": calibration, "deployment": deployment})
+    assert (result.best, result.verdict(first)) == (first, "REJECTED")
+    trace = result.trace
     upper = np.where(trace.codes == 0, trace.margins[:, 1], np.inf)
     assert upper.min() < 0.0
-    assert asked.reference == trace.queries[upper.argmin()]
+    assert result.reference == trace.queries[upper.argmin()]
 
 
 def test_the_best_stays_the_reference_though_there_is_less_evidence_against_another(kit, bank):
-    asked = Asked(kit.run(bank, ("covariance",), (8,), seed=1))
-    assert asked.verdict(asked.result.best) == "ADMISSIBLE"
-    assert asked.admissible[0] != asked.result.best
-    assert asked.reference == asked.result.best
+    result = kit.run(bank, ("covariance",), (8,), seed=1)
+    assert result.verdict(result.best) == "ADMISSIBLE"
+    assert result.admissible[0] != result.best
+    assert result.reference == result.best
 
 
 def test_without_any_survivor_the_best_of_the_proposal_rows_is_the_reference(empty):
-    assert Asked(empty).reference == empty.best
+    assert empty.reference == empty.best
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +77,15 @@ def in_the_middle(kit, bank):
     question = RegionalMap(bank_regions(bank), {"A": RegionRule(1.2)})
     result = kit.run(bank, ("covariance",), (8,), question=question, seed=1)
     assert result.trace.answers[0].cell == ("A0", "A1", "A2")
-    assert weight(bank, Asked(result).reference, "A")[0] == "A1"
+    assert weight(bank, result.reference, "A")[0] == "A1"
     return result
 
 
 def test_two_ends_about_the_reference_keep_a_field_from_being_fine(in_the_middle, bank):
-    asked = Asked(in_the_middle)
+    result = in_the_middle
     assert in_the_middle.trace.answers[0].label == "GROUP"
-    assert not contradicts(asked, 0, asked.admissible).any()
-    assert {weight(bank, e, "A")[0] for e in rivals(asked, 0).tolist()} == {"A0", "A2"}
+    assert not contradicts(result, 0, result.admissible).any()
+    assert {weight(bank, e, "A")[0] for e in rivals(result, 0).tolist()} == {"A0", "A2"}
     (found,) = rows_needed(in_the_middle)
     # A0 resembles A1, so the other end is what fewer rows rule out.
     assert weight(bank, found.rival, "A")[0] == "A2"
@@ -146,6 +145,6 @@ def test_no_query_helps_where_two_witnesses_rule_out_the_only_label_asked_for(ki
     question = RegionalMap(bank_regions(bank), {"A": RegionRule(0.5, asks=("fine",))})
     found = kit.run(bank, ("covariance",), (12,), question=question)
     (field,) = diagnose(found).document["fields"]
-    assert (field["label"], len(rivals(Asked(found), 0)) > 0) == ("ABSTAIN", True)
+    assert (field["label"], len(rivals(found, 0)) > 0) == ("ABSTAIN", True)
     assert not any(QUERIES in text for text in field["refine"])
     assert "a question that asks for less" in found.report.sentence

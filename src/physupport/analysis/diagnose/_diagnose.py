@@ -5,11 +5,10 @@ from typing import Any
 
 from ...report._details import FORMAT, VERSION, Details
 from .._result import Result
-from ._asked import Asked, finite
 from ._fields import fields_json
 from ._levels import LEVELS_NOTE, other_levels
 from ._misfit import Misfit, misfit, outcome_sentences
-from ._pictures import brackets_json, evidence_json, library_coherence_json, library_json
+from ._pictures import brackets_json, evidence_json, finite, library_coherence_json, library_json
 from ._rows_needed import rows_needed
 
 MOST_CHANNEL_NAMES = 64
@@ -30,7 +29,6 @@ def diagnose(
     rows, as typed in the folder of the page; a page without it shows how to check the report alone.  Nothing here
     changes the report.  A number that cannot be computed is null, and a sentence says why.
     """
-    asked = Asked(result)
     level = float(result.seal.protocol.level)
     found = misfit(result)
     again = other_levels(result.trace, level, sorted({level, *levels}))
@@ -41,12 +39,12 @@ def diagnose(
         "title": title,
         "inputs": _inputs(result),
         "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
-        "fields": fields_json(asked, again, rows_needed(result), tuple(coordinate_names)),
+        "fields": fields_json(result, again, rows_needed(result), tuple(coordinate_names)),
         "levels_note": LEVELS_NOTE,
-        "library": library_json(asked),
-        "library_coherence": library_coherence_json(asked),
-        "evidence": evidence_json(asked),
-        "brackets": brackets_json(asked),
+        "library": library_json(result),
+        "library_coherence": library_coherence_json(result),
+        "evidence": evidence_json(result),
+        "brackets": brackets_json(result),
         "misfit": [_misfit_json(each) for each in found],
         "outcome": list(outcome_sentences(result, found)),
         "verify": verify,

@@ -1,14 +1,16 @@
 """Every field of a question with its elements, the explanations behind them, and what would refine it."""
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias, final
 
 import numpy as np
 
 from ..._typing import Array, IntArray
+from ...aeb._trace import INDETERMINATE, REJECTED, WITNESSED
 from ...judges import Verdict
 from ...questions import Answer, FieldElements, Label
-from ._asked import Asked
+from .._result import Result
 from ._coherence import coherence
 from ._levels import LevelAnswers
 from ._rows_needed import RowsNeeded, contradicts, rivals
@@ -16,25 +18,27 @@ from ._rows_needed import RowsNeeded, contradicts, rivals
 MOST_LISTED = 12  # explanations of an element
 MOST_ENTRIES = 6000  # explanations of all elements together; elements of large libraries list fewer each
 MOST_COHERENT = 60
+_BLOCK = 1 << 16
 
 # Explanations of each element by its number, -1 for none of them.
 _Entries: TypeAlias = dict[int, list[dict[str, Any]]]
 
 
 def fields_json(
-    asked: Asked, levels: tuple[LevelAnswers, ...], needed: tuple[RowsNeeded, ...], names: tuple[str, ...]
+    result: Result, levels: tuple[LevelAnswers, ...], needed: tuple[RowsNeeded, ...], names: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     """An entry for each answer of the run.  names: of the coordinates; x, y, z unless given."""
-    answers, plug_in = asked.result.trace.answers, asked.result.plug_in
-    shown = [asked.predicates.elements(number) for number in range(len(answers))]
-    listed = _Listed(asked, tuple(answer.field for answer, field in zip(answers, shown, strict=True) if field.names))
+    answers, plug_in = result.trace.answers, result.plug_in
+    shown = [result.predicates.elements(number) for number in range(len(answers))]
+    listed = _Listed(result, tuple(answer.field for answer, field in zip(answers, shown, strict=True) if field.names))
+    counts = _Counts.of_fields(result)
     return [
         {
             "field": answer.field,
             **_said(answer),
-            **_shown_json(asked, answer, shown[number], listed, names),
+            **_shown_json(result, answer, shown[number], counts, listed, names),
             "plug_in": None if plug_in is None else _said(plug_in[number]),
-            "refine": _refine(asked, number, answer, needed),
+            "refine": _refine(result, number, answer, needed),
             "levels": [_level_json(each, number) for each in levels],
         }
         for number, answer in enumerate(answers)
@@ -51,7 +55,12 @@ def _level_json(found: LevelAnswers, number: int) -> dict[str, Any]:
 
 
 def _shown_json(
-    asked: Asked, answer: Answer, shown: FieldElements, listed: "_Listed", names: tuple[str, ...]
+    result: Result,
+    answer: Answer,
+    shown: FieldElements,
+    counted: "dict[str, _Counts]",
+    listed: "_Listed",
+    names: tuple[str, ...],
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "is_optional": shown.is_optional,
@@ -62,12 +71,12 @@ def _shown_json(
     }
     if not shown.names:
         return found | {"elements": [], "absent": None, "coherence": None, "notes": []}
-    counts, explanations = _Counts.of(asked, answer.field, len(shown.names)), listed.of_field(answer.field)
+    counts, explanations = counted[answer.field], listed.of_field(answer.field)
     return found | {
         "elements": _elements(shown, counts, explanations),
         "absent": counts.json(-1, explanations) if shown.is_optional else None,
-        "coherence": field_coherence(asked, shown.names, counts.possible),
-        "notes": _notes(asked, answer, shown, counts),
+        "coherence": field_coherence(result, shown.names, counts.possible),
+        "notes": _notes(result, answer, shown, counts),
     }
 
 
@@ -81,16 +90,20 @@ class _Counts:
     undecided: IntArray
 
     @classmethod
-    def of(cls, asked: Asked, field: str, size: int) -> "_Counts":
-        trace = asked.result.trace
-
-        def count(index: IntArray) -> IntArray:
-            numbers = asked.predicates.says(index)[field].numbers % (size + 1)  # nothing is -1, the last entry
-            return np.bincount(numbers, minlength=size + 1)
-
-        by_code = {code: count(trace.queries[trace.codes == code]) for code in Verdict}
-        possible = count(np.arange(trace.size)) - by_code[Verdict.REJECTED]
-        return cls(possible, by_code[Verdict.ADMISSIBLE], by_code[Verdict.INDETERMINATE])
+    def of_fields(cls, result: Result) -> "dict[str, _Counts]":
+        """Those of everything that explanations say something of."""
+        marks, tables = result.trace.brackets().column(), dict[str, IntArray]()
+        for start in range(0, len(marks), _BLOCK):
+            block = marks[start : start + _BLOCK]
+            for name, said in result.predicates.says(np.arange(start, start + len(block))).items():
+                shape = len(said.names) + 1, INDETERMINATE + 1
+                numbers = said.numbers % shape[0]  # nothing is -1, the last entry
+                counts = np.bincount(numbers * shape[1] + block, minlength=shape[0] * shape[1]).reshape(shape)
+                tables[name] = counts + tables.get(name, 0)
+        return {
+            name: cls(table.sum(axis=1) - table[:, REJECTED], table[:, WITNESSED], table[:, INDETERMINATE])
+            for name, table in tables.items()
+        }
 
     def json(self, number: int, explanations: _Entries) -> dict[str, Any]:
         """One element."""
@@ -103,9 +116,9 @@ class _Counts:
         }
 
 
-def _notes(asked: Asked, answer: Answer, shown: FieldElements, counts: _Counts) -> list[str]:
+def _notes(result: Result, answer: Answer, shown: FieldElements, counts: _Counts) -> list[str]:
     """Why elements of a settled field are possible though nothing was found out about them."""
-    if answer.field in asked.open_fields or not asked.admissible.size:
+    if answer.field in result.open_fields or not result.admissible.size:
         return []
     is_left = (counts.witnessed == 0) & (counts.possible > counts.undecided)
     names = [name for name, flag in zip(shown.names, is_left.tolist(), strict=False) if flag]
@@ -131,19 +144,16 @@ def _elements(shown: FieldElements, counts: _Counts, explanations: _Entries) -> 
 
 
 class _Listed:
-    """Explanations in the order in which they are listed: admissible, undecided, not asked, rejected.
+    """Explanations in the order in which they are listed: admissible, undecided, not result, rejected.
 
     The asked ones by their margin, the others by plausibility.
     """
 
-    def __init__(self, asked: Asked, fields: tuple[str, ...]) -> None:
-        trace = asked.result.trace
-        ordered = {code: trace.queries[asked.of_code(code)] for code in Verdict}
-        self._asked = asked
-        self._order = np.concatenate(
-            [ordered[Verdict.ADMISSIBLE], ordered[Verdict.INDETERMINATE], asked.unasked, ordered[Verdict.REJECTED]]
-        )
-        self._said = asked.predicates.says(self._order)
+    def __init__(self, result: Result, fields: tuple[str, ...]) -> None:
+        undecided, rejected = result.of_code(Verdict.INDETERMINATE), result.of_code(Verdict.REJECTED)
+        self._result = result
+        self._order = np.concatenate([result.admissible, undecided, result.unasked, rejected])
+        self._said = result.predicates.says(self._order)
         n_elements = sum(len(self._said[field].names) + 1 for field in fields)
         self._most = max(1, min(MOST_LISTED, MOST_ENTRIES // max(n_elements, 1)))
 
@@ -153,10 +163,8 @@ class _Listed:
         order = np.argsort(numbers, kind="stable")
         present, starts = np.unique(numbers[order], return_index=True)
         first = [part[: self._most] for part in np.split(self._order[order], starts[1:])]
-        return {
-            number: [self._asked.entry(e) for e in part.tolist()]
-            for number, part in zip(present.tolist(), first, strict=True)
-        }
+        entries = iter(self._result.entries(np.concatenate(first)))
+        return {number: [*islice(entries, len(part))] for number, part in zip(present.tolist(), first, strict=True)}
 
 
 def _coordinate_names(places: Array | None, names: tuple[str, ...]) -> list[str]:
@@ -165,45 +173,45 @@ def _coordinate_names(places: Array | None, names: tuple[str, ...]) -> list[str]
     return list((names if len(names) == count else usual)[:count])
 
 
-def field_coherence(asked: Asked, names: tuple[str, ...], possible: IntArray) -> dict[str, Any] | None:
+def field_coherence(result: Result, names: tuple[str, ...], possible: IntArray) -> dict[str, Any] | None:
     """Between the elements of a field in the first setting, the possible ones first if there are too many."""
-    library = asked.bank.states.library
+    library = result.bank.states.library
     if library is None:
         return None
     order = np.argsort(possible[: len(names)] == 0, kind="stable")[:MOST_COHERENT]
     chosen, number = [names[i] for i in sorted(order.tolist())], {name: i for i, name in enumerate(library.ids)}
-    return coherence_json(asked, [number[name] for name in chosen]) if {*chosen} <= {*number} else None
+    return coherence_json(result, [number[name] for name in chosen]) if {*chosen} <= {*number} else None
 
 
-def coherence_json(asked: Asked, elements: list[int]) -> dict[str, Any]:
+def coherence_json(result: Result, elements: list[int]) -> dict[str, Any]:
     """Between elements of the library in the first setting."""
-    states = asked.bank.states
-    matrix = coherence(states.elements[:, elements], is_complex=is_complex(asked))
+    states = result.bank.states
+    matrix = coherence(states.elements[:, elements], is_complex=is_complex(result))
     return {"ids": list(states.names(elements)), "matrix": [[round(x, 6) for x in row] for row in matrix.tolist()]}
 
 
-def is_complex(asked: Asked) -> bool:
+def is_complex(result: Result) -> bool:
     """Whether elements hold pairs (Re, Im)."""
-    return any(part.law.is_complex for part in asked.result.seal.parts)
+    return any(part.law.is_complex for part in result.seal.parts)
 
 
-def _refine(asked: Asked, number: int, answer: Answer, needed: tuple[RowsNeeded, ...]) -> list[str]:
+def _refine(result: Result, number: int, answer: Answer, needed: tuple[RowsNeeded, ...]) -> list[str]:
     sentences = [each.sentence for each in needed if each.field == answer.field]
     # What is settled, or contradicted by an admissible explanation, no query can make finer.
-    if answer.field not in asked.open_fields or rivals(asked, number).size:
+    if answer.field not in result.open_fields or rivals(result, number).size:
         return sentences
-    trace = asked.result.trace
-    undecided = np.concatenate([asked.unasked, trace.queries[trace.codes == Verdict.INDETERMINATE]])
-    count = int(contradicts(asked, number, undecided).sum())
+    trace = result.trace
+    undecided = np.concatenate([result.unasked, trace.queries[trace.codes == Verdict.INDETERMINATE]])
+    count = int(contradicts(result, number, undecided).sum())
     if count:
         who = "1 explanation that contradicts" if count == 1 else f"{count} explanations that contradict"
-        least = "At least " if len(asked.unasked) < trace.size - len(trace) else ""
+        least = "At least " if len(result.unasked) < trace.size - len(trace) else ""
         is_undecided = "is" if count == 1 else "are"
-        can_ask = contradicts(asked, number, asked.unasked).any()
+        can_ask = contradicts(result, number, result.unasked).any()
         what = (
             "more queries may settle this before more rows do"
             if can_ask
             else "asked about, but the arithmetic leaves it open, and more queries would not settle it"
         )
-        sentences.append(f"{least}{who} explanation {asked.reference} here {is_undecided} not decided: {what}.")
+        sentences.append(f"{least}{who} explanation {result.reference} here {is_undecided} not decided: {what}.")
     return sentences

@@ -11,8 +11,7 @@ from ..._checks import check_open
 from ..._typing import Array
 from ...aeb import Trace
 from ...judges import Verdict
-from ...questions import Answer
-from ._asked import informed
+from ...questions import Answer, inform
 
 LEVELS_NOTE = (
     "The level was fixed before the held-out rows were read, and only its labels carry the guarantee. The other levels "
@@ -39,7 +38,7 @@ def other_levels(trace: Trace, level: float, levels: Sequence[float]) -> tuple[L
     stays possible.  The level of the run gives the answers of the run.
     """
     check_open("level", level, 0.0, 1.0)
-    return tuple(LevelAnswers(float(other), _answers(trace, moved_codes(trace, level, other))) for other in levels)
+    return tuple(LevelAnswers(float(other), _answers(trace, level, other)) for other in levels)
 
 
 def moved_codes(trace: Trace, level: float, other: float) -> NDArray[np.uint8]:
@@ -63,5 +62,10 @@ def _moved(margins: Array, level: float, other: float) -> Array:
     return np.asarray(bounds + slack * np.array([-1.0, 1.0]))
 
 
-def _answers(trace: Trace, codes: NDArray[np.uint8]) -> tuple[Answer, ...]:
-    return informed(trace.question, trace.queries, codes).answers()
+def _answers(trace: Trace, level: float, other: float) -> tuple[Answer, ...]:
+    codes = moved_codes(trace, level, other)
+    if codes is trace.codes:
+        return trace.answers
+    progress = trace.question.begin()
+    inform(progress, trace.queries, codes)
+    return progress.answers()

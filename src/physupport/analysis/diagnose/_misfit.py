@@ -11,10 +11,8 @@ from scipy.special import chdtr, chdtrc
 from ..._checks import check_count
 from ..._typing import IntArray
 from ...banks import Bank
-from ...questions import open_fields
 from .._plans import ProposedStream
 from .._result import Result
-from ._asked import Asked
 
 # Two-sided probability below which rows and law are said not to fit: by chance one stream in a thousand.
 MISFIT = 1e-3
@@ -115,9 +113,9 @@ def misfit(result: Result, explanation: int | None = None) -> tuple[Misfit, ...]
     explanation: the best of the proposal rows unless given, or, if that is not admissible, the admissible one with the
     least evidence against it.  The reference is exact for an explanation fixed without held-out rows.
     """
-    asked = Asked(result)
-    chosen = asked.reference if explanation is None else check_count("explanation", explanation, 0, asked.bank.size - 1)
-    misfits = (_stream_misfit(part, asked.bank, chosen) for part in result.seal.parts)
+    bank = result.bank
+    chosen = result.reference if explanation is None else check_count("explanation", explanation, 0, bank.size - 1)
+    misfits = (_stream_misfit(part, bank, chosen) for part in result.seal.parts)
     return tuple(one for one in misfits if one is not None)
 
 
@@ -138,17 +136,16 @@ def outcome_sentences(result: Result, misfits: Sequence[Misfit] | None = None) -
 
     misfits: those of `misfit(result)`, worked out unless given.
     """
-    asked = Asked(result)
     found = misfit(result) if misfits is None else tuple(misfits)
     sentences = [result.report.sentence]
     match result.report.status:
         case "EMPTY":
             sentences += _empty(found)
         case "ABSTAIN":
-            sentences += _abstain(asked)
+            sentences += _abstain(result)
     if result.report.status != "EMPTY":
         sentences += _doubts(found)
-        sentences += _size(asked)
+        sentences += _size(result)
     return tuple(sentences)
 
 
@@ -175,10 +172,10 @@ def _empty(found: Sequence[Misfit]) -> Iterator[str]:
         )
 
 
-def _abstain(asked: Asked) -> Iterator[str]:
-    trace = asked.result.trace
+def _abstain(result: Result) -> Iterator[str]:
+    trace = result.trace
     unasked = trace.size - len(trace)
-    if still_open := open_fields(asked.progress):
+    if still_open := trace.open_fields():
         yield f"Not settled: {_listed(still_open)}."
     if unasked and trace.ending.name in ("BUDGET", "STOPPED"):
         yield (
@@ -196,11 +193,11 @@ def _doubts(found: Sequence[Misfit]) -> Iterator[str]:
             yield f"Take care: {each.sentence[0].lower()}{each.sentence[1:]} Every label rests on these laws."
 
 
-def _size(asked: Asked) -> Iterator[str]:
-    trace = asked.result.trace
+def _size(result: Result) -> Iterator[str]:
+    trace = result.trace
     if trace.n_possible < max(_LARGE, _LARGE_SHARE * trace.size):
         return
-    resolved, unresolved = _dimensions(asked)
+    resolved, unresolved = _dimensions(result)
     yield (
         f"{trace.n_possible} of {trace.size} explanations are still possible, {trace.n_witnessed} of them found "
         f"admissible and {trace.size - len(trace)} not asked about. Unresolved: {_listed(unresolved)}."
@@ -208,32 +205,32 @@ def _size(asked: Asked) -> Iterator[str]:
     )
 
 
-def _dimensions(asked: Asked) -> tuple[list[str], list[str]]:
+def _dimensions(result: Result) -> tuple[list[str], list[str]]:
     """What all possible explanations agree on, and what not, with how many of the choices are left."""
-    possible, everything = asked.result.trace.brackets().possible(), np.arange(asked.bank.size)
+    possible, everything = result.trace.brackets().possible(), np.arange(result.bank.size)
     resolved: list[str] = []
     unresolved: list[str] = []
-    for (name, left), (_, whole) in zip(_counts(asked, possible), _counts(asked, everything), strict=True):
+    for (name, left), (_, whole) in zip(_counts(result, possible), _counts(result, everything), strict=True):
         if whole > 1:
             (resolved if left == 1 else unresolved).append(name if left == 1 else f"{name} ({left} of {whole})")
     return resolved, unresolved
 
 
-def _counts(asked: Asked, index: IntArray) -> list[tuple[str, int]]:
+def _counts(result: Result, index: IntArray) -> list[tuple[str, int]]:
     """Distinct values of each dimension of the bank among explanations."""
     seen: dict[str, set[int]] = {}
     for start in range(0, len(index), _BLOCK):
-        for name, column in _columns(asked, index[start : start + _BLOCK]).items():
+        for name, column in _columns(result, index[start : start + _BLOCK]).items():
             seen.setdefault(name, set()).update(np.unique(column).tolist())
     return [(name, len(values)) for name, values in seen.items()]
 
 
-def _columns(asked: Asked, index: IntArray) -> dict[str, IntArray]:
+def _columns(result: Result, index: IntArray) -> dict[str, IntArray]:
     """(k,) the value of every dimension, by name; what the question says of a state may stand for its number."""
-    columns = asked.bank.split(index)
-    parameters = asked.bank.states.dimensions(columns.state)
+    columns = result.bank.split(index)
+    parameters = result.bank.states.dimensions(columns.state)
     return {
-        **asked.predicates.dimensions(index, None if parameters else columns.state),
+        **result.predicates.dimensions(index, None if parameters else columns.state),
         **parameters,
         "the support with its strengths": columns.support,
         "the calibration nuisances": columns.calibration,

@@ -7,8 +7,8 @@ import numpy as np
 from ..._typing import Array
 from ...io._rows import as_complex
 from ...judges import Verdict
-from ...questions import open_fields
-from ._asked import Asked, finite
+from ...questions import inform, open_fields
+from .._result import Result
 from ._fields import MOST_COHERENT, coherence_json, is_complex
 
 MOST_SHOWN = 120  # elements of the library
@@ -16,60 +16,60 @@ MOST_CHANNELS = 1024
 MOST_POINTS = 1000
 
 
-def library_json(asked: Asked) -> dict[str, Any] | None:
+def library_json(result: Result) -> dict[str, Any] | None:
     """Responses in the first setting, evenly chosen if there are too many; complex ones by their real part."""
-    states, library = asked.bank.states, asked.bank.states.library
+    states, library = result.bank.states, result.bank.states.library
     if library is None:
         return None
     chosen = _even(len(library.ids), MOST_SHOWN)
     responses = states.elements[:, chosen]
-    if is_complex(asked):
+    if is_complex(result):
         responses = as_complex(responses).real
     kept = _even(len(responses), MOST_CHANNELS)
-    names = _channels(asked, len(responses))
+    names = _channels(result, len(responses))
     return {
         "ids": [library.ids[i] for i in chosen],
         "regions": [library.regions[i] for i in chosen],
         "channels": [names[i] for i in kept],
         "responses": [[_short(x) for x in column] for column in responses[kept].T.tolist()],
-        "is_complex": is_complex(asked),
+        "is_complex": is_complex(result),
         "setting": dict(states.setting(0)),
         "shown": len(chosen),
         "of": len(library.ids),
     }
 
 
-def library_coherence_json(asked: Asked) -> dict[str, Any] | None:
+def library_coherence_json(result: Result) -> dict[str, Any] | None:
     """Between the elements of the library, evenly chosen if there are too many."""
-    library = asked.bank.states.library
-    return None if library is None else coherence_json(asked, _even(len(library.ids), MOST_COHERENT))
+    library = result.bank.states.library
+    return None if library is None else coherence_json(result, _even(len(library.ids), MOST_COHERENT))
 
 
-def evidence_json(asked: Asked) -> dict[str, Any]:
+def evidence_json(result: Result) -> dict[str, Any]:
     """Log evidence against explanations that were asked about, at every step of the path."""
-    evidence = asked.evidence
-    chosen = _curves(asked)
+    evidence = result.seal.evidence
+    chosen = _curves(result)
     curves: list[dict[str, Any]] = []
     if chosen:
         path = evidence.along_path(np.array([*chosen]))
         for row, (e, (role, fields)) in enumerate(chosen.items()):
             curve = {"explanation": e, "role": role, "fields": fields}
-            curve |= {"verdict": asked.verdict(e), "says": asked.says(e)}
+            curve |= {"verdict": result.verdict(e), "says": result.says(e)}
             curves.append(curve | {"lower": _finite(path.lower[row]), "upper": _finite(path.upper[row])})
     return {
         "streams": [factor.name for factor in evidence.factors],
         "steps": evidence.path.prefixes.tolist(),
-        "threshold": float(-np.log(asked.result.seal.protocol.level)),
+        "threshold": float(-np.log(result.seal.protocol.level)),
         "curves": curves,
     }
 
 
-def _curves(asked: Asked) -> dict[int, tuple[str, list[str]]]:
+def _curves(result: Result) -> dict[int, tuple[str, list[str]]]:
     """Which explanations, each in its first part and with the fields in which it has one; only such as were asked."""
-    best, chosen = asked.result.best, dict[int, tuple[str, list[str]]]()
-    if best in asked.place:
+    best, chosen = result.best, dict[int, tuple[str, list[str]]]()
+    if result.places[best] >= 0:
         chosen[best] = "proposal", []
-    for found in asked.result.report.fields:
+    for found in result.report.fields:
         parts = [(e, "witness") for e in found.witnesses]
         parts += [] if found.excluded is None else [(found.excluded, "nearest excluded")]
         for e, role in parts:
@@ -79,31 +79,24 @@ def _curves(asked: Asked) -> dict[int, tuple[str, list[str]]]:
     return chosen
 
 
-def brackets_json(asked: Asked) -> dict[str, list[int]]:
+def brackets_json(result: Result) -> dict[str, list[int]]:
     """How many explanations are witnessed and possible, and how many fields are open, after so many queries."""
-    trace = asked.result.trace
-    progress = trace.question.begin()
-    codes, points = trace.codes.tolist(), set(_even(len(trace) + 1, MOST_POINTS))
-    found: dict[str, list[int]] = {"queries": [], "witnessed": [], "possible": [], "open": []}
-    witnessed, possible = 0, trace.size
-    for k in range(len(trace) + 1):
-        if k:
-            e, code = int(trace.queries[k - 1]), codes[k - 1]
-            if code == Verdict.REJECTED:
-                progress.reject(e)
-                possible -= 1
-            elif code == Verdict.ADMISSIBLE:
-                progress.witness(e)
-                witnessed += 1
-        if k in points:
-            for name, value in zip(found, (k, witnessed, possible, len(open_fields(progress))), strict=True):
-                found[name].append(value)
-    return found
+    trace = result.trace
+    points, progress, n_open, done = _even(len(trace) + 1, MOST_POINTS), trace.question.begin(), list[int](), 0
+    for k in points:
+        inform(progress, trace.queries[done:k], trace.codes[done:k])
+        n_open.append(len(open_fields(progress)))
+        done = k
+    n_witnessed, n_rejected = (
+        np.append(0, np.cumsum(trace.codes == code))[points] for code in (Verdict.ADMISSIBLE, Verdict.REJECTED)
+    )
+    possible = (trace.size - n_rejected).tolist()
+    return {"queries": points, "witnessed": n_witnessed.tolist(), "possible": possible, "open": n_open}
 
 
-def _channels(asked: Asked, count: int) -> list[str]:
+def _channels(result: Result, count: int) -> list[str]:
     """The names of the last stream that has as many; those of a deployment say what is measured now."""
-    for table in reversed([*asked.result.tables.values()]):
+    for table in reversed([*result.tables.values()]):
         if len(table.channels) == count:
             return list(table.channels)
     return [str(i) for i in range(count)]
@@ -114,6 +107,11 @@ def _even(count: int, most: int) -> list[int]:
     return (
         list(range(count)) if count <= most else np.unique(np.linspace(0, count - 1, most).round()).astype(int).tolist()
     )
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can hold, or None."""
+    return float(value) if np.isfinite(value) else None
 
 
 def _finite(values: Array) -> list[float | None]:

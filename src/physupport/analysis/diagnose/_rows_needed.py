@@ -12,23 +12,22 @@ from ...laws import Law
 from ...local.rates import MOST_ROWS
 from ...questions import Sides
 from .._result import Result
-from ._asked import Asked, middle
 
 
-def sides(asked: Asked, field: int) -> Sides | None:
+def sides(result: Result, field: int) -> Sides | None:
     """Those of a field as the reference sees it; None for a question that does not tell."""
-    return asked.predicates.sides(field, asked.reference)
+    return result.predicates.sides(field, result.reference)
 
 
-def contradicts(asked: Asked, field: int, index: IntArray) -> BoolArray:
+def contradicts(result: Result, field: int, index: IntArray) -> BoolArray:
     """(k,) whether explanations say of a field what cannot stand beside the reference in its finest statement."""
-    known = sides(asked, field)
+    known = sides(result, field)
     return np.zeros(len(index), dtype=np.bool_) if known is None or not index.size else known.contradict(index)
 
 
-def rivals(asked: Asked, field: int) -> IntArray:
+def rivals(result: Result, field: int) -> IntArray:
     """The admissible explanations that contradict the reference on a field, or, beside it, each other."""
-    known, admissible = sides(asked, field), asked.admissible
+    known, admissible = sides(result, field), result.admissible
     if known is None or not admissible.size:
         return admissible[:0]
     theirs = known.of(admissible)
@@ -37,6 +36,13 @@ def rivals(asked: Asked, field: int) -> IntArray:
     split = beside[known.apart[np.ix_(beside, beside)].any(axis=1)]
     is_rival: BoolArray = known.apart[known.reference][theirs] | np.isin(theirs, split)
     return admissible[is_rival]
+
+
+def middle(lower: Array, upper: Array) -> Array:
+    """The middle of proven bounds, which are far closer together than anything read from it; NaN if unbounded."""
+    is_bounded = np.isfinite(lower) & np.isfinite(upper)
+    low, high = np.where(is_bounded, lower, 0.0), np.where(is_bounded, upper, 0.0)
+    return np.where(is_bounded, low + (high - low) / 2.0, np.nan)
 
 
 # A divergence this small a row is what rounding leaves of two laws that are equal.
@@ -81,35 +87,34 @@ def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
     each stream is taken on its own.  Nothing is given for a field on whose finest statement the reference and all
     admissible explanations agree.
     """
-    asked = Asked(result)
     fields = [answer.field for answer in result.trace.answers]
     return tuple(
         found
         for number, field in enumerate(fields)
-        if (against := rivals(asked, number)).size and (known := sides(asked, number)) is not None
-        for found in _field_rows(asked, field, against, known)
+        if (against := rivals(result, number)).size and (known := sides(result, number)) is not None
+        for found in _field_rows(result, field, against, known)
     )
 
 
-def _field_rows(asked: Asked, field: str, against: IntArray, known: Sides) -> list[RowsNeeded]:
-    path = asked.evidence.along_path(np.append(against, asked.reference))
+def _field_rows(result: Result, field: str, against: IntArray, known: Sides) -> list[RowsNeeded]:
+    path = result.seal.evidence.along_path(np.append(against, result.reference))
     final = middle(path.lower[:, -1], path.upper[:, -1])  # (k + 1,)
-    threshold = -np.log(asked.result.seal.protocol.level)
+    threshold = -np.log(result.seal.protocol.level)
     # The numerator drops out of the difference: what counts is how far the rows so far prefer the reference.
     missing = np.maximum(np.nan_to_num(threshold - (final[:-1] - final[-1]), nan=threshold), 0.0)
-    return [
-        _stream_rows(asked, field, number, against, missing, known) for number in range(len(asked.result.seal.parts))
-    ]
+    return [_stream_rows(result, field, number, against, missing, known) for number in range(len(result.seal.parts))]
 
 
-def _stream_rows(asked: Asked, field: str, stream: int, against: IntArray, missing: Array, known: Sides) -> RowsNeeded:
-    part = asked.result.seal.parts[stream]
-    keys_of = part.law.keys(asked.bank)
-    key, keys = int(keys_of(asked.reference)[0]), keys_of(against)
+def _stream_rows(
+    result: Result, field: str, stream: int, against: IntArray, missing: Array, known: Sides
+) -> RowsNeeded:
+    part = result.seal.parts[stream]
+    keys_of = part.law.keys(result.bank)
+    key, keys = int(keys_of(result.reference)[0]), keys_of(against)
     distinct, where = np.unique(keys, return_inverse=True)
-    closed = _closed(part.law, asked.bank, key, distinct)
+    closed = _closed(part.law, result.bank, key, distinct)
     basis: Basis = "average" if closed is None else "closed form"
-    rates = (_average(asked, stream, key, distinct) if closed is None else closed)[where]
+    rates = (_average(result, stream, key, distinct) if closed is None else closed)[where]
     needed = np.where(rates > _EQUAL, missing / np.where(rates > _EQUAL, rates, 1.0), np.inf)
     needed[missing == 0.0] = 0.0
     hardest = last_to_go(needed, known.of(against), known)
@@ -118,13 +123,13 @@ def _stream_rows(asked: Asked, field: str, stream: int, against: IntArray, missi
     if rows == 0 and missing[hardest] > 0.0:
         rows = 1  # a single row adds more than double precision can hold
     measured = None if rows is None else ceil(rows / (1.0 - part.plan.fraction))
-    words = _Words(asked, field, part.name, int(against[hardest]), n_rivals, basis)
+    words = _Words(result, field, part.name, int(against[hardest]), n_rivals, basis)
     rate, lack = float(rates[hardest]), float(missing[hardest])
     sentence = words.none(rate, bool(keys[hardest] == key)) if rows is None else words.some(rows, measured, rate, lack)
     return RowsNeeded(
         field,
         part.name,
-        asked.reference,
+        result.reference,
         int(against[hardest]),
         n_rivals,
         rate,
@@ -164,12 +169,12 @@ def _closed(law: Law, bank: Bank, key: int, keys: IntArray) -> Array | None:
         return np.where(keys == key, 0.0, np.nan)
 
 
-def _average(asked: Asked, stream: int, key: int, keys: IntArray) -> Array:
+def _average(result: Result, stream: int, key: int, keys: IntArray) -> Array:
     """(k,) mean over the held-out rows of the log likelihood ratio of the reference to each key; 0 for its own."""
     both = np.unique(np.append(keys, key))
-    ratio = asked.evidence.ratio(stream, both)
+    ratio = result.seal.evidence.ratio(stream, both)
     against = dict(zip(both.tolist(), middle(ratio.lower[:, -1], ratio.upper[:, -1]).tolist(), strict=True))
-    n_rows = int(asked.result.seal.parts[stream].checkpoints[-1])
+    n_rows = int(result.seal.parts[stream].checkpoints[-1])
     found = np.array([against[k] - against[key] for k in keys.tolist()]) / n_rows
     return np.where(np.isfinite(found), found, 0.0)
 
@@ -177,7 +182,7 @@ def _average(asked: Asked, stream: int, key: int, keys: IntArray) -> Array:
 @final
 @dataclass(frozen=True, slots=True)
 class _Words:
-    asked: Asked
+    result: Result
     field: str
     stream: str
     rival: int
@@ -187,37 +192,38 @@ class _Words:
     def some(self, rows: int, measured: int | None, rate: float, missing: float) -> str:
         if not rows:
             return (
-                f"The held-out rows so far would rule out {self.asked.named(self.rival)} if explanation "
-                f"{self.asked.reference} had been proposed: a larger share of proposal rows, or more rows, may do."
+                f"The held-out rows so far would rule out {self.result.named(self.rival)} if explanation "
+                f"{self.result.reference} had been proposed: a larger share of proposal rows, or more rows, may do."
             )
         added = f"{rate:.3g}" if isfinite(rate) else "more than double precision can hold,"
         how = "in closed form" if self.basis == "closed form" else "on average over the held-out rows so far"
         hardest = "" if self.n_rivals == 1 else f", the hardest of {self.n_rivals} to rule out,"
         return (
             f"About {rows} more held-out {self.stream} {'row' if rows == 1 else 'rows'} ({measured} measured at this "
-            f"split) would be expected to rule out {self.asked.named(self.rival)}{hardest} in favour of explanation "
-            f"{self.asked.reference}: {missing:.3g} of log evidence is missing and a row adds {added} {how}. This "
+            f"split) would be expected to rule out {self.result.named(self.rival)}{hardest} in favour of explanation "
+            f"{self.result.reference}: {missing:.3g} of log evidence is missing and a row adds {added} {how}. This "
             f"is an expectation, not a guarantee."
         )
 
     def none(self, rate: float, is_same: bool) -> str:
         if isnan(rate):
             return (
-                f"How many more {self.stream} rows would be expected to rule out {self.asked.named(self.rival)} cannot "
-                f"be computed: its noise and its strengths are too many powers of ten apart for double precision."
+                f"How many more {self.stream} rows would be expected to rule out {self.result.named(self.rival)} "
+                f"cannot be computed: its noise and its strengths are too many powers of ten apart for double "
+                f"precision."
             )
-        opening = f"No number of {self.stream} rows is expected to rule out {self.asked.named(self.rival)}: "
-        part = next(p for p in self.asked.result.seal.parts if p.name == self.stream)
+        opening = f"No number of {self.stream} rows is expected to rule out {self.result.named(self.rival)}: "
+        part = next(p for p in self.result.seal.parts if p.name == self.stream)
         if is_same and part.law.part == "calibration":
             return (
                 f"{opening}it has the same dictionary state and calibration nuisance as explanation "
-                f"{self.asked.reference}, and calibration rows do not tell what is active."
+                f"{self.result.reference}, and calibration rows do not tell what is active."
             )
         if is_same or (self.basis == "closed form" and rate <= _EQUAL):
             return (
-                f"{opening}it gives the {self.stream} rows the same law as explanation {self.asked.reference}, to all "
+                f"{opening}it gives the {self.stream} rows the same law as explanation {self.result.reference}, to all "
                 f"digits of double precision."
             )
         if rate <= 0.0:
-            return f"{opening}the held-out rows so far do not favour explanation {self.asked.reference} on average."
+            return f"{opening}the held-out rows so far do not favour explanation {self.result.reference} on average."
         return f"{opening}a row adds {rate:.3g} of log evidence, so more than {MOST_ROWS:.0e} would be needed."
