@@ -31,10 +31,11 @@ def test_a_stream_plan_keeps_its_own_noises_checkpoints_box_and_laws(bank):
     plan = StreamPlan("profiled mean", 0.5, noises=noises, checkpoints=stops, box=(lower, upper))
     sizes, variances = np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 2.0])
     latent = StreamPlan("latent", 0.5, laws=[ExchangeableGaussian(sizes, variances)])
-    before = plan.law.completed(bank).encode(), plan.stops(20).tolist(), latent.law.completed(bank).encode()
+    other = library_bank(bank.states.library, ["A"], {"A": 1.0}, calibration=product_grid(noise=[0.3]))
+    before = plan.law.completed(bank).encode(), plan.stops(20).tolist(), latent.law.completed(other).encode()
     for array in (noises, stops, lower, upper, sizes, variances):
         spoil(array)
-    assert (plan.law.completed(bank).encode(), plan.stops(20).tolist(), latent.law.completed(bank).encode()) == before
+    assert (plan.law.completed(bank).encode(), plan.stops(20).tolist(), latent.law.completed(other).encode()) == before
 
 
 def test_a_run_uses_the_noises_that_were_hashed(bank):

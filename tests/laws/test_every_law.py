@@ -109,8 +109,19 @@ def test_options_that_a_law_does_not_take_are_refused():
 
 def test_a_plan_takes_a_law_or_its_name_with_options():
     bank = make_bank()
-    by_name = StreamPlan("covariance", 0.5, noises=[0.2, 0.3]).law.completed(bank)
-    assert StreamPlan(Covariance(noises=[0.2, 0.3]), 0.5).law.completed(bank).encode() == by_name.encode()
+    by_name = StreamPlan("covariance", 0.5, noises=[0.5, 0.7]).law.completed(bank)
+    assert StreamPlan(Covariance(noises=[0.5, 0.7]), 0.5).law.completed(bank).encode() == by_name.encode()
+
+
+def test_a_law_that_says_otherwise_than_the_bank_is_refused():
+    """A report names the nuisances of the bank; rows scored with others would say nothing about these."""
+    bank = make_bank()
+    with pytest.raises(MisuseError, match=r"noises must be those of the bank in mean rows, 0\.5 in setting 0, got"):
+        StreamPlan("mean", 0.5, noises=[0.4, 0.7]).law.completed(bank)
+    with pytest.raises(MisuseError, match="laws must be those of the bank in latent rows"):
+        StreamPlan("latent", 0.5, laws=[BernoulliGaussian(0.1), BernoulliGaussian(0.3)]).law.completed(bank)
+    with pytest.raises(MisuseError, match="laws must be one for each of the 2 nuisance settings"):
+        StreamPlan("latent", 0.5, laws=[BernoulliGaussian(0.1)]).law.completed(bank)
 
 
 def test_laws_of_codes_are_read_back():

@@ -177,17 +177,21 @@ def test_show_takes_a_folder_and_refuses_what_was_changed(write):
     assert f"report {folder / 'report.json'}: document must be" in str(program("show", folder).exception)
 
 
-def test_verify_notes_a_project_that_says_otherwise(write):
+def test_verify_refuses_a_project_that_says_otherwise(write):
     path = write()
     folder = run_project(load_project(path)).folder
     same = json.loads(program("verify", folder, "--project", path, "--json").stdout)
     assert same["verified"]
     assert not any("project" in note for note in same["notes"])
+    for change in (("proposal = 0.4", "proposal = 0.4\nfirst_checkpoint = 8"), ("noise = 0.5", "noise = 0.4")):
+        assert program("verify", folder, "--project", write(change)).exit_code == 3
+    short = program("verify", folder, "--project", write(("budget = 1.0", "budget = 3")))
+    assert (short.exit_code, "with other budget; labels are safe at any" in short.stderr) == (0, True)
     changes = ("level = 0.1", "level = 0.2"), ("strength = 2.0", "strength = 1.0"), ("proposal = 0.4", "proposal = 0.3")
     answer = program("verify", folder, "--project", write(*changes), "--json")
     found = json.loads(answer.stdout)
-    assert found["verified"]  # the rows are those of the report, and so is all that it says
-    assert [note for note in found["notes"] if "project" in note] == [
+    assert (answer.exit_code, found["verified"]) == (3, False)
+    assert found["findings"] == [
         "the project file has the level 0.2, the report 0.1",
         "the project file describes another protocol than the report has, with other bank, question, streams",
     ]

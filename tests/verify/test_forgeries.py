@@ -52,6 +52,23 @@ CHANGES = {
     "no numerator": (lambda d: stream(d).update(numerator={}), "the numerator of calibration has other names"),
     "a number as numerator": (lambda d: stream(d).update(numerator=3), "document.protocol.streams[0].numerator"),
     "numerator below": (lambda d: stream(d).update(numerator={"key": -1}), "lies outside the bank"),
+    "numerator beyond": (
+        lambda d: stream(d).update(numerator={"key": 10**6}),
+        "the numerator of calibration lies outside the bank",
+    ),
+    "another width": (lambda d: stream(d, 1).update(width=17), "have 17 entries, not the 16 that the bank needs"),
+    "another noise": (
+        lambda d: stream(d, 1)["law"].update(noises=[x / 2 for x in stream(d, 1)["law"]["noises"]]),
+        "the law of deployment is not that of the bank: noises must be those of the bank",
+    ),
+    "another activity": (
+        lambda d: stream(d)["law"]["laws"][0].update(p=0.123),
+        "the law of calibration is not that of the bank: laws must be those of the bank",
+    ),
+    "more noises": (
+        lambda d: stream(d, 1)["law"]["noises"].append(0.3),
+        "noises must be one for each of the",
+    ),
     "numerator of text": (lambda d: stream(d).update(numerator={"key": "0"}), "key must be a whole number"),
     "half a point": (
         lambda d: stream(d).update(numerator={"point": {"p": 0.2}}),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..project import Project
+    from ..project import Differences, Project
     from ..report import Report
     from ..verify import Verification
 
@@ -90,7 +90,11 @@ def verify(
         ),
     ] = None,
     project: Annotated[
-        Path | None, typer.Option(help="A project file: the rows are read as it says, instead of --data.")
+        Path | None,
+        typer.Option(
+            help="A project file: the rows are read as it says, instead of --data, and the report must be of the "
+            "protocol that it describes."
+        ),
     ] = None,
     protocol: Annotated[
         str | None, typer.Option(help="The hash of the protocol, as it was known before the data were read.")
@@ -109,7 +113,8 @@ def verify(
     rows = read_data(text, data, project) if data or project is not None else None
     found = check(text, rows, protocol=protocol)
     if project is not None and found.is_verified:
-        found = replace(found, notes=(*found.notes, *project_notes(text, project)))
+        other = _project_differences(text, project)
+        found = replace(found, findings=other.findings, notes=(*found.notes, *other.notes))
     if as_json:
         typer.echo(_json(found, rows is not None))
     else:
@@ -157,11 +162,11 @@ def read_data(report: str, data: list[str] | None, project: Path | None) -> "dic
     return tables
 
 
-def project_notes(report: str, path: Path) -> tuple[str, ...]:
+def _project_differences(report: str, path: Path) -> "Differences":
     """Where a report that was verified was made otherwise than a project file says."""
-    from ..project import protocol_notes
+    from ..project import protocol_differences
 
-    return protocol_notes(_project(path), json.loads(report)["protocol"])
+    return protocol_differences(_project(path), json.loads(report)["protocol"])
 
 
 def _project_rows(path: Path) -> "dict[str, Rows]":

@@ -48,6 +48,9 @@ class Law(Protocol):
     def completed(self, bank: Bank) -> Self:
         """The same law with all that it takes from the bank's nuisances."""
 
+    def check_bank(self, bank: Bank) -> None:
+        """Refuse a bank that says otherwise of what a completed law has; left out: none does."""
+
     def n_codes(self, n_atoms: int) -> int:  # noqa: ARG002
         """Numbers of a row, real or complex, that follow the channels."""
         return 0

@@ -73,7 +73,25 @@ class NoisyLaw(Law):
     def completed(self, bank: Bank) -> Self:
         """With the noises of the bank, if it has none of its own."""
         noises = self.column(bank, "noise", "noises", "[0.5]", 0.5) if self.noises is None else self.variances
-        return replace(self, noises=read_only(check_array("noises", noises, (len(self.nuisances(bank)),))))
+        made = replace(self, noises=read_only(check_array("noises", noises, (len(self.nuisances(bank)),))))
+        made.check_bank(bank)
+        return made
+
+    def check_bank(self, bank: Bank) -> None:
+        """Refuse other noises than those of the bank, where it has some: a report would be about the one it names."""
+        nuisances = self.nuisances(bank)
+        if len(self.variances) != len(nuisances):
+            raise MisuseError(
+                "noises", f"be one for each of the {len(nuisances)} nuisance settings", len(self.variances)
+            )
+        if "noise" in nuisances.names:
+            self._check_same("noises", self.variances.tolist(), nuisances.column("noise").tolist())
+
+    def _check_same(self, option: str, own: list[object], of_bank: list[object]) -> None:
+        if own != of_bank:
+            where = next(i for i, (mine, other) in enumerate(zip(own, of_bank, strict=True)) if mine != other)
+            rule = f"be those of the bank in {self.name} rows, {of_bank[where]} in setting {where}"
+            raise MisuseError(option, rule, own[where], f"Leave {option} out, or the bank without this nuisance.")
 
     def column(self, bank: Bank, nuisance: str, option: str, example: str, value: float) -> Array:
         """What a law takes from the bank unless the option gives it."""

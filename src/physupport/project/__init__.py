@@ -5,5 +5,10 @@ from ._example import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_
 from ._forecast import Forecast as Forecast, StreamForecast as StreamForecast, forecast as forecast
 from ._load import Project as Project, load_project as load_project
 from ._outputs import FILES as FILES
-from ._run import Finished as Finished, protocol_notes as protocol_notes, run_project as run_project
+from ._run import (
+    Differences as Differences,
+    Finished as Finished,
+    protocol_differences as protocol_differences,
+    run_project as run_project,
+)
 from ._tables import read_tables as read_tables

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from .._errors import MisuseError
 from ..aeb import Tick, budget_queries
-from ..analysis import Protocol, Result, analyse
+from ..analysis import Protocol, Result, StreamPlan, analyse
 from ..analysis.diagnose import diagnose
+from ..banks import Bank
 from ..report import Details, Report
 from ..report.page import write_page
 from ._assemble import Assembled, assemble
@@ -101,32 +103,45 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="")
 
 
-def protocol_notes(project: Project, protocol: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where the protocol of a report is another than the one that a project file describes, a sentence each.
+class Differences(NamedTuple):
+    """Where the protocol of a report is another than a project file describes, and what was not compared."""
 
-    A report may well differ: options of `run` replace keys of the file.  Nothing is run for the comparison, so that of
-    a project with a function of its own only level and seed are compared.
+    findings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+# Parts of a protocol that decide how much is said, and nothing about whether it is true.
+_SAFE = ("policy", "budget")
+
+
+def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Differences:
+    """Found is another level, seed, bank, question, judge, law, split or checkpoint: they decide which labels are true.
+
+    Another policy or budget is noted: every part of the verdicts is safe.  Nothing is run for the comparison, so that
+    of a project with a function of its own only level and seed are compared.
     """
     settings = project.settings
-    notes = [
+    findings = [
         f"the project file has the {name} {here!r}, the report {protocol.get(name)!r}"
         for name, here in {"level": settings.level, "seed": settings.seed}.items()
         if here != protocol.get(name)
     ]
     if isinstance(settings.elements.response, FunctionResponse):
-        return (*notes, "elements and questions of the project file were not compared: they need its function")
+        note = "elements and questions of the project file were not compared: they need its function"
+        return Differences(tuple(findings), (note,))
     try:
         described = assemble(project).protocol
+        parts = [name for name, here in _parts(described, protocol) if here != _told(name, protocol)]
     except MisuseError as error:
-        return (*notes, f"elements and questions of the project file could not be compared: {error}")
-    parts = [name for name, here in _parts(described) if here != _told(name, protocol)]
-    if parts:
-        notes.append(f"the project file describes another protocol than the report has, with other {', '.join(parts)}")
-    return tuple(notes)
+        return Differences((*findings, f"the project file describes no protocol: {error}"))
+    deciding, safe = [name for name in parts if name not in _SAFE], [name for name in parts if name in _SAFE]
+    other = "the project file describes another protocol than the report has, with other"
+    notes = (f"{other} {', '.join(safe)}; labels are safe at any",) if safe else ()
+    return Differences((*findings, *([f"{other} {', '.join(deciding)}"] if deciding else ())), notes)
 
 
-def _parts(protocol: Protocol) -> Iterator[tuple[str, object]]:
-    """What a protocol says of itself before any row is read, as JSON has it."""
+def _parts(protocol: Protocol, told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """What a protocol says of itself before any row is read, as JSON has it, given the numbers of rows."""
     bank, question, policy = protocol.bank, protocol.question, protocol.policy
     if bank is not None:
         yield "bank", bank.digest
@@ -134,11 +149,22 @@ def _parts(protocol: Protocol) -> Iterator[tuple[str, object]]:
     for name, part in (("question", question), ("policy", policy)):
         if not callable(part):
             yield name, json.loads(json.dumps(part.describe()))
-    yield "streams", {name: [plan.law.name, float(plan.fraction)] for name, plan in protocol.streams.items()}
+    # Reports of before judges described themselves do not name theirs.
+    yield "judge", json.loads(json.dumps(protocol.judge.encode())) if told.get("judge") is not None else None
+    rows = {each["name"]: each["rows"] for each in told["streams"]}
+    yield "streams", [[name, *_described(plan, bank, rows.get(name, 0))] for name, plan in protocol.streams.items()]
+
+
+def _described(plan: StreamPlan, bank: Bank | None, rows: int) -> list[object]:
+    """Law, share and checkpoints of a stream of so many rows."""
+    law = plan.law if bank is None else plan.law.completed(bank)
+    held_out = rows - int(Fraction(repr(plan.fraction)) * rows)
+    stops = plan.stops(held_out).tolist() if held_out else []
+    return [json.loads(json.dumps(law.encode())), float(plan.fraction), stops]
 
 
 def _told(name: str, protocol: Mapping[str, Any]) -> object:
     """The same part of the protocol in a report."""
     if name != "streams":
         return protocol.get(name)
-    return {each["name"]: [each["law"]["kind"], each["fraction"]] for each in protocol["streams"]}
+    return [[each["name"], each["law"], each["fraction"], each["checkpoints"]] for each in protocol["streams"]]

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from .._errors import MisuseError
 from .._stored import HASH, Node, Refusal, check_form
+from ..banks import Bank
 from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded
 from ..laws import Opponent, decode_law
 from ..report import MOST_EXPLANATIONS
@@ -55,6 +56,22 @@ def _threshold_findings(protocol: Node) -> Iterator[str]:
     for stream in protocol["streams"]:
         if asked and not decode_law(stream["law"], stream["name"]).has_strengths:
             yield f"region {asked[0]!r} has an absence threshold, which {stream['law']['kind']} rows cannot reach"
+
+
+def bank_findings(protocol: Node, bank: Bank) -> Iterator[str]:
+    """Streams that no bank but another one could have: their laws, widths and numerators are those of this one."""
+    for stream in protocol["streams"]:
+        name, law = stream["name"], decode_law(stream["law"], stream["name"])
+        try:
+            law.check_bank(bank)
+        except MisuseError as error:
+            yield f"the law of {name} is not that of the bank: {error}"
+            continue
+        if stream["width"] != law.width(bank):
+            yield f"the rows of {name} have {stream['width']} entries, not the {law.width(bank)} that the bank needs"
+        key = stream["numerator"].get("key")
+        if isinstance(key, int) and not 0 <= key < law.n_keys(bank):
+            yield f"the numerator of {name} lies outside the bank"
 
 
 def judge_of(protocol: Node) -> JudgeSpec | None:

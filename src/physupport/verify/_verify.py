@@ -19,7 +19,7 @@ from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
 from ._claims import ReadTrace, budget_notes, check_digest, field_findings, outcome_findings, read_trace
 from ._data import data_findings
-from ._protocol import check_size, protocol_findings, protocol_notes
+from ._protocol import bank_findings, check_size, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import own_rules, resolution_rules
 from ._view import Rules
@@ -73,6 +73,9 @@ def verify(
     notebook.collect(lambda: _digest_findings(document, protocol))
     notebook.collect(lambda: protocol_findings(document["protocol"], document["data"]))
     held = notebook.attempt(lambda: _bank(document))
+    if held is not None and held.bank is not None:
+        bank = held.bank
+        notebook.collect(lambda: bank_findings(document["protocol"], bank))
     trace = notebook.attempt(lambda: read_trace(document["trace"], document["protocol"]["size"]))
     rules = None if held is None else notebook.attempt(lambda: _rules(document, held.bank, question, trace))
     if trace is not None:

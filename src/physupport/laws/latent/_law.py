@@ -103,7 +103,19 @@ class Latent(NoisyLaw):
         if laws is None:
             activities = self.column(bank, "p", "laws", "[BernoulliGaussian(0.2)]", 0.2)
             laws = [BernoulliGaussian(float(p)) for p in activities]
-        return replace(super().completed(bank), laws=laws)
+        if len(laws) != len(self.nuisances(bank)):
+            raise MisuseError(
+                "laws", f"be one for each of the {len(self.nuisances(bank))} nuisance settings", len(laws)
+            )
+        # With its laws first: whether they are those of the bank is looked at where the noises are.
+        return NoisyLaw.completed(replace(self, laws=laws), bank)
+
+    def check_bank(self, bank: Bank) -> None:
+        """Refuse other noises or activities than those of the bank, where it has some."""
+        super().check_bank(bank)
+        if "p" in self.nuisances(bank).names:
+            activities = [BernoulliGaussian(float(p)).encode() for p in self.nuisances(bank).column("p")]
+            self._check_same("laws", [law.encode() for law in self.code_laws], [*activities])
 
     @property
     def code_laws(self) -> tuple[CodeLaw, ...]:
