@@ -11,6 +11,7 @@ from physupport.analysis import Protocol, StreamPlan
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Comparison, Label, RegionalMap, RegionRule, compare_all
+from physupport.studies._tasks import split_seed
 from physupport.studies.four_region import SCENES, _case as case_module, _design as design, examine
 
 PLANS = {
@@ -44,7 +45,7 @@ def examined(scene, seed):
         design.BUDGET,
         design.study_bank(),
         PLANS,
-        seed=case_module.split_seed(seed),
+        seed=split_seed(seed),
     )
     ours = protocol.read(calibration=calibration, deployment=deployment).run()
     return Run(scene.support, seed, theirs.trace, ours, theirs.exhaustive)

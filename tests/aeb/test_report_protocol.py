@@ -1,6 +1,7 @@
 """A protocol is frozen and hashed before the first held-out row is read."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from physupport.laws import (
 from physupport.local.shell import orbit_bank
 from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.verify import verify
+from physupport.verify._data import PLAUSIBILITY
 
 
 class WatchedRows(np.ndarray):
@@ -234,10 +236,18 @@ def test_a_numerator_off_the_bank_and_a_question_around_it():
         return Resolution.of_states(bank, between, away, delta_fine=0.2, delta_group=0.5)
 
     plans = {"calibration": StreamPlan("latent", 0.45, propose=propose)}
-    seal = Protocol(question, EndpointPolicy(), 0.1, 1.0, bank, plans, seed=3).read(calibration=table)
+    protocol = Protocol(question, EndpointPolicy(), 0.1, 1.0, bank, plans, seed=3)
+    seal = protocol.read(calibration=table)
     found = report(seal, seal.run())
     assert found.status == "REPORT"
     assert verify(found.json(), {"calibration": table}).findings == ()
+    spared = replace(protocol, ranks=False).read(calibration=table)
+    assert (seal.content["plausibility"] is None, spared.content["plausibility"]) == (False, None)
+    again = report(spared, spared.run())
+    assert again.document["fields"] == found.document["fields"]
+    checked = verify(again.json(), {"calibration": table})
+    assert checked.findings == ()
+    assert PLAUSIBILITY not in checked.notes
 
 
 def test_misuse_is_named(bank, rows):

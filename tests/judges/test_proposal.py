@@ -167,6 +167,27 @@ def test_a_value_that_fails_is_refused_by_name():
         propose_continuous(bowl(np.zeros(1), np.ones(1)), [[-1.0, 1.0]], value=lambda theta: float("nan"))
 
 
+def test_every_maximum_of_a_cheaper_objective_climbs_on():
+    """Two hills; the cheaper objective has the lower one higher, and each a little beside its place."""
+
+    def hills(theta, heights, shift):
+        gaps = theta[0] - np.array([-0.5, 0.5]) - shift
+        parts = np.array(heights) * np.exp(-20.0 * gaps**2)
+        return float(parts.sum()), np.array([float((-40.0 * gaps * parts).sum())])
+
+    asked = []
+
+    def whole(theta):
+        asked.append(theta)
+        return hills(theta, (1.0, 1.1), 0.0)
+
+    box = [[-1.0, 1.0]]
+    found = propose_continuous(whole, box, first=lambda theta: hills(theta, (1.2, 1.1), 0.02))
+    assert_allclose(found.theta, propose_continuous(lambda theta: hills(theta, (1.0, 1.1), 0.0), box).theta, atol=1e-6)
+    assert found.theta[0] > 0.4
+    assert len(asked) < found.evaluations / 4
+
+
 def test_rows_are_summed_alike_however_they_are_parted():
     """Rows go through in passes of a fixed length; two unequal parts end their passes elsewhere."""
     objective, theta = latent(3, 5000), np.array([0.1, -1.3, -0.6])

@@ -10,8 +10,8 @@ from physupport import MisuseError
 from physupport.analysis import analyse
 from physupport.io import read_table
 from physupport.project import EXAMPLES, assemble, load_project, write_example
+from physupport.studies._tasks import split_seed
 from physupport.studies.four_region import _design as design, study_rows
-from physupport.studies.four_region._case import split_seed
 from physupport.verify import verify
 
 SEED = 2026091011

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import _study as study_tools, app
-from physupport.studies import _coverage as coverage, repeat_study
-from physupport.studies._coverage import Reported, exact_interval, fresh_seeds
+from physupport.studies import _coverage as coverage, four_region, repeat_study
+from physupport.studies._case import Reported
+from physupport.studies._coverage import exact_interval, fresh_seeds
 from physupport.studies.figures import plot_coverage, plot_label_rates
-from physupport.studies.four_region import _case as four_region
 
 matplotlib.use("Agg")
 

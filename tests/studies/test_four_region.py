@@ -160,8 +160,9 @@ def test_labels_that_the_truth_contradicts_are_found():
     """In the empty profile the truth is rejected; what is then said of C and D is wrong."""
     wrong = examine(SCENES[1], 2026091015)
     assert not wrong.is_truth_kept
-    assert wrong.false_regions() == ("C", "D")
-    assert examine(SCENES[1], 2026091011).false_regions() == ()
+    assert wrong.false_fields(wrong.trace) == ("C", "D")
+    right = examine(SCENES[1], 2026091011)
+    assert right.false_fields(right.trace) == ()
 
 
 def test_the_truth_is_rejected_in_a_second_set_without_a_false_report(outcome):
@@ -170,7 +171,7 @@ def test_the_truth_is_rejected_in_a_second_set_without_a_false_report(outcome):
     second = examine(SCENES[2], 2026091022)
     assert not second.is_truth_kept
     assert second.exhaustive[1].cell == ("B 0.435",)
-    assert second.false_regions() == ()
+    assert second.false_fields(second.trace) == ()
 
 
 def test_other_seeds_give_other_data():

@@ -10,11 +10,13 @@ import pytest
 from numpy.random import default_rng
 
 from physupport.laws import BernoulliGaussian, calibration_mixture
+from physupport.local.shell import turns
 from physupport.studies import write_outcome
 from physupport.studies._tasks import balanced
-from physupport.studies.global_bank import CONDITIONS, _design as design, draw, examine, make_proposal, run
+from physupport.studies.global_bank import CONDITIONS, _design as design, draw, run
+from physupport.studies.global_bank._case import judge, point_of, study_seals
 from physupport.studies.global_bank._design import PROFILES
-from physupport.studies.global_bank._study import examine_all
+from physupport.studies.global_bank._study import _proposal_row, examined
 
 matplotlib.use("Agg")
 
@@ -67,8 +69,20 @@ def traces(outcome):
 
 
 @pytest.fixture(scope="module")
-def proposal():
-    return make_proposal(LOW, LOW.seeds[0])
+def seals():
+    return study_seals(LOW, LOW.seeds[0])
+
+
+@pytest.fixture(scope="module")
+def cases(seals):
+    return judge(LOW, LOW.seeds[0], seals)
+
+
+@pytest.fixture(scope="module")
+def part(seals):
+    """The stream, which all profiles share."""
+    assert len({id(seal.parts[0]) for seal in seals}) == 1
+    return seals[0].parts[0]
 
 
 @whole_study
@@ -124,30 +138,31 @@ def test_figures_are_written_twice_and_a_bar_holds_all_traces(outcome, tmp_path)
     assert [sum(row[word] for word in words) for row in outcome.tables["status"]] == [54] * 6
 
 
-def test_the_data_are_those_of_the_seed(proposal):
+def test_the_data_are_those_of_the_seed(part):
     rng, v = default_rng(2026080111), np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / np.sqrt(3.0)
     block = np.vstack([0.35 * v.T, np.full(4, np.sqrt(1 - 0.35**2))])
     atoms = np.column_stack([block, np.array([1, 0, 0, 1]) / np.sqrt(2.0)])
     codes = (rng.random((4096, 5)) < 0.2) * rng.standard_normal((4096, 5))
     # Sums of five products of numbers near 1.
-    np.testing.assert_allclose(
-        proposal.rows, codes @ atoms.T + np.sqrt(1.2) * rng.standard_normal((4096, 4)), atol=1e-13
-    )
+    np.testing.assert_allclose(part.table, codes @ atoms.T + np.sqrt(1.2) * rng.standard_normal((4096, 4)), atol=1e-13)
     order = default_rng(9026080111).permutation(4096)
-    np.testing.assert_array_equal(proposal.split.proposal, order[:1843])
-    np.testing.assert_array_equal(proposal.split.held_out, order[1843:])
+    np.testing.assert_array_equal(part.split.proposal, order[:1843])
+    np.testing.assert_array_equal(part.split.held_out, order[1843:])
 
 
-def test_the_proposal_beats_the_bank_on_its_own_rows(proposal):
-    rows = proposal.rows[proposal.split.proposal]
+def test_the_proposal_beats_the_bank_on_its_own_rows(cases, part):
+    rows = part.table[part.split.proposal]
 
     def log_likelihood(atoms, p, noise):
         return calibration_mixture(BernoulliGaussian(p), atoms, noise).log_density(rows).sum()
 
-    point = proposal.point
+    point, row = point_of(cases[0].seal.proposed), _proposal_row(LOW, cases[0])
     here = log_likelihood(point.atoms, point.p, point.noise)
     # Sums of 1843 logarithms, each about -6.
-    assert proposal.log_likelihood == pytest.approx(here, abs=1e-8)
+    assert row["log_likelihood"] == pytest.approx(here, abs=1e-8)
+    np.testing.assert_allclose(
+        turns(design.GENERATOR, [row["phi"]])[0] @ balanced(LOW.scale).atoms, point.atoms, atol=1e-15
+    )
     bank = design.study_bank(LOW)
     for e in range(0, bank.size, 41):
         member = bank.explanation(e)
@@ -162,7 +177,8 @@ def test_distances_of_orientations_follow_from_the_turn():
     # One minus a squared cosine near 1 loses half the digits.
     assert distances[0, 1] == pytest.approx(np.sqrt(1.0 - cosine**2), rel=1e-10)
     assert distances.max() == distances[0, -1]
-    np.testing.assert_allclose(design.proposal_distances(0.5, design.ANGLES[7]), distances[7], atol=1e-15)
+    turned = turns(design.GENERATOR, design.ANGLES[7:8])[0] @ balanced(0.5).atoms
+    np.testing.assert_allclose(design.proposal_distances(0.5, turned), distances[7], atol=1e-15)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
@@ -174,21 +190,23 @@ def test_the_truth_is_a_member_of_the_bank(condition):
     np.testing.assert_allclose(truth.atoms, balanced(condition.scale).atoms, atol=1e-16)
 
 
-def test_nothing_depends_on_jobs(proposal):
+def test_nothing_depends_on_jobs(cases):
     planned = [(LOW, seed, None) for seed in LOW.seeds[:2]]
     told = []
-    alone, together = examine_all(planned, 1), examine_all(planned, 2, lambda done, whole: told.append(done / whole))
-    assert [each.log_likelihood for each in alone[0]] == [each.log_likelihood for each in together[0]]
-    assert alone[0][0].log_likelihood == proposal.log_likelihood
-    for here, there in zip(alone[1], together[1], strict=True):
-        np.testing.assert_array_equal(here.trace.queries, there.trace.queries)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    alone = dict(examined(planned, 1))
+    together = dict(examined(planned, 2, lambda done, whole: told.append(done / whole)))
+    assert {*alone} == {*together} == {0, 1}
+    assert alone[0][0].seal.digest == cases[0].seal.digest
+    for i in alone:
+        for here, there in zip(alone[i], together[i], strict=True):
+            assert here.seal.digest == there.seal.digest  # the proposal, to the last bit, is in it
+            np.testing.assert_array_equal(here.trace.queries, there.trace.queries)
+            np.testing.assert_array_equal(here.trace.margins, there.trace.margins)
+    assert told == [0.5, 1.0]
 
 
-def test_a_stricter_level_keeps_more(proposal):
-    cases = examine(proposal)
-    assert [case.profile.level for case in cases] == sorted(profile.level for profile in PROFILES)
+def test_a_stricter_level_keeps_more(cases):
+    assert [case.seal.protocol.level for case in cases] == sorted(profile.level for profile in PROFILES)
     assert [case.n_survivors for case in cases] == sorted((case.n_survivors for case in cases), reverse=True)
     assert all(case.is_truth_kept for case in cases)
-    assert not any(case.is_false(budget) for case in cases for budget in design.BUDGETS)
+    assert not any(case.false_fields(case.at(budget)) for case in cases for budget in design.BUDGETS)

@@ -159,6 +159,13 @@ def test_kernels_use_the_threads_of_a_study_and_then_those_before():
     assert run_tasks([Task(numba.get_num_threads)] * 3, 1) == [1] * 3
 
 
+def test_tasks_side_by_side_have_a_thread_each_and_a_single_one_has_them_all():
+    most, before = numba.config.NUMBA_NUM_THREADS, numba.get_num_threads()
+    assert run_tasks([Task(numba.get_num_threads)] * 3, 2) == [1] * 3
+    assert run_tasks([Task(numba.get_num_threads)], most) == [most]
+    assert numba.get_num_threads() == before
+
+
 @pytest.mark.parametrize("value", [5.9345, 5.9355])
 def test_a_number_agrees_within_half_a_unit_of_its_last_digit(value):
     assert number_line("slope", "5.935", value).agrees

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -61,20 +62,21 @@ class StreamPlan:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots: the held-out rows are scored when first asked for
 class ProposedStream:
     """One stream after its proposal rows were read; its held-out rows wait in the table for the judge."""
 
     protocol: "Protocol" = field(repr=False)
     name: str
     plan: StreamPlan
+    bank: Bank = field(repr=False)
     law: Law  # completed with the bank
     table: NDArray[np.generic] = field(repr=False)
     split: SplitRows = field(repr=False)
     checkpoints: IntArray
     best: int | None  # explanation; None if the law makes its opponent without the bank
     opponent: Opponent
-    plausibility: Array = field(repr=False)  # (M,) log likelihood of the proposal rows
+    plausibility: Array | None = field(repr=False)  # (M,) log likelihood of the proposal rows, unless spared
 
     @classmethod
     def proposed(
@@ -86,23 +88,26 @@ class ProposedStream:
         table: NDArray[np.generic],
         split: SplitRows,
     ) -> "ProposedStream":
-        """Score the proposal rows under every law of the bank, and choose the opponent."""
+        """Score the proposal rows under every law of the bank if need be, and choose the opponent."""
         law, rows = plan.law.completed(bank), ArrayRows(table, split.proposal)
-        stream = law.stream(bank, rows, [rows.n_rows])
-        keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
-        scores = stream.log_likelihood(keys)
-        best, opponent = None, law.own_opponent(rows)
-        if opponent is None:
-            chosen = best_explanation(stream, bank.size, law.keys(bank), scores=scores)
-            best, opponent = chosen.index, law.opponent(bank, rows, chosen.key)
-        stops, plausibility = plan.stops(len(split.held_out)), scores.values[where, -1]
-        return cls(protocol, name, plan, law, table, split, stops, best, opponent, plausibility)
+        best, opponent, plausibility = None, law.own_opponent(rows), None
+        if opponent is None or protocol.ranks:
+            stream = law.stream(bank, rows, [rows.n_rows])
+            keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
+            scores = stream.log_likelihood(keys)
+            plausibility = scores.values[where, -1]
+            if opponent is None:
+                chosen = best_explanation(stream, bank.size, law.keys(bank), scores=scores)
+                best, opponent = chosen.index, law.opponent(bank, rows, chosen.key)
+        stops = plan.stops(len(split.held_out))
+        return cls(protocol, name, plan, bank, law, table, split, stops, best, opponent, plausibility)
 
-    def factor(self, bank: Bank) -> Factor:
-        """The part of the evidence that the held-out rows of this stream give."""
+    @cached_property
+    def factor(self) -> Factor:
+        """The part of the evidence that the held-out rows give, scored once for all that ask; the first reads them."""
         rows = ArrayRows(self.table, self.split.held_out)
-        stream = self.law.stream(bank, rows, self.checkpoints)
-        return Factor(self.name, stream, self.law.keys(bank), self.opponent.numerator(stream, rows))
+        stream = self.law.stream(self.bank, rows, self.checkpoints)
+        return Factor(self.name, stream, self.law.keys(self.bank), self.opponent.numerator(stream, rows))
 
     @property
     def judged(self) -> ArrayRows:

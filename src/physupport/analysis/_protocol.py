@@ -18,7 +18,7 @@ from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
 from ..aeb._controller import Callback, check_question
 from ..banks import Bank
 from ..io import ArrayRows, split_rows
-from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream
+from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts
 from ..laws import Opponent
 from ..questions import Question, predicates
 from ._plans import ProposedStream, StreamPlan
@@ -46,7 +46,8 @@ class Protocol:
     question and policy may be functions of what the proposal rows said.  budget: queries, or a share of the bank.
     streams: names to plans, usually `calibration` and `deployment`.  seed: of the split; a single stream takes the
     seed itself, several take its children in their order, as `split_streams` does.  judge: who will decide from the
-    held-out rows of the streams; its specification is part of what is frozen.
+    held-out rows of the streams; its specification is part of what is frozen.  ranks: whether the proposal rows also
+    of a stream with a proposal off the bank say how plausible each explanation is; not every policy reads it.
 
     Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
     a table must not change as long as a seal that was read from it is in use.
@@ -61,6 +62,7 @@ class Protocol:
     seed: int = 0
     until_witnessed: bool = True
     judge: JudgeSpec = field(default_factory=ByEvidence)
+    ranks: bool = True
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -72,7 +74,8 @@ class Protocol:
     def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
         """Split the rows of one stream and read those that propose; `read` takes the result in place of the table.
 
-        Nothing here depends on the rows of the other streams, so it serves any number of readings.
+        Nothing here depends on the rows of the other streams, or on question, policy, level, budget and judge, so it
+        serves any number of readings, also of protocols that differ in these; its rows are scored once for all.
         """
         if self.bank is None or name not in self.streams:
             raise MisuseError("name", f"be one of the streams {tuple(self.streams)}", repr(name))
@@ -91,7 +94,8 @@ class Protocol:
         if bank is None or {*tables} != {*self.streams} or not tables:
             raise MisuseError("tables", f"be given for the streams {tuple(self.streams)}", tuple(tables))
         parts = [self._proposed(name, tables[name]) for name in self.streams]
-        plausibility = sum((part.plausibility for part in parts), np.zeros(bank.size))
+        scores = [part.plausibility for part in parts if part.plausibility is not None]
+        plausibility = sum(scores, np.zeros(bank.size)) if len(scores) == len(parts) else None
         best = {part.name: part.best for part in parts if part.best is not None}
         points = {part.name: part.opponent for part in parts if part.best is None}
         # Deployment knows most about what is active now, so the last stream comes first.
@@ -114,8 +118,14 @@ class Protocol:
     def _proposed(self, name: str, table: NDArray[np.generic] | ProposedStream) -> ProposedStream:
         if not isinstance(table, ProposedStream):
             return self.propose(name, table)
-        if table.protocol is not self or table.name != name:
-            raise MisuseError(name, "be proposed by this protocol for this stream", f"what another made: {table.name}")
+        maker = table.protocol
+        is_alike = maker is self or (
+            (maker.bank, maker.seed, maker.ranks) == (self.bank, self.seed, self.ranks)
+            and [*maker.streams.items()] == [*self.streams.items()]
+        )
+        if not is_alike or table.name != name:
+            rule = "be proposed by this protocol for this stream, or by one of its bank, streams and seed"
+            raise MisuseError(name, rule, f"what another made: {table.name}")
         return table
 
     def _sealed(
@@ -185,6 +195,10 @@ class Seal:
             raise MisuseError("protocol", "have streams, of which there is evidence", "none")
         return self._held_out.evidence
 
+    def verdicts(self) -> Verdicts:
+        """Verdicts (M,) on the whole bank, to compare a run with; what a run asks for does not depend on them."""
+        return self._docket.verdicts(np.arange(self._docket.size))
+
     @cached_property
     def data(self) -> dict[str, str]:
         """SHA-256 of each stream's held-out rows in their order; reads them."""
@@ -253,6 +267,6 @@ class Seal:
             raise MisuseError("protocol", "have a bank", "none")
         streams = []
         for part in self.parts:
-            rows, factor = ArrayRows(part.table, part.split.held_out), partial(part.factor, bank)
+            rows, factor = ArrayRows(part.table, part.split.held_out), partial(getattr, part, "factor")
             streams.append(SealedStream(part.name, rows, part.law.keys(bank), factor))
         return Sealed(bank.size, self.protocol.level, tuple(streams))

@@ -67,7 +67,7 @@ class Result:
         """
         plausibility = self.seal.proposed.proposals.plausibility
         if plausibility is None:
-            raise MisuseError("result", "come from a protocol with streams", "one without proposal rows")
+            raise MisuseError("result", "come from a protocol with streams, which ranks", "one that does not")
         return int(plausibility.argmax())
 
     @cached_property

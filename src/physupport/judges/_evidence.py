@@ -35,6 +35,7 @@ class Factor:
     stream: Stream
     keys_of: Callable[[IntArray], IntArray]
     numerator: tuple[Stream, int]
+    _kept: dict[int, tuple[ScoredKeys, ScoredKeys]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         proposal, key = self.numerator
@@ -46,6 +47,14 @@ class Factor:
         if not np.array_equal(ours, theirs):
             rule = "have the checkpoints of its stream"
             raise MisuseError(f"numerator of {self.name}", rule, f"{theirs.tolist()}, not {ours.tolist()}")
+
+    def scored(self, most_entries: int) -> tuple[ScoredKeys, ScoredKeys]:
+        """Keys and numerator, each scored once for every evidence with this factor and so much memory."""
+        if most_entries not in self._kept:
+            own, proposal = ScoredKeys(self.name, self.stream, most_entries), self.numerator[0]
+            above = own if proposal is self.stream else ScoredKeys(f"the numerator of {self.name}", proposal)
+            self._kept[most_entries] = own, above
+        return self._kept[most_entries]
 
     def keys(self, indices: IntArray) -> IntArray:
         """Keys (k,) of explanations, checked."""
@@ -85,11 +94,7 @@ class Evidence:
             raise MisuseError("path", f"lead through {len(self.factors)} streams", f"{self.path.n_streams} streams")
         for i, factor in enumerate(self.factors):
             _check_stations(factor, self.path, i)
-        scored = tuple(ScoredKeys(f.name, f.stream, self.most_entries) for f in self.factors)
-        numerators = tuple(
-            own if f.numerator[0] is f.stream else ScoredKeys(f"the numerator of {f.name}", f.numerator[0])
-            for own, f in zip(scored, self.factors, strict=True)
-        )
+        scored, numerators = zip(*(factor.scored(self.most_entries) for factor in self.factors), strict=True)
         for name, value in (("_scored", scored), ("_numerators", numerators), ("_balls", {})):
             object.__setattr__(self, name, value)
 

@@ -1,21 +1,21 @@
 """A study again on fresh seeds: how often its reports are false, against the level that bounds it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from importlib import import_module
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
-from typing import final
 
 import numpy as np
 
 from .._checks import check_count
 from .._errors import MisuseError
+from ._case import Reported
 from ._published import Line, Outcome
+from ._tasks import load_study
 from ._writing import draw_figures, read_table
 
 CONFIDENCE = 0.95
-COVERED = {"four-region": "four_region", "global": "global_bank"}
+COVERED = ("four-region", "global")
 # The order of the label columns; both kinds of ambiguity of a region count as one.
 LABELS = ("FINE", "GROUP", "AMBIGUOUS", "ABSENT", "ABSTAIN", "EMPTY")
 POOLED = "all"  # in place of a scene, where all are counted together
@@ -23,23 +23,6 @@ EVENTS = {"false report": "is_false", "true explanation rejected": "is_truth_rej
 FIGURES = ("coverage", "labels")
 
 Progress = Callable[[int, int], None]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """One field of one report on one fresh data set; the true explanation is a member of the bank."""
-
-    scene: str
-    data_seed: int
-    split_seed: int
-    profile: str
-    level: float
-    field: str
-    label: str
-    is_false: bool  # a FINE, GROUP or ABSENT that does not hold for the explanation that generated the data
-    is_truth_rejected: bool
-    has_no_witness: bool  # nothing was found admissible within the budget: the report as a whole abstains
 
 
 def check_repeat(study: str, datasets: int, seed: int) -> str:
@@ -58,8 +41,7 @@ def repeat_study(study: str, datasets: int, seed: int = 0, jobs: int = 1, progre
     unless its whole interval lies above the level.  Data set i is the same for every number of data sets.
     """
     name = check_repeat(study, datasets, seed)
-    module = import_module(f".{COVERED[study]}._coverage", __package__)
-    reported: list[Reported] = module.reports(fresh_seeds(datasets, seed), jobs, progress)
+    reported = load_study(study).reports(fresh_seeds(datasets, seed), jobs, progress)
     coverage, rates = list(_coverage_rows(reported)), list(_rate_rows(reported))
     summary = {"study": study, "datasets": datasets, "seed": seed, "confidence": CONFIDENCE, "coverage": coverage}
     tables = {"reports": [asdict(each) for each in reported], "coverage": coverage, "labels": rates}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol, final
 
 from .._errors import MisuseError
+from ._case import Reported
 
 # Residuals of a few products of numbers near 1 in float64; any value below says "zero up to rounding".
 ROUNDING_LEVEL = 1e-13
@@ -66,6 +67,13 @@ class Study(Protocol):
     @staticmethod
     def draw(folder: Path) -> list[Path]:
         """Figures, as PNG and PDF, from the summary and the tables in the folder, into the folder."""
+        ...
+
+    @staticmethod
+    def reports(
+        seeds: Sequence[tuple[int, int]], jobs: int, progress: Callable[[int, int], None] | None
+    ) -> list[Reported]:
+        """Reports on fresh data, scenes in turn, from seeds of data and split; only of studies that report."""
         ...
 
 

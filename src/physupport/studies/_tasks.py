@@ -81,24 +81,34 @@ def _use_threads(jobs: int) -> None:
 def run_tasks(
     tasks: Sequence[Task[Result]], jobs: int, progress: Callable[[int, int], None] | None = None
 ) -> list[Result]:
-    """What each task returns. Threads suffice: compiled kernels and NumPy's generators let go of the interpreter.
+    """What each task returns."""
+    results = dict(finished(tasks, jobs, progress))
+    return [results[i] for i in range(len(tasks))]
 
-    progress: hears (size done, size in all) after every task.
+
+def finished(
+    tasks: Sequence[Task[Result]], jobs: int, progress: Callable[[int, int], None] | None = None
+) -> Iterator[tuple[int, Result]]:
+    """The number of each task and what it returns, as they end; what is handed over is not kept.
+
+    Threads suffice: compiled kernels and NumPy's generators let go of the interpreter.  Balls have one precision for
+    all threads, so work with them is left to the caller.  progress: hears (size done, size in all) after every task.
     """
     total, done = sum(task.size for task in tasks), 0
-    # numba counts the threads of each thread apart: a new one would start with all of them.
-    with ThreadPoolExecutor(check_count("jobs", jobs), initializer=_use_threads, initargs=(jobs,)) as pool:
+    # numba counts the threads of each thread apart: a new one would start with all of them.  Tasks side by side need
+    # no threads of their own; fewer tasks than jobs share them.
+    threads = max(1, check_count("jobs", jobs) // max(1, len(tasks)))
+    with ThreadPoolExecutor(jobs, initializer=_use_threads, initargs=(threads,)) as pool:
         # Long pieces first, so that no thread is left alone with one at the end.
         order = sorted(range(len(tasks)), key=lambda i: -tasks[i].size)
-        futures = {pool.submit(tasks[i].work): i for i in order}
+        numbers = {pool.submit(tasks[i].work): i for i in order}
         try:
-            for future in as_completed(futures):
-                future.result()
-                done += tasks[futures[future]].size
+            for future in as_completed([*numbers]):
+                i = numbers.pop(future)
+                yield i, future.result()
+                done += tasks[i].size
                 if progress is not None:
                     progress(done, total)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    results = {i: future.result() for future, i in futures.items()}
-    return [results[i] for i in range(len(tasks))]

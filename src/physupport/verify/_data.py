@@ -55,7 +55,7 @@ def data_findings(
         plausibility = plausibility + proposal.plausibility
         if not proposal.is_best:
             yield f"the numerator of {name} is not the best of the bank on the proposal rows"
-    if rows_hash([plausibility[:, None]], (bank.size, 1)) != protocol["plausibility"]:
+    if protocol["plausibility"] not in (None, rows_hash([plausibility[:, None]], (bank.size, 1))):
         notes.append(PLAUSIBILITY)
     judge = judge_of(protocol)
     if judge is not None and len(trace):

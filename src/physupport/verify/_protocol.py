@@ -8,7 +8,7 @@ from .._errors import MisuseError
 from .._stored import HASH, Node, Refusal, check_form
 from ..banks import Bank
 from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded
-from ..laws import Opponent, decode_law
+from ..laws import decode_law
 from ..report import MOST_EXPLANATIONS
 
 _ORDER = (HASH, None)
@@ -42,7 +42,8 @@ def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
         yield "the hashes of the data are not those of the streams"
     _check_policy(protocol["policy"])
     yield from _judge_findings(protocol)
-    if names and (protocol["bank"] is None or protocol["plausibility"] is None):
+    is_ranked = protocol["plausibility"] is not None or not all(map(_is_of_bank, protocol["streams"]))
+    if names and (protocol["bank"] is None or not is_ranked):
         yield "streams come with a bank, and with the hash of what their proposal rows make plausible"
     for stream in protocol["streams"]:
         yield from _stream_findings(stream)
@@ -86,8 +87,7 @@ def protocol_notes(protocol: Node) -> Iterator[str]:
         kind = protocol["judge"].get("judge")
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
     for stream in protocol["streams"]:
-        opponent = _opponent(stream)
-        if opponent is not None and not opponent.is_of_bank:
+        if not _is_of_bank(stream):
             yield (
                 f"the numerator of {stream['name']} is a law off the bank: that it comes from the proposal rows alone "
                 f"is taken as it stands"
@@ -103,12 +103,12 @@ def _judge_findings(protocol: Node) -> Iterator[str]:
         yield "the judge does not say what it is and what it assumes"
 
 
-def _opponent(stream: Node) -> Opponent | None:
-    """None of a stream that is refused anyway."""
+def _is_of_bank(stream: Node) -> bool:
+    """Whether the bank gave the numerator; of a stream that is refused anyway it counts as if it had."""
     try:
-        return decode_law(stream["law"], stream["name"]).decode_opponent(stream["numerator"], stream["name"])
+        return decode_law(stream["law"], stream["name"]).decode_opponent(stream["numerator"], stream["name"]).is_of_bank
     except (Refusal, MisuseError):
-        return None
+        return True
 
 
 def _check_policy(policy: Node) -> None:

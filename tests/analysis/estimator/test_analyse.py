@@ -1,8 +1,11 @@
 """One call from tables to a report, and what it refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
 from physupport import MisuseError
 from physupport.aeb import RegionalPolicy
@@ -116,6 +119,20 @@ def test_a_callback_may_stop_the_run(protocol, tables):
 def test_a_stream_proposed_beforehand_gives_the_same_seal(protocol, tables):
     proposed = protocol.propose("calibration", tables["calibration"])
     assert protocol.read(calibration=proposed, deployment=tables["deployment"]).digest == protocol.read(**tables).digest
+
+
+def test_protocols_that_differ_in_the_level_share_what_was_proposed_and_scored(protocol, tables):
+    parts = {name: protocol.propose(name, table) for name, table in tables.items()}
+    first, second = (replace(protocol, level=level).read(**parts) for level in (0.2, 0.01))
+    assert second.digest == replace(protocol, level=0.01).read(**tables).digest
+    assert all(a.stream is b.stream for a, b in zip(first.evidence.factors, second.evidence.factors, strict=True))
+    fresh = replace(protocol, level=0.01).read(**tables)
+    first.verdicts()
+    assert_array_equal(second.verdicts().codes, fresh.verdicts().codes)
+    # All verdicts known or none: a run asks the same and hears the same.
+    assert_array_equal(second.run().queries, replace(protocol, level=0.01).read(**tables).run().queries)
+    with pytest.raises(MisuseError, match="calibration must be proposed by this protocol"):
+        replace(protocol, streams={**protocol.streams, "deployment": StreamPlan("covariance", 0.25)}).read(**parts)
 
 
 def test_what_another_protocol_proposed_is_refused(protocol, tables, instrument):

@@ -20,6 +20,8 @@ _SOBOL_POINTS = 128
 _VALUE_TOLERANCE, _GRADIENT_TOLERANCE = 1e-12, 1e-8
 # Maxima this close are one: they differ by less than the stopping rule can tell.
 _EQUAL_MAXIMA = 1e-10
+# Points of the cube this close climb to one maximum: the stopping rule leaves a thousandth of it between them.
+_SAME_POINT = 1e-3
 
 
 @final
@@ -60,6 +62,7 @@ def propose_continuous(
     *,
     n_best: int = 12,
     value: Callable[[Array], float] | None = None,
+    first: Objective | None = None,
 ) -> Maximum:
     """The largest value of an objective over a box; it may lie between the members of any bank.
 
@@ -68,7 +71,8 @@ def propose_continuous(
 
     objective: theta (d,) to (value, gradient (d,)).  box: (d, 2) lower and upper ends.  starts: (m, d) points of the
     cube, `start_points(d)` if left out.  value: the value alone, if it is cheaper than with its gradient; it ranks the
-    start points.
+    start points.  first: a cheaper objective much like the whole one, as of a part of the rows: start points are ranked
+    and climb under it (so does value), and only its distinct maxima climb on under the objective.
     """
     ends = check_array("box", box, (None, 2))
     if len(ends) == 0 or np.any(ends[:, 0] >= ends[:, 1]):
@@ -77,14 +81,18 @@ def propose_continuous(
     if len(points) == 0 or np.abs(points).max() > 1.0:
         raise MisuseError("starts", "be points of the cube [-1, 1]^d, at least one", points.tolist())
     loss = _scaled_loss(objective, ends)
-    losses = [loss(point)[0] if value is None else -value(_unscaled(point, ends)) for point in points]
+    rough = loss if first is None else _scaled_loss(first, ends)
+    losses = [rough(point)[0] if value is None else -value(_unscaled(point, ends)) for point in points]
     if not np.isfinite(losses).all():
         raise MisuseError("value", "return finite numbers", losses)
     best = points[np.argsort(losses, kind="stable")[: check_count("n_best", n_best)]]
-    runs = [_climb(loss, point) for point in best]
+    climbs = runs = [_climb(rough, point) for point in best]
+    if first is not None:
+        runs = [_climb(loss, point) for point in _distinct(climbs)]
+        climbs = climbs + runs
     least = min(float(run.fun) for run in runs)
     winner = min((run.x for run in runs if run.fun <= least + _EQUAL_MAXIMA), key=lambda x: float(np.linalg.norm(x)))
-    evaluations = len(points) + sum(int(run.nfev) for run in runs) + 1
+    evaluations = len(points) + sum(int(run.nfev) for run in climbs) + 1
     return Maximum(_unscaled(winner, ends), winner, -loss(winner)[0], evaluations)
 
 
@@ -97,6 +105,15 @@ def _climb(loss: Objective, start: Array) -> OptimizeResult:
         bounds=[(-1.0, 1.0)] * len(start),
         options={"ftol": _VALUE_TOLERANCE, "gtol": _GRADIENT_TOLERANCE},
     )
+
+
+def _distinct(runs: list[OptimizeResult]) -> list[Array]:
+    """Where climbs ended, the best first, without those that ended beside another."""
+    ends: list[Array] = []
+    for run in sorted(runs, key=lambda run: float(run.fun)):
+        if all(float(np.abs(run.x - end).max()) > _SAME_POINT for end in ends):
+            ends.append(run.x)
+    return ends
 
 
 def _unscaled(cube: Array, ends: Array) -> Array:

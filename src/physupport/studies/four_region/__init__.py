@@ -14,4 +14,4 @@ from ._design import (
     library as library,
     spare_atom as spare_atom,
 )
-from ._study import draw as draw, run as run
+from ._study import draw as draw, reports as reports, run as run

@@ -1,30 +1,28 @@
 """The four-region study as a whole: fifteen data sets, and every count that the paper prints about them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
 from ...aeb import Ending
-from ...questions import Answer, Comparison, Label, compare_all
+from ...questions import Answer, Comparison, Label, compare_all, plugin_answers
+from .._case import Case, Reported
 from .._published import Line, Outcome, word_line
 from .._tasks import kernel_threads
 from .._writing import draw_figures, read_table
 from . import _design as design
-from ._case import Case, examine
+from ._case import examine
 
 METHODS = ("AEB", "exhaustive", "plug-in")
 FIGURES = ("responses", "coherence", "weak-c-map", "plug-in")
 
 
-def run(jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> Outcome:
-    """The fifteen data sets one after another, the scoring of each on jobs threads."""
-    planned = [(scene, seed) for scene in design.SCENES for seed in scene.seeds]
-    cases = []
-    with kernel_threads(jobs):
-        for done, (scene, seed) in enumerate(planned, 1):
-            cases.append(examine(scene, seed))
-            if progress is not None:
-                progress(done, len(planned))
+Progress = Callable[[int, int], None] | None
+
+
+def run(jobs: int = 1, progress: Progress = None) -> Outcome:
+    """The fifteen data sets, and what the paper says of them."""
+    cases = [*examined([(scene, seed, None) for scene in design.SCENES for seed in scene.seeds], jobs, progress)]
     tables = {
         "cases": [_case_row(case) for case in cases],
         "maps": [row for case in cases for row in _map_rows(case)],
@@ -34,19 +32,41 @@ def run(jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> Ou
     return Outcome("four-region", tuple(_lines(cases)), _summary(cases), tables, FIGURES)
 
 
+def reports(seeds: Sequence[tuple[int, int]], jobs: int = 1, progress: Progress = None) -> list[Reported]:
+    """Scenes in turn; four regions each."""
+    planned = [(design.SCENES[i % len(design.SCENES)], *pair) for i, pair in enumerate(seeds)]
+    return [row for case in examined(planned, jobs, progress) for row in case.reported(case.trace)]
+
+
+def examined(
+    planned: Sequence[tuple[design.Scene, int, int | None]], jobs: int, progress: Progress = None
+) -> Iterator[Case]:
+    """Cases of (scene, seed of the data, seed of the split) one by one, the scoring of each on jobs threads."""
+    with kernel_threads(jobs):
+        for done, each in enumerate(planned, 1):
+            yield examine(*each)
+            if progress is not None:
+                progress(done, len(planned))
+
+
+def plug_in(case: Case) -> tuple[Answer, ...]:
+    """What a method says that takes the deployment proposal for the truth."""
+    return plugin_answers(case.seal.question, case.seal.proposed.best["deployment"], case.trace.size)
+
+
 def _lines(cases: list[Case]) -> Iterable[Line]:
     """Each published count; the denominators are those of the paper's completed profiles."""
-    main = [case for case in cases if case.scene.name != "D-present"]
-    controls = [case for case in cases if case.scene.name == "D-present"]
-    full = [case for case in main if not case.is_empty]
-    weak = [case for case in full if case.scene.name == "weak-C"]
-    empty = [_stop_words(case) for case in cases if case.is_empty]
+    main = [case for case in cases if case.scene != "D-present"]
+    controls = [case for case in cases if case.scene == "D-present"]
+    full = [case for case in main if case.n_survivors]
+    weak = [case for case in full if case.scene == "weak-C"]
+    empty = [_stop_words(case) for case in cases if not case.n_survivors]
     fine = [case for case in full if _exhaustive(case, "A") is Label.FINE]
     absent = [case for case in full if _exhaustive(case, "D") is Label.ABSENT]
 
-    yield _count("nonempty exhaustive profiles", "14/15", [not case.is_empty for case in cases])
-    yield _count("of these, main scenes", "11/12", [not case.is_empty for case in main])
-    yield _count("of these, D-present controls", "3/3", [not case.is_empty for case in controls])
+    yield _count("nonempty exhaustive profiles", "14/15", [case.n_survivors > 0 for case in cases])
+    yield _count("of these, main scenes", "11/12", [case.n_survivors > 0 for case in main])
+    yield _count("of these, D-present controls", "3/3", [case.n_survivors > 0 for case in controls])
     yield _count("A fine", "10/11", [_asked(case, "A") is Label.FINE for case in fine])
     missed = [case for case in fine if _asked(case, "A") is not Label.FINE]
     yield _count("A not fine: abstains", "1/1", [_asked(case, "A") is Label.ABSTAIN for case in missed])
@@ -103,18 +123,18 @@ def _exhaustive(case: Case, region: str) -> Label:
 
 def _is_too_fine(case: Case) -> bool:
     """Whether the plug-in localises B where all the verdicts together leave a group."""
-    return _of(case.plug_in, "B").label is Label.FINE and _exhaustive(case, "B") is Label.GROUP
+    return _of(plug_in(case), "B").label is Label.FINE and _exhaustive(case, "B") is Label.GROUP
 
 
 def _false_certainty(case: Case) -> Label | None:
     """What the plug-in is certain of about C where all the verdicts together leave it open."""
-    return _of(case.plug_in, "C").label if _exhaustive(case, "C") is Label.SUPPORT_AMBIGUOUS else None
+    return _of(plug_in(case), "C").label if _exhaustive(case, "C") is Label.SUPPORT_AMBIGUOUS else None
 
 
 def _case_row(case: Case) -> dict[str, object]:
-    answers = {"aeb": case.trace.answers, "exhaustive": case.exhaustive, "plugin": case.plug_in}
+    answers = {"aeb": case.trace.answers, "exhaustive": case.exhaustive, "plugin": plug_in(case)}
     return {
-        "scene": case.scene.name,
+        "scene": case.scene,
         "data_seed": case.data_seed,
         "queries": len(case.trace),
         "stop": case.trace.ending.name,
@@ -124,10 +144,10 @@ def _case_row(case: Case) -> dict[str, object]:
 
 def _map_rows(case: Case) -> Iterable[dict[str, object]]:
     """A row for every method and region: the label, and the places still possible."""
-    for method, answers in zip(METHODS, (case.trace.answers, case.exhaustive, case.plug_in), strict=True):
+    for method, answers in zip(METHODS, (case.trace.answers, case.exhaustive, plug_in(case)), strict=True):
         for answer in answers:
             yield {
-                "scene": case.scene.name,
+                "scene": case.scene,
                 "data_seed": case.data_seed,
                 "method": method,
                 "region": answer.field,
@@ -138,7 +158,7 @@ def _map_rows(case: Case) -> Iterable[dict[str, object]]:
 
 def _plugin_rows(cases: list[Case]) -> list[dict[str, object]]:
     """How often each method says more than all verdicts allow, over the nonempty weak-C data sets."""
-    weak = [case for case in cases if case.scene.name == "weak-C" and not case.is_empty]
+    weak = [case for case in cases if case.scene == "weak-C" and case.n_survivors]
     unsafe = [dict(zip("ABCD", compare_all(case.trace.answers, case.exhaustive), strict=True)) for case in weak]
     rows: list[dict[str, object]] = []
     for region, label in (("B", Label.FINE), ("C", Label.ABSENT), ("C", Label.FINE)):
@@ -168,10 +188,10 @@ def _summary(cases: list[Case]) -> dict[str, object]:
         "explanations": design.study_bank().size,
         "level": design.LEVEL,
         "budget": design.BUDGET,
-        "nonempty": sum(not case.is_empty for case in cases),
+        "nonempty": sum(case.n_survivors > 0 for case in cases),
         "median_queries": float(median(len(case.trace) for case in cases)),
         "unsafe_labels": sum(each is Comparison.UNSAFE for each in compared),
-        "false_labels": sum(len(case.false_regions()) for case in cases),
+        "false_labels": sum(len(case.false_fields(case.trace)) for case in cases),
         "truth_kept": sum(case.is_truth_kept for case in cases),
     }
 

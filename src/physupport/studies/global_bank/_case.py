@@ -1,106 +1,88 @@
-"""One data set of the global study, from its seeds to three traces."""
+"""One data set of the global study, from its seeds to a frozen protocol for each profile."""
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import replace
+from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.random import default_rng
 
 from ..._typing import Array
-from ...aeb import EndpointPolicy, Trace, budget_queries, nuisance_order, run
-from ...banks import ArrayStates
-from ...io import ArrayRows, Split, SplitRows
-from ...judges import TableJudge, Verdict, bank_evidence, doubling_checkpoints, verdicts
-from ...laws import BernoulliGaussian, LatentObjective, LatentPoint, latent_stream, make_calibration, propose_continuous
-from ...questions import Answer, Resolution, exhaustive_answers
+from ...aeb import EndpointPolicy, nuisance_order
+from ...analysis import Proposed, Protocol, Seal, StreamPlan
+from ...laws import BernoulliGaussian, LatentObjective, LatentPoint, make_calibration, propose_continuous
+from ...questions import Resolution
+from .._case import Case
 from .._tasks import balanced, split_seed
 from . import _design as design
 
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Proposal:
-    """The data of one seed, and the law that predicts its proposal part best; it may lie off the bank."""
-
-    condition: design.Condition
-    data_seed: int
-    rows: Array  # (N, 4)
-    split: SplitRows
-    angle: float
-    point: LatentPoint
-    log_likelihood: float
+STREAM = "calibration"
+_LEAST_ROWS, _PART = 4096, 8  # of the proposal rows, one in 8 is searched first, but not fewer than these
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """One data set under one profile."""
-
-    condition: design.Condition
-    data_seed: int
-    profile: design.Profile
-    trace: Trace
-    exhaustive: Answer
-    n_survivors: int
-    is_truth_kept: bool  # whether the explanation that generated the data is admissible
-
-    def at(self, budget: float) -> Trace:
-        """What a run with this share of the bank says."""
-        return self.trace.at(budget_queries(budget, self.trace.size))
-
-    def is_false(self, budget: float) -> bool:
-        """Whether the report at this budget leaves out the orientation that generated the data."""
-        (answer,) = self.at(budget).answers
-        return answer.label.is_truth_level and f"place {design.true_place()}" not in answer.cell
-
-
-def make_proposal(condition: design.Condition, data_seed: int, split: int | None = None) -> Proposal:
-    """Simulate, split, and find the best law for the proposal part.
+def study_seals(condition: design.Condition, data_seed: int, split: int | None = None) -> tuple[Seal, ...]:
+    """Simulate, split, propose, and freeze each profile; the bank is scored here, once for all of them.
 
     split: the seed of the split; the study's rule unless given.
     """
-    dictionary = balanced(condition.scale).atoms
-    rng, law = default_rng(data_seed), BernoulliGaussian(design.TRUE_P)
-    rows = make_calibration(law, dictionary, condition.noise, rng, condition.n_rows)
-    parts = Split(design.SHARE, split_seed(data_seed) if split is None else split).rows(len(rows))
-    objective = LatentObjective(rows[parts.proposal], dictionary, design.GENERATOR)
-    best = propose_continuous(objective, design.BOX, value=objective.value)
-    return Proposal(condition, data_seed, rows, parts, float(best.theta[0]), objective.point(best.theta), best.value)
-
-
-def examine(proposal: Proposal) -> tuple[Case, ...]:
-    """Judge the whole bank on the held-out part, then ask under each profile."""
-    condition, point = proposal.condition, proposal.point
-    bank, held_out = design.study_bank(condition), ArrayRows(proposal.rows, proposal.split.held_out)
-    checkpoints = doubling_checkpoints(len(proposal.split.held_out))
-    noises = bank.calibration.column("noise")
-    stream = latent_stream(held_out, bank.states, design.laws(condition), noises, checkpoints)
-    reference = latent_stream(
-        held_out, ArrayStates(point.atoms[None]), [BernoulliGaussian(point.p)], [point.noise], checkpoints
+    law, rng = BernoulliGaussian(design.TRUE_P), default_rng(data_seed)
+    rows = make_calibration(law, balanced(condition.scale).atoms, condition.noise, rng, condition.n_rows)
+    plan = StreamPlan("latent", design.SHARE, propose=partial(best_point, condition.scale))
+    first, *others = design.PROFILES
+    protocol = Protocol(
+        partial(_question, condition, first),
+        partial(_policy, condition),
+        first.level,
+        budget=1.0,
+        bank=design.study_bank(condition),
+        streams={STREAM: plan},
+        seed=split_seed(data_seed) if split is None else split,
+        until_witnessed=False,
+        ranks=False,  # the policy goes by the proposal alone
     )
-    evidence = bank_evidence(bank, calibration=(stream, (reference, 0)))
-    levels = [profile.level for profile in design.PROFILES]
-    codes = verdicts(evidence, np.arange(bank.size), levels).codes
-    return tuple(_reported(proposal, profile, codes[:, i]) for i, profile in enumerate(design.PROFILES))
+    beside = [replace(protocol, question=partial(_question, condition, p), level=p.level) for p in others]
+    part = protocol.propose(STREAM, rows)
+    seals = tuple(each.read(calibration=part) for each in (protocol, *beside))
+    seals[0].evidence.along_path(np.arange(seals[0].evidence.size))
+    return seals
 
 
-def _reported(proposal: Proposal, profile: design.Profile, codes: "np.ndarray[tuple[int], np.dtype[np.uint8]]") -> Case:
-    """One run under one profile; every verdict is known beforehand, the policy sees those it asks for."""
-    condition = proposal.condition
-    bank = design.study_bank(condition)
+def judge(condition: design.Condition, data_seed: int, seals: tuple[Seal, ...]) -> list[Case]:
+    """The whole bank judged, and asked about, under each profile."""
+    truth, profiles = design.true_explanation(condition), zip(design.PROFILES, seals, strict=True)
+    return [Case.judged(condition.name, data_seed, profile.name, seal, truth) for profile, seal in profiles]
+
+
+def best_point(scale: float, rows: Array) -> LatentPoint:
+    """The law of the largest likelihood over the box; it may lie off the bank.
+
+    rows: in random order, so that the first of them are like all, and lead to where all of them climb on.
+    """
+    whole, part = (
+        LatentObjective(chosen, balanced(scale).atoms, design.GENERATOR)
+        for chosen in (rows, rows[: max(_LEAST_ROWS, len(rows) // _PART)])
+    )
+    return whole.point(propose_continuous(whole, design.BOX, value=part.value, first=part).theta)
+
+
+def point_of(proposed: Proposed) -> LatentPoint:
+    """What the proposal rows proposed."""
+    return cast(LatentPoint, proposed.points[STREAM])
+
+
+def _question(condition: design.Condition, profile: design.Profile, proposed: Proposed) -> Resolution:
     distances = design.place_distances(condition.scale)
     shell = float(distances.max())
-    question = Resolution.of_states(
-        bank,
+    return Resolution.of_states(
+        design.study_bank(condition),
         distances,
-        design.proposal_distances(condition.scale, proposal.angle),
+        design.proposal_distances(condition.scale, point_of(proposed).atoms),
         delta_fine=profile.fine * shell,
         delta_group=profile.group * shell,
     )
-    members = nuisance_order(bank.calibration.values, [proposal.point.p, proposal.point.noise])
-    order = (np.arange(len(design.ANGLES))[:, None] * len(members) + members).ravel()
-    trace = run(TableJudge(codes), question, EndpointPolicy(order), 1.0, until_witnessed=False)
-    (exhaustive,) = exhaustive_answers(question, codes)
-    kept = codes == Verdict.ADMISSIBLE
-    truth = design.true_explanation(condition)
-    return Case(condition, proposal.data_seed, profile, trace, exhaustive, int(kept.sum()), bool(kept[truth]))
+
+
+def _policy(condition: design.Condition, proposed: Proposed) -> EndpointPolicy:
+    point, grid = point_of(proposed), design.nuisances(condition).values
+    members = nuisance_order(grid, [point.p, point.noise])
+    return EndpointPolicy((np.arange(len(design.ANGLES))[:, None] * len(members) + members).ravel())

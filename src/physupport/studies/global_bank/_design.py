@@ -10,7 +10,7 @@ import numpy as np
 from ..._checks import Interval
 from ..._typing import Array
 from ...banks import Bank, Nuisances, hausdorff_distance, product_grid
-from ...laws import BernoulliGaussian, latent_box
+from ...laws import latent_box
 from ...local.shell import orbit_bank, turns
 from .._tasks import ACTIVE, balanced
 
@@ -81,11 +81,6 @@ def study_bank(condition: Condition) -> Bank:
     return orbit_bank(dictionary, GENERATOR, ANGLES, supports=[ACTIVE], calibration=nuisances(condition))
 
 
-def laws(condition: Condition) -> list[BernoulliGaussian]:
-    """The coefficient law of every nuisance."""
-    return [BernoulliGaussian(p) for p in nuisances(condition).column("p").tolist()]
-
-
 def true_place() -> int:
     """The orientation that generates all data, angle 0."""
     return int(np.flatnonzero(ANGLES == 0.0)[0])
@@ -98,17 +93,27 @@ def true_explanation(condition: Condition) -> int:
 
 
 @cache
+def active_pairs(scale: float) -> Array:
+    """The active atoms at every orientation; (41, 4, 2)."""
+    return np.asarray(turns(GENERATOR, ANGLES) @ balanced(scale).atoms[:, ACTIVE])
+
+
+@cache
 def place_distances(scale: float) -> Array:
     """Projective Hausdorff distances of the active pairs of all orientations; (41, 41)."""
-    pairs = turns(GENERATOR, ANGLES) @ balanced(scale).atoms[:, ACTIVE]
+    pairs = active_pairs(scale)
     distances = np.zeros((len(pairs), len(pairs)))
     for i, j in combinations(range(len(pairs)), 2):
         distances[i, j] = distances[j, i] = hausdorff_distance(pairs[i], pairs[j])
     return distances
 
 
-def proposal_distances(scale: float, angle: float) -> Array:
-    """The same from an angle that need not be on the grid; (41,)."""
-    pairs = turns(GENERATOR, ANGLES) @ balanced(scale).atoms[:, ACTIVE]
-    here = turns(GENERATOR, [angle])[0] @ balanced(scale).atoms[:, ACTIVE]
-    return np.array([hausdorff_distance(here, pair) for pair in pairs])
+def proposal_distances(scale: float, atoms: Array) -> Array:
+    """The same from a dictionary (4, 5) whose turn need not be on the grid; (41,)."""
+    return np.array([hausdorff_distance(atoms[:, ACTIVE], pair) for pair in active_pairs(scale)])
+
+
+def turn_of(scale: float, atoms: Array) -> float:
+    """The angle by which the block is turned, below half a turn."""
+    before, after = (float(np.arctan2(each[2, 0], each[1, 0])) for each in (balanced(scale).atoms, atoms))
+    return after - before

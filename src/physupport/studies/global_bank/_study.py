@@ -1,54 +1,62 @@
 """The global study as a whole: eighteen data sets, 54 traces, and every count that the paper prints about them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from statistics import median
 
+from ...laws import BernoulliGaussian, calibration_mixture
 from ...questions import Comparison, Label, compare
+from .._case import Case, Reported
 from .._published import Line, Outcome, number_line, word_line
-from .._tasks import Task, kernel_threads, run_tasks
+from .._tasks import Task, finished
 from .._writing import draw_figures, read_table
 from . import _design as design
-from ._case import Case, Proposal, examine, make_proposal
+from ._case import judge, point_of, study_seals
 
 FIGURES = ("status", "recovery")
+REPORTED_BUDGET = 0.75  # of fresh data: at the full budget no report abstains
+
+Planned = Sequence[tuple[design.Condition, int, int | None]]  # condition, seeds of the data and of the split
+Progress = Callable[[int, int], None] | None
 
 
-def run(jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> Outcome:
-    """Proposals on jobs threads; then the scoring, data set after data set, each on as many."""
+def run(jobs: int = 1, progress: Progress = None) -> Outcome:
+    """The eighteen data sets, as many at a time as jobs."""
     planned = [(condition, seed, None) for condition in design.CONDITIONS for seed in condition.seeds]
-    proposals, cases = examine_all(planned, jobs, progress)
+    found = dict(examined(planned, jobs, progress))
+    groups = [found[i] for i in range(len(planned))]
+    cases = [case for group in groups for case in group]
     tables = {
         "traces": [row for case in cases for row in _trace_rows(case)],
-        "proposals": [_proposal_row(proposal) for proposal in proposals],
+        "proposals": [_proposal_row(each[0], group[0]) for each, group in zip(planned, groups, strict=True)],
         "status": [_status_row(cases, budget) for budget in design.BUDGETS],
         "recovery": [_recovery_row(cases, budget, label) for budget in design.BUDGETS for label in _REFERENCES],
     }
     return Outcome("global", tuple(_lines(cases)), _summary(cases), tables, FIGURES)
 
 
-def examine_all(
-    planned: Sequence[tuple[design.Condition, int, int | None]],
-    jobs: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[Proposal], list[Case]]:
-    """Proposals and cases of (condition, data seed, seed of the split), in this order."""
-    sizes = [condition.n_rows for condition, _, _ in planned]
-    whole = 5 * sum(sizes)  # finding a proposal takes about four times as long as scoring the bank
-    tasks = [Task(partial(make_proposal, *each), 4 * size) for each, size in zip(planned, sizes, strict=True)]
-    told = None if progress is None else lambda done, _: progress(done, whole)
-    proposals = run_tasks(tasks, jobs, told)
-    cases: list[Case] = []
-    done = whole - sum(sizes)
-    with kernel_threads(jobs):
-        for proposal, size in zip(proposals, sizes, strict=True):
-            cases += examine(proposal)
-            done += size
-            if progress is not None:
-                progress(done, whole)
-    return proposals, cases
+def examined(planned: Planned, jobs: int, progress: Progress = None) -> Iterator[tuple[int, list[Case]]]:
+    """The number of each data set and its cases, a profile each, as they are done.
+
+    Proposing and scoring, nearly all of the work, is shared out to threads.
+    """
+    # The banks are made here, each once, and not by several threads at a time.
+    sizes = [condition.n_rows * design.study_bank(condition).size for condition, _, _ in planned]
+    tasks = [Task(partial(study_seals, *each), size) for each, size in zip(planned, sizes, strict=True)]
+    for i, seals in finished(tasks, jobs, progress):
+        yield i, judge(planned[i][0], planned[i][1], seals)
+
+
+def reports(seeds: Sequence[tuple[int, int]], jobs: int = 1, progress: Progress = None) -> list[Reported]:
+    """Conditions in turn; one report a profile."""
+    planned = [(design.CONDITIONS[i % len(design.CONDITIONS)], *pair) for i, pair in enumerate(seeds)]
+    found = {
+        i: [row for case in cases for row in case.reported(case.at(REPORTED_BUDGET))]
+        for i, cases in examined(planned, jobs, progress)
+    }
+    return [row for i in range(len(planned)) for row in found[i]]
 
 
 _REFERENCES = (Label.AMBIGUOUS, Label.GROUP, Label.FINE)
@@ -57,7 +65,7 @@ _REFERENCES = (Label.AMBIGUOUS, Label.GROUP, Label.FINE)
 def _lines(cases: list[Case]) -> Iterable[Line]:
     """Each published count."""
     for label, published in zip(_REFERENCES, ("34", "13", "7"), strict=True):
-        count = sum(case.exhaustive.label is label for case in cases)
+        count = sum(case.exhaustive[0].label is label for case in cases)
         yield word_line(f"exhaustive label {label.value}", published, str(count))
     printed = {0.50: ("41/54", "33/34", "0/7"), 0.75: ("54/54", "34/34", "5/7")}
     for budget, (substantive, ambiguous, fine) in printed.items():
@@ -69,10 +77,11 @@ def _lines(cases: list[Case]) -> Iterable[Line]:
         yield word_line(f"budget {budget:.2f}: unsafe", "0/54", f"{unsafe}/{len(cases)}")
         yield number_line(f"budget {budget:.2f}: median queried fraction", "0.209", float(_median(cases, budget)))
         yield word_line(f"budget {budget:.2f}: the same exactly", "214/1025", str(_median(cases, budget)))
-    coarser = [case for case in cases if case.exhaustive.label is Label.FINE and _label(case, 0.75) is not Label.FINE]
+    fine_ones = [case for case in cases if case.exhaustive[0].label is Label.FINE]
+    coarser = [case for case in fine_ones if _label(case, 0.75) is not Label.FINE]
     safe = sum(_comparison(case, 0.75) is Comparison.SAFE_COARSENING for case in coarser)
     yield word_line("budget 0.75: fine ones safely coarsened", "2/2", f"{safe}/{len(coarser)}")
-    equal = sum(_label(case, 1.0) is case.exhaustive.label for case in cases)
+    equal = sum(_label(case, 1.0) is case.exhaustive[0].label for case in cases)
     yield word_line("budget 1.00: exhaustive label", "54/54", f"{equal}/{len(cases)}")
     unsafe_anywhere = sum(_comparison(case, f) is Comparison.UNSAFE for case in cases for f in design.BUDGETS)
     yield word_line("unsafe at any of the six budgets", "0", str(unsafe_anywhere))
@@ -87,7 +96,7 @@ def _label(case: Case, budget: float) -> Label:
 
 
 def _comparison(case: Case, budget: float) -> Comparison:
-    return compare(case.at(budget).answers[0], case.exhaustive)
+    return compare(case.at(budget).answers[0], case.exhaustive[0])
 
 
 def _fraction(case: Case, budget: float) -> Fraction:
@@ -108,28 +117,31 @@ def _trace_rows(case: Case) -> Iterable[dict[str, object]]:
         trace = case.at(budget)
         (answer,) = trace.answers
         yield {
-            "condition": case.condition.name,
+            "condition": case.scene,
             "data_seed": case.data_seed,
-            "profile": case.profile.name,
+            "profile": case.profile,
             "budget": budget,
             "queries": len(trace),
             "label": answer.label.value,
             "lower": answer.number("lower"),
             "upper": answer.number("upper"),
-            "exhaustive_label": case.exhaustive.label.value,
-            "exhaustive_diameter": case.exhaustive.number("upper"),
+            "exhaustive_label": case.exhaustive[0].label.value,
+            "exhaustive_diameter": case.exhaustive[0].number("upper"),
             "survivors": case.n_survivors,
         }
 
 
-def _proposal_row(proposal: Proposal) -> dict[str, object]:
+def _proposal_row(condition: design.Condition, case: Case) -> dict[str, object]:
+    """The proposed law, and the log likelihood that it gives to the proposal rows."""
+    point, (part,) = point_of(case.seal.proposed), case.seal.parts
+    mixture = calibration_mixture(BernoulliGaussian(point.p), point.atoms, point.noise)
     return {
-        "condition": proposal.condition.name,
-        "data_seed": proposal.data_seed,
-        "phi": proposal.angle,
-        "p": proposal.point.p,
-        "nu": proposal.point.noise,
-        "log_likelihood": proposal.log_likelihood,
+        "condition": case.scene,
+        "data_seed": case.data_seed,
+        "phi": design.turn_of(condition.scale, point.atoms),
+        "p": point.p,
+        "nu": point.noise,
+        "log_likelihood": float(mixture.log_density(part.table[part.split.proposal]).sum()),
     }
 
 
@@ -140,7 +152,7 @@ def _status_row(cases: list[Case], budget: float) -> dict[str, object]:
 
 
 def _recovery_row(cases: list[Case], budget: float, label: Label) -> dict[str, object]:
-    wanted = [case for case in cases if case.exhaustive.label is label]
+    wanted = [case for case in cases if case.exhaustive[0].label is label]
     recovered = sum(_label(case, budget) is label for case in wanted)
     return {"budget": budget, "reference": label.value, "recovered": recovered, "traces": len(wanted)}
 
