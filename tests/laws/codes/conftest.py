@@ -1,8 +1,6 @@
 """Shared material: the balanced block of the studies, random mixtures, and densities in 60-digit arithmetic."""
 
 from decimal import Decimal, localcontext
-from itertools import product
-from math import prod
 
 import numpy as np
 import pytest
@@ -87,24 +85,6 @@ def _exact_score(mixture, tangent, rows):
                 )
                 scores[n, k] = float((ahead - behind) / (2 * step))
     return scores
-
-
-def _exact_covariance_derivative(row, covariance, directions):
-    """Mixed central differences of one Gaussian density, step 1e-9 in 80 digits: a relative error near 1e-17."""
-    step = Decimal("1e-9")
-    with localcontext() as context:
-        context.prec = 80
-        base, moves, y = _decimals(covariance), [_decimals(move) for move in directions], _decimals(row).tolist()
-        total = Decimal(0)
-        for signs in product((1, -1), repeat=len(moves)):
-            moved = base + sum((sign * step * move for sign, move in zip(signs, moves, strict=True)), 0 * base)
-            total += prod(signs) * _decimal_log_density([Decimal(1)], [moved.tolist()], y).exp()
-        return float(total / (2 * step) ** len(moves))
-
-
-@pytest.fixture
-def exact_covariance_derivative():
-    return _exact_covariance_derivative
 
 
 @pytest.fixture

@@ -55,11 +55,12 @@ def test_monte_carlo_and_quadrature_agree_on_a_calibration_mixture():
     assert (np.abs(information - fine) < 5 * standard_error).all()
 
 
-def test_orientation_information_falls_with_the_sixth_power_of_the_scale(balanced_atoms):
+def test_orientation_information_falls_with_the_sixth_power_of_the_scale():
     law, scales = BernoulliGaussian(0.2), (0.04, 0.08)
+    frame = Frame.standard(4, np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]).T / np.sqrt(3.0))
     information = []
     for scale in scales:
-        atoms = balanced_atoms(scale)
+        atoms = LocalDictionary(Block.balanced(frame, scale), default_separated_atom(frame)).atoms
         turn = np.zeros((1, 4, 5))
         turn[0, 1, :4], turn[0, 2, :4] = -atoms[2, :4], atoms[1, :4]
         tangent = calibration_tangent(law, atoms, d_noise=[0.0], d_atoms=turn)

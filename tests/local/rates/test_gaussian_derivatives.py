@@ -1,7 +1,9 @@
-from math import factorial
+from itertools import product
+from math import factorial, prod
 
 import numpy as np
 import pytest
+from flint import arb, arb_mat, ctx
 from scipy.stats import multivariate_normal
 
 from physupport._errors import MisuseError
@@ -19,9 +21,27 @@ def random_symmetric(rng, q, count):
     return list(moves + np.swapaxes(moves, 1, 2))
 
 
+def exact_density(row, covariance):
+    column = arb_mat([[y] for y in row.tolist()])
+    quadratic = (column.transpose() * covariance.solve(column))[0, 0]
+    return (-quadratic / 2).exp() / (covariance.det() * (2 * arb.pi()) ** len(row)).sqrt()
+
+
+def exact_covariance_derivative(row, covariance, directions):
+    """Mixed central differences of one Gaussian density, step 1e-9 in 80 digits: a relative error near 1e-17."""
+    with ctx.workdps(80):
+        step, base = arb("1e-9"), arb_mat(covariance.tolist())
+        moves = [arb_mat(move.tolist()) * step for move in directions]
+        total = arb(0)
+        for signs in product((1, -1), repeat=len(moves)):
+            moved = sum((move * sign for sign, move in zip(signs, moves, strict=True)), base)
+            total += prod(signs) * exact_density(row, moved)
+        return float(total / (2 * step) ** len(moves))
+
+
 @pytest.mark.parametrize("order", range(6))
 @pytest.mark.parametrize("q", [1, 3])
-def test_derivatives_equal_mixed_differences_in_eighty_digits(exact_covariance_derivative, order, q):
+def test_derivatives_equal_mixed_differences_in_eighty_digits(order, q):
     rng = np.random.default_rng(10 * q + order)
     covariance, moves = random_covariance(rng, q), random_symmetric(rng, q, order)
     rows = rng.normal(size=(2, q))
