@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations, product
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,16 @@ from ._nuisances import Nuisances
 from ._settings import LibrarySettings, SettingStates
 from ._states import ArrayStates
 
+# Rows of strengths, one for each support and each combination of its strengths: more are refused before one is made.
+MOST_SUPPORTS = 2**20
+
+
+def check_supports(count: int) -> None:
+    """Refuse more supports than a bank may have."""
+    if count > MOST_SUPPORTS:
+        remedy = "Fewer optional regions, fewer of them at a time, or fewer strengths make fewer."
+        raise MisuseError("supports", f"number at most {MOST_SUPPORTS:,}, with their strengths", f"{count:,}", remedy)
+
 
 def all_supports(n_atoms: int, up_to: int, least: int = 1) -> list[tuple[int, ...]]:
     """Every set of `least` to `up_to` atoms, the smaller first, each size in lexicographic order.
@@ -27,6 +38,7 @@ def all_supports(n_atoms: int, up_to: int, least: int = 1) -> list[tuple[int, ..
     check_count("n_atoms", n_atoms)
     check_count("up_to", up_to, 0, n_atoms)
     check_count("least", least, 0, up_to)
+    check_supports(sum(comb(n_atoms, size) for size in range(least, up_to + 1)))
     return list(chain.from_iterable(combinations(range(n_atoms), size) for size in range(least, up_to + 1)))
 
 
@@ -46,6 +58,7 @@ def region_supports(
     total = len(always) + len(choices)
     most = total if max_size is None else check_count("max_size", max_size, len(always), total)
     sizes = range(most - len(always) + 1)
+    check_supports(sum(comb(len(choices), size) for size in sizes))
     return [always + chosen for size in sizes for chosen in combinations(choices, size)]
 
 
@@ -64,6 +77,7 @@ def strength_rows(
     rows: list[Array] = []
     for support in supports:
         names = _check_support(tuple(support), regions, values)
+        check_supports(len(rows) + prod(len(values[name]) for name in names))
         for levels in product(*(values[name] for name in names)):
             row = np.zeros(n_atoms)
             row[[regions.index(name) for name in names]] = levels

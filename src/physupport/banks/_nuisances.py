@@ -1,6 +1,7 @@
 """Grids of what must be known to compute with but is not asked about: activities, noise variances."""
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import final
 
 import numpy as np
@@ -13,7 +14,7 @@ from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array
 from ._library import check_distinct, check_texts
-from ._states import first_occurrences, frozen
+from ._states import check_size, first_occurrences, frozen
 
 
 @final
@@ -64,6 +65,10 @@ class Nuisances:
         return {"names": list(self.names), "values": array_json(self.values)}
 
 
+# Combinations of nuisances: more are refused before one is made.
+MOST_SETTINGS = 2**22
+
+
 def product_grid(**axes: ArrayLike) -> Nuisances:
     """Every combination of the given values, the first name slowest.
 
@@ -71,6 +76,7 @@ def product_grid(**axes: ArrayLike) -> Nuisances:
     [[0.2, 0.9], [0.2, 1.0], [0.3, 0.9], [0.3, 1.0]]
     """
     columns = [check_array(name, np.atleast_1d(np.asarray(values)), (None,)) for name, values in axes.items()]
+    check_size("settings", prod(map(len, columns)), MOST_SETTINGS)
     mesh = np.meshgrid(*columns, indexing="ij")
     rows = np.column_stack([axis.ravel() for axis in mesh]) if mesh else np.zeros((1, 0))
     return Nuisances(tuple(axes), rows)

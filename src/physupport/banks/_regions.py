@@ -11,6 +11,7 @@ from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
+from ._states import check_size
 
 
 class RegionalView(Protocol):
@@ -117,9 +118,14 @@ class BankRegions:
         return {"kind": "bank"}
 
 
+# What is asked about a bank is held as columns of its explanations; more would not fit the memory of one machine.
+_MOST_EXPLANATIONS = 2**30
+
+
 def bank_regions(bank: Bank) -> BankRegions:
     """The regions of a library bank, with the names and coordinates of its library, whatever the setting."""
     states, library = bank.states, bank.states.library
+    check_size("explanations that are asked about", bank.size, _MOST_EXPLANATIONS)
     if library is None:
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)

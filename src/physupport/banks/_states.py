@@ -33,10 +33,10 @@ def frozen_int(array: ArrayLike) -> IntArray:
     return read_only(array, np.int64)
 
 
-def check_size(name: str, size: int) -> int:
-    """A product of sizes that an int64 index can count."""
-    if size >= INDEX_LIMIT:
-        raise MisuseError(name, f"number fewer than {INDEX_LIMIT}", size)
+def check_size(name: str, size: int, limit: int = INDEX_LIMIT) -> int:
+    """A product of sizes that an int64 index can count, or that memory has room for."""
+    if size >= limit:
+        raise MisuseError(name, f"number fewer than {limit}", size)
     return size
 
 

@@ -15,15 +15,12 @@ from ._load import Project, named_by_key
 from ._question import RegionResolution, project_question
 from ._tables import checked_tables, stream_specs
 
-# A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
-MOST_EXPLANATIONS = 200_000_000
-
 
 def project_bank(project: Project, physical: Physical) -> Bank:
     """States from elements and parameters, supports from regions, nuisances from the laws."""
     settings = project.settings
     with named_by_key(project, "regions"):
-        bank = library_bank(
+        return library_bank(
             physical.library,
             _supports(project),
             {name: region.strength for name, region in settings.regions.items()},
@@ -33,10 +30,6 @@ def project_bank(project: Project, physical: Physical) -> Bank:
             calibration=_calibration_nuisances(project),
             deployment=product_grid(noise=settings.data.deployment.noise),
         )
-    if bank.size > MOST_EXPLANATIONS:
-        remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
-        raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", bank.size, remedy)
-    return bank
 
 
 def _calibration_nuisances(project: Project) -> Nuisances | None:

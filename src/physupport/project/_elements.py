@@ -1,6 +1,9 @@
 """The list of elements that a project names: ids, regions, coordinates."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import final
 
@@ -14,6 +17,7 @@ from ..responses import Parameter, Settings, settings_grid
 from ._inputs import Numbers, recorded
 from ._load import Project, named_by_key
 from ._responses import nominal_response, read_numbers
+from ._schema import ProjectFile
 
 
 @final
@@ -133,6 +137,7 @@ class Physical:
 def read_elements(project: Project, *, trust: bool = False) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
     listed = read_element_file(project)
+    check_bank_size(project, listed.regions)
     coordinates = listed.coordinates
     given, parameters = nominal_response(project, coordinates, trust), _parameters(project)
     with named_by_key(project, "elements"):
@@ -150,6 +155,44 @@ def read_elements(project: Project, *, trust: bool = False) -> Physical:
         shared=_shared(project, len(nominal), is_complex),
         notes=_notes(given),
     )
+
+
+# A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
+MOST_EXPLANATIONS = 200_000_000
+
+
+def check_bank_size(project: Project, regions: Sequence[str]) -> None:
+    """Refuse a bank that is too large while it is only numbers: states, supports with strengths, and nuisances.
+
+    regions: of each element.
+    """
+    settings = project.settings
+    grids = [spec.values for _, spec in settings.parameters if spec is not None]
+    data = [spec for spec in (settings.data.calibration, settings.data.deployment) if spec is not None]
+    grids += [spec.noise for spec in data]
+    if settings.data.calibration is not None and settings.data.calibration.activity is not None:
+        grids.append(settings.data.calibration.activity)
+    states = prod(Counter(regions).values())
+    size = states * _n_supports(settings) * prod(map(len, grids))
+    if size > MOST_EXPLANATIONS:
+        remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
+        raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", size, remedy)
+
+
+def _n_supports(settings: ProjectFile) -> int:
+    """Supports, each with every combination of the strengths of its regions; none of them is made."""
+    levels = {name: len(region.strength) for name, region in settings.regions.items()}
+    listed = settings.supports.choices
+    if listed is not None:
+        return sum(prod(levels.get(name, 1) for name in support) for support in listed)
+    always = [levels[name] for name, region in settings.regions.items() if region.presence == "always"]
+    counts = [prod(always)]  # by the number of optional regions that are active
+    for name, region in settings.regions.items():
+        if region.presence == "optional":
+            more = [0, *(count * levels[name] for count in counts)]
+            counts = [a + b for a, b in zip([*counts, 0], more, strict=True)]
+    most = settings.supports.max_active
+    return sum(counts if most is None else counts[: max(0, most - len(always)) + 1])
 
 
 def _parameters(project: Project) -> list[Parameter]:

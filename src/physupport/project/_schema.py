@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from .._errors import shown
 from ..analysis import PolicyName
 from ..laws import Part, law_named, laws_of_files
 from ._sections import FileName, FileSpec, Grid, Probabilities, ResponseSpec, Section, Values, Variances, broken
@@ -13,13 +14,13 @@ def _budget(given: object) -> object:
     """A whole number counts queries, a decimal one is a share: 1 is one query, 1.0 is all of them."""
     is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 0
     if not is_count and not (isinstance(given, float) and 0.0 <= given <= 1.0):
-        raise broken("be a whole number of queries, or a share between 0.0 and 1.0", repr(given))
+        raise broken("be a whole number of queries, or a share between 0.0 and 1.0", shown(given))
     return given
 
 
 def _channels(given: object) -> object:
     if isinstance(given, bool) or not isinstance(given, int | str):
-        raise broken("be the number or the name of the axis that runs over channels", repr(given))
+        raise broken("be the number or the name of the axis that runs over channels", shown(given))
     return given
 
 
@@ -31,9 +32,9 @@ def _ask(given: object) -> object:
         return given
     if isinstance(given, list) and given and all(each in ASKS for each in given):
         if len({*given}) < len(given):
-            raise broken("hold each entry once", repr(given))
+            raise broken("hold each entry once", shown(given))
         return tuple(given)
-    raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", repr(given))
+    raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", shown(given))
 
 
 Budget = Annotated[int | float, BeforeValidator(_budget)]
@@ -61,7 +62,7 @@ def _known(part: Part) -> Any:  # noqa: ANN401
     def check(given: object) -> object:
         known = laws_of_files(part)
         if given not in known:
-            raise broken(f"be {' or '.join(map(repr, known))}", repr(given))
+            raise broken(f"be {' or '.join(map(repr, known))}", shown(given))
         return given
 
     return BeforeValidator(check)
@@ -100,7 +101,7 @@ class Data(Section):
 
 def _distinct_names(names: list[str]) -> list[str]:
     if len({*names}) < len(names):
-        raise broken("name each coordinate once", repr(names))
+        raise broken("name each coordinate once", shown(names))
     return names
 
 
@@ -142,17 +143,23 @@ class Parameters(Section):
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
 
 
-def _checked_groups(given: object) -> object:
+# Tables within tables: more would exhaust the interpreter, and nobody asks for it.
+_MOST_NESTED = 100
+
+
+def _checked_groups(given: object, depth: int = 1) -> object:
     """Named lists of ids, nested to any depth."""
     if not isinstance(given, dict):
-        raise broken("be a table of named groups", repr(given))
+        raise broken("be a table of named groups", shown(given))
+    if depth > _MOST_NESTED:
+        raise broken(f"be nested at most {_MOST_NESTED} deep", "more")
     for name, content in given.items():
         if isinstance(content, dict):
-            _checked_groups(content)
+            _checked_groups(content, depth + 1)
         elif not isinstance(content, list) or not content or not all(isinstance(each, str) for each in content):
-            raise broken("be lists of element ids, or tables of such lists", f"{name} = {content!r}")
+            raise broken("be lists of element ids, or tables of such lists", f"{name} = {shown(content)}")
         elif len({*content}) < len(content):
-            raise broken("hold each element of a group once", f"{name} = {content!r}")
+            raise broken("hold each element of a group once", f"{name} = {shown(content)}")
     return given
 
 
@@ -162,7 +169,7 @@ class Region(Section):
     strength: Variances
     presence: Literal["always", "optional"] = "always"
     tolerance: Annotated[float, Field(ge=0.0)] = 0.0
-    groups: Annotated[dict[str, Any] | None, BeforeValidator(_checked_groups)] = None
+    groups: Annotated[dict[str, Any] | None, BeforeValidator(lambda given: _checked_groups(given))] = None
     ask: Annotated[Literal["finest", "nothing"] | tuple[Ask, ...], BeforeValidator(_ask)] = "finest"
     absence_threshold: Annotated[float, Field(gt=0.0)] | None = None
 

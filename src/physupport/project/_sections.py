@@ -1,5 +1,6 @@
 """What the tables of a project file have in common: strict types, known keys only, numbers in three spellings."""
 
+import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from inspect import signature
@@ -17,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from .._errors import shown
 from .._typing import Array, Count, Positive
 from ..responses import RESPONSES
 
@@ -58,7 +60,10 @@ def as_values(given: object) -> tuple[float, ...]:
 
 def _number(entry: object) -> float:
     if isinstance(entry, bool) or not isinstance(entry, int | float) or not abs(entry) < float("inf"):
-        raise broken("be a number, a list of numbers, or { from, to, count }", repr(entry))
+        raise broken("be a number, a list of numbers, or { from, to, count }", shown(entry))
+    # Python compares whole numbers with floats without rounding.
+    if abs(entry) > sys.float_info.max or float(entry) != entry:
+        raise broken("be a number that float64 holds exactly", shown(entry))
     return float(entry)
 
 
@@ -68,11 +73,11 @@ def _spread(given: dict[str, Any]) -> tuple[float, ...]:
         raise broken("have the keys from, to and count", ", ".join(map(str, given)) or "none")
     for key in ("from", "to"):
         if isinstance(given[key], list | dict):
-            raise broken(f"have a number as {key}", repr(given[key]))
+            raise broken(f"have a number as {key}", shown(given[key]))
     first, last = (_number(given[key]) for key in ("from", "to"))
     count = given["count"]
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
-        raise broken(f"have a whole count between 2 and {MOST_VALUES}", repr(count))
+        raise broken(f"have a whole count between 2 and {MOST_VALUES}", shown(count))
     return tuple(first + (last - first) * i / (count - 1) for i in range(count))
 
 
@@ -162,7 +167,7 @@ def _response(entry: object) -> Section:
         return RegisteredResponse.model_validate(entry)
     kind = entry.get("kind")
     if kind not in RESPONSES:
-        raise broken(f"have a kind among {', '.join(sorted(RESPONSES))}, or a function", repr(kind))
+        raise broken(f"have a kind among {', '.join(sorted(RESPONSES))}, or a function", shown(kind))
     return _section(kind).model_validate(entry)
 
 

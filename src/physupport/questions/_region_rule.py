@@ -139,36 +139,49 @@ def _sorted_groups(region: str, elements: tuple[str, ...], groups: Groups) -> tu
     """Every group at every depth, smallest first; of equal ones the one named first."""
     number = {name: i for i, name in enumerate(elements)}
     found: dict[str, int] = {}
-    for name, members in _flattened(region, groups):
+    for name, members in _flattened(region, number, groups):
         if name in found or name == region:
             raise MisuseError(f"groups of region {region!r}", "have names of their own", repr(name))
-        unknown = [member for member in members if member not in number]
-        if unknown or not members:
-            value = f"{unknown[0]!r} in group {name!r}" if unknown else f"nothing in group {name!r}"
-            raise MisuseError(f"groups of region {region!r}", f"hold elements among {elements}", value)
-        found[name] = sum(1 << number[member] for member in set(members))
+        if not members:
+            raise _unknown(region, number, f"nothing in group {name!r}")
+        found[name] = members
     ordered = sorted(found.items(), key=lambda item: item[1].bit_count())
     return (*ordered, (region, (1 << len(elements)) - 1))
 
 
-def _copied(groups: Groups) -> Groups:
-    kept = {name: _copied(content) if isinstance(content, Mapping) else content for name, content in groups.items()}
+def _unknown(region: str, number: Mapping[str, int], value: str) -> MisuseError:
+    return MisuseError(f"groups of region {region!r}", f"hold elements among {tuple(number)}", value)
+
+
+# Of groups within groups: more would exhaust the interpreter, and nobody asks for it.
+_MOST_NESTED = 100
+
+
+def _copied(groups: Groups, depth: int = 1) -> Groups:
+    if depth > _MOST_NESTED:
+        raise MisuseError("groups", f"be nested at most {_MOST_NESTED} deep", "more")
+    kept = {n: _copied(c, depth + 1) if isinstance(c, Mapping) else c for n, c in groups.items()}
     return {n: c if isinstance(c, str | Mapping) else tuple(c) for n, c in kept.items()}
 
 
-def _flattened(region: str, groups: Groups) -> Iterator[tuple[str, list[str]]]:
-    """Inner groups before the one that holds them."""
+def _flattened(region: str, number: Mapping[str, int], groups: Groups) -> Iterator[tuple[str, int]]:
+    """Names and members; inner groups before the one that holds them, whose members are those of its own parts."""
     for name, content in groups.items():
         if isinstance(content, str):
             raise MisuseError(
                 f"groups of region {region!r}", "be lists of elements or groups", f"{name!r}: {content!r}"
             )
+        members = 0
         if isinstance(content, Mapping):
-            inner = [*_flattened(region, content)]
-            yield from inner
-            yield name, [member for _, members in inner for member in members]
+            for inner, part in _flattened(region, number, content):
+                yield inner, part
+                members |= part
         else:
-            yield name, list(content)
+            for member in content:
+                if member not in number:
+                    raise _unknown(region, number, f"{member!r} in group {name!r}")
+                members |= 1 << number[member]
+        yield name, members
 
 
 def _as_bits(flags: BoolArray) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import prod
 from typing import Final, final
 
 import numpy as np
@@ -71,6 +72,9 @@ class Parameter:
 
 Chosen = Sequence[tuple[Parameter, float]]
 
+# Numbers of all settings together: more are refused before one is worked out.
+MOST_ENTRIES: Final = 2**26
+
 # Where gain and offset cancel the answer down to this share of it, what is left is rounding error.
 SMALLEST_SHARE: Final = 1e-12
 
@@ -109,6 +113,10 @@ def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters:
     for parameter in parameters:
         _check_applies(parameter, response, where, nominal)
 
+    n_settings = prod(len(parameter.values) for parameter in parameters)
+    if n_settings * nominal.size > MOST_ENTRIES:
+        rule = f"give at most {MOST_ENTRIES:,} numbers, settings times channels times elements"
+        raise MisuseError("parameters", rule, f"{n_settings:,} settings of {len(nominal)} x {len(where)}")
     grid = list(product(*(parameter.values.tolist() for parameter in parameters)))
     is_complex = bool(np.iscomplexobj(nominal))
     columns = [_unit_columns(response, where, nominal, list(zip(parameters, point, strict=True))) for point in grid]

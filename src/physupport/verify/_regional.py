@@ -227,10 +227,11 @@ def _region(rule: Node, distances: Array, view: RegionalView, columns: tuple[Int
 
 
 def _groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
-    strange = [member for _, members in node for member in members if member not in elements]
+    number = {name: i for i, name in enumerate(elements)}
+    strange = [member for _, members in node for member in members if member not in number]
     if strange:
         raise Refusal(f"a group of region {region!r} holds {strange[0]!r}, which is no element of it")
-    groups = tuple((name, frozenset(elements.index(member) for member in members)) for name, members in node)
+    groups = tuple((name, frozenset(number[member] for member in members)) for name, members in node)
     sizes = [len(members) for _, members in groups]
     is_whole = bool(groups) and groups[-1] == (region, frozenset(range(len(elements))))
     if not is_whole or sizes != sorted(sizes) or sizes[0] == 0:
