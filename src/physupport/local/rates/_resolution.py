@@ -229,7 +229,7 @@ def two_point_distance(level: float, widest: float = np.inf) -> float:
 
 
 # Few draws: a map has many scales, and a percent cannot be seen in it.
-_DRAWS = 10_000
+_MAP_DRAWS = 10_000
 
 
 @final
@@ -278,7 +278,7 @@ def map_scales(design: Design, n_scales: int) -> Array:
 
 
 def _relative_width(design: Design) -> Callable[[float], float]:
-    joint = joint_information(block_information(design, _DRAWS), design)
+    joint = joint_information(block_information(design, _MAP_DRAWS), design)
     block = block_diameter(design.dictionary)
     return lambda n: diameter(joint, design.level, n, design.n_deployment) / block
 
