@@ -21,7 +21,7 @@ from physupport.aeb import RegionalPolicy, run
 from physupport.banks import TableRegions
 from physupport.io import ArrayRows
 from physupport.judges import TableJudge, Verdict, bank_evidence, doubling_checkpoints, verdicts
-from physupport.laws import BernoulliGaussian, GaussianCovariance, covariance_stream, known_code_stream, latent_stream
+from physupport.laws import BernoulliGaussian, Covariance, GaussianCovariance, known_code_stream, latent_stream
 from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
@@ -94,7 +94,7 @@ def four_regions(add):
 
     def judge():
         calibration = latent_stream(ArrayRows(y), bank.states, [BernoulliGaussian(0.2)], [1.0], checkpoints[0])
-        deployment = covariance_stream(ArrayRows(z), bank, [0.8], checkpoints[1])
+        deployment = Covariance(noises=[0.8]).stream(bank, ArrayRows(z), checkpoints[1])
         parts = {"calibration": (calibration, (calibration, 0)), "deployment": (deployment, (deployment, 0))}
         return verdicts(bank_evidence(bank, **parts), np.arange(bank.size), LEVEL)
 
@@ -125,7 +125,7 @@ def judge_million():
     z = GaussianCovariance(np.eye(16) + atoms[:, :2] @ atoms[:, :2].T).sample(rng, 512)
     start = time.perf_counter()
     calibration = known_code_stream(ArrayRows(y), ArrayRows(codes), bank.states, [1.0], doubling_checkpoints(4096))
-    deployment = covariance_stream(ArrayRows(z), bank, [1.0], doubling_checkpoints(512))
+    deployment = Covariance(noises=[1.0]).stream(bank, ArrayRows(z), doubling_checkpoints(512))
     key = int(bank.deployment_keys(np.array([bank.size // 2]))[0])
     state = int(bank.calibration_keys(np.array([bank.size // 2]))[0])
     evidence = bank_evidence(

@@ -28,7 +28,7 @@ from physupport.judges import (
     joint_path,
     verdicts,
 )
-from physupport.laws import Scores, covariance_stream, known_code_stream, mean_stream
+from physupport.laws import Covariance, Mean, Scores, known_code_stream
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution
 
 RUNS, LEVEL, BUDGET = 2000, 0.02, 0.9
@@ -202,7 +202,7 @@ def map_study():
         return known_code_stream(*rows, bank.states, [claimed], stops)
 
     def deployment(rows, claimed, stops):
-        return covariance_stream(*rows, bank, [claimed], stops)
+        return Covariance(noises=[claimed]).stream(bank, *rows, stops)
 
     everything = np.arange(bank.size)
     parts = [
@@ -234,7 +234,7 @@ def resolution_study():
         return answer.label.is_truth_level and f"place {sources[e].state}" not in answer.cell
 
     def deployment(rows, claimed, stops):
-        return mean_stream(*rows, bank, claimed * noises, stops)
+        return Mean(noises=claimed * noises).stream(bank, *rows, stops)
 
     # Close together where they are few: then the evidence passes 1/alpha without overshooting far.
     stops = [2, 4, 6, 9, 12, 16, 20, 26, 34, 44, 58, 76, 98]

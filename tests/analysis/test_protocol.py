@@ -16,14 +16,14 @@ from physupport.io import ArrayRows, as_pairs, split_rows, split_streams
 from physupport.judges import EvidenceJudge, TableJudge, bank_evidence, best_explanation, doubling_checkpoints
 from physupport.laws import (
     BernoulliGaussian,
+    Covariance,
     ExchangeableGaussian,
     LatentObjective,
-    covariance_stream,
+    ProfiledMean,
     latent_box,
     latent_stream,
     make_calibration,
     point_stream,
-    profiled_mean_stream,
     propose_continuous,
 )
 from physupport.local.shell import orbit_bank
@@ -119,7 +119,7 @@ def test_the_judge_is_the_one_built_by_hand(bank, rows):
         return latent_stream(ArrayRows(y, order), bank.states, [BernoulliGaussian(0.2)], [0.3], stops)
 
     def covariance(order, stops):
-        return covariance_stream(ArrayRows(z, order), bank, [0.5], stops)
+        return Covariance(noises=[0.5]).stream(bank, ArrayRows(z, order), stops)
 
     first = best_explanation(latent(c.proposal, [160]), bank.size, bank.calibration_keys)
     second = best_explanation(covariance(d.proposal, [30]), bank.size, bank.deployment_keys)
@@ -185,7 +185,7 @@ def test_amplitudes_may_be_unknown_within_a_box(has_phase):
     point = seal.content["streams"][0]["numerator"]["mean_point"]
     np.testing.assert_allclose(point["mean"]["values"], fitted, atol=1e-12)  # condition of a handful of vectors
     assert point["noise"] in ((0.25, 0.3) if has_phase else (0.5, 0.6))  # of a real entry
-    stream = profiled_mean_stream(held_out, bank, [0.5, 0.6], -upper, upper, [10, 40], is_complex=has_phase)
+    stream = ProfiledMean(noises=[0.5, 0.6], box=(-upper, upper), is_complex=has_phase).stream(bank, held_out, [10, 40])
     numerator = point_stream(held_out, point["mean"]["values"], point["noise"], [10, 40]), 0
     by_hand = EvidenceJudge(bank_evidence(bank, deployment=(stream, numerator)), 0.1)
     assert_same_verdicts(seal.judge, by_hand)

@@ -11,7 +11,7 @@ from physupport import MisuseError
 from physupport.banks import ArrayStates, Bank, Library, LibraryStates, SettingStates, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import bank_evidence, verdicts
-from physupport.laws import BernoulliGaussian, covariance_stream, known_code_stream, latent_stream, mean_stream
+from physupport.laws import BernoulliGaussian, Covariance, Mean, known_code_stream, latent_stream
 from physupport.responses import Parameter, Peak, settings_grid
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([4, 20, 60])
@@ -120,8 +120,8 @@ def test_every_stream_scores_each_explanation_as_if_written_out(kind, is_complex
             case "known codes":
                 return known_code_stream(rows, codes, chosen.states, NOISES, POINTS, is_complex=is_complex)
             case "covariance":
-                return covariance_stream(rows, chosen, NOISES, POINTS, is_complex=is_complex)
-        return mean_stream(rows, chosen, NOISES, POINTS, is_complex=is_complex)
+                return Covariance(noises=NOISES, is_complex=is_complex).stream(chosen, rows, POINTS)
+        return Mean(noises=NOISES, is_complex=is_complex).stream(chosen, rows, POINTS)
 
     every = np.arange(bank.size)
     is_calibration = kind in ("latent", "known codes")
@@ -147,7 +147,7 @@ def test_keys_are_as_many_as_distinct_laws_and_verdicts_are_those_of_the_list():
 
     def codes(chosen):
         latent = latent_stream(tables[0], chosen.states, [BernoulliGaussian(0.3)] * 2, NOISES, POINTS)
-        deployed = covariance_stream(tables[1], chosen, NOISES, POINTS)
+        deployed = Covariance(noises=NOISES).stream(chosen, tables[1], POINTS)
         numerators = (int(chosen.calibration_keys(truth.index)[0]), int(chosen.deployment_keys(truth.index)[0]))
         evidence = bank_evidence(
             chosen, calibration=(latent, (latent, numerators[0])), deployment=(deployed, (deployed, numerators[1]))

@@ -16,7 +16,7 @@ from physupport.judges import (
     verdicts,
     verdicts_by_state,
 )
-from physupport.laws import BernoulliGaussian, GaussianCovariance, calibration_mixture, covariance_stream, latent_stream
+from physupport.laws import BernoulliGaussian, Covariance, GaussianCovariance, calibration_mixture, latent_stream
 
 PLACES = {"A": [0.10, 0.20], "B": [0.405, 0.435, 0.465, 0.495], "C": [0.64, 0.70, 0.76], "D": [0.86, 0.91, 0.96]}
 VARIANCES = {"A": 1.0, "B": 0.8**2, "C": 0.1**2, "D": 1.0}
@@ -65,7 +65,7 @@ def built(bank, seed, scene):
         return latent_stream(ArrayRows(y, order), bank.states, [BernoulliGaussian(0.2)], [1.0], checkpoints)
 
     def covariance(order, checkpoints):
-        return covariance_stream(ArrayRows(z, order), bank, [0.8], checkpoints)
+        return Covariance(noises=[0.8]).stream(bank, ArrayRows(z, order), checkpoints)
 
     state = best_key(latent(c.proposal, [len(c.proposal)])).key
     plug_in = best_explanation(covariance(d.proposal, [len(d.proposal)]), bank.size, bank.deployment_keys)

@@ -8,7 +8,7 @@ from physupport import MisuseError
 from physupport.banks import array_bank
 from physupport.io import ArrayRows, split_rows
 from physupport.judges import Verdict, bank_evidence, verdicts
-from physupport.laws import mean_stream, point_stream, profiled_mean_stream
+from physupport.laws import Mean, ProfiledMean, point_stream
 
 RUNS, LEVEL, N = 500, 0.1, 40
 ATOMS = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.6, 0.8]]).T
@@ -25,7 +25,7 @@ def losses(upper, seed=3):
         parts = split_rows(N, 0.4, 1)
         held_out = ArrayRows(rows, parts.held_out)
         numerator = point_stream(held_out, rows[parts.proposal].mean(axis=0), 1.0, [12, 24])
-        stream = profiled_mean_stream(held_out, BANK, [1.0], LOWER, upper, [12, 24])
+        stream = ProfiledMean(noises=[1.0], box=(LOWER, upper)).stream(BANK, held_out, [12, 24])
         evidence = bank_evidence(BANK, deployment=(stream, (numerator, 0)))
         lost += int(verdicts(evidence, [0], LEVEL).codes[0, 0] == Verdict.REJECTED)
     return lost
@@ -41,14 +41,14 @@ def test_negative_control_the_same_count_exposes_a_box_without_the_true_coeffici
 
 def test_a_supremum_is_refused_as_numerator():
     rows = ArrayRows(np.random.default_rng(0).standard_normal((20, 3)))
-    stream = profiled_mean_stream(rows, BANK, [1.0], LOWER, UPPER, [20])
+    stream = ProfiledMean(noises=[1.0], box=(LOWER, UPPER)).stream(BANK, rows, [20])
     with pytest.raises(MisuseError, match="numerator of deployment must be a density, got a supremum"):
         bank_evidence(BANK, deployment=(stream, (stream, 0)))
 
 
 def test_a_stream_of_another_bank_is_refused():
     rows = ArrayRows(np.random.default_rng(0).standard_normal((20, 3)))
-    other = mean_stream(rows, array_bank(ATOMS[None], [(0, 1)]), [1.0], [20])
+    other = Mean(noises=[1.0]).stream(array_bank(ATOMS[None], [(0, 1)]), rows, [20])
     with pytest.raises(MisuseError, match="deployment stream must have the 3 keys of the bank, got 1 keys"):
         bank_evidence(BANK, deployment=(other, (other, 0)))
 

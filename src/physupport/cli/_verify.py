@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 @app.command()
 def show(
     report: Annotated[
-        str,
-        typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input."),
+        str, typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
     html: Annotated[
-        Path | None,
-        typer.Option(help="Write the page into this file; details.json must lie beside the report."),
+        Path | None, typer.Option(help="Write the page into this file; details.json must lie beside the report.")
     ] = None,
 ) -> None:
     """Show what a saved report says: the map, a sentence for each region, and the outcome.
@@ -79,8 +77,7 @@ def _write_page(report: "Report", path: str, html: Path) -> None:
 @app.command()
 def verify(
     report: Annotated[
-        str,
-        typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input."),
+        str, typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input.")
     ],
     data: Annotated[
         list[str] | None,

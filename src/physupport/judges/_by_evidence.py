@@ -14,16 +14,7 @@ from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ._evidence import BLOCK, Evidence, blocks
 from ._judge import Codes, Judge, Verdict, Verdicts
-from ._scored import (
-    FLOAT_BITS,
-    Bounds,
-    ball_bounds,
-    check_levels,
-    sum_down,
-    sum_up,
-    threshold_ball,
-    threshold_bounds,
-)
+from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
 from ._specs import Sealed, register
 
 FIRST_BITS = 64

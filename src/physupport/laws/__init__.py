@@ -35,19 +35,10 @@ from .codes._mixture import (
     calibration_tangent as calibration_tangent,
     make_calibration as make_calibration,
 )
-from .gaussian._covariance import (
-    Covariance as Covariance,
-    CovarianceStream as CovarianceStream,
-    covariance_stream as covariance_stream,
-)
+from .gaussian._covariance import Covariance as Covariance, CovarianceStream as CovarianceStream
 from .gaussian._known_codes import KnownCodes as KnownCodes, known_code_stream as known_code_stream
-from .gaussian._mean import Mean as Mean, mean_stream as mean_stream, point_stream as point_stream
-from .gaussian._profiled import (
-    MeanPoint as MeanPoint,
-    ProfiledMean as ProfiledMean,
-    best_point as best_point,
-    profiled_mean_stream as profiled_mean_stream,
-)
+from .gaussian._mean import Mean as Mean, point_stream as point_stream
+from .gaussian._profiled import MeanPoint as MeanPoint, ProfiledMean as ProfiledMean, best_point as best_point
 from .gaussian._white_noise import (
     WhiteNoiseStream as WhiteNoiseStream,
     covariance_divergences as covariance_divergences,

@@ -62,13 +62,7 @@ class Resolution:
 
     @classmethod
     def of_states(
-        cls,
-        bank: Bank,
-        distances: ArrayLike,
-        proposal_distances: ArrayLike,
-        *,
-        delta_fine: float,
-        delta_group: float,
+        cls, bank: Bank, distances: ArrayLike, proposal_distances: ArrayLike, *, delta_fine: float, delta_group: float
     ) -> Self:
         """Every dictionary state of a bank is a place; distances: (states, states)."""
         places = bank.split(np.arange(bank.size)).state

@@ -7,7 +7,7 @@ from physupport._errors import MisuseError
 from physupport.banks import ArrayStates, Bank, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.io._rows import turned
-from physupport.laws import covariance_stream, known_code_stream, mean_stream, profiled_mean_stream
+from physupport.laws import Covariance, Mean, ProfiledMean, known_code_stream
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([1, 6, 20])
 STRENGTHS = np.array([[1.0, 0.5, 0.0], [2.0, 1.0, 0.1], [0.0, 0.0, 0.0]])
@@ -84,7 +84,7 @@ def test_known_codes_follow_the_circular_density():
 
 def test_covariances_follow_the_circular_density():
     dictionaries, bank, rows, _ = setting()
-    stream = covariance_stream(ArrayRows(as_pairs(rows)), bank, NOISES, POINTS, is_complex=True)
+    stream = Covariance(noises=NOISES, is_complex=True).stream(bank, ArrayRows(as_pairs(rows)), POINTS)
     for index in range(bank.size):
         state, support, _, noise = (int(column[0]) for column in bank.split(index))
         with ctx.workprec(BITS):
@@ -98,7 +98,7 @@ def test_covariances_follow_the_circular_density():
 
 def test_means_follow_the_circular_density():
     dictionaries, bank, rows, _ = setting()
-    stream = mean_stream(ArrayRows(as_pairs(rows)), bank, NOISES, POINTS, is_complex=True)
+    stream = Mean(noises=NOISES, is_complex=True).stream(bank, ArrayRows(as_pairs(rows)), POINTS)
     for index in range(bank.size):
         state, support, _, noise = (int(column[0]) for column in bank.split(index))
         with ctx.workprec(BITS):
@@ -112,7 +112,7 @@ def test_profiles_find_the_best_real_or_complex_coefficients(has_phase):
     dictionaries, bank, rows, _ = setting()
     lower, upper = np.array([-0.5, 0.1, -1.0]), np.array([0.5, 0.2, 1.0])
     box = (lower - 0.3j, upper + 0.1j) if has_phase else (lower, upper)
-    stream = profiled_mean_stream(ArrayRows(as_pairs(rows)), bank, NOISES, *box, POINTS, is_complex=True)
+    stream = ProfiledMean(noises=NOISES, box=box, is_complex=True).stream(bank, ArrayRows(as_pairs(rows)), POINTS)
     for index in range(bank.size):
         state, support, _, noise = (int(column[0]) for column in bank.split(index))
         active = STRENGTHS[support] > 0
@@ -144,7 +144,7 @@ def test_pairs_are_exact_and_turning_is_multiplication_by_i():
 def test_an_odd_number_of_entries_is_no_list_of_pairs():
     bank = Bank(ArrayStates(np.array([[[1.0], [0.0], [0.0]]])), [[1.0]])
     with pytest.raises(MisuseError, match="elements must have an even number of entries, pairs"):
-        covariance_stream(ArrayRows(np.zeros((4, 3))), bank, [1.0], [4], is_complex=True)
+        Covariance(noises=[1.0], is_complex=True).stream(bank, ArrayRows(np.zeros((4, 3))), [4])
 
 
 def test_complex_codes_come_in_pairs():

@@ -6,7 +6,7 @@ from scipy import stats
 from physupport._errors import MisuseError
 from physupport.banks import ArrayStates, Bank, product_grid
 from physupport.io import ArrayRows, ReadRows
-from physupport.laws import covariance_stream
+from physupport.laws import Covariance
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([1, 10, 60])
 STRENGTHS = np.array([[1.0, 0.5, 0.0], [2.0, 1.0, 0.1], [0.0, 0.0, 0.0]])
@@ -23,7 +23,7 @@ def setting(seed=0, n_states=5, q=4, n=3, n_rows=60):
 
 def test_scores_are_the_summed_log_densities_of_the_dense_covariance():
     dictionaries, bank, rows = setting()
-    stream = covariance_stream(ArrayRows(rows), bank, NOISES, POINTS)
+    stream = Covariance(noises=NOISES).stream(bank, ArrayRows(rows), POINTS)
     index = np.arange(bank.size)
     keys, columns = bank.deployment_keys(index), bank.split(index)
     # Five states, two active supports and one empty one, two noise variances.
@@ -45,12 +45,12 @@ def test_results_do_not_depend_on_threads_company_or_blocks():
     for threads, block in [(1, 8192), (numba.config.NUMBA_NUM_THREADS, 7)]:
         numba.set_num_threads(threads)
         found.append(
-            covariance_stream(ArrayRows(rows, block_rows=block), bank, NOISES, POINTS).log_likelihood(everything)
+            Covariance(noises=NOISES).stream(bank, ArrayRows(rows, block_rows=block), POINTS).log_likelihood(everything)
         )
     numba.set_num_threads(before)
     assert np.array_equal(found[0].values, found[1].values)
     assert np.array_equal(found[0].errors, found[1].errors)
-    alone = covariance_stream(ArrayRows(rows), bank, NOISES, POINTS).log_likelihood(everything[[3]])
+    alone = Covariance(noises=NOISES).stream(bank, ArrayRows(rows), POINTS).log_likelihood(everything[[3]])
     assert np.array_equal(alone.values[0], found[0].values[3])
 
 
@@ -62,7 +62,7 @@ def test_the_rows_are_read_once_however_many_keys_are_scored():
         readings.append(1)
         yield rows
 
-    stream = covariance_stream(ReadRows(open_rows, 60, 4), bank, NOISES, POINTS)
+    stream = Covariance(noises=NOISES).stream(bank, ReadRows(open_rows, 60, 4), POINTS)
     for key in range(stream.n_keys):
         stream.log_likelihood(np.array([key]))
     assert readings == [1]
@@ -70,14 +70,16 @@ def test_the_rows_are_read_once_however_many_keys_are_scored():
 
 def test_data_that_overflow_leave_the_score_open_instead_of_wrong():
     _, bank, rows = setting()
-    scores = covariance_stream(ArrayRows(1e200 * rows), bank, NOISES, POINTS).log_likelihood(np.arange(4))
+    scores = Covariance(noises=NOISES).stream(bank, ArrayRows(1e200 * rows), POINTS).log_likelihood(np.arange(4))
     assert (scores.errors == np.inf).all()
     assert np.isfinite(scores.values).all()
 
 
 def test_a_precision_that_cannot_invert_the_covariance_gives_the_whole_line():
     atoms = np.array([[[0.6], [0.8]]])
-    stream = covariance_stream(ArrayRows(np.array([[0.8, -0.6]])), Bank(ArrayStates(atoms), [[1.0]]), [2.0**-60], [1])
+    stream = Covariance(noises=[2.0**-60]).stream(
+        Bank(ArrayStates(atoms), [[1.0]]), ArrayRows(np.array([[0.8, -0.6]])), [1]
+    )
     # The determinant, 2^-60, is a difference of products near 0.23: 24 bits cannot tell it from 0.
     assert not stream.enclosure(0, 24)[0].is_finite()
     assert stream.enclosure(0, 300)[0].rad() < 1e-30
@@ -96,4 +98,4 @@ def test_a_precision_that_cannot_invert_the_covariance_gives_the_whole_line():
 def test_misuse_names_what_is_wrong(noises, rows, message):
     _, bank, own = setting()
     with pytest.raises(MisuseError, match=message):
-        covariance_stream(ArrayRows(own if rows is None else rows), bank, noises, POINTS)
+        Covariance(noises=noises).stream(bank, ArrayRows(own if rows is None else rows), POINTS)

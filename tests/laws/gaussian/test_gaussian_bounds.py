@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from physupport.banks import ArrayStates, Bank, product_grid
 from physupport.io import ArrayRows, as_pairs
-from physupport.laws import covariance_stream, known_code_stream, mean_stream, profiled_mean_stream
+from physupport.laws import Covariance, Mean, ProfiledMean, known_code_stream
 
 BITS, POINTS, N_ROWS, N_ATOMS = 200, [1, 7, 64], 64, 3
 # Size of the rows, noise relative to the signal, distance of the atoms of a state (None: far apart).
@@ -42,10 +42,10 @@ def streams(rng, size, relative, gap, is_mixed, is_complex):
     weights = Bank(states, size * variances[:2], deployment=grid)
     seen = ArrayRows(as_pairs(codes) if is_complex else codes)
     low, high = size * np.array([0.2, -1.0, 0.5]), size * np.array([2.0, 3.0, 2.5])
-    yield covariance_stream(random, Bank(states, size**2 * variances, deployment=grid), noises, POINTS, **flag)
+    yield Covariance(noises=noises, **flag).stream(Bank(states, size**2 * variances, deployment=grid), random, POINTS)
     yield known_code_stream(random, seen, states, noises, POINTS, **flag)
-    yield mean_stream(steady, weights, noises, POINTS, **flag)
-    yield profiled_mean_stream(steady, weights, noises, low, high, POINTS, **flag)
+    yield Mean(noises=noises, **flag).stream(weights, steady, POINTS)
+    yield ProfiledMean(noises=noises, box=(low, high), **flag).stream(weights, steady, POINTS)
 
 
 def audit(stream):

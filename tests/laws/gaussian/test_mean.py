@@ -5,7 +5,7 @@ from scipy import stats
 from physupport._errors import MisuseError
 from physupport.banks import ArrayStates, Bank, product_grid
 from physupport.io import ArrayRows
-from physupport.laws import mean_stream
+from physupport.laws import Mean
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([1, 10, 60])
 STRENGTHS = np.array([[1.0, 0.5, 0.0], [2.0, 1.0, 0.1], [0.0, 0.0, 0.0]])
@@ -23,7 +23,7 @@ def test_scores_are_the_summed_normal_log_densities_about_the_mean():
     dictionaries, bank, rows = setting()
     index = np.arange(bank.size)
     columns = bank.split(index)
-    scores = mean_stream(ArrayRows(rows), bank, NOISES, POINTS).log_likelihood(bank.deployment_keys(index))
+    scores = Mean(noises=NOISES).stream(bank, ArrayRows(rows), POINTS).log_likelihood(bank.deployment_keys(index))
     for i in index:
         mean = dictionaries[columns.state[i]] @ STRENGTHS[columns.support[i]]
         each = stats.norm.logpdf(rows - mean, scale=np.sqrt(NOISES[columns.deployment[i]])).sum(axis=1)
@@ -37,7 +37,7 @@ def test_a_large_common_offset_costs_little_near_the_truth():
     rows = 1e6 * atoms @ STRENGTHS[1] + 1e-2 * np.random.default_rng(1).standard_normal((60, 4))
     large = Bank(bank.states, 1e6 * STRENGTHS)
     keys = large.deployment_keys([1])
-    scores = mean_stream(ArrayRows(rows), large, [1e-4], POINTS).log_likelihood(keys)
+    scores = Mean(noises=[1e-4]).stream(large, ArrayRows(rows), POINTS).log_likelihood(keys)
     # Sums of squares are 1e16 times the residual; their difference would be all rounding.
     assert (scores.errors < 1e-3 * np.abs(scores.values)).all()
 
@@ -54,4 +54,4 @@ def test_a_large_common_offset_costs_little_near_the_truth():
 def test_misuse_names_what_is_wrong(noises, rows, message):
     _, bank, own = setting()
     with pytest.raises(MisuseError, match=message):
-        mean_stream(ArrayRows(own if rows is None else rows), bank, noises, POINTS)
+        Mean(noises=noises).stream(bank, ArrayRows(own if rows is None else rows), POINTS)

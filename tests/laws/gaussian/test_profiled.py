@@ -7,7 +7,7 @@ from scipy.optimize import lsq_linear
 from physupport._errors import MisuseError
 from physupport.banks import ArrayStates, Bank, product_grid
 from physupport.io import ArrayRows
-from physupport.laws import mean_stream, profiled_mean_stream
+from physupport.laws import Mean, ProfiledMean
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([1, 10, 60])
 # The first two differ in strengths alone, which a profile ignores.
@@ -31,7 +31,7 @@ def test_scores_are_the_likelihood_at_the_best_coefficients_of_each_prefix():
     dictionaries, bank, rows = setting()
     index = np.arange(bank.size)
     columns = bank.split(index)
-    stream = profiled_mean_stream(ArrayRows(rows), bank, NOISES, LOWER, UPPER, POINTS)
+    stream = ProfiledMean(noises=NOISES, box=(LOWER, UPPER)).stream(bank, ArrayRows(rows), POINTS)
     scores = stream.log_likelihood(bank.deployment_keys(index))
     for i in index:
         active = STRENGTHS[columns.support[i]] > 0
@@ -56,7 +56,9 @@ def test_no_coefficients_in_the_box_beat_the_profile_and_some_attain_it(seed, ga
     upper = lower + scale * rng.choice([0.0, 1e-3, 1.0, 10.0], n)
     rows = scale * rng.standard_normal((t, q))
     states, noise = ArrayStates(atoms), np.array([scale**2 * 0.3])
-    profiled = profiled_mean_stream(ArrayRows(rows), Bank(states, np.ones((1, n))), noise, lower, upper, [t])
+    profiled = ProfiledMean(noises=noise, box=(lower, upper)).stream(
+        Bank(states, np.ones((1, n))), ArrayRows(rows), [t]
+    )
     best = profiled.log_likelihood(np.array([0]))
     exact = profiled.enclosure(0, 128)[0]
     points = np.unique(np.abs(np.clip(lower + (upper - lower) * rng.uniform(0, 1, (8, n)), lower, upper)), axis=0)
@@ -64,7 +66,7 @@ def test_no_coefficients_in_the_box_beat_the_profile_and_some_attain_it(seed, ga
     signs = np.where((lower + upper) < 0, -1.0, 1.0)
     points = points[((points * signs >= lower) & (points * signs <= upper)).all(axis=1)]
     if len(points):
-        single = mean_stream(ArrayRows(rows), Bank(ArrayStates(atoms * signs), points), noise, [t])
+        single = Mean(noises=noise).stream(Bank(ArrayStates(atoms * signs), points), ArrayRows(rows), [t])
         scores = single.log_likelihood(np.arange(single.n_keys))
         assert (scores.values - scores.errors <= best.values + best.errors).all()
         assert all(not single.enclosure(k, 128)[0] > exact for k in range(single.n_keys))
@@ -75,8 +77,8 @@ def test_no_coefficients_in_the_box_beat_the_profile_and_some_attain_it(seed, ga
 def test_a_box_that_is_a_point_gives_the_mean_stream():
     _, bank, rows = setting()
     keys = np.array([bank.deployment_keys([4])[0]])  # state 0, all three active
-    profiled = profiled_mean_stream(ArrayRows(rows), bank, NOISES, [1.0] * 3, [1.0] * 3, POINTS)
-    fixed = mean_stream(ArrayRows(rows), bank, NOISES, POINTS)
+    profiled = ProfiledMean(noises=NOISES, box=([1.0] * 3, [1.0] * 3)).stream(bank, ArrayRows(rows), POINTS)
+    fixed = Mean(noises=NOISES).stream(bank, ArrayRows(rows), POINTS)
     one, two = profiled.log_likelihood(keys), fixed.log_likelihood(keys)
     assert (np.abs(one.values - two.values) <= one.errors + two.errors).all()
     assert all(
@@ -86,7 +88,7 @@ def test_a_box_that_is_a_point_gives_the_mean_stream():
 
 def test_supports_that_differ_in_strengths_alone_have_equal_profiles():
     _, bank, rows = setting()
-    stream = profiled_mean_stream(ArrayRows(rows), bank, NOISES, LOWER, UPPER, POINTS)
+    stream = ProfiledMean(noises=NOISES, box=(LOWER, UPPER)).stream(bank, ArrayRows(rows), POINTS)
     one, two = (stream.log_likelihood(bank.deployment_keys(bank.index(np.arange(5), u, 0, 1))) for u in (0, 1))
     assert np.array_equal(one.values, two.values)
     assert np.array_equal(one.errors, two.errors)
@@ -106,4 +108,4 @@ def test_supports_that_differ_in_strengths_alone_have_equal_profiles():
 def test_misuse_of_the_box_names_what_is_wrong(lower, upper, message):
     _, bank, rows = setting()
     with pytest.raises(MisuseError, match=message):
-        profiled_mean_stream(ArrayRows(rows), bank, NOISES, lower, upper, POINTS)
+        ProfiledMean(noises=NOISES, box=(lower, upper)).stream(bank, ArrayRows(rows), POINTS)

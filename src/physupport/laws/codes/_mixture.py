@@ -209,12 +209,7 @@ _BALANCE_TOLERANCE = 1e-10
 
 
 def calibration_tangent(
-    law: CodeLaw,
-    atoms: ArrayLike,
-    *,
-    d_noise: ArrayLike,
-    d_atoms: ArrayLike,
-    d_probability: ArrayLike | None = None,
+    law: CodeLaw, atoms: ArrayLike, *, d_noise: ArrayLike, d_atoms: ArrayLike, d_probability: ArrayLike | None = None
 ) -> Tangent:
     r"""Derivatives of `calibration_mixture` along k directions of (p, nu, D), aligned with its components.
 

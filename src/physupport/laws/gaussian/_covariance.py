@@ -62,8 +62,13 @@ class Covariance(NoisyLaw):
         return np.asarray(signal + np.sqrt(noise) * rng.standard_normal(signal.shape))
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "CovarianceStream":
-        """The rows, scored under every deployment key."""
-        return covariance_stream(rows, bank, self.variances, checkpoints, is_complex=self.is_complex)
+        """The rows (N, q), read once and scored under every deployment key; strengths are variances of the sources."""
+        table = atom_table(bank.states.elements, self.is_complex, has_phase=True)
+        check_width(rows, table.shape[1])
+        points = check_checkpoints(checkpoints, rows.n_rows)
+        noises = check_noises(self.variances, self.is_complex, len(bank.deployment))
+        (moments,) = prefix_moments([rows], points, second_products)
+        return CovarianceStream(rows, bank, noises, points, self.is_complex, table, second_moments(moments, points))
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_iz_i^\top\Sigma^{-1}z_i`, chi-square."""
@@ -104,6 +109,8 @@ class CovarianceStream:
     :math:`\log L_t = -\tfrac t2\log\det(2\pi\Sigma) - \tfrac12\operatorname{tr}(\Sigma^{-1}S_t)`.
     """
 
+    is_density: ClassVar[bool] = True
+
     rows: RowSource
     bank: Bank
     noises: Array  # (m,), one for each deployment nuisance
@@ -111,11 +118,6 @@ class CovarianceStream:
     is_complex: bool
     table: Array  # (E, q) or, complex, (2 E, 2 q)
     moments: SecondMoments
-
-    @property
-    def is_density(self) -> bool:
-        """Every key is a density."""
-        return True
 
     @property
     def n_keys(self) -> int:
@@ -158,22 +160,6 @@ class CovarianceStream:
 def second_products(rows: Array) -> list[tuple[Array, Array]]:
     """Rows with themselves."""
     return [(rows, rows)]
-
-
-def covariance_stream(
-    rows: RowSource, bank: Bank, noises: ArrayLike, checkpoints: ArrayLike, *, is_complex: bool = False
-) -> CovarianceStream:
-    """The stream of zero-mean Gaussian rows; keys are the deployment keys, strengths are variances of the sources.
-
-    rows: (N, q).  noises: (number of deployment nuisances,).  If complex, rows and elements hold pairs (Re, Im), and
-    noise and sources are circular with the given variances.  The data are read once here.
-    """
-    table = atom_table(bank.states.elements, is_complex, has_phase=True)
-    check_width(rows, table.shape[1])
-    points = check_checkpoints(checkpoints, rows.n_rows)
-    variances = check_noises(noises, is_complex, len(bank.deployment))
-    (moments,) = prefix_moments([rows], points, second_products)
-    return CovarianceStream(rows, bank, variances, points, is_complex, table, second_moments(moments, points))
 
 
 def second_moments(moments: Moments, checkpoints: IntArray) -> SecondMoments:

@@ -19,7 +19,7 @@ from .._balls import sub
 from .._law import Energy, Part, register
 from .._noisy import NoisyLaw, chi_square
 from ._gaussian_exact import ExactMoments, exact_residual, rational
-from ._residuals import ResidualMoments, check_noises, residual_sums
+from ._residuals import Known, ResidualMoments, check_noises, residual_sums
 from ._white_noise import Sums, WhiteNoiseStream, filled, white_noise_stream
 
 
@@ -86,15 +86,12 @@ class _Columns:
 class DictionaryResiduals:
     r""":math:`y_i - Dc_i`; key = state * number of noise variances + noise variance."""
 
+    is_density: ClassVar[bool] = True
+
     states: StateFamily
     noises: Array  # (m,)
     is_complex: bool
     table: Array  # (E, q) or, complex, (2 E, 2 q)
-
-    @property
-    def is_density(self) -> bool:
-        """Every key is a density."""
-        return True
 
     @property
     def n_keys(self) -> int:
@@ -108,7 +105,7 @@ class DictionaryResiduals:
         atoms = self._atoms(distinct)
 
         def fill(part: slice, sums: Array, e_sums: Array) -> None:
-            _dictionary_residuals(atoms[part], self.table, *moments.known, sums, e_sums)
+            _dictionary_residuals(atoms[part], self.table, moments.known, sums, e_sums)
 
         return Sums(*filled(len(atoms), moments, 16, fill), which.ravel(), self.noises[nuisance])
 
@@ -147,21 +144,13 @@ def known_code_stream(
 
 
 @njit(cache=True, nogil=True)
-def _dictionary_residuals(
-    atoms: IntArray,
-    table: Array,
-    reference: Array,
-    energy: tuple[Array, Array],
-    cross: tuple[Array, Array],
-    gram: tuple[Array, Array],
-    sums: Array,
-    e_sums: Array,
-) -> None:
+def _dictionary_residuals(atoms: IntArray, table: Array, known: Known, sums: Array, e_sums: Array) -> None:
     """Residual sums of squares of dictionaries; atoms: (k, n) rows of the table (E, q).  Fills (k, c), (k, c)."""
+    reference = known[0]
     n, q = reference.shape
     for k in range(len(atoms)):
         delta, e_delta = np.empty((n, q)), np.empty((n, q))
         for j in range(n):
             for a in range(q):
                 delta[j, a], e_delta[j, a] = sub(table[atoms[k, j], a], 0.0, reference[j, a], 0.0)
-        residual_sums(delta, e_delta, energy, cross, gram, sums[k], e_sums[k])
+        residual_sums(delta, e_delta, known, sums[k], e_sums[k])

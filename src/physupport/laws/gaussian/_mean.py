@@ -17,7 +17,7 @@ from .._balls import add, mul, sub
 from .._law import Energy, Part, register
 from .._noisy import NoisyLaw, chi_square, squares
 from ._gaussian_exact import ExactMoments, exact_residual, rational
-from ._residuals import ResidualMoments, check_noises, residual_sums
+from ._residuals import Known, ResidualMoments, check_noises, residual_sums
 from ._white_noise import Sums, WhiteNoiseStream, filled, mean_divergences, white_noise_stream
 
 
@@ -42,8 +42,13 @@ class Mean(NoisyLaw):
         return np.asarray(mean + np.sqrt(variance) * rng.standard_normal((n_rows, len(mean))))
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[MeanResiduals]":
-        """The rows, scored under every deployment key."""
-        return mean_stream(rows, bank, self.variances, checkpoints, is_complex=self.is_complex)
+        """The rows (N, q), read once and scored under every deployment key; strengths are coefficients.
+
+        If complex, the phase of a source belongs to its element.
+        """
+        table = atom_table(bank.states.elements, self.is_complex, has_phase=False)
+        noises = check_noises(self.variances, self.is_complex, len(bank.deployment))
+        return white_noise_stream((rows,), MeanResiduals(bank, noises, table), table.shape[1], checkpoints)
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_i\|z_i - \mu\|^2/\nu`, chi-square."""
@@ -63,14 +68,11 @@ class Mean(NoisyLaw):
 class MeanResiduals:
     r""":math:`z_i - \sum_jx_ja_j`; keys are the deployment keys of the bank."""
 
+    is_density: ClassVar[bool] = True
+
     bank: Bank
     noises: Array  # (m,), one for each deployment nuisance
     table: Array  # (E, q)
-
-    @property
-    def is_density(self) -> bool:
-        """Every key is a density."""
-        return True
 
     @property
     def n_keys(self) -> int:
@@ -83,7 +85,7 @@ class MeanResiduals:
 
         def fill(part: slice, sums: Array, e_sums: Array) -> None:
             elements, coefficients = parts.elements[part], parts.strengths[part]
-            _mean_residuals(elements, coefficients, self.table, *moments.known, sums, e_sums)
+            _mean_residuals(elements, coefficients, self.table, moments.known, sums, e_sums)
 
         return Sums(*filled(len(keys), moments, 64, fill), np.arange(len(keys)), self.noises[parts.nuisance])
 
@@ -93,20 +95,6 @@ class MeanResiduals:
         active = parts.elements[0] >= 0
         mean = rational(parts.strengths[:, active]) * rational(self.table[parts.elements[0, active]])  # (1, q)
         return [exact_residual(mean, *sums) for sums in exact], float(self.noises[parts.nuisance[0]])
-
-
-def mean_stream(
-    rows: RowSource, bank: Bank, noises: ArrayLike, checkpoints: ArrayLike, *, is_complex: bool = False
-) -> WhiteNoiseStream[MeanResiduals]:
-    """The stream of rows with a common mean; keys are the deployment keys, strengths are coefficients.
-
-    rows: (N, q).  noises: (number of deployment nuisances,).  If complex, rows and elements hold pairs (Re, Im) and the
-    noise is circular, of the given variance for each complex entry; the phase of a source belongs to its element.
-    The data are read once here.
-    """
-    table = atom_table(bank.states.elements, is_complex, has_phase=False)
-    residuals = MeanResiduals(bank, check_noises(noises, is_complex, len(bank.deployment)), table)
-    return white_noise_stream((rows,), residuals, table.shape[1], checkpoints)
 
 
 def point_stream(
@@ -121,7 +109,7 @@ def point_stream(
     direction = point / length if length > 0.0 else np.eye(len(point))[0]
     # One atom along the mean; no active atom is the mean zero.
     bank = array_bank(direction[None, :, None], [(0,) if length > 0.0 else ()], strengths=length or 1.0)
-    return mean_stream(rows, bank, [noise], checkpoints)
+    return Mean(noises=[noise]).stream(bank, rows, checkpoints)
 
 
 @njit(cache=True)
@@ -141,19 +129,11 @@ def mean_difference(
 
 @njit(cache=True, nogil=True)
 def _mean_residuals(
-    elements: IntArray,
-    coefficients: Array,
-    table: Array,
-    reference: Array,
-    energy: tuple[Array, Array],
-    cross: tuple[Array, Array],
-    gram: tuple[Array, Array],
-    sums: Array,
-    e_sums: Array,
+    elements: IntArray, coefficients: Array, table: Array, known: Known, sums: Array, e_sums: Array
 ) -> None:
     """Residual sums of squares of means; elements, coefficients: (k, r).  Fills (k, c), (k, c)."""
     q = table.shape[1]
     for k in range(len(elements)):
         delta, e_delta = np.empty((1, q)), np.empty((1, q))
-        mean_difference(elements[k], coefficients[k], table, reference, delta, e_delta)
-        residual_sums(delta, e_delta, energy, cross, gram, sums[k], e_sums[k])
+        mean_difference(elements[k], coefficients[k], table, known[0], delta, e_delta)
+        residual_sums(delta, e_delta, known, sums[k], e_sums[k])

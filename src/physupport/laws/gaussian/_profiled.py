@@ -91,22 +91,28 @@ class ProfiledMean(NoisyLaw):
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, q) rows with the strengths of an explanation as coefficients, moved into the box."""
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
-        bounds = _check_box(*self.box, bank.states.n_atoms, self.is_complex)
         residuals = self._residuals(bank)
         elements, ends, nuisance = residuals.parts(bank.deployment_keys(explanation))
         wanted = np.zeros_like(ends[0, 0])
-        wanted[:: bounds.shape[2]] = parts.strengths[0]
+        wanted[:: residuals.bounds.shape[2]] = parts.strengths[0]
         active = elements[0] >= 0
         mean = np.clip(wanted, ends[0, 0], ends[1, 0])[active] @ residuals.table[elements[0, active]]
         return np.asarray(mean + np.sqrt(self.entry_noises(nuisance)) * rng.standard_normal((n_rows, len(mean))))
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[ProfiledResiduals]":
-        """The rows, scored under every deployment key at its best coefficients."""
+        """The rows (N, q), read once and scored under every deployment key at its best coefficients.
+
+        Positive strengths only mark active atoms.  Of complex data real ends leave the coefficients real.
+        """
         residuals = self._residuals(bank)
         return white_noise_stream((rows,), residuals, residuals.table.shape[1], checkpoints)
 
     def _residuals(self, bank: Bank) -> "ProfiledResiduals":
-        return profiled_residuals_of(bank, self.variances, *self.box, is_complex=self.is_complex)
+        bounds = _check_box(*self.box, bank.states.n_atoms, self.is_complex)
+        has_phase = bounds.shape[2] == 2
+        table = atom_table(bank.states.elements, self.is_complex, has_phase)
+        noises = check_noises(self.variances, self.is_complex, len(bank.deployment))
+        return ProfiledResiduals(bank, noises, has_phase, bounds, table)
 
     def opponent(self, bank: Bank, rows: RowSource, key: int) -> MeanPoint:
         """The law of a key at the coefficients that fit these rows best."""
@@ -147,16 +153,14 @@ class ProfiledResiduals:
     coefficients unknown is falsely rejected with probability at most alpha.
     """
 
+    # A supremum of densities integrates to more than one, so it must never be a numerator.
+    is_density: ClassVar[bool] = False
+
     bank: Bank
     noises: Array  # (m,), one for each deployment nuisance
     has_phase: bool  # complex coefficients: each atom has a real and an imaginary one
     bounds: Array  # (2, n, 1) or, with phase, (2, n, 2): lower and upper ends for each atom of a dictionary
     table: Array  # (E, q) or, with phase, (2 E, 2 q)
-
-    @property
-    def is_density(self) -> bool:
-        """No: a supremum of densities integrates to more than one, so it must never be a numerator."""
-        return False
 
     @property
     def n_keys(self) -> int:
@@ -172,7 +176,7 @@ class ProfiledResiduals:
         def fit(part: slice, sums: Array, e_sums: Array) -> None:
             # Kernels are compiled for one memory order.
             ends = np.ascontiguousarray(box[:, first[part]])
-            profiled_residuals(elements[first[part]], ends, self.table, *moments.known, sums, e_sums)
+            profiled_residuals(elements[first[part]], ends, self.table, moments.known, sums, e_sums)
 
         return Sums(*filled(len(first), moments, 8, fit), which, self.noises[nuisance])
 
@@ -189,7 +193,7 @@ class ProfiledResiduals:
         active = elements[0, elements[0] >= 0]
         ends = box[:, 0, : len(active)]
         coefficients, unused = np.empty((len(moments.counts), len(active))), np.empty((2, len(moments.counts)))
-        profile_sums(active, ends[0], ends[1], self.table, *moments.known, coefficients, unused[0], unused[1])
+        profile_sums(active, ends[0], ends[1], self.table, moments.known, coefficients, unused[0], unused[1])
         return active, ends, float(self.noises[nuisance[0]]), coefficients
 
     def parts(self, keys: IntArray) -> tuple[IntArray, Array, IntArray]:
@@ -208,37 +212,6 @@ def best_point(stream: WhiteNoiseStream[ProfiledResiduals], key: int) -> MeanPoi
     key = int(check_keys([key], stream.n_keys)[0])
     active, _, noise, coefficients = stream.residuals.fit(key, stream.moments)
     return MeanPoint(coefficients[-1] @ stream.residuals.table[active], noise)
-
-
-def profiled_mean_stream(
-    rows: RowSource,
-    bank: Bank,
-    noises: ArrayLike,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    checkpoints: ArrayLike,
-    *,
-    is_complex: bool = False,
-) -> WhiteNoiseStream[ProfiledResiduals]:
-    """The stream of rows with a common mean and coefficients in a box; positive strengths only mark active atoms.
-
-    rows: (N, q).  noises: (number of deployment nuisances,).  lower, upper: (n,) ends for each atom of a dictionary,
-    of any sign.  If complex, rows and elements hold pairs (Re, Im) and the noise is circular; complex ends then bound
-    the real and the imaginary part of complex coefficients, real ends leave the coefficients real.
-    The data are read once here.
-    """
-    residuals = profiled_residuals_of(bank, noises, lower, upper, is_complex=is_complex)
-    return white_noise_stream((rows,), residuals, residuals.table.shape[1], checkpoints)
-
-
-def profiled_residuals_of(
-    bank: Bank, noises: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, is_complex: bool
-) -> ProfiledResiduals:
-    """Check and assemble."""
-    bounds = _check_box(lower, upper, bank.states.n_atoms, is_complex)
-    has_phase = bounds.shape[2] == 2
-    table = atom_table(bank.states.elements, is_complex, has_phase)
-    return ProfiledResiduals(bank, check_noises(noises, is_complex, len(bank.deployment)), has_phase, bounds, table)
 
 
 def _check_box(lower: ArrayLike, upper: ArrayLike, n_atoms: int, is_complex: bool) -> Array:

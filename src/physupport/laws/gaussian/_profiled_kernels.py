@@ -14,7 +14,7 @@ from ..._typing import Array, IntArray
 from .._balls import add, div, dot, mul, sub
 from ._box_kernels import fit_boxes
 from ._mean import mean_difference
-from ._residuals import residual_sums
+from ._residuals import Balls, Known, residual_sums
 
 
 @njit(cache=True)
@@ -63,7 +63,7 @@ def duality_slack(
 
 
 @njit(cache=True)
-def at(pair: tuple[Array, Array], t: int) -> tuple[Array, Array]:
+def at(pair: Balls, t: int) -> Balls:
     """Values and errors at one checkpoint, as a list of one."""
     return pair[0][t : t + 1], pair[1][t : t + 1]
 
@@ -74,10 +74,7 @@ def profile_sums(
     lower: Array,
     upper: Array,
     table: Array,
-    reference: Array,
-    energy: tuple[Array, Array],
-    cross: tuple[Array, Array],
-    gram: tuple[Array, Array],
+    known: Known,
     coefficients: Array,
     sums: Array,
     e_sums: Array,
@@ -86,6 +83,7 @@ def profile_sums(
 
     elements, lower, upper: (r,), no padding.  Fills coefficients (c, r), sums (c,) and e_sums (c,).
     """
+    reference, energy, cross, gram = known
     r, q = len(elements), table.shape[1]
     atoms = np.empty((r, q))
     for j in range(r):
@@ -101,7 +99,7 @@ def profile_sums(
             fit_box(atoms, lower, upper, target, coefficients[t], dual)
         mean_difference(elements, coefficients[t], table, reference, delta, e_delta)
         only = sums[t : t + 1], e_sums[t : t + 1]
-        residual_sums(delta, e_delta, at(energy, t), at(cross, t), at(gram, t), only[0], only[1])
+        residual_sums(delta, e_delta, (reference, at(energy, t), at(cross, t), at(gram, t)), only[0], only[1])
         if r:
             for a in range(q):
                 residual[a], e_residual[a] = sub(residual[a], e_residual[a], delta[0, a], e_delta[0, a])
@@ -112,33 +110,12 @@ def profile_sums(
 
 
 @njit(cache=True, nogil=True)
-def profiled_residuals(
-    elements: IntArray,
-    box: Array,
-    table: Array,
-    reference: Array,
-    energy: tuple[Array, Array],
-    cross: tuple[Array, Array],
-    gram: tuple[Array, Array],
-    sums: Array,
-    e_sums: Array,
-) -> None:
+def profiled_residuals(elements: IntArray, box: Array, table: Array, known: Known, sums: Array, e_sums: Array) -> None:
     """Least residual sums of squares of k keys; elements: (k, r), box: (2, k, r).  Fills (k, c), (k, c)."""
     for k in range(len(elements)):
         r = 0
         while r < elements.shape[1] and elements[k, r] >= 0:
             r += 1
         coefficients = np.empty((sums.shape[1], r))
-        profile_sums(
-            elements[k, :r],
-            box[0, k, :r],
-            box[1, k, :r],
-            table,
-            reference,
-            energy,
-            cross,
-            gram,
-            coefficients,
-            sums[k],
-            e_sums[k],
-        )
+        ends = box[0, k, :r], box[1, k, :r]
+        profile_sums(elements[k, :r], ends[0], ends[1], table, known, coefficients, sums[k], e_sums[k])

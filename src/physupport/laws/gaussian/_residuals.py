@@ -26,6 +26,10 @@ from ._statistics import Moments, ball, prefix_moments
 
 _BITS = 320
 
+# Values and errors; a reference dictionary with the energy, cross products and Gram matrices about it.
+Balls = tuple[Array, Array]
+Known = tuple[Array, Balls, Balls, Balls]
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +38,12 @@ class ResidualMoments:
 
     reference: Array  # (n, q)
     counts: Array  # (c,), entries seen so far: t q
-    energy: tuple[Array, Array]  # (c,)
-    cross: tuple[Array, Array]  # (c, n, q)
-    gram: tuple[Array, Array]  # (c, n, n)
+    energy: Balls  # (c,)
+    cross: Balls  # (c, n, q)
+    gram: Balls  # (c, n, n)
 
     @property
-    def known(self) -> tuple[Array, tuple[Array, Array], tuple[Array, Array], tuple[Array, Array]]:
+    def known(self) -> Known:
         """As the kernels take them."""
         return self.reference, self.energy, self.cross, self.gram
 
@@ -71,9 +75,7 @@ def residual_moments(sources: Sequence[RowSource], checkpoints: IntArray) -> Res
     )
 
 
-def _about(
-    reference: Array, energy: Moments, cross: Moments, gram: Moments
-) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+def _about(reference: Array, energy: Moments, cross: Moments, gram: Moments) -> tuple[Balls, Balls]:
     """Energy and cross products of the residuals about the reference."""
     c, n, q = cross.high.shape
     energies, crosses = np.empty((2, c)), np.empty((2, c, n, q))
@@ -95,16 +97,9 @@ def _inner(a: arb_mat, b: arb_mat) -> arb:
 
 
 @njit(cache=True)
-def residual_sums(
-    delta: Array,
-    e_delta: Array,
-    energy: tuple[Array, Array],
-    cross: tuple[Array, Array],
-    gram: tuple[Array, Array],
-    sums: Array,
-    e_sums: Array,
-) -> None:
+def residual_sums(delta: Array, e_delta: Array, known: Known, sums: Array, e_sums: Array) -> None:
     """Residual sums of squares at every checkpoint; delta: (n, q) difference from the reference.  Fills (c,), (c,)."""
+    _, energy, cross, gram = known
     n = len(delta)
     square, e_square = np.empty(n * n), np.empty(n * n)
     for i in range(n):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Self, final
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 from flint import arb
@@ -186,17 +186,14 @@ class LatentStream:
     that differ in the weights of the sizes only share every exponential.
     """
 
+    is_density: ClassVar[bool] = True
+
     rows: RowSource
     states: StateFamily
     laws: tuple[CodeLaw, ...]
     noises: Array  # (m,)
     checkpoints: IntArray  # (c,)
     families: tuple[Family, ...]
-
-    @property
-    def is_density(self) -> bool:
-        """Every key is a density."""
-        return True
 
     @property
     def n_keys(self) -> int:

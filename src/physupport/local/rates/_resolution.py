@@ -250,10 +250,7 @@ class ResolutionMap:
 
 
 def resolution_map(
-    design: Design,
-    scales: ArrayLike,
-    rows: ArrayLike,
-    watched: Callable[[Iterable[float]], Iterable[float]] = iter,
+    design: Design, scales: ArrayLike, rows: ArrayLike, watched: Callable[[Iterable[float]], Iterable[float]] = iter
 ) -> ResolutionMap:
     """The map of a design: its block is shrunk or grown to each scale about its axis, everything else stays.
 

@@ -97,13 +97,7 @@ def crossover_contrast_order(*, n_calibration: int, n_deployment: int, scale: fl
 
 
 def crossover_contrast(
-    *,
-    n_calibration: int,
-    n_deployment: int,
-    noise_level: float,
-    radius: float,
-    edge: float,
-    information: float,
+    *, n_calibration: int, n_deployment: int, noise_level: float, radius: float, edge: float, information: float
 ) -> float:
     r"""The contrast |d| at which both experiments carry the same Fisher information about the two-atom angle.
 
