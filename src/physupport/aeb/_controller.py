@@ -109,7 +109,8 @@ def continue_run(
         raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, "Use trace.at for less.")
     suggested = proposals or Proposals()
     suggested.check_size(docket.size)
-    log = _Log.reopened(trace, docket, allowed)
+    log = _Log(trace, docket, np.empty(allowed, np.int64), len(trace))
+    log.queries[: log.used] = trace.queries
     try:
         state = _State.resumed(trace, policy, suggested)
         ending = _advance(state, log, trace.until_witnessed, callback)
@@ -137,12 +138,6 @@ class _Log:
     docket: Docket
     queries: IntArray
     used: int
-
-    @classmethod
-    def reopened(cls, trace: Trace, docket: Docket, budget: int) -> "_Log":
-        log = cls(trace, docket, np.empty(budget, np.int64), len(trace))
-        log.queries[: log.used] = trace.queries
-        return log
 
     def closed(self) -> Trace:
         queries = self.queries[: self.used].copy()

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from ._app import app
 from ._plan_show import as_json as plan_json, check_picture, draw_map, show_sentences
 from ._plan_values import (
     MOST_ATOMS,
+    OPTIONS,
     amplitude_ranges,
     check_active,
     checked,
-    named_by_option,
     numbers,
     read_dictionary,
     rows,
@@ -78,7 +78,7 @@ def plan(
     active = check_active(len(x), support, block.q)
     if turn and block.q < _TURNING:
         raise MisuseError("--turn", f"come with at least {_TURNING} atoms", block.q, "Fewer leave nothing to turn.")
-    with named_by_option():
+    with misuse_named(lambda argument: OPTIONS.get(argument, argument)):
         design = Design(
             dictionary=block,
             law=BernoulliGaussian(p),

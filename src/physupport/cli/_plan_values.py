@@ -1,10 +1,9 @@
 """The values behind the options of `physupport plan`; what breaks a rule is refused by the name of its option."""
 
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._errors import MisuseError, misuse_named
+from .._errors import MisuseError
 
 if TYPE_CHECKING:
     from ..local.shell import Amplitudes, LocalDictionary
@@ -12,18 +11,13 @@ if TYPE_CHECKING:
 # The calibration mixture has 2^(q + 1) components: one atom more takes about three times as long, eight some seconds.
 MOST_ATOMS = 8
 
-# Arguments behind the options, where they differ.
-_OPTIONS = {
+# Options by the arguments behind them.
+OPTIONS = {
     "n_calibration": "--calibration",
     "n_deployment": "--deployment",
     "alpha_calibration": "--alpha",
     "alpha_deployment": "--alpha",
 } | {name: f"--{name}" for name in ("p", "noise", "sigma", "support", "coefficients", "wanted", "dictionary")}
-
-
-def named_by_option() -> AbstractContextManager[None]:
-    """Tell a misused argument by its option."""
-    return misuse_named(lambda argument: _OPTIONS.get(argument, argument))
 
 
 def read_dictionary(path: Path) -> "LocalDictionary":

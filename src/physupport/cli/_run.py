@@ -11,7 +11,7 @@ import typer
 
 from .._errors import MisuseError, misuse_named
 from ._app import INTERRUPTED, app
-from ._text import project_path, show_lines, show_report, visible
+from ._text import load_project_at, show_lines, show_report, visible
 from ._workers import use_workers
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run(
     overrides = {key: value for key, value in given.items() if value is not None}
     try:
         with misuse_named(_option):
-            loaded = _loaded(project, overrides)
+            loaded = load_project_at(project, overrides)
             if dry_run:
                 _dry_run(loaded, trust, as_json)
                 return
@@ -156,12 +156,6 @@ def show_finished(finished: "Finished") -> None:
         shlex.quote(str(path)) for path in (finished.folder / "report.json", finished.assembled.project.path)
     )
     typer.echo(f"Check it: physupport verify {report_file} --project {project}")
-
-
-def _loaded(path: Path, overrides: dict[str, object]) -> "Project":
-    from ..project import load_project
-
-    return load_project(project_path(path), overrides)
 
 
 def _option(argument: str) -> str:

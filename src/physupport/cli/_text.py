@@ -11,6 +11,7 @@ import typer
 from .._errors import MisuseError
 
 if TYPE_CHECKING:
+    from ..project import Project
     from ..report import FieldReport, Report
 
 
@@ -19,12 +20,12 @@ def report_path(given: str) -> str:
     return str(Path(given) / "report.json") if given != "-" and os.path.isdir(given) else given
 
 
-def project_path(given: Path) -> Path:
-    """A project file, which may be named by its folder."""
-    from ..project import PROJECT_FILE
+def load_project_at(given: Path, overrides: "dict[str, object] | None" = None) -> "Project":
+    """The project of a file, which may be named by its folder."""
+    from ..project import PROJECT_FILE, load_project
 
     # Unlike the method of a path, this function takes a name that no file can have for what is not there.
-    return given / PROJECT_FILE if os.path.isdir(given) else given
+    return load_project(given / PROJECT_FILE if os.path.isdir(given) else given, overrides)
 
 
 def read_text(name: str, path: str) -> str:

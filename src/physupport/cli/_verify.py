@@ -9,24 +9,26 @@ import typer
 
 from .._errors import MisuseError, misuse_named
 from ._app import REFUSED, app
-from ._text import project_path, read_text, report_path, show_report, visible
+from ._text import load_project_at, read_text, report_path, show_report, visible
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..project import Differences, Project
+    from ..project import Differences
     from ..report import Report
     from ..verify import Verification
 
     Rows = NDArray[np.generic]
 
+_SavedReport = Annotated[
+    str, typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input.")
+]
+
 
 @app.command()
 def show(
-    report: Annotated[
-        str, typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input.")
-    ],
+    report: _SavedReport,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
     html: Annotated[
         Path | None, typer.Option(help="Write the page into this file; details.json must lie beside the report.")
@@ -76,9 +78,7 @@ def _write_page(report: "Report", path: str, html: Path) -> None:
 
 @app.command()
 def verify(
-    report: Annotated[
-        str, typer.Argument(help="A saved report (JSON), or the folder with report.json in it; - reads standard input.")
-    ],
+    report: _SavedReport,
     data: Annotated[
         list[str] | None,
         typer.Option(
@@ -163,19 +163,13 @@ def _project_differences(report: str, path: Path) -> "Differences":
     """Where a report that was verified was made otherwise than a project file says."""
     from ..project import protocol_differences
 
-    return protocol_differences(_project(path), json.loads(report)["protocol"])
+    return protocol_differences(load_project_at(path), json.loads(report)["protocol"])
 
 
 def _project_rows(path: Path) -> "dict[str, Rows]":
     from ..project import read_tables
 
-    return {name: _real(table.values) for name, table in read_tables(_project(path)).items()}
-
-
-def _project(path: Path) -> "Project":
-    from ..project import load_project
-
-    return load_project(project_path(path))
+    return {name: _real(table.values) for name, table in read_tables(load_project_at(path)).items()}
 
 
 def _stream_rows(report: str, name: str, path: str) -> "Rows":

@@ -6,7 +6,7 @@ from ._by_evidence import (
     EvidenceJudge as EvidenceJudge,
     verdicts as verdicts,
 )
-from ._evidence import Evidence as Evidence, Factor as Factor, KeyColumns as KeyColumns, bank_evidence as bank_evidence
+from ._evidence import Evidence as Evidence, Factor as Factor, bank_evidence as bank_evidence
 from ._judge import (
     Judge as Judge,
     Panel as Panel,

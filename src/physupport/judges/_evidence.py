@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 from flint import arb, ctx
@@ -12,6 +12,7 @@ from .._arrays import check_indices, check_whole
 from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
+from ..banks import Bank
 from ..laws import Stream
 from ._path import JointPath, joint_path
 from ._scored import MOST_ENTRIES, Bounds, ScoredKeys, sum_down, sum_up
@@ -177,30 +178,8 @@ class Evidence:
         return self._balls[label]
 
 
-class KeyColumns(Protocol):
-    """What the evidence needs of a bank: how many explanations, and the key of each in two streams."""
-
-    @property
-    def size(self) -> int:
-        """How many explanations."""
-
-    @property
-    def n_calibration_keys(self) -> int:
-        """How many keys the calibration stream has."""
-
-    @property
-    def n_deployment_keys(self) -> int:
-        """How many keys the deployment stream has."""
-
-    def calibration_keys(self, index: IntArray) -> IntArray:
-        """Keys (k,) of the calibration stream."""
-
-    def deployment_keys(self, index: IntArray) -> IntArray:
-        """Keys (k,) of the deployment stream."""
-
-
 def bank_evidence(
-    bank: KeyColumns,
+    bank: Bank,
     *,
     calibration: tuple[Stream, tuple[Stream, int]] | None = None,
     deployment: tuple[Stream, tuple[Stream, int]] | None = None,

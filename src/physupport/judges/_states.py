@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._arrays import check_indices
 from .._checks import check_count
 from .._errors import MisuseError
-from .._typing import BoolArray, IntArray
+from .._typing import IntArray
 from ._by_evidence import MOST_BITS, Progress, decided, verdicts
 from ._evidence import BLOCK, Evidence, blocks, largest
 from ._judge import Verdict, Verdicts
@@ -83,18 +83,14 @@ def verdicts_by_state(
         states = key_verdicts(evidence, factor, keys, at, most_bits=most_bits)
         left = np.asarray(~(states.codes == Verdict.REJECTED).all(axis=1))
         rest = verdicts(evidence, part[left], at, most_bits=most_bits)
-        parts.append(_merged(states, left, rest))
+        # The explanations left have verdicts of their own, the others are rejected by their keys.
+        order = np.argsort(np.concatenate([np.flatnonzero(~left), np.flatnonzero(left)]))
+        parts.append(Verdicts.joined([states.rows(~left), rest]).rows(order))
         n_logical, done = n_logical + len(rest), done + len(part)
         if progress is not None:
             progress(done, len(chosen))
     # A key that comes again in a later block was asked before.
     return Verdicts.joined(parts), QueryCount(n_logical, len(asked))
-
-
-def _merged(states: Verdicts, left: BoolArray, rest: Verdicts) -> Verdicts:
-    """Verdicts of one block: the explanations left have their own, the others are rejected by their keys."""
-    order = np.argsort(np.concatenate([np.flatnonzero(~left), np.flatnonzero(left)]))
-    return Verdicts.joined([states.rows(~left), rest]).rows(order)
 
 
 def _lone_steps(evidence: Evidence, factor: int) -> IntArray:

@@ -138,26 +138,23 @@ def make_law(name: str, options: Mapping[str, object]) -> Law:
     known, given = signature(law).parameters, {key: value for key, value in options.items() if value is not None}
     for option, value in given.items():
         if option not in known:
-            takers = [other.name for other in LAWS.values() if option in signature(other).parameters]
-            rule = f"be given for {_listed(takers)} only" if takers else f"be one of {', '.join(known)}"
+            takers = [repr(other.name) for other in LAWS.values() if option in signature(other).parameters]
+            rule = f"be given for {' and '.join(takers)} only" if takers else f"be one of {', '.join(known)}"
             raise MisuseError(option, rule, f"{value!r} for {name!r}")
-    for option, parameter in known.items():
-        if parameter.default is Parameter.empty and option not in given:
+    for option in _needed(law):
+        if option not in given:
             raise MisuseError(option, f"be given for {name!r}", "none")
     return law(**given)
 
 
 def laws_of_files(part: Part) -> tuple[str, ...]:
     """The laws of a part that a project file can name: those that can do without options."""
-    return tuple(law.name for law in LAWS.values() if law.part == part and _needs_nothing(law))
+    return tuple(law.name for law in LAWS.values() if law.part == part and not _needed(law))
 
 
-def _needs_nothing(law: type[Law]) -> bool:
-    return all(parameter.default is not Parameter.empty for parameter in signature(law).parameters.values())
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(repr(name) for name in names)
+def _needed(law: type[Law]) -> list[str]:
+    """Options without a default."""
+    return [option for option, value in signature(law).parameters.items() if value.default is Parameter.empty]
 
 
 def decode_law(node: Mapping[str, object], stream: str = "the stream") -> Law:

@@ -82,35 +82,41 @@ class Farness(NamedTuple):
 
 
 class Predicates(Protocol):
-    """What a question may say of itself beyond its contract; `predicates` fills in what it leaves out.
+    """What a question may say of itself beyond its contract; what it leaves out is said here for it.
 
     Explanations are given many at once, index: (k,).  Fields are numbered as the answers are.
     """
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """Names of the policies that make sense for it, the usual one first.  Left out: fixed, random."""
+        """Names of the policies that make sense for it, the usual one first."""
+        return "fixed", "random"
 
-    def says(self, index: IntArray) -> dict[str, Said]:
-        """What explanations say, by the name of what they say it of.  Left out: nothing."""
+    def says(self, index: IntArray) -> dict[str, Said]:  # noqa: ARG002
+        """What explanations say, by the name of what they say it of."""
+        return {}
 
-    def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
+    def excluded(self, answer: Answer, index: IntArray) -> BoolArray:  # noqa: ARG002
         """(k,) whether a FINE, GROUP or ABSENT answer or its group would be another if this one were possible as well.
 
         Left out: none would, and reports name no explanation that came closest to it.
         """
+        return np.zeros(len(index), dtype=np.bool_)
 
-    def sides(self, number: int, reference: int) -> Sides | None:
-        """What contradicts what in the finest statement that an explanation alone would make.  Left out: not known."""
+    def sides(self, number: int, reference: int) -> Sides | None:  # noqa: ARG002
+        """What contradicts what in the finest statement that an explanation alone would make; None if not known."""
+        return None
 
-    def elements(self, number: int) -> FieldElements:
-        """What a reader is shown of a field; its column in `says` has the name of the field.  Left out: nothing."""
+    def elements(self, number: int) -> FieldElements:  # noqa: ARG002
+        """What a reader is shown of a field; its column in `says` has the name of the field."""
+        return FieldElements()
 
-    def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:
-        """(k,) what explanations may differ in, as numbers, by name.
+    def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
+        """(k,) what explanations may differ in, as numbers, by name.  Left out: the states.
 
-        state: (k,) their dictionary states, None where these have parameters to tell of instead.  Left out: the states.
+        state: (k,) their dictionary states, None where these have parameters to tell of instead.
         """
+        return state_dimension(state)
 
     def farness(self) -> Farness:
         """Needed by the policy farthest; a question without distances does not list that."""
@@ -118,65 +124,36 @@ class Predicates(Protocol):
     def encode(self) -> dict[str, object]:
         """What its description gives only as hashes, in what JSON can hold, so that it can be asked again.
 
-        Left out: {"kind": "own"}, the kind of all questions that `verify` has to be given.
+        Left out: the kind of all questions that `verify` has to be given.
         """
+        return {"kind": "own"}
 
     def check_bank(self, bank: Bank | None) -> None:
         """Refuse to be asked about another bank than the one it was made for.  Left out: any will do."""
 
     def thresholds(self) -> dict[str, float]:
-        """With what it compares strengths of the bank, by region.  Left out: with nothing."""
+        """With what it compares strengths of the bank, by region."""
+        return {}
 
     def unanswerable(self) -> Iterator[Unanswerable]:
         """What is asked although the bank alone decides it.  Left out: nothing is known to be."""
+        return iter(())
 
 
 @final
-class _LeftOut:
+class _LeftOut(Predicates):
     """A question that answers nothing for itself."""
-
-    policies = ("fixed", "random")
-
-    def says(self, index: IntArray) -> dict[str, Said]:  # noqa: ARG002
-        return {}
-
-    def excluded(self, answer: Answer, index: IntArray) -> BoolArray:  # noqa: ARG002
-        return np.zeros(len(index), dtype=np.bool_)
-
-    def sides(self, number: int, reference: int) -> Sides | None:  # noqa: ARG002
-        return None
-
-    def elements(self, number: int) -> FieldElements:  # noqa: ARG002
-        return FieldElements()
-
-    def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
-        return state_dimension(state)
 
     def farness(self) -> Farness:
         raise NotImplementedError("a question that lists the policy farthest has to have distances")
 
-    def encode(self) -> dict[str, object]:
-        return {"kind": "own"}
-
     def check_bank(self, bank: Bank | None) -> None: ...
-
-    def thresholds(self) -> dict[str, float]:
-        return {}
-
-    def unanswerable(self) -> Iterator[Unanswerable]:
-        return iter(())
-
-
-_NAMES = (
-    "policies", "says", "excluded", "sides", "elements", "dimensions", "farness", "encode", "check_bank", "thresholds",
-    "unanswerable",
-)  # fmt: skip
 
 
 def predicates(question: Question) -> Predicates:
     """What a question answers for itself; each predicate that it leaves out is the one described there."""
-    left_out = _LeftOut()
-    answers = {name: getattr(question, name, getattr(left_out, name)) for name in _NAMES}
+    left_out, names = _LeftOut(), [name for name in vars(Predicates) if not name.startswith("_")]
+    answers = {name: getattr(question, name, getattr(left_out, name)) for name in names}
     return SimpleNamespace(**answers)
 
 

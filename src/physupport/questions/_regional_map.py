@@ -100,7 +100,7 @@ class RegionalMap:
         number = self.regions.index(answer.field)
         region, slots = self.asked[number], self.slots(index)[:, number]
         if answer.label is Label.ABSENT:
-            return np.asarray((slots >= 0) & (self._strengths(region, index) >= (region.threshold or 0.0)))
+            return np.asarray((slots >= 0) & (self.strengths(region, index) >= (region.threshold or 0.0)))
         if answer.label is Label.FINE:
             cell = [region.elements.index(name) for name in answer.cell]
             outside = region.distances[:, cell].max(axis=1) > region.tolerance  # (m,)
@@ -171,7 +171,8 @@ class RegionalMap:
                 rule = f"hold more than absence, which no data can show: every explanation has region {name}"
                 yield Unanswerable(name, "asks", rule, "absence alone")
 
-    def _strengths(self, region: AskedRegion, index: IntArray) -> Array:
+    def strengths(self, region: AskedRegion, index: IntArray) -> Array:
+        """(k,) how strong explanations have a region."""
         return self.view.strengths(index)[:, self.view.regions.index(region.name)]
 
     def _reaching(self, region: AskedRegion) -> Callable[[IntArray], IntArray] | None:
@@ -179,4 +180,4 @@ class RegionalMap:
         threshold = region.threshold
         if threshold is None or "absence" not in region.asks:
             return None
-        return lambda index: np.asarray(self._strengths(region, index) >= threshold, dtype=np.int64)
+        return lambda index: np.asarray(self.strengths(region, index) >= threshold, dtype=np.int64)

@@ -81,22 +81,21 @@ class _Columns:
 
     def members(self, region: int, opponents: Opposition) -> BoolArray:
         """(M,) who opposes."""
-        asked, view = self._question.asked[region], self._question.view
+        asked = self._question.asked[region]
         listed = [bool(opponents.elements >> i & 1) for i in range(len(asked.elements))]
         mask = np.array([*listed, opponents.absent])[self._slots[region]]  # absence is -1, the last entry
         if opponents.is_reaching and asked.threshold is not None:
-            strengths = view.strengths(self.order)[:, view.regions.index(asked.name)]
-            mask &= strengths >= asked.threshold
+            mask &= self._question.strengths(asked, self.order) >= asked.threshold
         if opponents.is_qualified and asked.needs_persistent_only:
-            mask &= view.persistent_only(self.order)
+            mask &= self._question.view.persistent_only(self.order)
         return np.asarray(mask)
 
     def stuck(self, region: int, e: int, slot: int, before: Stuck) -> Stuck:
         """What is stuck in a region once explanation e is indeterminate, too."""
         if slot < 0:
             return before._replace(absent=True)
-        asked, view = self._question.asked[region], self._question.view
-        strength = float(view.strengths(np.array([e]))[0, view.regions.index(asked.name)])
+        asked = self._question.asked[region]
+        strength = float(self._question.strengths(asked, np.array([e]))[0])
         reaches = before.reaches or strength >= (asked.threshold or 0.0)
         return before._replace(elements=before.elements | 1 << slot, reaches=reaches)
 
@@ -164,7 +163,7 @@ class _RegionalSelector:
                     break
         if not found:
             return None
-        fresh = [target for target in found if self._probes and not self._is_probed(target.region)]
+        fresh = [t for t in found if self._probes and (t.region, self._knowledge(t.region)) not in self._probed]
         chosen = min(fresh or found)
         self._region, self._known = chosen.region, self._knowledge(chosen.region)
         self._probed.add((chosen.region, self._known))
@@ -177,6 +176,3 @@ class _RegionalSelector:
         is_blocked = bool(self._brackets.n_indeterminate and (here == INDETERMINATE).any())
         target = _Target(is_blocked, int((here != REJECTED).sum()), opponents.is_place, region)
         return target, self._columns.order[mask][here == UNQUERIED]
-
-    def _is_probed(self, region: int) -> bool:
-        return (region, self._knowledge(region)) in self._probed

@@ -205,6 +205,6 @@ class _Attack:
         self._last.update(possible[column == slot].tolist())
 
     def _note_last_reaching(self, region: int, threshold: float) -> None:
-        possible, view = self._brackets.possible(), self._question.view
-        strengths = view.strengths(possible)[:, view.regions.index(self._question.regions[region])]
+        possible = self._brackets.possible()
+        strengths = self._question.strengths(self._question.asked[region], possible)
         self._last.update(possible[strengths >= threshold].tolist())

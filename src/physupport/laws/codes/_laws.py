@@ -28,7 +28,6 @@ class CodeLaw(Protocol):
 
     def subset_weights(self, n_atoms: int) -> Array:
         """Probability of one particular active set of size k, for k = 0..n; (n + 1,)."""
-        ...
 
     @property
     def activity(self) -> float | None:
@@ -41,15 +40,12 @@ class CodeLaw(Protocol):
 
     def active_variances(self, n_atoms: int) -> Array:
         """Variance of an active coefficient when k are active, for k = 0..n; (n + 1,)."""
-        ...
 
     def sample(self, rng: np.random.Generator, n_rows: int, n_atoms: int) -> Array:
         """Independent coefficient vectors, (n_rows, n_atoms)."""
-        ...
 
     def encode(self) -> dict[str, object]:
         """Its name and parameters, for the frozen protocol."""
-        ...
 
 
 @final

@@ -226,20 +226,18 @@ def calibration_tangent(
     p_rates = (
         np.zeros(directions) if d_probability is None else check_array("d_probability", d_probability, (directions,))
     )
-    masks, _, variances = active_components(law, n)
+    masks, weights, variances = active_components(law, n)
     one_sided = np.einsum("kaj,bj->kjab", atom_rates, atoms)
     outer = (one_sided + np.swapaxes(one_sided, -1, -2)).reshape(directions, n, q * q)
     signal = (variances[:, None] * masks) @ outer  # (k, m, q * q)
     moved = signal.reshape(directions, -1, q, q) + noise_rates[:, None, None, None] * np.eye(q)
-    return Tangent(p_rates[:, None] * _weight_rates(law, n, p_rates), moved)
+    return Tangent(p_rates[:, None] * _weight_rates(law.activity, masks, weights, p_rates), moved)
 
 
-def _weight_rates(law: CodeLaw, n: int, p_rates: Array) -> Array:
+def _weight_rates(p: float | None, masks: BoolArray, weights: Array, p_rates: Array) -> Array:
     """Derivative of every component's weight in p, (m,)."""
-    masks, weights, _ = active_components(law, n)
-    p = law.activity
     if p is not None:
-        excess = masks.sum(axis=1) - n * p  # (m,)
+        excess = masks.sum(axis=1) - masks.shape[1] * p  # (m,)
         return np.asarray(weights * excess / (p * (1.0 - p)))
     if np.any(p_rates != 0.0):
         raise MisuseError("d_probability", "be left out for a law without an activity probability", p_rates)

@@ -44,11 +44,7 @@ class ConstantEstimate:
 def _invariant_gap(first: CalibrationParameter, second: CalibrationParameter) -> float:
     """Distance in the invariant coordinates; the activity counts where the law has one."""
     here, there = (invariant_coordinates(theta.dictionary, theta.noise) for theta in (first, second))
-    return invariant_distance(here, there, activities=(_activity(first.law), _activity(second.law)))
-
-
-def _activity(law: CodeLaw) -> float:
-    return law.p if isinstance(law, BernoulliGaussian) else 0.0
+    return invariant_distance(here, there, activities=(first.law.activity or 0.0, second.law.activity or 0.0))
 
 
 def moment_chord_estimate(kept: CalibrationClass, rng: np.random.Generator, n_pairs: int) -> ConstantEstimate:
@@ -120,21 +116,16 @@ def information_estimate(
     """Range of the Fisher information over the unit sphere of the mixed norm, over points (eq:sm-tech-s10-11)."""
 
     def ratio(theta: CalibrationParameter) -> tuple[float, float]:
-        found = orientation_information(
-            theta.dictionary, theta.law, theta.noise, scale=kept.shell.scale, rng=rng, n_draws=n_draws
-        )
-        return found.mixed_range
+        known = theta.dictionary, theta.law, theta.noise
+        return orientation_information(*known, scale=kept.shell.scale, rng=rng, n_draws=n_draws).mixed_range
 
     return _extremes(ratio(kept.sample(rng)) for _ in range(check_count("n_points", n_points)))
 
 
 def differential_estimate(kept: CalibrationClass, rng: np.random.Generator, n_points: int) -> ConstantEstimate:
     r"""Range of :math:`\|DF_p[h]\|^2` over the unit sphere of the mixed norm, over points (eq:sm-tech-s10-5)."""
-
-    def ratio(theta: CalibrationParameter) -> tuple[float, float]:
-        return differential_range(theta.dictionary, kept.shell.scale)
-
-    return _extremes(ratio(kept.sample(rng)) for _ in range(check_count("n_points", n_points)))
+    count, scale = check_count("n_points", n_points), kept.shell.scale
+    return _extremes(differential_range(kept.sample(rng).dictionary, scale) for _ in range(count))
 
 
 def differential_range(dictionary: LocalDictionary, scale: float) -> tuple[float, float]:
@@ -162,7 +153,8 @@ def profile_radius_estimate(kept: CalibrationClass, rng: np.random.Generator, n_
 
     def ratio(first: CalibrationParameter, second: CalibrationParameter) -> tuple[float, float]:
         coordinates = [invariant_coordinates(theta.dictionary, theta.noise) for theta in (first, second)]
-        gap = abs(_activity(first.law) - _activity(second.law)) + invariant_distance(coordinates[0], coordinates[1])
+        activities = [theta.law.activity or 0.0 for theta in (first, second)]
+        gap = abs(activities[0] - activities[1]) + invariant_distance(coordinates[0], coordinates[1])
         value = gap / _half_moment_distance(first, second)
         return value, value
 
@@ -233,7 +225,7 @@ def _mixed(first: CalibrationParameter, second: CalibrationParameter, share: flo
     center, shape = ((1.0 - share) * a + share * b for a, b in ((here.center, there.center), (here.shape, there.shape)))
     separated = (1.0 - share) * first.dictionary.separated + share * second.dictionary.separated
     dictionary = LocalDictionary(Block(here.frame, center, shape), separated / np.linalg.norm(separated))
-    law = first.law
-    if isinstance(law, BernoulliGaussian) and isinstance(second.law, BernoulliGaussian):
-        law = BernoulliGaussian((1.0 - share) * law.p + share * second.law.p)
+    law, p, other = first.law, first.law.activity, second.law.activity
+    if p is not None and other is not None:
+        law = BernoulliGaussian((1.0 - share) * p + share * other)
     return CalibrationParameter(law, dictionary, (1.0 - share) * first.noise + share * second.noise)

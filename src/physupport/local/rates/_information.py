@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ..._checks import check_array, check_count, check_positive
 from ..._errors import MisuseError
 from ..._typing import Array
-from ...laws import BernoulliGaussian, CodeLaw, GaussianMixture, Tangent, calibration_mixture, calibration_tangent
+from ...laws import CodeLaw, GaussianMixture, Tangent, calibration_mixture, calibration_tangent
 from ..shell import LocalDictionary
 from ._chart import TangentChart, check_skew, skew_basis, tangent_chart
 
@@ -272,7 +272,7 @@ def orientation_information_quadrature(
 def _scored_chart(
     dictionary: LocalDictionary, law: CodeLaw, noise: float, scale: float
 ) -> tuple[TangentChart, GaussianMixture, Tangent]:
-    chart = tangent_chart(dictionary, scale, free_probability=isinstance(law, BernoulliGaussian))
+    chart = tangent_chart(dictionary, scale, free_probability=law.activity is not None)
     atoms, nu = dictionary.atoms, check_positive("noise", noise)
     tangent = calibration_tangent(
         law, atoms, d_noise=chart.d_noise, d_atoms=chart.d_atoms, d_probability=chart.d_probability

@@ -108,9 +108,7 @@ class Plan:
     resolution: PlannedResolution
     scales: InformationScales
     remedies: Remedies | None
-    moment_rows: (
-        int | None
-    )  # N from which the moment region begins to see turns of the attainable size; None: no inside
+    moment_rows: int | None  # N from which the moment region begins to see turns of that size; None: no inside
 
 
 def plan(design: Design, wanted: float | None = None, information: OrientationInformation | None = None) -> Plan:

@@ -138,9 +138,8 @@ class PlannedResolution:
 
     attainable: diameter of the efficient confidence set in the local asymptotics of the exact calibration mixture and
     the deployment law, all nuisance profiled; never more than the block itself. Likelihood-based sets attain it; the
-    moment regions of `physupport.local.regions` are wider. floor: no set that is valid everywhere at the same level
-    has a
-    smaller worst expected diameter, in the same asymptotics.
+    moment regions of `physupport.local.regions` are wider. floor: no set that is valid everywhere at the same level has
+    a smaller worst expected diameter, in the same asymptotics.
     """
 
     attainable: float
