@@ -182,9 +182,7 @@ class Reading:
     stage: Stage
     diameter: float
     supports: tuple[Support, ...]  # distinct ones, in the labels of the first block survivor; none of it if unmatched
-    is_matched: (
-        bool  # the atoms of any two block survivors match in one way, and all matchings agree: labels carry over
-    )
+    is_matched: bool  # atoms of any two block survivors match in one way, all matchings agree: labels carry over
     sentence: str
 
 
