@@ -39,10 +39,20 @@ def pieces_hash(*pieces: str | NDArray[np.generic]) -> str:
 
 def rows_hash(blocks: Iterable[NDArray[np.generic]], shape: tuple[int, ...]) -> str:
     """Of rows: the numbers of the shape, then the entries row by row; a complex one as its real and imaginary part."""
-    sha = hashlib.sha256(np.array(shape, dtype="<i8").tobytes())
+    sha = rows_hasher(shape)
     for block in blocks:
-        sha.update(_little(block if block.dtype.kind == "c" else block.astype(np.float64, copy=False)))
+        add_rows(sha, block)
     return sha.hexdigest()
+
+
+def rows_hasher(shape: tuple[int, ...]) -> "hashlib._Hash":
+    """The hash of rows before the first of them; `add_rows` adds the next ones."""
+    return hashlib.sha256(np.array(shape, dtype="<i8").tobytes())
+
+
+def add_rows(sha: "hashlib._Hash", block: NDArray[np.generic]) -> None:
+    """The next rows."""
+    sha.update(_little(block if block.dtype.kind == "c" else block.astype(np.float64, copy=False)))
 
 
 def records_hash(records: Iterable[Record]) -> str:

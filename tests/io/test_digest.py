@@ -6,8 +6,9 @@ import struct
 import numpy as np
 import pytest
 
+from physupport import MisuseError
 from physupport._hashes import rows_hash
-from physupport.io import ArrayRows, _table, as_table, read_table
+from physupport.io import ArrayRows, HashedRows, _table, as_table, read_table
 
 VALUES = np.random.default_rng(2).integers(-9, 9, size=(50, 3)).astype(np.float64)
 
@@ -48,3 +49,16 @@ def test_shape_and_entries_do_matter():
     changed = VALUES.copy()
     changed[-1, -1] += 1.0
     assert len({digest(VALUES), digest(VALUES.reshape(3, 50)), digest(VALUES.T), digest(changed)}) == 4
+
+
+def test_rows_keep_the_hash_of_the_numbers_that_were_read_and_refuse_others():
+    values = np.arange(12.0).reshape(6, 2)
+    rows = HashedRows("deployment", ArrayRows(values, np.array([4, 0, 5]), block_rows=2))
+    reader = rows.blocks()
+    assert [next(reader).tolist(), next(reader).tolist()] == [[[8.0, 9.0], [0.0, 1.0]], [[10.0, 11.0]]]
+    # Read to the last row, though nobody asked for more: the hash is known without another reading.
+    values[5] = -1.0
+    assert rows.digest() == digest(np.array([[8.0, 9.0], [0.0, 1.0], [10.0, 11.0]]))
+    with pytest.raises(MisuseError, match="deployment must stay what they are while they are in use"):
+        list(rows.blocks())
+    assert HashedRows("deployment", rows.rows).digest() != rows.digest()

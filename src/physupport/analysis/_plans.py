@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from .._arrays import read_only
 from .._checks import check_count, check_open
 from .._errors import MisuseError
-from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank
-from ..io import ArrayRows, SplitRows
+from ..io import ArrayRows, HashedRows, SplitRows
 from ..judges import Factor, best_explanation, check_checkpoints, doubling_checkpoints
 from ..laws import Law, Opponent, make_law
 
@@ -73,6 +72,7 @@ class ProposedStream:
     law: Law  # completed with the bank
     table: NDArray[np.generic] = field(repr=False)
     split: SplitRows = field(repr=False)
+    proposal: HashedRows = field(repr=False)
     checkpoints: IntArray
     best: int | None  # explanation; None if the law makes its opponent without the bank
     opponent: Opponent
@@ -89,7 +89,7 @@ class ProposedStream:
         split: SplitRows,
     ) -> "ProposedStream":
         """Score the proposal rows under every law of the bank if need be, and choose the opponent."""
-        law, rows = plan.law.completed(bank), ArrayRows(table, split.proposal)
+        law, rows = plan.law.completed(bank), HashedRows(name, ArrayRows(table, split.proposal))
         best, opponent, plausibility = None, law.own_opponent(rows), None
         if opponent is None or protocol.ranks:
             stream = law.stream(bank, rows, [rows.n_rows])
@@ -100,24 +100,23 @@ class ProposedStream:
                 chosen = best_explanation(stream, bank.size, law.keys(bank), scores=scores)
                 best, opponent = chosen.index, law.opponent(bank, rows, chosen.key)
         stops = plan.stops(len(split.held_out))
-        return cls(protocol, name, plan, bank, law, table, split, stops, best, opponent, plausibility)
+        return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
+
+    @cached_property
+    def held_out(self) -> HashedRows:
+        """The held-out rows in their order."""
+        return HashedRows(self.name, ArrayRows(self.table, self.split.held_out))
 
     @cached_property
     def factor(self) -> Factor:
         """The part of the evidence that the held-out rows give, scored once for all that ask; the first reads them."""
-        rows = ArrayRows(self.table, self.split.held_out)
-        stream = self.law.stream(self.bank, rows, self.checkpoints)
-        return Factor(self.name, stream, self.law.keys(self.bank), self.opponent.numerator(stream, rows))
+        stream = self.law.stream(self.bank, self.held_out, self.checkpoints)
+        return Factor(self.name, stream, self.law.keys(self.bank), self.opponent.numerator(stream, self.held_out))
 
     @property
     def judged(self) -> ArrayRows:
         """The held-out rows up to the last checkpoint."""
         return ArrayRows(self.table, self.split.held_out[: int(self.checkpoints[-1])])
-
-    def digest(self, order: IntArray) -> str:
-        """SHA-256 of some of the rows, in this order."""
-        rows = ArrayRows(self.table, order)
-        return rows_hash(rows.blocks(), (rows.n_rows, rows.width))
 
     def describe(self) -> dict[str, object]:
         """What a protocol says of a stream; nothing here looks at held-out rows."""
@@ -126,7 +125,7 @@ class ProposedStream:
             "rows": len(self.table),
             "width": int(self.table.shape[1]),
             "fraction": float(self.plan.fraction),
-            "proposal_rows": self.digest(self.split.proposal),
+            "proposal_rows": self.proposal.digest(),
             "checkpoints": self.checkpoints.tolist(),
             "law": self.law.encode(),
             "numerator": self.opponent.encode(),

@@ -17,7 +17,7 @@ from .._hashes import content_hash, rows_hash
 from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
 from ..aeb._controller import Callback, check_question
 from ..banks import Bank
-from ..io import ArrayRows, split_rows
+from ..io import split_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts
 from ..laws import Opponent
 from ..questions import Question, predicates
@@ -202,7 +202,7 @@ class Seal:
     @cached_property
     def data(self) -> dict[str, str]:
         """SHA-256 of each stream's held-out rows in their order; reads them."""
-        return {part.name: part.digest(part.split.held_out) for part in self.parts}
+        return {part.name: part.held_out.digest() for part in self.parts}
 
     def run(self, *, callback: Callback | None = None) -> Trace:
         """Ask as the protocol says."""
@@ -265,8 +265,8 @@ class Seal:
         bank = self.protocol.bank
         if bank is None:
             raise MisuseError("protocol", "have a bank", "none")
-        streams = []
-        for part in self.parts:
-            rows, factor = ArrayRows(part.table, part.split.held_out), partial(getattr, part, "factor")
-            streams.append(SealedStream(part.name, rows, part.law.keys(bank), factor))
+        streams = (
+            SealedStream(part.name, part.held_out, part.law.keys(bank), partial(getattr, part, "factor"))
+            for part in self.parts
+        )
         return Sealed(bank.size, self.protocol.level, tuple(streams))

@@ -11,6 +11,7 @@ from ._read import (
 )
 from ._rows import (
     ArrayRows as ArrayRows,
+    HashedRows as HashedRows,
     ReadRows as ReadRows,
     RowSource as RowSource,
     Split as Split,

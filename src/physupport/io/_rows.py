@@ -1,7 +1,8 @@
 """Rows of a stream: where they come from, which of them propose, and complex ones as pairs."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, final
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import as_float64, check_count, check_open
 from .._errors import MisuseError, NotFiniteError
+from .._hashes import add_rows, rows_hasher
 from .._typing import Array, IntArray
 
 BLOCK_ROWS = 8192
@@ -66,6 +68,45 @@ class ArrayRows:
             block = slice(start, start + self.block_rows)
             chosen = self.table[block] if self.order is None else self.table[self.order[block]]
             yield _finite(np.ascontiguousarray(as_float64("rows", chosen, start)), start)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class HashedRows:
+    """Rows with the hash of what was read of them: of the numbers that were used, not of another reading.
+
+    A file may change while it is in use; a later reading that finds other numbers is refused.
+    """
+
+    name: str
+    rows: RowSource
+    _hashes: dict[int, str] = field(default_factory=dict, repr=False)  # of the first so many rows
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.rows.n_rows
+
+    @property
+    def width(self) -> int:
+        """Entries of a row."""
+        return self.rows.width
+
+    def blocks(self) -> Iterator[Array]:
+        """Those of the rows."""
+        sha, done = rows_hasher((self.n_rows, self.width)), 0
+        for block in self.rows.blocks():
+            add_rows(sha, block)
+            done += len(block)
+            if self._hashes.setdefault(done, sha.hexdigest()) != sha.hexdigest():
+                raise MisuseError(self.name, "stay what they are while they are in use", f"others before row {done}")
+            yield block
+
+    def digest(self) -> str:
+        """SHA-256 of all of them, in their order; reads them if nobody did so far."""
+        if self.n_rows not in self._hashes:
+            deque(self.blocks(), maxlen=0)
+        return self._hashes[self.n_rows]
 
 
 @final
