@@ -12,12 +12,28 @@ from scipy.stats import multivariate_normal
 from physupport.studies import load_study, write_outcome
 from physupport.studies._tasks import run_tasks
 from physupport.studies._writing import column_figure
-from physupport.studies.mechanism._deployment import ANGLES, deployment_rows, labels_are_kept, residual_errors
-from physupport.studies.mechanism._divergences import SCALES, grid_tasks, scaling_tasks, step_tasks
+from physupport.studies.mechanism._design import (
+    SCALES,
+    calibration_pair,
+    dictionary,
+    grid_tasks,
+    scaling_tasks,
+    step_angle,
+    step_tasks,
+)
 from physupport.studies.mechanism._draw import PAGES
-from physupport.studies.mechanism._fits import power_law, slope_range
-from physupport.studies.mechanism._gates import BUDGETS, collapse, deployment_affinities, orientation_affinities
-from physupport.studies.mechanism._model import calibration_pair, dictionary, step_angle
+from physupport.studies.mechanism._measures import (
+    ANGLES,
+    BUDGETS,
+    collapse,
+    deployment_affinities,
+    deployment_rows,
+    labels_are_kept,
+    orientation_affinities,
+    power_law,
+    residual_errors,
+    slope_range,
+)
 
 MASKS = np.array(list(product((0, 1), repeat=5)))
 KEYS = [

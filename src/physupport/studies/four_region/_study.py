@@ -109,26 +109,26 @@ def _stop_words(case: Case) -> str:
     return f"{case.data_seed}: {len(trace)} queries, {trace.n_witnessed} witnessed, {trace.n_possible} possible"
 
 
-def _of(answers: tuple[Answer, ...], region: str) -> Answer:
-    return next(answer for answer in answers if answer.field == region)
+def _label(answers: tuple[Answer, ...], region: str) -> Label:
+    return next(answer.label for answer in answers if answer.field == region)
 
 
 def _asked(case: Case, region: str) -> Label:
-    return _of(case.trace.answers, region).label
+    return _label(case.trace.answers, region)
 
 
 def _exhaustive(case: Case, region: str) -> Label:
-    return _of(case.exhaustive, region).label
+    return _label(case.exhaustive, region)
 
 
 def _is_too_fine(case: Case) -> bool:
     """Whether the plug-in localises B where all the verdicts together leave a group."""
-    return _of(plug_in(case), "B").label is Label.FINE and _exhaustive(case, "B") is Label.GROUP
+    return _label(plug_in(case), "B") is Label.FINE and _exhaustive(case, "B") is Label.GROUP
 
 
 def _false_certainty(case: Case) -> Label | None:
     """What the plug-in is certain of about C where all the verdicts together leave it open."""
-    return _of(plug_in(case), "C").label if _exhaustive(case, "C") is Label.SUPPORT_AMBIGUOUS else None
+    return _label(plug_in(case), "C") if _exhaustive(case, "C") is Label.SUPPORT_AMBIGUOUS else None
 
 
 def _case_row(case: Case) -> dict[str, object]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._writing import draw_figures, read_columns
-from ._gates import TOLERANCE
+from ._measures import TOLERANCE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

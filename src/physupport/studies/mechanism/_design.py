@@ -1,4 +1,4 @@
-"""Every divergence of the study as a list of independent tasks."""
+"""What the study fixes: one block, one path of turns, exact calibration laws, and every divergence as a task."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -7,10 +7,18 @@ from itertools import product
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
-from ...laws import GaussianMixture
-from ...local.rates import Divergence, midpoint_monte_carlo, midpoint_quadrature
-from .._tasks import Task
-from ._model import calibration_pair
+from ..._typing import Array
+from ...laws import BernoulliGaussian, GaussianMixture, calibration_mixture
+from ...local.rates import (
+    Divergence,
+    compensated_generator,
+    midpoint_monte_carlo,
+    midpoint_quadrature,
+    turned_block,
+    two_atom_generator,
+)
+from ...local.shell import LocalDictionary
+from .._tasks import ACTIVE, FRAME, Task, balanced
 
 SCALES = (0.045, 0.055, 0.067, 0.082, 0.100, 0.122)
 P, NOISE, STEP = 0.2, 0.5, 0.25
@@ -23,6 +31,32 @@ GRID_SCALES = (0.05, 0.07, 0.10, 0.14)
 _SEED, _STEP_SEED, _GRID_SEED = 2026072201, 2026072221, 2026072211
 
 Pair = tuple[GaussianMixture, GaussianMixture]
+
+
+def dictionary(scale: float, angle: float = 0.0) -> LocalDictionary:
+    r"""The block :math:`d_j(s, \phi)` of (eq:supp-numerical-path) and its separated atom, which does not turn."""
+    here = balanced(scale)
+    if angle == 0.0:
+        return here
+    return LocalDictionary(turned_block(here.block, two_atom_generator(FRAME.template, ACTIVE), angle), here.separated)
+
+
+def step_angle(step: float) -> float:
+    r"""The angle of a path parameter h, whose generator moves the active vertices at unit speed."""
+    unit, path = (make(FRAME.template, ACTIVE) for make in (two_atom_generator, compensated_generator))
+    return step * float(np.linalg.norm(path) / np.linalg.norm(unit))
+
+
+def calibration_pair(scale: float, step: float, p: float, noise: float) -> tuple[GaussianMixture, GaussianMixture]:
+    r"""The laws P and Q of one calibration row before and after the turn, as exact mixtures of 32 Gaussians."""
+    law = BernoulliGaussian(p)
+    before, after = (dictionary(scale, angle).atoms for angle in (0.0, step_angle(step)))
+    return calibration_mixture(law, before, noise), calibration_mixture(law, after, noise)
+
+
+def active_atoms(scale: float, angle: float = 0.0) -> Array:
+    """The two active atoms as columns, (4, 2)."""
+    return dictionary(scale, angle).block.atoms[:, list(ACTIVE)]
 
 
 def scaling_tasks() -> list[Task[Divergence]]:
