@@ -13,7 +13,7 @@ from ..judges import Docket, Judge, Verdict
 from ..judges._by_evidence import UNKNOWN
 from ..questions import Progress, Question, open_fields
 from ._policies._base import Policy, Proposals, RunView, Selector
-from ._trace import Brackets, Ending, Status, Trace, budget_queries, concluded, replayed
+from ._trace import Brackets, Ending, Trace, budget_queries, concluded, replayed
 
 # Plain numbers: looking up a member of an enumeration costs more than comparing it.
 _ADMISSIBLE, _REJECTED = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED)
@@ -65,23 +65,7 @@ def run(
     stops at the first certificate.  digests: kept in the trace.  docket: of this judge, where its verdicts are kept; a
     new one if left out.
     """
-    empty = Trace(
-        question=question,
-        size=judge.size,
-        budget=budget_queries(budget, judge.size),
-        queries=np.zeros(0, dtype=np.int64),
-        codes=np.zeros(0, dtype=np.uint8),
-        margins=np.zeros((0, 2)),
-        status=Status.ABSTAIN,
-        ending=Ending.STOPPED,
-        answers=(),
-        is_certified=False,
-        n_witnessed=0,
-        n_possible=judge.size,
-        n_indeterminate=0,
-        until_witnessed=until_witnessed,
-        digests=digests,
-    )
+    empty = Trace.begun(question, judge.size, budget_queries(budget, judge.size), until_witnessed, digests)
     return continue_run(empty, judge, policy, budget, proposals=proposals, callback=callback, docket=docket)
 
 

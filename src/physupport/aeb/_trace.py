@@ -166,6 +166,15 @@ class Trace:
     until_witnessed: bool = True
     digests: tuple[tuple[str, str], ...] = ()  # names and hashes of what was frozen before
 
+    @classmethod
+    def begun(
+        cls, question: Question, size: int, budget: int, until_witnessed: bool, digests: tuple[tuple[str, str], ...]
+    ) -> "Trace":
+        """Nothing asked yet."""
+        queries, codes, margins = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8), np.zeros((0, 2))
+        outcome = Status.ABSTAIN, Ending.STOPPED, (), False
+        return cls(question, size, budget, queries, codes, margins, *outcome, 0, size, 0, until_witnessed, digests)
+
     def __len__(self) -> int:
         return len(self.queries)
 

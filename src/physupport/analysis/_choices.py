@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Literal, TypeAlias, final, get_args
+from typing import Any, Literal, TypeAlias, final, get_args
 
 from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
@@ -65,7 +64,6 @@ def _made(name: PolicyName | None, question: Question, seed: int) -> Policy:
 
 
 AnyQuestion = Question | Callable[[Proposed], Question]
-AnyPolicy = Policy | Callable[[Proposed], Policy]
 
 # The share of the rows that propose where only the kind of a stream is given.
 HALF = 0.5
@@ -145,24 +143,17 @@ def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> 
     return plan
 
 
-def chosen_policy(policy: AnyPolicy | PolicyName | None, question: AnyQuestion, seed: int) -> AnyPolicy:
-    """The policy given, be it by name, or the usual one for the kind of question."""
-    return named_policy(policy, question, seed) if policy is None or isinstance(policy, str) else policy
-
-
-def decided_protocol(
-    bank: Bank,
-    question: AnyQuestion,
-    policy: AnyPolicy,
-    streams: Mapping[str, StreamPlan],
-    alpha: float,
-    budget: int | float | Fraction,
-    seed: int,
-) -> Protocol:
-    """The protocol, with errors in the words of the estimator; laws are made once here to be refused early."""
+def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_complex: bool) -> Protocol:
+    """The protocol of the estimator's parameters, with errors in its words; laws are made here to be refused early."""
+    plans = {name: chosen_plan(name, params[name], is_complex) for name in ("calibration", "deployment")}
+    streams = {name: plan for name, plan in plans.items() if plan is not None}
+    policy: Policy | Callable[[Proposed], Policy] | PolicyName | None = params["policy"]
+    seed, budget = params["random_state"], params["budget"]
+    if policy is None or isinstance(policy, str):
+        policy = named_policy(policy, question, seed)
     if not streams:
         raise MisuseError("calibration and deployment", "not both be None", "no rows at all")
-    level = check_open("alpha", alpha, 0.0, 1.0)
+    level = check_open("alpha", params["alpha"], 0.0, 1.0)
     budget_queries(budget, bank.size)
     for plan in streams.values():
         plan.law.completed(bank)

@@ -16,15 +16,7 @@ from ..io import Table
 from ..questions import Question, RegionRule
 from ..report import Report
 from ._analyse import analyse_tables, located
-from ._choices import (
-    AnyQuestion,
-    PolicyName,
-    chosen_bank,
-    chosen_plan,
-    chosen_policy,
-    chosen_question,
-    decided_protocol,
-)
+from ._choices import PolicyName, chosen_bank, chosen_protocol, chosen_question
 from ._plans import ProposedStream, StreamPlan
 from ._protocol import Proposed, Protocol
 from ._result import Result
@@ -108,7 +100,7 @@ class PhysicalSupport:
         question = chosen_question(self.question, bank)
         table = None if calibration is None else table_of("calibration", calibration, self.channels)
         is_complex = table is not None and table.values.dtype.kind == "c"
-        protocol = _protocol(params, bank, question, is_complex)
+        protocol = chosen_protocol(params, bank, question, is_complex)
         proposed: dict[str, ProposedStream] = {}
         if table is not None:
             rows = stream_rows("calibration", table, protocol.streams["calibration"], bank)
@@ -138,7 +130,7 @@ class PhysicalSupport:
             tables["deployment"] = table_of("deployment", deployment, params["channels"])
             if not proposed and tables["deployment"].values.dtype.kind == "c":
                 # Without calibration these are the first rows seen, so only now a plan given by kind can know.
-                protocol = _protocol(params, self.bank_, self.question_, is_complex=True)
+                protocol = chosen_protocol(params, self.bank_, self.question_, is_complex=True)
                 self.n_features_in_ = _n_channels(protocol, self.bank_)
         self.result_: Result = analyse_tables(protocol, tables, proposed)
         self.report_: Report = self.result_.report
@@ -194,16 +186,6 @@ class _Fitted:
     protocol: Protocol
     tables: Mapping[str, Table]
     proposed: Mapping[str, ProposedStream]
-
-
-def _protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_complex: bool) -> Protocol:
-    streams = {
-        name: plan
-        for name in ("calibration", "deployment")
-        if (plan := chosen_plan(name, params[name], is_complex)) is not None
-    }
-    policy = chosen_policy(params["policy"], question, params["random_state"])
-    return decided_protocol(bank, question, policy, streams, params["alpha"], params["budget"], params["random_state"])
 
 
 def _is_complex(protocol: Protocol) -> bool:

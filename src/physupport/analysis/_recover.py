@@ -1,12 +1,13 @@
 """A run that goes on from its saved report: the trace is read back from the document."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._errors import MisuseError
 from .._hashes import content_hash
-from ..aeb import Ending, Status, Trace
+from ..aeb import Ending, Trace
 from ..aeb._trace import replayed
 from ..report import Report, trace_columns
 from ._protocol import Seal
@@ -21,23 +22,9 @@ def recovered_trace(seal: Seal, report: Report) -> Trace:
     _check_same(seal, document)
     size = seal.question.n_explanations
     queries, codes, margins = trace_columns(document["trace"], size)
-    asked = Trace(
-        question=seal.question,
-        size=size,
-        budget=int(document["outcome"]["budget"]),
-        queries=queries,
-        codes=codes.astype(np.uint8),
-        margins=margins,
-        status=Status.ABSTAIN,
-        ending=Ending.STOPPED,
-        answers=(),
-        is_certified=False,
-        n_witnessed=0,
-        n_possible=size,
-        n_indeterminate=0,
-        until_witnessed=seal.protocol.until_witnessed,
-        digests=(("protocol", seal.digest),),
-    )
+    budget, digests = int(document["outcome"]["budget"]), (("protocol", seal.digest),)
+    begun = Trace.begun(seal.question, size, budget, seal.protocol.until_witnessed, digests)
+    asked = replace(begun, queries=queries, codes=codes.astype(np.uint8), margins=margins)
     return replayed(asked, Ending.STOPPED)
 
 
