@@ -37,3 +37,5 @@ from ._specs import (
     register as register,
 )
 from ._states import QueryCount as QueryCount, key_verdicts as key_verdicts, verdicts_by_state as verdicts_by_state
+
+from . import rotation as rotation  # isort: skip  # it registers its kind, and needs the modules above

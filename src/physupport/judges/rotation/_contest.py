@@ -1,0 +1,119 @@
+"""The rival statistic, and what a count of exceedances proves."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Protocol, final
+
+import numpy as np
+
+from ..._errors import MisuseError
+from ..._typing import Array, IntArray
+from ._table import Field
+
+EPS = float(np.finfo(np.float64).eps)
+# Of the level of a rotation test, what the closed-form screen takes; the rest is for the draws.
+SCREEN_SHARE = 0.01
+LEAST_FREEDOM = 5
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """How many of B rotations reach the statistic of the data: between least and most (k,), and the screen's bound."""
+
+    least: IntArray
+    most: IntArray
+    bound: Array  # (k,) of the exact p-value; inf where nothing was screened
+
+
+class Rotations(Protocol):
+    """Rows of one kind under a table of explanations: their fits, and their rotation test against rivals."""
+
+    has_common_mean: ClassVar[bool]
+
+    @property
+    def parts(self) -> int:
+        """Real coordinates of a number: 2 if complex."""
+
+    @property
+    def own_sigma(self) -> float:
+        """Standard deviation of the noise in a real coordinate; 0 where it is not known."""
+
+    @property
+    def scores(self) -> Array:
+        """(M,) the statistic of every explanation as a rival; the largest fits best."""
+
+    def coefficients(self, e: int) -> tuple[Field, Array]:
+        """(r,) fitted coefficients of e's atoms and (r,) their errors over those of a real coordinate; none if open."""
+
+    def residuals(self, e: int) -> tuple[float, int]:
+        """The residual sum of squares of e, and its degrees of freedom."""
+
+    def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
+        """Of each explanation (k,) at this level; is_full: without screen and early stop."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Contest:
+    r"""The rival statistic :math:`\max_j \frac n2\log(RSS_e/RSS_j) - \lambda(r_j - r_e)`, j = e included.
+
+    Under a rotation of e, :math:`RSS_e` and the energy :math:`E = |z|^2` stay, so it ranks as the largest
+    :math:`c_j(|P_j z|^2 - E)`, :math:`c_j = e^{2\lambda r_j/n}`; of equal ranks as the largest :math:`|P_j z|^2`.
+    With known noise it is :math:`|P_j z|^2 - 2\sigma^2\lambda r_j`.  Ranks and n count real coordinates.
+    """
+
+    fits: Array  # (M,) |P_j z|^2
+    weights: Array  # (M,) c_j
+    offsets: Array  # (M,) c_j E, or 2 sigma^2 lambda r_j
+
+    @classmethod
+    def of(cls, fits: Array, ranks: IntArray, energy: float, freedom: int, penalty: float, sigma: float) -> "Contest":
+        """freedom: n; sigma: 0 where it is not known."""
+        if sigma > 0.0:
+            return cls(fits, np.ones(len(fits)), np.asarray(2.0 * sigma**2 * penalty * ranks, dtype=np.float64))
+        weights = np.exp(2.0 * penalty * (ranks - ranks.min()) / freedom)
+        return cls(fits, weights, weights * energy)
+
+    @property
+    def scores(self) -> Array:
+        """(M,) the statistic of each rival."""
+        return self.weights * self.fits - self.offsets
+
+    def least(self) -> Array:
+        """(M,) the energies at which a rival reaches the statistic of the data."""
+        return np.asarray((self.scores.max() + self.offsets) / self.weights)
+
+
+def most_rejected(level: float, draws: int) -> int:
+    """K = floor(level (B + 1)): p <= level exactly if fewer than K draws exceed."""
+    number = int(Fraction(level) * (draws + 1))
+    if number < 1:
+        raise MisuseError("draws", f"be at least {int(1 / level)} to reject at level {level:g}", draws)
+    return number
+
+
+def count_margins(counts: Counts, level: float, draws: int, *, is_screened: bool = True) -> tuple[Array, Array]:
+    r"""Bounds (k,) of the margin :math:`\log\frac{K + 1/2}{1 + \#}`, positive exactly if p is at most the level.
+
+    The screen rejects at 1 % of the level and the draws at 99 %; its margin is the log of its level over its bound.
+    """
+    number = most_rejected(level * (1.0 - SCREEN_SHARE) if is_screened else level, draws)
+    lower = np.log((number + 0.5) / (1.0 + counts.most))
+    upper = np.log((number + 0.5) / (1.0 + counts.least))
+    if not is_screened:
+        return lower, upper
+    with np.errstate(divide="ignore"):
+        screened = np.log(SCREEN_SHARE * level) - np.log(counts.bound) - 1e-9  # far more than the bound's rounding
+    return np.maximum(lower, screened), np.maximum(upper, screened)
+
+
+def check_freedom(freedom: int) -> None:
+    """Refuse a residual of too few dimensions: its direction says next to nothing."""
+    if freedom < LEAST_FREEDOM:
+        raise MisuseError(
+            "rows",
+            f"leave a residual of at least {LEAST_FREEDOM} dimensions",
+            freedom,
+            "Measure more channels or rows, or take columns out of the background or the supports.",
+        )

@@ -1,0 +1,76 @@
+"""Outsiders of rows with coefficients of their own."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from ..._errors import MisuseError
+from ..._typing import Array
+from ._draws import OUTSIDERS
+from ._free import FreeRows, MomentDraws, hermitian_coordinates
+from ._outsiders import LEAST_LEFT, Outsiders, leading_share, leading_shares
+from ._table import check_columns
+
+# Of the energy of the residual: far more than the rounding of its parts.
+_ROUNDING = 1e-10
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
+class FreeOutsiders:
+    """Rotates the residual second moments by draws of its own."""
+
+    outsiders: Outsiders
+    rows: FreeRows
+    draws: int
+
+    def check(self) -> None:
+        """Rows of free coefficients have no order along an axis that survives them."""
+        if self.outsiders.lags:
+            self.lags(0)
+        if self.outsiders.spectrum and len(self.rows.rows) < 3:
+            raise MisuseError("spectrum", "be asked for of at least 3 rows", len(self.rows.rows))
+        if self.outsiders.columns is not None:
+            check_columns("outsiders", self.outsiders.columns, len(self.rows.table.atoms))
+
+    @cached_property
+    def _moments(self) -> MomentDraws:
+        shape = (self.draws, self.rows.table.complement.shape[1], 0, len(self.rows.rows))
+        return MomentDraws.of(self.rows.seed, OUTSIDERS, *shape, is_complex=self.rows.is_complex)
+
+    def columns(self, e: int) -> tuple[str, int]:
+        """Largest part of the residual energy along what e leaves of a column."""
+        rows, basis = self.rows, self.rows.columns(e)
+        beside = rows.table.complement.conj().T @ self.outsiders.unit  # (m, k)
+        left = beside - basis @ (basis.conj().T @ beside)
+        norms = np.linalg.norm(left, axis=0)
+        seen = np.flatnonzero(norms > LEAST_LEFT)
+        if not seen.size:
+            return "nowhere", self.draws
+        unit = (left[:, seen] / norms[seen]).T  # (k, m)
+        projectors = unit[:, :, None] * unit.conj()[:, None, :]
+        entries = hermitian_coordinates(projectors.astype(np.complex128) if rows.is_complex else projectors)
+        observed = (np.abs(unit.conj() @ rows.residual(e)) ** 2).sum(axis=1)
+        rotated = rows.rotated(e, self._moments, slice(None), is_residual=True)
+        largest = (hermitian_coordinates(rotated) @ entries.T).max(axis=1)
+        least = observed.max() - _ROUNDING * rows.residuals(e)[0] / LEAST_LEFT
+        return self.outsiders.places[int(seen[observed.argmax()])], int((largest >= least).sum())
+
+    def lags(self, e: int) -> tuple[str, int]:  # noqa: ARG002
+        """Refused."""
+        raise MisuseError("lags", "be asked for of a single row", "rows with free coefficients")
+
+    @cached_property
+    def _shares(self) -> dict[int, Array]:
+        """By rank, (B,)."""
+        size, n_rows = self.rows.table.complement.shape[1], len(self.rows.rows)
+        seed, is_complex = self.rows.seed, self.rows.is_complex
+        ranks = np.unique(self.rows.table.ranks).tolist()
+        return {rank: leading_shares(seed, self.draws, size - rank, n_rows, is_complex) for rank in ranks}
+
+    def spectrum(self, e: int) -> tuple[str, int]:
+        """Leading eigenvalue of the residual second moments over their trace; its law depends on dimensions alone."""
+        observed = leading_share(self.rows.residual(e)) - _ROUNDING
+        return "a direction of its own", int((self._shares[int(self.rows.table.ranks[e])] >= observed).sum())

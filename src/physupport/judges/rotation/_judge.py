@@ -1,0 +1,226 @@
+"""The rotation judge: rivals, outsiders and companions of composite explanations, at one level together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from ..._arrays import check_indices
+from ..._checks import check_count, check_nonnegative, check_open, check_positive
+from ..._errors import MisuseError
+from ..._typing import Array, IntArray
+from ...io._rows import as_complex
+from .._judge import Verdict, Verdicts
+from .._specs import Sealed, register
+from ._companions import Companions
+from ._contest import SCREEN_SHARE, count_margins, most_rejected
+from ._free import FreeRows
+from ._free_gate import FreeOutsiders
+from ._mean import MeanRows
+from ._mean_gate import MeanOutsiders
+from ._outsiders import Finding, Gate, Outsiders
+from ._table import Field, RotationTable
+from ._written import companions_json, outsiders_json, read_companions, read_outsiders, read_table, table_json
+
+ASSUMES = "rows are a linear mix of the explanation's columns plus white Gaussian noise"
+# What rows of each kind are rotated and looked through by.
+_KINDS: dict[str, tuple[type[Any], type[Any]]] = {
+    "same mean": (MeanRows, MeanOutsiders),
+    "free": (FreeRows, FreeOutsiders),
+}
+_BATCH = 64
+# Of a log p-value in closed form; far more than its rounding.
+_CLOSED_ERROR = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ByRotation:
+    r"""Have composite explanations judged by rotations: all that is fixed before a row is read.
+
+    A seed may serve several data sets if draws is at least 999.  penalty: lambda of the rival statistic for every real
+    coordinate of a rank; half the log of the number of coordinates unless given.  sigma: standard deviation of the
+    noise if it is known, of complex noise with :math:`E|\varepsilon|^2 = \sigma^2`.
+    """
+
+    table: RotationTable
+    rows: str = "same mean"  # or "free": every row has coefficients of its own
+    seed: int = 0
+    draws: int = 999
+    gate_draws: int = 1999
+    penalty: float | None = None
+    sigma: float | None = None
+    outsiders: Outsiders | None = None
+    companions: Companions | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows not in _KINDS:
+            raise MisuseError("rows", f"be one of {sorted(_KINDS)}", repr(self.rows))
+        check_count("seed", self.seed, 0)
+        check_count("draws", self.draws)
+        check_count("gate_draws", self.gate_draws)
+        if self.sigma is not None:
+            check_positive("sigma", self.sigma)
+        coordinates = self.table.complement.shape[1] * (2 if self.table.is_complex else 1)
+        penalty = 0.5 * float(np.log(coordinates)) if self.penalty is None else self.penalty
+        object.__setattr__(self, "penalty", check_nonnegative("penalty", penalty))
+
+    def judge(self, rows: Field, level: float) -> "RotationJudge":
+        """The judge of rows (T, q), real or complex."""
+        return RotationJudge(self, rows, level)
+
+    def open(self, sealed: Sealed) -> "RotationJudge":
+        """The judge of the one held-out stream; complex rows come as pairs (Re, Im)."""
+        if len(sealed.streams) != 1:
+            raise MisuseError("streams", "be one for a rotation judge", len(sealed.streams))
+        if sealed.size != self.table.size:
+            raise MisuseError("table", f"hold the {sealed.size} explanations of the bank", self.table.size)
+        rows = np.concatenate(list(sealed.streams[0].rows.blocks()))
+        is_paired = rows.shape[1] == 2 * len(self.table.atoms)
+        return self.judge(as_complex(rows.T).T if is_paired else rows, sealed.level)
+
+    def encode(self) -> dict[str, object]:
+        """Everything, with the table."""
+        return {
+            "judge": "rotation",
+            "assumes": ASSUMES,
+            "rows": self.rows,
+            "generator": "PCG64, inverse distribution functions",
+            "seed": self.seed,
+            "draws": self.draws,
+            "gate_draws": self.gate_draws,
+            "penalty": self.penalty,
+            "sigma": self.sigma,
+            "table": table_json(self.table),
+            "outsiders": outsiders_json(self.outsiders),
+            "companions": companions_json(self.companions),
+        }
+
+
+@register("rotation")
+def _decoded(content: Mapping[str, Any]) -> ByRotation:
+    names = ("rows", "seed", "draws", "gate_draws", "penalty", "sigma")
+    missing = {*names, "table", "outsiders", "companions"} - {*content}
+    if missing:
+        raise MisuseError("judge", "be written with all its names", f"one without {sorted(missing)}")
+    return ByRotation(
+        read_table(content["table"]),
+        **{name: content[name] for name in names},
+        outsiders=read_outsiders(content["outsiders"]),
+        companions=read_companions(content["companions"]),
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GateFacts:
+    """What the gate says of the answer as a whole."""
+
+    best: int  # the explanation that fits best
+    findings: tuple[Finding, ...]  # of the gate about it; () without a gate
+    is_best_rejected: bool  # by the gate
+    is_empty: bool  # nothing is retained
+
+    @property
+    def are_labels_withheld(self) -> bool:
+        """The best fit is rejected by the gate and worse ones are not: what is left may be left by accident."""
+        return self.is_best_rejected and not self.is_empty
+
+    @property
+    def outsider(self) -> Finding | None:
+        """What would explain the rest, where the gate rejects the best fit."""
+        return min(self.findings, key=lambda finding: finding.exceedances) if self.is_best_rejected else None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RotationJudge:
+    r"""Rejects an explanation that made the rows with probability at most its level, whatever its coefficients.
+
+    Noise is white and Gaussian, its level unknown unless given.  Rivals take 1 - share of the level and outsiders
+    their share (their sum: both look at the direction of one residual); companions by the product rule.  Each test
+    rejects if :math:`p = (1 + \#\{s(z^*) \ge s(z)\}) / (1 + B)` is at most its level.  A draw is counted whenever
+    rounding does not exclude that it exceeds: rounding can keep, never lose.
+    """
+
+    spec: ByRotation
+    data: Field  # (T, q)
+    level: float
+    rows: MeanRows | FreeRows = field(init=False)
+    gate: Gate | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_open("level", self.level, 0.0, 1.0)
+        spec = self.spec
+        rotations, outsider_tests = _KINDS[spec.rows]
+        rows = rotations(spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma)
+        most_rejected(self.rivals_level * (1.0 - SCREEN_SHARE), spec.draws)
+        if spec.companions is not None:
+            spec.companions.check(rows)
+        gate = None
+        if spec.outsiders is not None:
+            tests = outsider_tests(spec.outsiders, rows, spec.gate_draws)
+            gate = Gate(spec.outsiders, tests, spec.outsiders.share * self.rotation_level, spec.gate_draws)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "gate", gate)
+
+    @property
+    def size(self) -> int:
+        """The explanations of the table."""
+        return self.spec.table.size
+
+    @property
+    def companion_level(self) -> float:
+        """Of all companions together."""
+        return 0.0 if self.spec.companions is None else self.spec.companions.share * self.level
+
+    @property
+    def rotation_level(self) -> float:
+        """Of rivals and outsiders together, given what the companions look at."""
+        return 1.0 - (1.0 - self.level) / (1.0 - self.companion_level) if self.spec.companions else self.level
+
+    @property
+    def rivals_level(self) -> float:
+        """Of the rivals."""
+        return self.rotation_level * (1.0 - (self.spec.outsiders.share if self.spec.outsiders is not None else 0.0))
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """The margin is the largest of all tests: one that rejects suffices."""
+        asked = check_indices("explanations", explanations, self.size)
+        lower, upper = count_margins(self.rows.rivals(asked, self.rivals_level), self.rivals_level, self.spec.draws)
+        if self.spec.companions is not None:
+            margins = self._companion_margins(self.spec.companions, asked)
+            lower, upper = np.maximum(lower, margins - _CLOSED_ERROR), np.maximum(upper, margins + _CLOSED_ERROR)
+        kept = np.flatnonzero(lower <= 0.0)
+        if self.gate is not None and kept.size:
+            below, above = self._gate_margins(self.gate, asked[kept])
+            lower[kept], upper[kept] = np.maximum(lower[kept], below), np.maximum(upper[kept], above)
+        codes = np.select([lower > 0.0, upper <= 0.0], [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
+        return Verdicts(codes.astype(np.uint8), lower, upper)
+
+    def _companion_margins(self, companions: Companions, explanations: IntArray) -> Array:
+        p_values = np.array([companions.p_value(self.rows, int(e)) for e in explanations])
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.companion_level) - np.log(p_values))
+
+    def _gate_margins(self, gate: Gate, explanations: IntArray) -> tuple[Array, Array]:
+        return count_margins(gate.counts(explanations.tolist()), gate.part_level, gate.draws, is_screened=False)
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """Explanations around e, which share the products of draws and rivals."""
+        step = min(count, _BATCH)
+        near = np.arange(e // step * step, min((e // step + 1) * step, self.size))
+        return near, self.verdicts(near)
+
+    def facts(self, retained: IntArray) -> GateFacts:
+        """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""
+        best = int(self.rows.scores.argmax())
+        if self.gate is None:
+            return GateFacts(best, (), False, len(retained) == 0)
+        is_rejected = bool(self._gate_margins(self.gate, np.array([best]))[0][0] > 0.0)
+        return GateFacts(best, self.gate.findings(best), is_rejected, len(retained) == 0)
+
+    def encode(self) -> dict[str, object]:
+        """As the specification that it was opened from."""
+        return self.spec.encode()

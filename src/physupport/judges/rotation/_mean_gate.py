@@ -1,0 +1,114 @@
+"""Outsiders of one row, or of rows with a common mean."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from ..._errors import MisuseError
+from ..._typing import Array
+from ._contest import EPS
+from ._draws import OUTSIDERS, Draws
+from ._kernels import BLOCK, count
+from ._mean import MeanRows
+from ._outsiders import LEAST_LEFT, Outsiders, leading_share, leading_shares
+from ._table import check_columns
+
+# Of autocorrelations and eigenvalue shares, which are at most 1: far more than their rounding.
+_ROUNDING = 1e-10
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
+class MeanOutsiders:
+    """Rotates the direction of the residual, scatter included, by draws of its own."""
+
+    outsiders: Outsiders
+    rows: MeanRows
+    draws: int
+
+    def check(self) -> None:
+        """Lags are those of a single row, and only several rows scatter."""
+        n_rows = len(self.rows.rows)
+        if self.outsiders.lags and n_rows > 1:
+            raise MisuseError("lags", "be asked for of a single row", f"{n_rows} rows")
+        if self.outsiders.spectrum and n_rows < 3:
+            raise MisuseError("spectrum", "be asked for of at least 3 rows", n_rows)
+        if self.outsiders.columns is not None:
+            check_columns("outsiders", self.outsiders.columns, len(self.rows.table.atoms))
+
+    @cached_property
+    def _normals(self) -> tuple[Array, Array, Array]:
+        drawn = Draws(self.rows.seed, OUTSIDERS)
+        normals = drawn.normal((self.draws, len(self.rows.vector)))
+        scatter = drawn.chi_square(self.rows.scatter_freedom, (self.draws,))
+        return normals, np.asarray((normals**2).sum(axis=1)), scatter
+
+    @cached_property
+    def _directions(self) -> tuple[Array, Array]:
+        """(c, k, m) columns beside the background, by component, and their products with the draws (B, c, k)."""
+        columns = self.outsiders.unit
+        parts = [columns, 1j * columns] if self.rows.parts == 2 else [columns]
+        beside = np.stack([self.rows.beside(part) for part in parts])
+        flat = beside.reshape(-1, beside.shape[-1])
+        return beside, (self._normals[0] @ flat.T).reshape(self.draws, len(parts), -1)
+
+    def columns(self, e: int) -> tuple[str, int]:
+        r"""Largest :math:`\langle Qw, b\rangle^2 / (|Qb|^2 R^2)`, with R left out where the noise is known."""
+        rows, (beside, products), (normals, squares, scatter) = self.rows, self._directions, self._normals
+        basis = rows.bases[e]
+        gram = np.einsum("lm,ckm->lck", basis, beside)
+        left = (beside[0] ** 2).sum(axis=1) - (gram[:, 0] ** 2).sum(axis=0)  # (k,) |Qb|^2, the same of i b
+        is_seen = left > LEAST_LEFT**2
+        energy = ((beside @ rows.residual(e)) ** 2).sum(axis=0)
+        ratios = np.where(is_seen, energy / np.where(is_seen, left, 1.0), 0.0)
+        place = int(ratios.argmax())
+        # Inner products over m terms are off by m eps, relative to what is left of b.
+        unit = 32.0 * EPS * (len(rows.vector) + 8)
+        least = np.where(is_seen, left * ratios[place] * (1.0 - unit / LEAST_LEFT**2), np.inf)
+        exceedances, _ = count(
+            products,
+            normals @ basis.T,
+            squares,
+            scatter,
+            np.ascontiguousarray(gram),
+            np.zeros(len(basis)),
+            least,
+            np.sqrt(rows.residuals(e)[0]),
+            rows.own_sigma,
+            unit,
+            np.arange(-(-len(left) // BLOCK)),
+            0,
+            self.draws + 1,
+            0,
+            self.draws,
+        )
+        return self.outsiders.places[place], exceedances
+
+    def lags(self, e: int) -> tuple[str, int]:
+        """Largest absolute autocorrelation of the residual's direction, along the channels."""
+        basis, normals = self.rows.bases[e], self._normals[0]
+        observed = self._autocorrelations(self.rows.residual(e)[None])[0]
+        drawn = self._autocorrelations(normals - (normals @ basis.T) @ basis).max(axis=1)
+        return f"lag {self.outsiders.lags[int(observed.argmax())]}", int((drawn >= observed.max() - _ROUNDING).sum())
+
+    def _autocorrelations(self, left: Array) -> Array:
+        """(b, lags) of residuals (b, m)."""
+        complement = self.rows.table.complement
+        size = complement.shape[1]
+        native = left[:, :size] + 1j * left[:, size:] if self.rows.parts == 2 else left
+        channels = (native @ complement.T) / np.linalg.norm(left, axis=1)[:, None]
+        lags = [np.abs((channels[:, lag:] * channels[:, :-lag].conj()).sum(axis=1)) for lag in self.outsiders.lags]
+        return np.stack(lags, axis=1)
+
+    @cached_property
+    def _scatter_exceedances(self) -> int:
+        rows = self.rows.rows
+        shape = (rows.shape[1], len(rows) - 1)
+        drawn = leading_shares(self.rows.seed, self.draws, *shape, is_complex=self.rows.parts == 2)
+        return int((drawn >= leading_share((rows - rows.mean(axis=0)).T) - _ROUNDING).sum())
+
+    def spectrum(self, e: int) -> tuple[str, int]:  # noqa: ARG002
+        """Leading eigenvalue of the scatter matrix over its trace, whose law is the same under all explanations."""
+        return "the scatter of the rows", self._scatter_exceedances

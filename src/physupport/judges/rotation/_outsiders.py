@@ -1,0 +1,161 @@
+"""Outsiders: what may be there and is not in the bank, and the gate that looks for it in the residuals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._arrays import check_whole, read_only
+from ..._checks import check_open
+from ..._errors import MisuseError
+from ..._typing import Array
+from ._contest import Counts, most_rejected
+from ._draws import SPECTRA, Draws
+from ._table import Field, check_columns
+
+WIDTHS, LAGS, SHARE = (1, 2, 4, 8, 16, 32), tuple(range(1, 11)), 0.2
+# Of an outsider of norm 1; one that explanation and background nearly span says nothing beside them.
+LEAST_LEFT = 1e-3
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Outsiders:
+    """What the gate looks for; of the level it takes this share, every part of it the same.
+
+    columns: largest part of the residual along one of them.  lags: largest autocorrelation of a single row's residual.
+    spectrum: leading eigenvalue over the trace, of the scatter of rows with a common mean (it sees coloured noise), or
+    of the residual second moments of free rows (it sees a source outside the bank).
+    """
+
+    columns: Field | None = None  # (q, k)
+    places: tuple[str, ...] = ()  # (k,) names of the columns; their numbers if none are given
+    lags: tuple[int, ...] = ()
+    spectrum: bool = False
+    share: float = SHARE
+
+    def __post_init__(self) -> None:
+        check_open("share", self.share, 0.0, 1.0)
+        object.__setattr__(self, "lags", tuple(check_whole("lags", np.array(self.lags, dtype=int)).tolist()))
+        if any(lag < 1 for lag in self.lags):
+            raise MisuseError("lags", "be at least 1", self.lags)
+        if self.columns is not None:
+            columns = check_columns("outsiders", self.columns, None)
+            norms = np.linalg.norm(columns, axis=0)
+            if not columns.size or (norms == 0.0).any():
+                raise MisuseError("outsiders", "be columns other than 0", f"shape {columns.shape}")
+            names = tuple(self.places) or tuple(f"column {i}" for i in range(columns.shape[1]))
+            if len(names) != columns.shape[1]:
+                raise MisuseError("places", f"name all {columns.shape[1]} outsiders", len(names))
+            object.__setattr__(self, "columns", read_only(columns))
+            object.__setattr__(self, "places", names)
+        if not self.parts:
+            raise MisuseError("outsiders", "have columns, lags or the spectrum", "none of them")
+
+    @property
+    def unit(self) -> Field:
+        """(q, k) the columns with norm 1."""
+        assert self.columns is not None
+        return np.asarray(self.columns / np.linalg.norm(self.columns, axis=0))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The tests that the share is divided by."""
+        kinds = {"columns": self.columns is not None, "lags": bool(self.lags), "spectrum": self.spectrum}
+        return tuple(kind for kind, is_there in kinds.items() if is_there)
+
+
+def ordered_axis(q: int, widths: Sequence[int] = WIDTHS, lags: Sequence[int] = LAGS) -> Outsiders:
+    """For one row on an ordered axis of q channels: bumps of these widths, everywhere, and autocorrelations."""
+    columns, places = [], []
+    for width in (width for width in widths if width < q):
+        for start in range(q - width + 1):
+            columns.append(np.where((np.arange(q) >= start) & (np.arange(q) < start + width), 1.0, 0.0))
+            last = start + width - 1
+            places.append(f"channel {start}" if width == 1 else f"channels {start} to {last}")
+    return Outsiders(np.array(columns).T, tuple(places), tuple(lag for lag in lags if lag < q))
+
+
+def scanned(columns: ArrayLike, *, share: float = SHARE, spectrum: bool = True) -> Outsiders:
+    """For several rows: the rest of a library, or a fine grid of directions (q, k), and the leading eigenvalue."""
+    return Outsiders(np.asarray(columns), spectrum=spectrum, share=share)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one part of the gate says of one explanation."""
+
+    part: str  # columns, lags or spectrum
+    place: str  # where the residual is largest
+    exceedances: int
+    draws: int
+
+    @property
+    def p(self) -> float:
+        """Valid for this part alone."""
+        return (1 + self.exceedances) / (1 + self.draws)
+
+
+class OutsiderTests(Protocol):
+    """The tests of rows of one kind, each of them the place found and the exceedances of all its draws."""
+
+    def check(self) -> None:
+        """Refuse what these rows cannot tell."""
+
+    def columns(self, e: int) -> tuple[str, int]:
+        """Largest part of the residual along a column."""
+
+    def lags(self, e: int) -> tuple[str, int]:
+        """Largest autocorrelation."""
+
+    def spectrum(self, e: int) -> tuple[str, int]:
+        """Leading eigenvalue."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Gate:
+    """Rotation tests of an explanation against outsiders, each exact at its part of the level."""
+
+    outsiders: Outsiders
+    tests: OutsiderTests
+    level: float  # of the gate
+    draws: int
+
+    def __post_init__(self) -> None:
+        self.tests.check()
+        most_rejected(self.part_level, self.draws)
+
+    @property
+    def part_level(self) -> float:
+        """Of each part."""
+        return self.level / len(self.outsiders.parts)
+
+    def findings(self, e: int) -> tuple[Finding, ...]:
+        """What every part finds; e is rejected if the p-value of one is at most its level."""
+        tests = {"columns": self.tests.columns, "lags": self.tests.lags, "spectrum": self.tests.spectrum}
+        return tuple(Finding(part, *tests[part](e), self.draws) for part in self.outsiders.parts)
+
+    def counts(self, explanations: Sequence[int]) -> Counts:
+        """Of the part that decides, the one with fewest exceedances."""
+        fewest = [min(finding.exceedances for finding in self.findings(e)) for e in explanations]
+        return Counts(np.array(fewest), np.array(fewest), np.full(len(fewest), np.inf))
+
+
+def leading_shares(seed: int, draws: int, size: int, n_rows: int, is_complex: bool) -> Array:
+    """(B,) leading eigenvalue over the trace of second moments of n_rows white rows in size dimensions.
+
+    Those of a matrix and of its transpose are the same, so the smaller ones are drawn.
+    """
+    factor = Draws(seed, SPECTRA).wishart_factor(draws, min(size, n_rows), max(size, n_rows), is_complex)
+    values = np.linalg.eigvalsh(factor @ factor.conj().swapaxes(1, 2))
+    return np.asarray(values[:, -1] / values.sum(axis=1))
+
+
+def leading_share(residual: Field) -> float:
+    """The same of a residual (m, T)."""
+    values = np.linalg.svd(residual, compute_uv=False) ** 2
+    return float(values[0] / values.sum())

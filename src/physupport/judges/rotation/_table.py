@@ -1,0 +1,140 @@
+"""Composite explanations: which columns are active, and the spans that they leave beside the background."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._arrays import read_only
+from ..._checks import SYMMETRY_TOLERANCE, check_array, check_open
+from ..._errors import MisuseError
+from ..._typing import Array, IntArray
+
+Field = NDArray[Any]  # float64 or complex128
+
+# Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
+RANK_TOLERANCE = 1e-8
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RotationTable:
+    r"""Explanations :math:`z = N_e\theta + \sigma\varepsilon`: the atoms of a support, and always the background.
+
+    Coefficients are free, complex where the columns are.  Spans are taken beside the background: with K an orthonormal
+    basis of its complement, explanation e keeps the span of :math:`K^H` times its atoms, found by singular values;
+    those of unit columns below the tolerance count as 0.  An atom within the background is refused.
+    """
+
+    atoms: Field  # (q, E)
+    supports: tuple[tuple[int, ...], ...]  # one of each explanation, () for background alone
+    background: Field | None = None  # (q, b)
+    tolerance: float = RANK_TOLERANCE
+    complement: Field = field(init=False)  # (q, m) K
+    bases: Field = field(init=False)  # (M, r, m) orthonormal rows u, the columns of the span; rows of zeros fill up
+    ranks: IntArray = field(init=False)  # (M,)
+    errors: Array = field(init=False)  # (M,) how far rounding may have turned each span
+
+    def __post_init__(self) -> None:
+        atoms = check_columns("atoms", self.atoms, None)
+        check_open("tolerance", self.tolerance, 0.0, 1.0)
+        supports = tuple(_check_support(support, atoms.shape[1]) for support in self.supports)
+        if not supports:
+            raise MisuseError("supports", "hold at least one explanation", "none")
+        background = np.zeros((len(atoms), 0)) if self.background is None else self.background
+        columns = check_columns("background", background, len(atoms))
+        complement = _complement(columns, self.tolerance)  # (q, m)
+        unit = atoms / np.linalg.norm(atoms, axis=0)
+        left = complement.conj().T @ unit  # (m, E)
+        norms = np.linalg.norm(left, axis=0)
+        if (norms <= self.tolerance).any():
+            raise MisuseError(
+                "background",
+                "leave something of every atom",
+                f"one that spans atom {int(norms.argmin())}",
+                "Take columns out of the background, or the atom out of the bank.",
+            )
+        bases, ranks, errors = _spans(left, supports, self.tolerance)
+        object.__setattr__(self, "supports", supports)
+        names = ("atoms", "background", "complement", "bases", "ranks", "errors")
+        for name, value in zip(names, (atoms, columns, complement, bases, ranks, errors), strict=True):
+            object.__setattr__(self, name, read_only(value))
+
+    @property
+    def size(self) -> int:
+        """How many explanations."""
+        return len(self.supports)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether rows, coefficients and noise are complex."""
+        return bool(np.iscomplexobj(self.bases))
+
+    def whitened(self, whitener: Field) -> "RotationTable":
+        """The same explanations for rows multiplied by whitener (p, q), see `whitening`."""
+        assert self.background is not None
+        return RotationTable(whitener @ self.atoms, self.supports, whitener @ self.background, self.tolerance)
+
+
+def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
+    """(p, q) such that rows of this noise covariance (q, q), multiplied by it, have white noise of variance 1.
+
+    Directions without noise up to the tolerance (an average reference has one) are dropped, p < q: nothing about
+    them is tested.  A covariance with a negative eigenvalue beyond it is refused.
+    """
+    matrix = np.asarray(covariance)
+    check_columns("covariance", matrix, len(matrix))
+    asymmetry = np.abs(matrix - matrix.conj().T).max() if matrix.shape[0] == matrix.shape[1] else np.inf
+    if asymmetry > SYMMETRY_TOLERANCE * np.abs(matrix).max():
+        raise MisuseError("covariance", "be square and equal to its conjugate transpose", f"shape {matrix.shape}")
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] < -tolerance * values[-1]:
+        raise MisuseError("covariance", "have no negative eigenvalue", f"{values[0]:.3g}", "Estimate it again.")
+    kept = values > tolerance * values[-1]
+    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).conj().T)
+
+
+def check_columns(name: str, value: ArrayLike, rows: int | None) -> Field:
+    """A finite matrix (rows, any), float64 or complex128."""
+    if not np.iscomplexobj(value):
+        return check_array(name, value, (rows, None))
+    array = np.asarray(value, dtype=np.complex128)
+    check_array(name, array.real, (rows, None))
+    check_array(name, array.imag, (rows, None))
+    return array
+
+
+def _check_support(support: Sequence[int], n_atoms: int) -> tuple[int, ...]:
+    indices = tuple(sorted(int(index) for index in support))
+    if len(set(indices)) < len(indices) or (indices and not 0 <= indices[0] <= indices[-1] < n_atoms):
+        raise MisuseError("supports", f"hold distinct atoms from 0 to {n_atoms - 1}", indices)
+    return indices
+
+
+def _complement(background: Field, tolerance: float) -> Field:
+    """(q, m) orthonormal basis of all that the background does not span."""
+    norms = np.linalg.norm(background, axis=0)
+    unit = background[:, norms > 0] / norms[norms > 0]
+    left, values, _ = np.linalg.svd(unit, full_matrices=True)
+    return np.asarray(left[:, int((values > tolerance).sum()) :])
+
+
+def _spans(left: Field, supports: Sequence[tuple[int, ...]], tolerance: float) -> tuple[Field, IntArray, Array]:
+    """Bases (M, r, m), ranks (M,) and errors (M,), all supports of one size at a time."""
+    sizes = np.array([len(support) for support in supports])
+    bases = np.zeros((len(supports), max(int(sizes.max()), 1), len(left)), dtype=left.dtype)
+    ranks, errors = np.zeros(len(supports), dtype=np.int64), np.zeros(len(supports))
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        indices = np.array([supports[i] for i in chosen.tolist()])  # (k, size)
+        vectors, values, _ = np.linalg.svd(left.T[indices].swapaxes(1, 2), full_matrices=False)  # (k, m, p), (k, p)
+        kept = values > tolerance
+        bases[chosen, : values.shape[1]] = np.where(kept[:, None], vectors, 0.0).swapaxes(1, 2)
+        ranks[chosen] = kept.sum(axis=1)
+        # Backward stable: the span of columns that are off by a few roundings, hence off itself by that over the
+        # least singular value kept.
+        errors[chosen] = 8.0 * len(left) * _EPS * np.sqrt(size) / np.where(kept, values, np.inf).min(axis=1)
+    return bases[:, : max(int(ranks.max()), 1)], ranks, errors

@@ -1,0 +1,110 @@
+"""What is frozen before a row is read, and what is made of it again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.io import ArrayRows, as_pairs
+from physupport.judges import Sealed, SealedStream, Verdict, decoded
+from physupport.judges.rotation import ByRotation, Companions, Outsiders, RotationTable, ordered_axis
+from physupport.judges.rotation._draws import Draws
+
+NORMALS, CHI_SQUARES = [0.3188911351482975, 1.265834339532767], [5.680485156158181]
+
+
+def sealed_of(rows, size, level=0.1):
+    stream = SealedStream("deployment", ArrayRows(rows), lambda e: e, lambda: pytest.fail("no evidence is needed"))
+    return Sealed(size, level, (stream,))
+
+
+def test_the_draws_of_a_seed_never_change():
+    drawn = Draws(7, 0)
+    assert drawn.normal((2,)).tolist() == pytest.approx(NORMALS, rel=1e-14)
+    assert drawn.chi_square(4.0, (1,)).tolist() == pytest.approx(CHI_SQUARES, rel=1e-12)
+
+
+def test_the_draws_have_their_laws():
+    drawn = Draws(1, 0)
+    normals = drawn.normal((20000,))
+    assert abs(normals.mean()) < 6 / np.sqrt(20000)
+    assert abs((normals**2).mean() - 1.0) < 6 * np.sqrt(2 / 20000)
+    for degrees in (2, 9):  # fewer columns than rows, and more
+        for is_complex in (False, True):
+            factor = drawn.wishart_factor(4000, 4, degrees, is_complex)
+            moments = (factor @ factor.conj().swapaxes(1, 2)).mean(axis=0) / (degrees * (1 + is_complex))
+            assert np.abs(moments - np.eye(4)).max() < 6 * np.sqrt(2 / (4000 * degrees))
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_a_specification_read_back_gives_the_same_verdicts_on_a_sealed_stream(is_complex, tools):
+    lines = tools.make_lines(20, 5, 1.5) * (np.exp(1j * np.arange(20) / 3)[:, None] if is_complex else 1.0)
+    table = RotationTable(lines, [(), (0,), (1, 2), (3,)], np.ones((20, 1)))
+    companions = Companions(least=0.5, largest_noise=2.0)
+    spec = ByRotation(table, seed=5, draws=499, outsiders=ordered_axis(20), companions=companions)
+    rows = 4.0 * lines[:, 3] + np.random.default_rng(1).standard_normal(20)
+    again = decoded(json.loads(json.dumps(spec.encode())))
+    assert again.encode() == spec.encode()
+    held = as_pairs(rows[None]) if is_complex else rows[None]
+    opened = again.open(sealed_of(held, 4))
+    here, there = spec.judge(rows, 0.1).verdicts(np.arange(4)), opened.verdicts(np.arange(4))
+    assert here.margins().tolist() == there.margins().tolist()
+    assert here.codes.tolist() == [Verdict.REJECTED, Verdict.REJECTED, Verdict.REJECTED, Verdict.ADMISSIBLE]
+    assert opened.level == 0.1
+    assert opened.encode() == spec.encode()
+
+
+def test_what_cannot_be_opened_or_reject_is_refused(spectrum):
+    with pytest.raises(MisuseError, match="table must hold the 3 explanations of the bank"):
+        ByRotation(spectrum).open(sealed_of(np.ones((1, 40)), 3))
+    with pytest.raises(MisuseError, match="rows must be one of"):
+        ByRotation(spectrum, "other")
+    with pytest.raises(MisuseError, match="draws must be at least 101 to reject"):
+        ByRotation(spectrum, draws=50).judge(np.arange(40.0), 0.01)
+    with pytest.raises(MisuseError, match="judge must be written with all its names"):
+        decoded({"judge": "rotation"})
+    with pytest.raises(MisuseError, match="rows must have shape"):
+        ByRotation(spectrum).judge(np.ones(39), 0.1)
+
+
+def test_levels_add_up(spectrum):
+    rows = np.random.default_rng(1).standard_normal(40)
+    judge = ByRotation(spectrum, outsiders=Outsiders(lags=(1, 2))).judge(rows, 0.1)
+    assert judge.rivals_level == pytest.approx(0.08)
+    assert judge.gate.part_level == pytest.approx(0.02)
+    judge = ByRotation(spectrum, companions=Companions(low=0.0, share=0.5)).judge(rows, 0.1)
+    assert (1 - judge.companion_level) * (1 - judge.rotation_level) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("companions", "strength", "kept"),
+    [
+        (Companions(low=0.0), 5.0, True),
+        (Companions(low=0.0), -5.0, False),
+        (Companions(high=2.0), 5.0, False),
+        (Companions(low=4.0, high=6.0), 5.0, True),
+        (Companions(least=3.0), -5.0, True),
+        (Companions(least=20.0), 5.0, False),
+        (Companions(largest_noise=1.5), 5.0, True),
+        (Companions(largest_noise=0.5), 5.0, False),
+    ],
+)
+def test_companions_reject_what_is_far_outside_their_bounds(companions, strength, kept, spectrum):
+    for n_rows in (1, 4):
+        rows = strength * spectrum.atoms[:, 4] + np.random.default_rng(1).standard_normal((n_rows, 40))
+        judge = ByRotation(spectrum, companions=companions).judge(rows, 0.1)
+        found = judge.verdicts(np.arange(12))
+        assert found.are_proven().all()
+        assert (found.codes[4] == Verdict.ADMISSIBLE) == kept
+
+
+def test_companions_that_rows_cannot_tell_are_refused(spectrum):
+    with pytest.raises(MisuseError, match="companions must leave the coefficients of free rows open"):
+        ByRotation(spectrum, "free", companions=Companions(low=0.0)).judge(np.ones((3, 40)), 0.1)
+    with pytest.raises(MisuseError, match="companions must bound complex coefficients by least alone"):
+        ByRotation(spectrum, companions=Companions(low=0.0)).judge(1j * np.ones((3, 40)), 0.1)
+    with pytest.raises(MisuseError, match="companions must bound the coefficients or the noise"):
+        Companions()
+    with pytest.raises(MisuseError, match="companions must have low at most high"):
+        Companions(low=1.0, high=0.0)
