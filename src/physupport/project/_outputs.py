@@ -118,7 +118,7 @@ def queries_csv(path: Path, result: Result) -> None:
         said = question.says(result.trace.queries[:0])
         writer.writerow(map(_plain, ("query", "explanation", "verdict", "margin_lower", "margin_upper", *said)))
         for start in range(0, len(result.trace), _BLOCK):
-            writer.writerows(_query_lines(result.trace, question, start))
+            file.writelines(_query_lines(result.trace, question, start))
 
 
 def fields_csv(path: Path, report: Report) -> None:
@@ -139,14 +139,22 @@ def _plain(cell: str) -> str:
     return cell
 
 
-def _query_lines(trace: Trace, question: Predicates, start: int) -> Iterator[tuple[object, ...]]:
+def _query_lines(trace: Trace, question: Predicates, start: int) -> Iterator[str]:
     """A block of lines, made column by column: a million queries are not rare."""
     part = slice(start, min(start + _BLOCK, len(trace)))
     names = {int(verdict): verdict.name for verdict in Verdict}
     verdicts = [names[code] for code in trace.codes[part].tolist()]
     columns = [
-        replace(said, names=tuple(map(_plain, said.names))) for said in question.says(trace.queries[part]).values()
+        replace(said, names=tuple(map(_quoted, said.names))) for said in question.says(trace.queries[part]).values()
     ]
-    numbers = range(part.start, part.stop), trace.queries[part].tolist()
-    texts = [said.texts(nothing="") for said in columns]
-    return zip(*numbers, verdicts, *trace.margins[part].T.tolist(), *texts, strict=True)
+    numbers = map(str, range(part.start, part.stop)), map(str, trace.queries[part].tolist())
+    margins = (map(repr, bounds) for bounds in trace.margins[part].T.tolist())
+    texts = (said.texts(nothing="") for said in columns)
+    return (f"{','.join(cells)}\n" for cells in zip(*numbers, verdicts, *margins, *texts, strict=True))
+
+
+def _quoted(name: str) -> str:
+    """A name as a cell, which is looked at once instead of on every line."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([_plain(name)])
+    return text.getvalue()[:-1]
