@@ -22,6 +22,8 @@ def shown(value: object) -> str:
     """A value for a message; whole numbers of more digits than Python writes are described."""
     try:
         return shortened(repr(value))
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deeply"
     except ValueError:
         bits = value.bit_length() if isinstance(value, int) else 0
         return f"a whole number of {bits} bits" if bits else f"a {type(value).__name__} that cannot be written out"

@@ -108,3 +108,9 @@ def test_a_terminal_is_not_commanded_by_a_foreign_report(square):
 def test_letters_of_all_scripts_stay_as_they_are():
     assert visible("Größe µ 大小 é") == "Größe µ 大小 é"
     assert visible("a\nb\tc") == r"a\nb\tc"
+
+
+def test_a_page_that_cannot_be_written_is_one_message(square):
+    error = run("show", square / "report", "--html", "/dev/full").exception
+    assert isinstance(error, MisuseError)
+    assert "--html must name a file that can be written, got '/dev/full' (No space left on device)" in str(error)

@@ -129,7 +129,7 @@ def test_a_response_keeps_its_own_copy():
         (lambda: Peak([], 1.0), "axis must hold at least one channel"),
         (lambda: Peak([AXIS], 1.0), "axis must have shape"),
         (lambda: Peak(AXIS, 1.0)([0.1, 0.2]), "places must have shape"),
-        (lambda: UniformLinearArray(0, 0.5), "n_sensors must be a whole number at least 1"),
+        (lambda: UniformLinearArray(0, 0.5), "n_sensors must be a whole number between 1 and 1048576, got 0"),
         (lambda: UniformLinearArray(3, -0.5), "spacing must"),
         (lambda: UniformLinearArray(3, 0.5)([[0.0, 1.0]]), "places must have shape"),
         (lambda: CircularArray(3, math.inf), "radius must"),

@@ -6,6 +6,7 @@ argument or a key of a project file that breaks a rule), told in one message; 3,
 refuses; 130, a `run` stopped by Ctrl-C before there was anything to report.
 """
 
+import warnings
 from typing import Annotated
 
 import typer
@@ -41,6 +42,8 @@ def _program(
 
 def main() -> None:
     """Run the program; an argument that breaks a rule ends it with one message and exit code 2, no traceback."""
+    # Arithmetic that overflows gives no number, which is told in a message; a warning before it helps nobody.
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"physupport\.")
     try:
         app(prog_name="physupport")
     except MisuseError as error:

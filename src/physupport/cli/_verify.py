@@ -73,7 +73,10 @@ def _write_page(report: "Report", path: str, html: Path) -> None:
     details = Details.load(beside)
     if html.is_dir() or not html.parent.is_dir():
         raise MisuseError("--html", "name a file in a folder that exists", repr(str(html)))
-    write_page(html, report, details)
+    try:
+        write_page(html, report, details)
+    except OSError as error:
+        raise MisuseError("--html", "name a file that can be written", f"{str(html)!r} ({error.strerror})") from None
 
 
 @app.command()

@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Mapping
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,13 +27,41 @@ def read_npz(name: str, path: Path, member: str | None) -> Held:
     """One array of an archive."""
     with _opened(name, path) as archive:
         chosen = chosen_member(name, member, archive.files)
-        return Held(archive[chosen], chosen)
+        return Held(_array(name, archive, chosen), chosen)
 
 
 def read_members(name: str, path: Path) -> dict[str, NDArray[np.generic]]:
     """All arrays of an archive."""
     with _opened(name, path) as archive:
-        return {member: archive[member] for member in archive.files}
+        return {member: _array(name, archive, member) for member in archive.files}
+
+
+# No common compression makes numbers smaller by more than this factor; below the slack nothing is looked at.
+_MOST_PACKED, _SLACK = 1100, 2**20
+
+
+def check_claim(name: str, member: str, claimed: int, stored: int) -> None:
+    """Refuse an array of so many bytes that is stored in far too few, before memory is taken for it."""
+    if claimed > _MOST_PACKED * stored + _SLACK:
+        raise MisuseError(name, f"hold the entries of {member!r}", f"{stored:,} bytes for {claimed:,}")
+
+
+def _array(name: str, archive: "NpzFile", member: str) -> NDArray[np.generic]:
+    """A member that is an array; other files may stand in an archive as well, and are none."""
+    content: zipfile.ZipFile = archive.zip  # type: ignore[assignment]  # none only after it was closed
+    files = {info.filename: info for info in content.infolist()}
+    info = files.get(f"{member}.npy") or files[member]
+    with content.open(info) as file:
+        if file.read(6) != b"\x93NUMPY":
+            raise MisuseError(name, f"hold {member!r} as an array", "a member of another kind")
+    with content.open(info) as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(file)
+    claimed = prod(shape) * dtype.itemsize
+    check_claim(name, member, claimed, info.compress_size if claimed <= info.file_size else 0)
+    values: NDArray[np.generic] = archive[member]
+    return values
 
 
 def _opened(name: str, path: Path) -> "NpzFile":
@@ -49,7 +78,7 @@ def read_hdf5(name: str, path: Path, member: str | None) -> Held:
         dataset = file[chosen]
         axes = tuple(_axis_names(each) for each in dataset.dims)
         headings = tuple(_heading(each, length) for each, length in zip(dataset.dims, dataset.shape, strict=True))
-        return Held(numbers(path, dataset), chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
+        return Held(numbers(name, path, dataset), chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
 
 
 def open_hdf5(name: str, path: Path) -> Any:  # noqa: ANN401  h5py carries no types
@@ -74,10 +103,11 @@ def datasets(file: Any) -> list[str]:  # noqa: ANN401
     return found
 
 
-def numbers(path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa: ANN401
+def numbers(name: str, path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa: ANN401
     """The entries of a dataset, complex ones as complex numbers whatever the writer called their parts."""
     values = _mapped(path, dataset)
     if values is None:
+        check_claim(name, dataset.name, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size())
         values = np.asarray(dataset[()])
     pairs = _complex(values.dtype)
     return values if pairs is None else values.view(pairs)
@@ -146,7 +176,7 @@ def _read_73(name: str, path: Path, member: str | None) -> Held:
         chosen = chosen_member(name, member, known)
         if file[chosen].attrs.get("MATLAB_empty", 0):
             raise MisuseError(name, "hold at least one number", f"{chosen!r} without entries")
-        return Held(numbers(path, file[chosen]).T, chosen, MATRIX_AXES)
+        return Held(numbers(name, path, file[chosen]).T, chosen, MATRIX_AXES)
 
 
 def _is_matrix(name: str, attributes: Mapping[str, object]) -> bool:

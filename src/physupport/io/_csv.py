@@ -113,6 +113,8 @@ def _is_number(cell: str) -> bool:
 
 def _lines(name: str, path: Path) -> Iterator[Line]:
     """The lines of a file, at least one."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise MisuseError(name, "be a file", "a device or a pipe")  # which may never end
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from _even(name, csv.reader(file, strict=True))

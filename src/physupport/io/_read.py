@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -82,19 +83,21 @@ def _sound(name: str, path: Path) -> Iterator[None]:
     check_file(name, path)
     try:
         yield
-    except (MisuseError, MemoryError):
+    except MisuseError:
         raise
+    except MemoryError:
+        raise MisuseError(name, "fit into memory", "more") from None
     except Exception as error:  # these have no common base
         raise MisuseError(name, f"be a sound {path.suffix} file", f"{type(error).__name__}: {error}") from error
 
 
 def check_file(name: str, path: Path) -> None:
-    """A file that is there and holds something."""
-    if path.is_dir():
-        raise MisuseError(name, "be a file", "a folder")
+    """A file that is there and holds something; a device or a pipe may never end."""
     try:
-        size = path.stat().st_size
+        found = path.stat()
     except OSError as error:
         raise MisuseError(name, "be a file that can be read", error.strerror) from error
-    if size == 0:
+    if not S_ISREG(found.st_mode):
+        raise MisuseError(name, "be a file", "a folder" if S_ISDIR(found.st_mode) else "a device or a pipe")
+    if found.st_size == 0:
         raise MisuseError(name, "hold at least one number", "an empty file")

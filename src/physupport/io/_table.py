@@ -7,7 +7,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import MisuseError, shown
 from .._hashes import rows_hash
 
 # Entries that a digest holds in memory at a time.
@@ -130,10 +130,10 @@ def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) 
     if len(found) == 1:
         return found[0]
     if found:
-        raise MisuseError(name, "have axes of different names", f"{channels!r} twice", "Give the axis by number.")
+        raise MisuseError(name, "have axes of different names", f"{shown(channels)} twice", "Give the axis by number.")
     known = [repr(each) for names in axes for each in names]
     rule = f"be read with channels one of its axes, {', '.join(['0', *known])} or 1"
-    given = "no axis" if channels is None else repr(channels)
+    given = "no axis" if channels is None else shown(channels)
     raise MisuseError(name, rule, given, "Name the axis that runs over channels.")
 
 

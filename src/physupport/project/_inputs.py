@@ -57,7 +57,9 @@ def read_recorded(project: Project, key: str, spec: File) -> Numbers:
 
 
 def _digest(path: Path) -> str | None:
-    """None for a file that cannot be read: whoever reads it says why."""
+    """None for a file that cannot be read, or that may never end: whoever reads it says why."""
+    if not path.is_file():
+        return None
     try:
         with path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()

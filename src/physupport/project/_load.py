@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final
 
 from pydantic import ValidationError
 
-from .._errors import MisuseError, misuse_named
+from .._errors import MisuseError, misuse_named, shown
 from ._schema import ProjectFile
 
 # What pydantic calls a broken rule, and how we say it; what it knows of the rule is filled in.
@@ -59,7 +59,7 @@ def _key(place: tuple[int | str, ...]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = shown(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -133,6 +133,8 @@ def _name(path: Path, overridden: frozenset[str], key: str) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise MisuseError(f"project {path}", "be a readable file", "a device or a pipe")
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         remedy = "`physupport init` writes an example." if isinstance(error, FileNotFoundError) else ""
@@ -140,11 +142,15 @@ def _read(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise MisuseError(f"project {path}", "be UTF-8 text", "other bytes") from None
     except ValueError as error:  # a name that no file can have
+        if isinstance(error, MisuseError):
+            raise
         raise MisuseError("project", "be a readable file", f"{str(path)!a} ({error})") from None
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of numbers with more digits than Python reads
         raise MisuseError(path.name, "be TOML", _said(str(error))) from None
+    except RecursionError:
+        raise MisuseError(path.name, "be TOML that is not nested too deeply", "hundreds of levels") from None
 
 
 def _said(message: str) -> str:

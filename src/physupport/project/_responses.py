@@ -31,7 +31,9 @@ def trusted_function(project: Project, name: str, trust: bool) -> Response:
     try:
         with redirect_stdout(sys.stderr):  # what the command prints may be for another program to read
             imported = _imported(project, module)
-    except (Exception, SystemExit) as error:  # the module may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the module may raise anything
         raise MisuseError(key, "be a function that can be imported", f"{name!r} ({_said(error)})") from error
     if not hasattr(imported, attribute):
         raise MisuseError(key, "be a function that can be imported", f"{name!r} (no {attribute!r} in {module!r})")
@@ -54,7 +56,9 @@ def _guarded(name: str, function: Callable[[Array], Any]) -> Response:
         try:
             with redirect_stdout(sys.stderr):
                 return np.asarray(function(places))  # rows of different lengths fail here, where they can be told
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             rule = f"answer for {len(places)} places of {places.shape[1]} coordinates"
             raise MisuseError(f"function {name!r}", rule, _said(error)) from error
 

@@ -37,6 +37,16 @@ def _ask(given: object) -> object:
     raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", shown(given))
 
 
+# A seed is written into every report, as a number that any program reads.
+_MOST_SEED = 2**128 - 1
+
+
+def _seed(given: int) -> int:
+    if given > _MOST_SEED:
+        raise broken("be below 2^128", shown(given))
+    return given
+
+
 Budget = Annotated[int | float, BeforeValidator(_budget)]
 Channels = Annotated[int | str, BeforeValidator(_channels)]
 Share = Annotated[float, Field(gt=0.0, lt=1.0)]
@@ -213,7 +223,7 @@ class ProjectFile(Section):
     title: str = ""
     level: Share
     budget: Budget = 1.0
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0), AfterValidator(_seed)] = 0
     policy: PolicyName | None = None
     output: Output = Output()
     data: Data

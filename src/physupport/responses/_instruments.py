@@ -13,6 +13,9 @@ from .._errors import MisuseError
 from .._typing import Array, Count, Positive
 from ._base import ComplexArray, register
 
+# More are a slip of the keyboard, and every one is a channel of the data.
+MOST_SENSORS = 2**20
+
 
 @register("uniform linear array")
 @final
@@ -31,7 +34,7 @@ class UniformLinearArray:
     spacing: Positive  # wavelengths
 
     def __post_init__(self) -> None:
-        check_count("n_sensors", self.n_sensors)
+        check_count("n_sensors", self.n_sensors, 1, MOST_SENSORS)
         object.__setattr__(self, "spacing", check_positive("spacing", self.spacing))
 
     def __call__(self, places: ArrayLike, /) -> ComplexArray:
@@ -55,7 +58,7 @@ class CircularArray:
     radius: Positive  # wavelengths
 
     def __post_init__(self) -> None:
-        check_count("n_sensors", self.n_sensors)
+        check_count("n_sensors", self.n_sensors, 1, MOST_SENSORS)
         object.__setattr__(self, "radius", check_positive("radius", self.radius))
 
     def __call__(self, places: ArrayLike, /) -> ComplexArray:

@@ -1,0 +1,125 @@
+"""Whatever stands in a project and its files, the answer is one message."""
+
+import os
+import subprocess
+import sys
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.io import read_archive, read_array
+from physupport.project import assemble, load_project
+
+LONG, LONGER = "9" * 400, "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("level = 0.1", f"level = {LONG}"),
+        ("level = 0.1", f"level = {LONGER}"),
+        ("budget = 1.0", f"budget = -{LONG}"),
+        ("seed = 3", f"seed = {LONG}"),
+        ("seed = 3", f"seed = {LONGER}"),
+        ("seed = 3", f"seed = 0x{'f' * 4000}"),
+        ("seed = 3", f"seed = -0x{'f' * 40}"),
+        ("channels = 1", f"channels = {LONG}"),
+        ("channels = 1", f"channels = 0x{'f' * 4000}"),
+        ("noise = 0.5", f"noise = {LONG}"),
+        ("noise = 0.5", f"noise = 0x{'f' * 4000}"),
+        ("noise = 0.5", f"noise = {2**53 + 1}"),
+        ("strength = 2.0", f"strength = [1.0, {LONG}]"),
+        ("strength = 2.0", f"strength = {{ from = 1, to = 2, count = {LONG} }}"),
+        ("tolerance = 0.01", f"tolerance = {LONG}"),
+        ("tolerance = 0.01", f"tolerance = 0x{'f' * 4000}"),
+        ("tolerance = 0.01", f"groups = {'{ a = ' * 900}1{' }' * 900}"),
+        ("tolerance = 0.01", f"strength = {'[' * 900}1{']' * 900}"),
+        ('presence = "optional"', f"groups.{'.'.join('abcdefghij' * 20)} = ['b1']"),
+        ("width = 0.15 }", f"width = {LONG} }}"),
+        ('{ kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }',
+         '{ kind = "linear array", n_sensors = 1000000000, spacing = 0.5 }'),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_a_key_of_the_file(write, change):
+    with pytest.raises(MisuseError) as caught:
+        assemble(load_project(write(change)))
+    assert len(str(caught.value)) < 1500
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "device"])
+def test_a_file_that_may_never_end(write, kind):
+    path = write(('file = "elements.csv"', 'file = "pipe.csv"' if kind == "FIFO" else 'file = "/dev/zero"'))
+    if kind == "FIFO":
+        os.mkfifo(path.parent / "pipe.csv")
+    with pytest.raises(MisuseError, match="must be a file, got a device or a pipe"):
+        assemble(load_project(path))
+    with pytest.raises(MisuseError, match="must be a readable file, got a device or a pipe"):
+        load_project(path.parent / "pipe.csv" if kind == "FIFO" else "/dev/zero")
+
+
+def npz_with(path, content):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+    return path
+
+
+def header(shape):
+    content = repr({"descr": "<f8", "fortran_order": False, "shape": shape}).ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(content).to_bytes(2, "little") + content.encode()
+
+
+@pytest.mark.parametrize("member", ["a.txt", "a.npy"])
+def test_a_member_that_is_no_array(tmp_path, member):
+    path = npz_with(tmp_path / "rows.npz", {member: b"not an array"})
+    for read in (read_array, read_archive):
+        with pytest.raises(MisuseError, match=r"must hold .* as an array, got a member of another kind"):
+            read(path)
+
+
+def test_headers_that_claim_a_billion_rows(tmp_path):
+    path = npz_with(tmp_path / "rows.npz", {"rows.npy": header((10**9, 8)) + bytes(64)})
+    with pytest.raises(MisuseError, match="must hold the entries of 'rows'"):
+        read_array(path)
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file.create_dataset("rows", shape=(10**9, 8), dtype="f8", chunks=(1000, 8))
+    with pytest.raises(MisuseError, match="must hold the entries of '/rows'"):
+        read_array(tmp_path / "rows.h5")
+    (tmp_path / "rows.npy").write_bytes(header((10**9, 8)) + bytes(64))
+    with pytest.raises(MisuseError, match="must be a sound"):
+        read_array(tmp_path / "rows.npy")
+
+
+def test_what_is_packed_well_is_read(tmp_path):
+    zeros = np.zeros((100_000, 8))
+    np.savez_compressed(tmp_path / "rows.npz", rows=zeros)
+    assert np.array_equal(read_array(tmp_path / "rows.npz"), zeros)
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file.create_dataset("rows", data=zeros, compression="gzip")
+    assert np.array_equal(read_array(tmp_path / "rows.h5"), zeros)
+
+
+@pytest.mark.parametrize("base", ["BaseException", "SystemExit", "GeneratorExit"])
+@pytest.mark.parametrize("where", ["import", "call"])
+def test_a_function_that_raises_anything(write, base, where):
+    path = write(('{ kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }', '{ function = "own:f" }'))
+    raised = f"class Own({base}): pass\n" + ("raise Own('no')\n" if where == "import" else "")
+    (path.parent / "own.py").write_text(raised + "def f(places):\n    raise Own('no')\n")
+    with pytest.raises(MisuseError, match="Own: no"):
+        assemble(load_project(path), trust=True)
+
+
+def test_no_warning_stands_before_a_message(write):
+    elements = "id,region,x\na1,A,1e308\na2,A,-1e308\nb1,B,0.7\nb2,B,0.9\n"
+    path = write(elements=elements)
+    program = "from physupport.cli import main; main()"
+    answer = subprocess.run(
+        [sys.executable, "-c", program, "run", str(path)], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode in (0, 2), answer.stderr
+    assert "Warning" not in answer.stderr
+    assert "Traceback" not in answer.stderr
