@@ -16,10 +16,10 @@ from physupport.aeb import (
     WitnessFirst,
     elsewhere,
     nuisance_order,
-    plausible_order,
     presence,
     run,
 )
+from physupport.aeb._policies._regional import plausible_order
 from physupport.banks import TableRegions, table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution

@@ -1,6 +1,9 @@
-"""The top level stays small, and each of its names leads somewhere."""
+"""The top level stays small, each of its names leads somewhere, and packages publish what somebody uses."""
 
+import ast
 import importlib
+import re
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +33,32 @@ def test_a_public_name_is_the_object_of_its_home(name):
 def test_an_unknown_name_is_refused_by_name():
     with pytest.raises(AttributeError, match="module 'physupport' has no attribute 'nonsense'"):
         physupport.nonsense  # noqa: B018
+
+
+ROOT, PACKAGE = Path(__file__).parents[2], Path(physupport.__file__).parent
+PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+# Commands and studies are programs: they publish for the command line and for tests.
+PROGRAMS = {"cli", "studies"}
+FOLDERS = [path.parent.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*/__init__.py"))]
+LIBRARIES = [PACKAGE / folder for folder in FOLDERS if folder.parts and folder.parts[0] not in PROGRAMS]
+
+
+def names_used(path):
+    """What a module imports by name, or reaches through a package that it imported."""
+    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return imported | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
+
+@pytest.fixture(scope="module")
+def uses():
+    """The names that each module uses, and the words of all pages."""
+    words = {word for page in PAGES for word in re.findall(r"\w+", page.read_text())}
+    return {path: names_used(path) for path in PACKAGE.rglob("*.py")}, words
+
+
+@pytest.mark.parametrize("package", LIBRARIES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_what_a_package_publishes_is_used_by_another_or_named_on_a_page(package, uses):
+    modules, words = uses
+    outside = set().union(*(names for path, names in modules.items() if package not in path.parents))
+    assert modules[package / "__init__.py"] - outside - words == set()

@@ -9,7 +9,7 @@ from ._policies._orders import (
     RandomOrder as RandomOrder,
     proposal_order as proposal_order,
 )
-from ._policies._regional import RegionalPolicy as RegionalPolicy, plausible_order as plausible_order
+from ._policies._regional import RegionalPolicy as RegionalPolicy
 from ._policies._witness_first import (
     Obligation as Obligation,
     WitnessFirst as WitnessFirst,

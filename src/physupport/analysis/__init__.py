@@ -5,6 +5,5 @@ from ._choices import PolicyName as PolicyName, named_policy as named_policy
 from ._estimator import PhysicalSupport as PhysicalSupport
 from ._plans import ProposedStream as ProposedStream, StreamPlan as StreamPlan
 from ._protocol import Proposed as Proposed, Protocol as Protocol, Seal as Seal
-from ._recover import recovered_trace as recovered_trace
 from ._result import Result as Result
 from ._write_report import report as report

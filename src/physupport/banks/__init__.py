@@ -33,5 +33,5 @@ from ._regions import (
     check_distances as check_distances,
     region_distances as region_distances,
 )
-from ._settings import LibrarySettings as LibrarySettings, SettingStates as SettingStates
+from ._settings import SettingStates as SettingStates
 from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily

@@ -26,7 +26,6 @@ from .codes._laws import (
     LawMoments as LawMoments,
     law_moments as law_moments,
     law_nondegeneracy as law_nondegeneracy,
-    support_masks as support_masks,
 )
 from .codes._mixture import (
     GaussianMixture as GaussianMixture,
@@ -35,16 +34,15 @@ from .codes._mixture import (
     calibration_tangent as calibration_tangent,
     make_calibration as make_calibration,
 )
-from .gaussian._covariance import Covariance as Covariance, CovarianceStream as CovarianceStream
+from .gaussian._covariance import Covariance as Covariance
 from .gaussian._known_codes import KnownCodes as KnownCodes, known_code_stream as known_code_stream
 from .gaussian._mean import Mean as Mean, point_stream as point_stream
-from .gaussian._profiled import MeanPoint as MeanPoint, ProfiledMean as ProfiledMean, best_point as best_point
+from .gaussian._profiled import MeanPoint as MeanPoint, ProfiledMean as ProfiledMean
 from .gaussian._white_noise import (
-    WhiteNoiseStream as WhiteNoiseStream,
     covariance_divergences as covariance_divergences,
     mean_divergences as mean_divergences,
 )
-from .latent._latent import LatentStream as LatentStream, latent_stream as latent_stream
+from .latent._latent import latent_stream as latent_stream
 from .latent._latent_objective import LatentObjective as LatentObjective, latent_box as latent_box
 from .latent._law import Latent as Latent, LatentPoint as LatentPoint
 from .latent._maximum import Maximum as Maximum, propose_continuous as propose_continuous, start_points as start_points

@@ -10,8 +10,8 @@ from physupport.laws import (
     GaussianMixture,
     calibration_mixture,
     make_calibration,
-    support_masks,
 )
+from physupport.laws.codes._laws import support_masks
 
 EPS = np.finfo(float).eps
 

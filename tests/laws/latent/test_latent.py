@@ -14,8 +14,8 @@ from physupport.laws import (
     calibration_mixture,
     latent_stream,
     make_calibration,
-    support_masks,
 )
+from physupport.laws.codes._laws import support_masks
 from physupport.laws.latent import _latent as latent
 
 LAWS = {
