@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from ._checks import Interval as Interval
     from ._errors import MisuseError as MisuseError
     from ._version import __version__ as __version__
-    from .analysis import PhysicalSupport as PhysicalSupport, Protocol as Protocol, StreamPlan as StreamPlan
+    from .analysis import (
+        AnalysisProtocol as AnalysisProtocol,
+        PhysicalSupport as PhysicalSupport,
+        StreamPlan as StreamPlan,
+    )
     from .banks import Library as Library, library_bank as library_bank
     from .questions import RegionalMap as RegionalMap, RegionRule as RegionRule, Resolution as Resolution
     from .report import Report as Report
@@ -20,7 +24,7 @@ _HOME = {
     "Interval": "._checks",
     "MisuseError": "._errors",
     "__version__": "._version",
-    "Protocol": ".analysis",
+    "AnalysisProtocol": ".analysis",
     "Report": ".report",
     "StreamPlan": ".analysis",
     "Library": ".banks",

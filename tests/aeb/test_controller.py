@@ -18,7 +18,7 @@ from physupport.aeb import (
     continue_run,
     run,
 )
-from physupport.analysis import Protocol
+from physupport.analysis import AnalysisProtocol
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution
@@ -158,7 +158,7 @@ def test_a_question_about_another_number_of_explanations_is_refused(question, si
     with pytest.raises(MisuseError, match=f"question must be about the {size} explanations of the judge, got 4"):
         run(judge, question, FixedOrder(), 1.0)
     with pytest.raises(MisuseError, match="question must be about"):
-        Protocol(question, FixedOrder(), 0.1, 1.0).freeze(judge)
+        AnalysisProtocol(question, FixedOrder(), 0.1, 1.0).freeze(judge)
     places = Resolution(np.zeros(4, dtype=int), np.zeros((1, 1)), np.zeros(1), 0.1, 0.2)
     with pytest.raises(MisuseError, match="question must be about"):
         run(judge, places, FixedOrder(), 1.0)
@@ -296,7 +296,7 @@ def test_brackets_count_and_list_what_they_hold():
 
 
 def test_the_hash_of_a_protocol_covers_what_the_proposals_find_plausible(question):
-    protocol, judge = Protocol(question, RegionalPolicy(), 0.1, 1.0), codes(0, 1, 1, 1)
+    protocol, judge = AnalysisProtocol(question, RegionalPolicy(), 0.1, 1.0), codes(0, 1, 1, 1)
     given = [None, Proposals((1,)), *(Proposals(plausibility=np.array(x)) for x in ([0.0, 1, 2, 3], [0.0, 1, 2, 4]))]
     digests = [protocol.freeze(judge, proposals).digest for proposals in given]
     assert len({*digests}) == 4

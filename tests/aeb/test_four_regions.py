@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import Ending, RegionalPolicy, Status, Trace, WitnessFirst, elsewhere, presence, proposal_order, run
-from physupport.analysis import Protocol, StreamPlan
+from physupport.analysis import AnalysisProtocol, StreamPlan
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Comparison, Label, RegionalMap, RegionRule, compare_all
@@ -38,7 +38,7 @@ def examined(scene, seed):
     """The default policy on certified verdicts of the study's own rows, one at a time; the rest is the study's."""
     theirs = examine(scene, seed)
     calibration, deployment = case_module.study_rows(scene, seed)
-    protocol = Protocol(
+    protocol = AnalysisProtocol(
         design.study_question(),
         RegionalPolicy(),
         design.LEVEL,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan
+from physupport.analysis import AnalysisProtocol, StreamPlan
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.laws import BernoulliGaussian, GaussianCovariance, make_calibration
 from physupport.questions import RegionalMap
@@ -53,4 +53,4 @@ def instrument():
 def protocol(instrument):
     question = RegionalMap(bank_regions(instrument.bank))
     streams = {"calibration": StreamPlan("latent", 0.5), "deployment": StreamPlan("covariance", 0.5)}
-    return Protocol(question, RegionalPolicy(), 0.05, 1.0, instrument.bank, streams, seed=0)
+    return AnalysisProtocol(question, RegionalPolicy(), 0.05, 1.0, instrument.bank, streams, seed=0)

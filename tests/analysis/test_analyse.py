@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from physupport import MisuseError
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, analyse, report
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows, as_pairs, as_table
 from physupport.questions import Label, RegionalMap
@@ -103,7 +103,9 @@ def test_complex_rows_are_their_pairs():
     library = Library([*"abc"], [*"AAB"], np.arange(3.0)[:, None], as_pairs(responses, axis=0))
     bank = library_bank(library, ["AB"], {"A": 1.0, "B": 1.0}, deployment=product_grid(noise=[0.5]))
     plan = StreamPlan("covariance", 0.5, is_complex=True)
-    protocol = Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan})
+    protocol = AnalysisProtocol(
+        RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan}
+    )
     rows = rng.standard_normal((80, 4)) + 1j * rng.standard_normal((80, 4))
     paired = analyse(protocol, {"deployment": as_pairs(rows)})
     assert analyse(protocol, {"deployment": rows}).report.document == paired.report.document
@@ -136,7 +138,7 @@ def test_protocols_that_differ_in_the_level_share_what_was_proposed_and_scored(p
 
 
 def test_what_another_protocol_proposed_is_refused(protocol, tables, instrument):
-    other = Protocol(protocol.question, protocol.policy, 0.05, 1.0, instrument.bank, protocol.streams, seed=1)
+    other = AnalysisProtocol(protocol.question, protocol.policy, 0.05, 1.0, instrument.bank, protocol.streams, seed=1)
     proposed = other.propose("calibration", tables["calibration"])
     with pytest.raises(MisuseError, match="calibration must be proposed by this protocol"):
         protocol.read(calibration=proposed, deployment=tables["deployment"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import EndpointPolicy, FixedOrder, Obligation, Proposals, RegionalPolicy, WitnessFirst
-from physupport.analysis import Protocol, StreamPlan, report
+from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import Library, TableRegions, bank_regions, library_bank, product_grid
 from physupport.judges import TableJudge
 from physupport.laws import ExchangeableGaussian, LatentPoint
@@ -52,7 +52,7 @@ def test_a_run_uses_the_noises_that_were_hashed(bank):
     }
     rows = {name: np.random.default_rng(k).standard_normal((30, 4)) for k, name in enumerate(plans)}
     question = RegionalMap(bank_regions(bank), {"A": RegionRule(distances=1.0 - np.eye(2))})
-    seal = Protocol(question, RegionalPolicy(), 0.1, 1.0, bank, plans).read(**rows)
+    seal = AnalysisProtocol(question, RegionalPolicy(), 0.1, 1.0, bank, plans).read(**rows)
     spoil(noises)
     spoil(points[0])
     found = verify(report(seal, seal.run()).json(), rows, protocol=seal.digest)

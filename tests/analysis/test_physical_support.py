@@ -12,7 +12,7 @@ from sklearn.utils import estimator_checks
 
 from physupport import MisuseError
 from physupport.aeb import FixedOrder, RegionalPolicy
-from physupport.analysis import PhysicalSupport, Protocol, StreamPlan, analyse
+from physupport.analysis import AnalysisProtocol, PhysicalSupport, StreamPlan, analyse
 from physupport.banks import Bank, Library, array_bank, bank_regions, product_grid
 from physupport.io import as_pairs
 from physupport.questions import RegionalMap, RegionRule, Resolution
@@ -27,7 +27,7 @@ def test_a_report_is_that_of_the_same_protocol(estimator, instrument):
     found = estimator.fit(instrument.calibration).report(instrument.deployment)
     streams = {"calibration": StreamPlan("latent", 0.5), "deployment": StreamPlan("covariance", 0.5)}
     question = RegionalMap(bank_regions(instrument.bank))
-    protocol = Protocol(question, RegionalPolicy(), 0.1, 1.0, instrument.bank, streams, seed=0)
+    protocol = AnalysisProtocol(question, RegionalPolicy(), 0.1, 1.0, instrument.bank, streams, seed=0)
     tables = {"calibration": instrument.calibration, "deployment": instrument.deployment}
     assert found.document == analyse(protocol, tables).report.document
     assert estimator.report_ is found

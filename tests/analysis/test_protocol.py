@@ -10,7 +10,7 @@ from scipy.optimize import lsq_linear
 from physupport import Interval
 from physupport._errors import MisuseError
 from physupport.aeb import EndpointPolicy, RegionalPolicy, run
-from physupport.analysis import Protocol, StreamPlan, report
+from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows, as_pairs, split_rows, split_streams
 from physupport.judges import EvidenceJudge, TableJudge, bank_evidence, best_explanation, doubling_checkpoints
@@ -67,7 +67,7 @@ def rows(bank):
 def make_protocol(bank, **changes):
     plans = {"calibration": StreamPlan("latent", 0.4), "deployment": StreamPlan("covariance", 0.5, first=16)}
     given = {"question": RegionalMap(bank_regions(bank)), "policy": RegionalPolicy(), "level": 0.1, "budget": 1.0}
-    return Protocol(**(given | {"bank": bank, "streams": plans, "seed": 7} | changes))
+    return AnalysisProtocol(**(given | {"bank": bank, "streams": plans, "seed": 7} | changes))
 
 
 def assert_same_verdicts(one, other):
@@ -236,7 +236,7 @@ def test_a_numerator_off_the_bank_and_a_question_around_it():
         return Resolution.of_states(bank, between, away, delta_fine=0.2, delta_group=0.5)
 
     plans = {"calibration": StreamPlan("latent", 0.45, propose=propose)}
-    protocol = Protocol(question, EndpointPolicy(), 0.1, 1.0, bank, plans, seed=3)
+    protocol = AnalysisProtocol(question, EndpointPolicy(), 0.1, 1.0, bank, plans, seed=3)
     seal = protocol.read(calibration=table)
     found = report(seal, seal.run())
     assert found.status == "REPORT"
@@ -254,7 +254,9 @@ def test_misuse_is_named(bank, rows):
     with pytest.raises(MisuseError, match="tables must be given for the streams"):
         make_protocol(bank).read(calibration=rows["calibration"])
     with pytest.raises(MisuseError, match="bank must be given with streams"):
-        Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.1, 1.0, streams={"one": StreamPlan("mean", 0.5)})
+        AnalysisProtocol(
+            RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.1, 1.0, streams={"one": StreamPlan("mean", 0.5)}
+        )
     with pytest.raises(MisuseError, match="judge must come without streams"):
         make_protocol(bank).freeze(TableJudge(np.zeros(8, dtype=int)))
     with pytest.raises(MisuseError, match="level must lie strictly between 0 and 1"):
@@ -286,7 +288,7 @@ def test_a_view_of_another_bank_is_refused_when_the_protocol_is_frozen(bank, row
         make_protocol(bank, question=RegionalMap(bank_regions(other))).read(**rows)
     judge = TableJudge(np.zeros(bank.size, dtype=int))
     with pytest.raises(MisuseError, match="question must be about the bank of the protocol"):
-        Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.1, 1.0).freeze(judge)
+        AnalysisProtocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.1, 1.0).freeze(judge)
 
 
 def test_a_trace_scored_from_other_rows_is_refused(bank, rows):
@@ -300,4 +302,4 @@ def test_a_trace_scored_from_other_rows_is_refused(bank, rows):
 def test_a_judge_at_another_level_than_the_protocol_is_refused(bank, rows):
     judge = make_protocol(bank).read(**rows).judge
     with pytest.raises(MisuseError, match=r"judge must decide at the level 0.01 of the protocol, got 0.1"):
-        Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.01, 1.0, bank).freeze(judge)
+        AnalysisProtocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.01, 1.0, bank).freeze(judge)

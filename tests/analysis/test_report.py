@@ -12,7 +12,7 @@ from physupport._codec import array_json, real, whole
 from physupport._errors import MisuseError
 from physupport._hashes import canonical, content_hash
 from physupport.aeb import FixedOrder, continue_run
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution
@@ -31,7 +31,7 @@ def make_map(names=("B1", "B2", "B3")):
 
 def written(codes, margins=None, budget=1.0, question=None, level=0.05):
     judge = TableJudge(np.array(codes), margins)
-    seal = Protocol(question or make_map(), FixedOrder(), level, budget).freeze(judge)
+    seal = AnalysisProtocol(question or make_map(), FixedOrder(), level, budget).freeze(judge)
     return report(seal, seal.run())
 
 
@@ -135,7 +135,7 @@ def test_the_text_ends_with_level_queries_seed_and_hash():
 
 def test_every_prefix_of_a_run_has_a_report_of_its_own_and_all_are_verified():
     judge = TableJudge(np.array(TWO), MARGINS)
-    seal = Protocol(make_map(), FixedOrder(), 0.05, 1.0).freeze(judge)
+    seal = AnalysisProtocol(make_map(), FixedOrder(), 0.05, 1.0).freeze(judge)
     trace = seal.run()
     for k in range(len(trace) + 1):
         assert verify(report(seal, trace.at(k)).json()).findings == ()
@@ -143,13 +143,13 @@ def test_every_prefix_of_a_run_has_a_report_of_its_own_and_all_are_verified():
 
 def test_a_trace_of_another_protocol_is_refused():
     judge = TableJudge(np.array(TWO))
-    one, other = (Protocol(make_map(), FixedOrder(), level, 1.0).freeze(judge) for level in (0.05, 0.1))
+    one, other = (AnalysisProtocol(make_map(), FixedOrder(), level, 1.0).freeze(judge) for level in (0.05, 0.1))
     with pytest.raises(MisuseError, match="trace must come from a run of the protocol"):
         report(other, one.run())
 
 
 def test_a_trace_with_the_verdicts_of_another_judge_is_refused():
-    seal = Protocol(make_map(), FixedOrder(), 0.05, 3).freeze(TableJudge(np.array(TWO), MARGINS))
+    seal = AnalysisProtocol(make_map(), FixedOrder(), 0.05, 3).freeze(TableJudge(np.array(TWO), MARGINS))
     other = TableJudge(np.array([ADMISSIBLE] * 6))
     trace = seal.run()
     forged = continue_run(trace, other, seal.policy, 6)
@@ -164,7 +164,7 @@ def test_a_trace_with_the_verdicts_of_another_judge_is_refused():
 
 def test_a_resumed_run_is_the_uninterrupted_one():
     judge = TableJudge(np.array(TWO), MARGINS)
-    short, whole_ = (Protocol(make_map(), FixedOrder(), 0.05, budget).freeze(judge) for budget in (3, 1.0))
+    short, whole_ = (AnalysisProtocol(make_map(), FixedOrder(), 0.05, budget).freeze(judge) for budget in (3, 1.0))
     longer, straight = short.resume(short.run(), 1.0), whole_.run()
     assert longer.queries.tolist() == straight.queries.tolist()
     assert longer.answers == straight.answers

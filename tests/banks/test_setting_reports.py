@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, report
+from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.questions import RegionalMap, RegionRule
 from physupport.responses import Parameter, Peak, settings_grid
@@ -32,7 +32,7 @@ def written():
     }
     plans = {"calibration": StreamPlan("latent", 0.4), "deployment": StreamPlan("covariance", 0.4, first=32)}
     question = RegionalMap(bank_regions(bank), {"L": RegionRule(0.12), "R": RegionRule()})
-    seal = Protocol(question, RegionalPolicy(), 0.05, 1.0, bank, plans, seed=3).read(**rows)
+    seal = AnalysisProtocol(question, RegionalPolicy(), 0.05, 1.0, bank, plans, seed=3).read(**rows)
     return truth, seal, report(seal, seal.run()), rows
 
 

@@ -9,7 +9,7 @@ from scipy.stats import binom, chi2
 
 from physupport import MisuseError
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, analyse, report
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.judges import JUDGES, Panel, TableJudge, Verdict, Verdicts, alone, register
 from physupport.questions import RegionalMap
@@ -78,7 +78,9 @@ BANK = library_bank(LIBRARY, [("place",)], {"place": 1.0}, deployment=product_gr
 def make_protocol(**changes):
     given = {"question": RegionalMap(bank_regions(BANK)), "policy": RegionalPolicy(), "level": 0.1, "budget": 1.0}
     plans = {"deployment": StreamPlan("mean", 0.3)}
-    return Protocol(**(given | {"bank": BANK, "streams": plans, "seed": 3, "judge": ByChiSquare(NOISE)} | changes))
+    return AnalysisProtocol(
+        **(given | {"bank": BANK, "streams": plans, "seed": 3, "judge": ByChiSquare(NOISE)} | changes)
+    )
 
 
 def make_rows(seed, n=60):
@@ -124,9 +126,9 @@ def test_a_registered_judge_is_asked_again_by_verify():
 def test_the_judge_is_part_of_what_is_frozen():
     rows = make_rows(1)
     digests = {make_protocol(judge=ByChiSquare(noise)).read(deployment=rows).digest for noise in (0.2, 0.25)}
-    digests.add(Protocol(**{**_options(), "bank": BANK}).read(deployment=rows).digest)
+    digests.add(AnalysisProtocol(**{**_options(), "bank": BANK}).read(deployment=rows).digest)
     assert len(digests) == 3
-    evidence = Protocol(**{**_options(), "bank": BANK}).read(deployment=rows).content["judge"]
+    evidence = AnalysisProtocol(**{**_options(), "bank": BANK}).read(deployment=rows).content["judge"]
     assert evidence["judge"] == "evidence"
 
 
@@ -138,7 +140,7 @@ def _options():
 
 def test_reports_of_before_judges_described_themselves_are_checked_by_evidence():
     rows = make_rows(1)
-    seal = Protocol(**{**_options(), "bank": BANK}).read(deployment=rows)
+    seal = AnalysisProtocol(**{**_options(), "bank": BANK}).read(deployment=rows)
     document = json.loads(report(seal, seal.run()).json())
     del document["protocol"]["judge"]
     findings = verify(document, {"deployment": rows}).findings

@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from physupport._errors import MisuseError
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, analyse
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import diagnose, misfit, rows_needed
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
@@ -99,7 +99,9 @@ def test_it_runs_from_plan_to_verify(bank):
     plan = StreamPlan("laplace", 0.5, first=16)
     truth = next(e for e in range(bank.size) if bank.explanation(e).ids == ("a2", "b"))
     rows = plan.law.completed(bank).sample(bank, truth, np.random.default_rng(1), 160)
-    protocol = Protocol(RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan})
+    protocol = AnalysisProtocol(
+        RegionalMap(bank_regions(bank)), RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan}
+    )
     result = analyse(protocol, {"deployment": rows})
     assert result.report.fields[0].cell == ("a2",)
     content = result.seal.content["streams"][0]

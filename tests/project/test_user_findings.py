@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions
 from physupport.cli import app
 from physupport.judges import TableJudge
@@ -156,7 +156,7 @@ def test_what_a_function_prints_does_not_mix_with_the_report(write):
 
 def test_no_survivor_is_not_absence_in_the_table(tmp_path):
     question = RegionalMap(table_regions({"A": ["a", None]}))
-    seal = Protocol(question, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.array([1, 1], dtype=np.uint8)))
+    seal = AnalysisProtocol(question, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.array([1, 1], dtype=np.uint8)))
     report(seal, seal.run()).save(tmp_path / "report.json")
     lines = program("show", tmp_path).stdout.splitlines()
     assert lines[1].split(maxsplit=2) == ["A", "EMPTY", "no explanation survives"]

@@ -5,7 +5,7 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
@@ -19,7 +19,7 @@ APART = "elements there that lie farther apart than the tolerance, so no query c
 def field(columns, rule, codes, budget=1.0, strengths=None):
     """What is said of region A, after a second look by `verify`."""
     question = RegionalMap(table_regions(columns, strengths=strengths), {"A": rule})
-    seal = Protocol(question, FixedOrder(), 0.05, budget).freeze(TableJudge(np.array(codes, dtype=np.uint8)))
+    seal = AnalysisProtocol(question, FixedOrder(), 0.05, budget).freeze(TableJudge(np.array(codes, dtype=np.uint8)))
     found = report(seal, seal.run())
     assert verify(found.json()).findings == ()
     return found, found.fields[0]
@@ -65,7 +65,7 @@ def test_a_weak_witness_leaves_absence_under_a_threshold_open():
 
 def test_a_known_spread_is_one_number():
     places = Resolution(np.arange(2), 1.0 - np.eye(2), np.zeros(2), 0.1, 2.0)
-    seal = Protocol(places, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.zeros(2, dtype=np.uint8)))
+    seal = AnalysisProtocol(places, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.zeros(2, dtype=np.uint8)))
     assert "together with the proposal, spreads 1." in report(seal, seal.run()).fields[0].sentence
 
 

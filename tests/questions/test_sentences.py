@@ -5,7 +5,7 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
@@ -13,7 +13,7 @@ from physupport.verify import verify
 
 
 def written(question, codes):
-    seal = Protocol(question, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.array(codes)))
+    seal = AnalysisProtocol(question, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.array(codes)))
     found = report(seal, seal.run())
     assert verify(found.json()).findings == ()
     return found
@@ -103,7 +103,7 @@ class _First:
 def test_where_the_data_do_not_allow_the_label_asked_for_no_policy_is_promised_to_settle_it(policy, words):
     """Two admissible elements apart, and only FINE was asked for."""
     question = RegionalMap(table_regions({"A": ["a", "b", "c"]}), {"A": RegionRule(asks=("fine",))})
-    seal = Protocol(question, policy, 0.05, 1.0).freeze(TableJudge(np.array([0, 0, 0], dtype=np.uint8)))
+    seal = AnalysisProtocol(question, policy, 0.05, 1.0).freeze(TableJudge(np.array([0, 0, 0], dtype=np.uint8)))
     found = report(seal, seal.run())
     assert (found.fields[0].label, found.status) == ("ABSTAIN", "ABSTAIN")
     assert words in found.sentence

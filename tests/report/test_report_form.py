@@ -8,7 +8,7 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap
@@ -17,7 +17,7 @@ from physupport.report import Report
 
 @pytest.fixture(scope="module")
 def document():
-    seal = Protocol(RegionalMap(table_regions({"R": ["a", "b", "c"]})), FixedOrder(), 0.05, 1.0).freeze(
+    seal = AnalysisProtocol(RegionalMap(table_regions({"R": ["a", "b", "c"]})), FixedOrder(), 0.05, 1.0).freeze(
         TableJudge(np.array([0, 0, 1]))
     )
     return report(seal, seal.run()).document

@@ -10,7 +10,7 @@ import pytest
 import physupport
 
 PUBLIC = {
-    "Interval", "Library", "MisuseError", "PhysicalSupport", "Protocol", "RegionRule", "RegionalMap", "Report",
+    "Interval", "Library", "MisuseError", "PhysicalSupport", "AnalysisProtocol", "RegionRule", "RegionalMap", "Report",
     "Resolution", "StreamPlan", "__version__", "library_bank",
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ import pytest
 from physupport._codec import real
 from physupport._hashes import chain_hash
 from physupport.aeb import FixedOrder, RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, report
+from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
@@ -49,7 +49,9 @@ def make_margins(codes, seed=0):
 
 def written(question, codes, budget=1.0, policy=None):
     codes = np.array(codes, dtype=np.uint8)
-    seal = Protocol(question, policy or FixedOrder(), LEVEL, budget).freeze(TableJudge(codes, make_margins(codes)))
+    seal = AnalysisProtocol(question, policy or FixedOrder(), LEVEL, budget).freeze(
+        TableJudge(codes, make_margins(codes))
+    )
     return Written(report(seal, seal.run()))
 
 
@@ -115,7 +117,7 @@ def four_region_protocol(bank, level=LEVEL):
         "D": RegionRule(0.030),
     }
     plans = {"calibration": StreamPlan("latent", 0.45), "deployment": StreamPlan("covariance", 0.40)}
-    return Protocol(RegionalMap(bank_regions(bank), rules), RegionalPolicy(), level, 0.75, bank, plans, seed=9)
+    return AnalysisProtocol(RegionalMap(bank_regions(bank), rules), RegionalPolicy(), level, 0.75, bank, plans, seed=9)
 
 
 @pytest.fixture(scope="session")

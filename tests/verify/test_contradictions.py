@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
 from physupport.judges import TableJudge
 from physupport.local.shell import orbit_bank
@@ -22,7 +22,7 @@ def bank():
 
 
 def checked(bank, question):
-    seal = Protocol(question, FixedOrder(), 0.1, 1.0, bank).freeze(TableJudge(np.array([0, 1, 0, 1])))
+    seal = AnalysisProtocol(question, FixedOrder(), 0.1, 1.0, bank).freeze(TableJudge(np.array([0, 1, 0, 1])))
     found = verify(report(seal, seal.run()).json(), protocol=seal.digest)
     notes = [note for note in found.notes if "judge" not in note]
     return " / ".join(found.findings), notes

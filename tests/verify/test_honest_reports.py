@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from physupport.aeb import RandomOrder, RegionalPolicy
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
@@ -67,7 +67,7 @@ def check(question, size, data, policies):
         heights = np.array(data.draw(st.lists(st.integers(1, 4), min_size=size, max_size=size)), dtype=float)
         middle = np.select([codes == 1, codes == 0], [heights, -heights], 0.0)
         margins = np.column_stack([middle - 0.5, middle + 0.5])
-    protocol = Protocol(
+    protocol = AnalysisProtocol(
         question, data.draw(st.sampled_from(policies)), 0.1, data.draw(st.integers(0, size)),
         until_witnessed=data.draw(st.booleans()),
     )  # fmt: skip

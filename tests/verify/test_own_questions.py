@@ -9,7 +9,7 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Certificate, Label
 from physupport.verify import verify
@@ -70,7 +70,7 @@ class ParitySoFar:
 
 def written(codes, order=(4, 1, 0, 2, 3, 5), **changes):
     question = Parity(**changes)
-    seal = Protocol(question, FixedOrder(list(order)), 0.1, 1.0).freeze(TableJudge(np.array(codes)))
+    seal = AnalysisProtocol(question, FixedOrder(list(order)), 0.1, 1.0).freeze(TableJudge(np.array(codes)))
     return question, report(seal, seal.run())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from physupport._hashes import chain_hash
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, report
+from physupport.analysis import AnalysisProtocol, report
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Certificate, Label
 from physupport.verify import verify
@@ -143,7 +143,7 @@ def test_a_raised_budget_is_noted_and_not_refused(make_report):
     codes = np.zeros(12, dtype=np.uint8)
     judge = TableJudge(codes)
     question = make_question()
-    seal = Protocol(question, FixedOrder(), 0.1, 2).freeze(judge)
+    seal = AnalysisProtocol(question, FixedOrder(), 0.1, 2).freeze(judge)
     longer = seal.resume(seal.run(), 12)
     found = verify(report(seal, longer).document, question=question)
     assert found.is_verified
@@ -206,7 +206,7 @@ def make_question():
 @pytest.mark.parametrize("codes", [[1, 0, 0, 1] * 3, [0] * 12, [1] * 12, [2, 1, 1, 2] * 3])
 def test_a_question_of_ones_own_is_checked_when_it_is_given(codes):
     question = make_question()
-    seal = Protocol(question, FixedOrder(), 0.1, 1.0).freeze(TableJudge(np.array(codes)))
+    seal = AnalysisProtocol(question, FixedOrder(), 0.1, 1.0).freeze(TableJudge(np.array(codes)))
     written = report(seal, seal.run())
     assert verify(written.json(), question=question).is_verified
     assert "one of the author's own" in findings(written.json())
@@ -227,7 +227,7 @@ class Smaller(HowMany):
 
 def test_a_question_of_ones_own_about_another_number_of_explanations_is_refused():
     question = make_question()
-    seal = Protocol(question, FixedOrder(), 0.1, 1.0).freeze(TableJudge(np.zeros(12, dtype=int)))
+    seal = AnalysisProtocol(question, FixedOrder(), 0.1, 1.0).freeze(TableJudge(np.zeros(12, dtype=int)))
     found = findings(report(seal, seal.run()).json(), question=Smaller(question.counts))
     assert "the question is about 11 explanations, not 12" in found
 

@@ -4,6 +4,6 @@ from ._analyse import analyse as analyse
 from ._choices import PolicyName as PolicyName, named_policy as named_policy
 from ._estimator import PhysicalSupport as PhysicalSupport
 from ._plans import ProposedStream as ProposedStream, StreamPlan as StreamPlan
-from ._protocol import Proposed as Proposed, Protocol as Protocol, Seal as Seal
+from ._protocol import AnalysisProtocol as AnalysisProtocol, Proposed as Proposed, Seal as Seal
 from ._result import Result as Result
 from ._write_report import report as report

@@ -15,7 +15,7 @@ from ..banks import Bank
 from ..io import Table
 from ..report import Report
 from ._plans import ProposedStream
-from ._protocol import Protocol, Seal
+from ._protocol import AnalysisProtocol, Seal
 from ._recover import recovered_trace
 from ._result import Result
 from ._rows import check_finite, check_same_channels, stream_rows, table_of
@@ -25,7 +25,7 @@ Callback = Callable[[Tick], bool | None]
 
 
 def analyse(
-    protocol: Protocol,
+    protocol: AnalysisProtocol,
     tables: "Mapping[str, ArrayLike | Table]",
     *,
     callback: Callback | None = None,
@@ -44,7 +44,7 @@ def analyse(
 
 
 def analyse_tables(
-    protocol: Protocol,
+    protocol: AnalysisProtocol,
     tables: Mapping[str, Table],
     proposed: Mapping[str, ProposedStream],
     callback: Callback | None = None,
@@ -70,13 +70,13 @@ def analyse_tables(
     return Result(seal, trace, found, dict(tables), seconds)
 
 
-def _as_before(protocol: Protocol, earlier: Report) -> Protocol:
+def _as_before(protocol: AnalysisProtocol, earlier: Report) -> AnalysisProtocol:
     """The protocol with the budget that was frozen then; all else has to be the same anyway."""
     budget = earlier.document["protocol"].get("budget")
     return replace(protocol, budget=check_count("budget of the report", budget, 0))
 
 
-def _resumed(seal: Seal, earlier: Report, protocol: Protocol, callback: Callback | None) -> Trace:
+def _resumed(seal: Seal, earlier: Report, protocol: AnalysisProtocol, callback: Callback | None) -> Trace:
     return seal.resume(recovered_trace(seal, earlier), protocol.budget, callback=callback)
 
 
@@ -97,7 +97,7 @@ def _timed(part: str, seconds: dict[str, float]) -> Iterator[None]:
     seconds[part] = perf_counter() - start
 
 
-def _bank(protocol: Protocol) -> Bank:
+def _bank(protocol: AnalysisProtocol) -> Bank:
     if protocol.bank is None:
         raise MisuseError("protocol", "have a bank and streams", "neither")
     return protocol.bank

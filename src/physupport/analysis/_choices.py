@@ -11,7 +11,7 @@ from ..banks import Bank, Library, bank_regions, library_bank
 from ..laws import law_named
 from ..questions import Predicates, Question, RegionalMap, RegionRule, predicates
 from ._plans import StreamPlan
-from ._protocol import Proposed, Protocol
+from ._protocol import AnalysisProtocol, Proposed
 
 PolicyName: TypeAlias = Literal["regional", "endpoints", "fixed", "random", "farthest"]
 
@@ -143,7 +143,7 @@ def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> 
     return plan
 
 
-def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_complex: bool) -> Protocol:
+def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion, is_complex: bool) -> AnalysisProtocol:
     """The protocol of the estimator's parameters, with errors in its words; laws are made here to be refused early."""
     plans = {name: chosen_plan(name, params[name], is_complex) for name in ("calibration", "deployment")}
     streams = {name: plan for name, plan in plans.items() if plan is not None}
@@ -157,4 +157,4 @@ def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion
     budget_queries(budget, bank.size)
     for plan in streams.values():
         plan.law.completed(bank)
-    return Protocol(question, policy, level, budget, bank, streams, check_count("random_state", seed, 0))
+    return AnalysisProtocol(question, policy, level, budget, bank, streams, check_count("random_state", seed, 0))

@@ -18,7 +18,7 @@ from ..report import Report
 from ._analyse import analyse_tables, located
 from ._choices import PolicyName, chosen_bank, chosen_protocol, chosen_question
 from ._plans import ProposedStream, StreamPlan
-from ._protocol import Proposed, Protocol
+from ._protocol import AnalysisProtocol, Proposed
 from ._result import Result
 from ._rows import channel_names, stream_rows, table_of
 
@@ -183,16 +183,16 @@ class _Fitted:
     """What a fit decided; parameters that are set afterwards wait for the next one."""
 
     params: Mapping[str, Any]
-    protocol: Protocol
+    protocol: AnalysisProtocol
     tables: Mapping[str, Table]
     proposed: Mapping[str, ProposedStream]
 
 
-def _is_complex(protocol: Protocol) -> bool:
+def _is_complex(protocol: AnalysisProtocol) -> bool:
     return any(plan.law.is_complex for plan in protocol.streams.values())
 
 
-def _n_channels(protocol: Protocol, bank: Bank) -> int:
+def _n_channels(protocol: AnalysisProtocol, bank: Bank) -> int:
     """Channels of the instrument; the elements of a complex one have two entries for each."""
     return len(bank.states.elements) // (2 if _is_complex(protocol) else 1)
 

@@ -18,7 +18,7 @@ from ..judges import Factor, best_explanation, check_checkpoints, doubling_check
 from ..laws import Law, Opponent, make_law
 
 if TYPE_CHECKING:
-    from ._protocol import Protocol
+    from ._protocol import AnalysisProtocol
 
 
 @final
@@ -65,7 +65,7 @@ class StreamPlan:
 class ProposedStream:
     """One stream after its proposal rows were read; its held-out rows wait in the table for the judge."""
 
-    protocol: "Protocol" = field(repr=False)
+    protocol: "AnalysisProtocol" = field(repr=False)
     name: str
     plan: StreamPlan
     bank: Bank = field(repr=False)
@@ -81,7 +81,7 @@ class ProposedStream:
     @classmethod
     def proposed(
         cls,
-        protocol: "Protocol",
+        protocol: "AnalysisProtocol",
         name: str,
         plan: StreamPlan,
         bank: Bank,

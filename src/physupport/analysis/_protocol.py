@@ -40,7 +40,7 @@ class Proposed:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Protocol:
+class AnalysisProtocol:
     """Bank, question, judge, level, split, checkpoints, priorities, budget and seed.
 
     question and policy may be functions of what the proposal rows said.  budget: queries, or a share of the bank.
@@ -174,7 +174,7 @@ def _check_thresholds(question: Question, parts: tuple[ProposedStream, ...]) -> 
 class Seal:
     """A frozen protocol: its content and hash, made before any held-out row was read, and all that a run needs."""
 
-    protocol: Protocol
+    protocol: AnalysisProtocol
     content: dict[str, object] = field(repr=False)
     digest: str
     question: Question = field(repr=False)

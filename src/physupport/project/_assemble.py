@@ -6,7 +6,7 @@ from typing import final
 
 from .._errors import MisuseError
 from ..aeb import Policy
-from ..analysis import Proposed, Protocol, StreamPlan, named_policy
+from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ..io import Table
 from ..questions import RegionalMap
@@ -81,7 +81,7 @@ class Assembled:
     """What `analyse` needs, and what a reader should know about how it came about."""
 
     project: Project
-    protocol: Protocol = field(repr=False)
+    protocol: AnalysisProtocol = field(repr=False)
     bank: Bank = field(repr=False)
     question: RegionalMap | RegionResolution = field(repr=False)
     tables: Mapping[str, Table] = field(repr=False)
@@ -105,7 +105,7 @@ def assemble(project: Project, *, trust: bool = False) -> Assembled:
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
     settings = project.settings
-    protocol = Protocol(
+    protocol = AnalysisProtocol(
         question=question,
         policy=_policy(project, question),
         level=settings.level,

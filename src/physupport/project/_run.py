@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 
 from .._errors import MisuseError
 from ..aeb import Tick, budget_queries
-from ..analysis import Protocol, Result, StreamPlan, analyse
+from ..analysis import AnalysisProtocol, Result, StreamPlan, analyse
 from ..analysis.diagnose import diagnose
 from ..banks import Bank
 from ..report import Details, Report
@@ -140,7 +140,7 @@ def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Diffe
     return Differences((*findings, *([f"{other} {', '.join(deciding)}"] if deciding else ())), notes)
 
 
-def _parts(protocol: Protocol, told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _parts(protocol: AnalysisProtocol, told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """What a protocol says of itself before any row is read, as JSON has it, given the numbers of rows."""
     bank, question, policy = protocol.bank, protocol.question, protocol.policy
     if bank is not None:

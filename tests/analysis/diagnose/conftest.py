@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, analyse
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import as_pairs
 from physupport.laws import BernoulliGaussian, make_calibration
@@ -109,7 +109,7 @@ def run(
     tables = [make_rows(bank, kind, rng, n, is_complex, truth) for kind, n, truth in parts]
     asked = RegionalMap(bank_regions(bank), {"A": RegionRule(0.5), "B": RegionRule(0.5)})
     streams = dict(zip(names, plans, strict=True))
-    protocol = Protocol(question or asked, policy or RegionalPolicy(), level, budget, bank, streams)
+    protocol = AnalysisProtocol(question or asked, policy or RegionalPolicy(), level, budget, bank, streams)
     return analyse(protocol, dict(zip(names, tables, strict=True)))
 
 

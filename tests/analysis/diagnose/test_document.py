@@ -7,7 +7,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.aeb import FixedOrder
-from physupport.analysis import Protocol, StreamPlan, analyse
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import coherence, diagnose, misfit, rows_needed
 from physupport.banks import array_bank, product_grid
 from physupport.io import as_pairs
@@ -182,7 +182,9 @@ def make_turned(question_of):
     bank = array_bank(dictionaries, [(0, 1)], deployment=product_grid(noise=[0.5]))
     rows = rng.standard_normal((60, 2)) @ dictionaries[0].T + np.sqrt(0.5) * rng.standard_normal((60, 4))
     question, policy = question_of(bank)
-    protocol = Protocol(question, policy, 0.05, 1.0, bank, {"deployment": StreamPlan("covariance", 0.5, first=8)})
+    protocol = AnalysisProtocol(
+        question, policy, 0.05, 1.0, bank, {"deployment": StreamPlan("covariance", 0.5, first=8)}
+    )
     return analyse(protocol, {"deployment": rows})
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import Protocol, Result, StreamPlan, analyse
+from physupport.analysis import AnalysisProtocol, Result, StreamPlan, analyse
 from physupport.analysis.diagnose import Misfit, diagnose, misfit, outcome_sentences
 from physupport.banks import bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
@@ -29,7 +29,7 @@ def extreme(kit):
         plans = {name: StreamPlan(kind, 0.5, first=16) for name, kind in zip(names, kinds, strict=True)}
         tables = {name: scale * kit.make_rows(usual, plans[name].law.name, rng, 40) for name in names}
         question = RegionalMap(bank_regions(bank), {"A": RegionRule(0.5), "B": RegionRule(0.5)})
-        return analyse(Protocol(question, RegionalPolicy(), 0.05, 1.0, bank, plans), tables)
+        return analyse(AnalysisProtocol(question, RegionalPolicy(), 0.05, 1.0, bank, plans), tables)
 
     return run
 

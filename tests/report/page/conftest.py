@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from physupport.aeb import FixedOrder, RegionalPolicy
-from physupport.analysis import Protocol, StreamPlan, analyse, report
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse, report
 from physupport.analysis.diagnose import diagnose
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
@@ -27,7 +27,7 @@ def four_regions():
     """A data set of the four-region study, asked with the regional policy: its report and its details."""
     scene = design.SCENES[1]
     plans = {"calibration": StreamPlan("latent", 0.45), "deployment": StreamPlan("covariance", 0.40)}
-    protocol = Protocol(design.study_question(), RegionalPolicy(), level=design.LEVEL, budget=design.BUDGET,
+    protocol = AnalysisProtocol(design.study_question(), RegionalPolicy(), level=design.LEVEL, budget=design.BUDGET,
                         bank=design.study_bank(), seed=7, streams=plans)  # fmt: skip
     result = analyse(protocol, dict(zip(plans, case.study_rows(scene, scene.seeds[0]), strict=True)))
     return result.report, diagnose(result, title="Four regions", coordinate_names=["place"])
@@ -53,7 +53,7 @@ def make_map(columns, codes, *, title="A study", places=None, names=("x",), budg
     codes = np.asarray(codes, dtype=np.uint8)
     middle = np.choose(codes, [-0.75, 1.25, 0.0])
     judge = TableJudge(codes, middle[:, None] + np.array([-1e-9, 1e-9]))
-    seal = Protocol(question, FixedOrder(), level=0.05, budget=budget).freeze(judge)
+    seal = AnalysisProtocol(question, FixedOrder(), level=0.05, budget=budget).freeze(judge)
     found = report(seal, seal.run())
     asked = dict(zip(*(found.document["trace"][name]["values"] for name in ("queries", "codes")), strict=True))
     fields = [
@@ -114,7 +114,7 @@ def make_resolution():
     distances = np.abs(places[:, None] - places).astype(float)
     question = Resolution(places, distances, distances[1], delta_fine=0.5, delta_group=1.5)
     judge = TableJudge(np.array([0, 0, 1, 1], dtype=np.uint8), np.array([[-1.0, -0.9]] * 2 + [[0.8, 0.9]] * 2))
-    seal = Protocol(question, FixedOrder(), level=0.05, budget=1.0).freeze(judge)
+    seal = AnalysisProtocol(question, FixedOrder(), level=0.05, budget=1.0).freeze(judge)
     found = report(seal, seal.run())
     empty = {
         "field": found.fields[0].field, "is_optional": False, "coordinate_names": [], "tolerance": 0.5, "elements": [],

@@ -5,7 +5,7 @@ from numpy.random import SeedSequence, default_rng
 
 from ..._typing import Array
 from ...aeb import WitnessFirst, elsewhere, presence, proposal_order
-from ...analysis import Proposed, Protocol, StreamPlan
+from ...analysis import AnalysisProtocol, Proposed, StreamPlan
 from ...laws import GaussianCovariance, make_calibration
 from .._case import Case
 from .._tasks import split_seed
@@ -18,7 +18,7 @@ def examine(scene: design.Scene, data_seed: int, split: int | None = None) -> Ca
     split: the seed of the split; the study's rule unless given.
     """
     calibration, deployment = study_rows(scene, data_seed)
-    protocol = Protocol(
+    protocol = AnalysisProtocol(
         design.study_question(),
         _policy,
         design.LEVEL,

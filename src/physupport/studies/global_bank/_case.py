@@ -9,7 +9,7 @@ from numpy.random import default_rng
 
 from ..._typing import Array
 from ...aeb import EndpointPolicy, nuisance_order
-from ...analysis import Proposed, Protocol, Seal, StreamPlan
+from ...analysis import AnalysisProtocol, Proposed, Seal, StreamPlan
 from ...laws import BernoulliGaussian, LatentObjective, LatentPoint, make_calibration, propose_continuous
 from ...questions import Resolution
 from .._case import Case
@@ -29,7 +29,7 @@ def study_seals(condition: design.Condition, data_seed: int, split: int | None =
     rows = make_calibration(law, balanced(condition.scale).atoms, condition.noise, rng, condition.n_rows)
     plan = StreamPlan("latent", design.SHARE, propose=partial(best_point, condition.scale))
     first, *others = design.PROFILES
-    protocol = Protocol(
+    protocol = AnalysisProtocol(
         partial(_question, condition, first),
         partial(_policy, condition),
         first.level,
