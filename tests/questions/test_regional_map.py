@@ -11,7 +11,7 @@ from physupport import MisuseError
 from physupport.banks import Library, TableRegions, bank_regions, library_bank, table_regions
 from physupport.judges import Verdict
 from physupport.questions import Label, RegionalMap, RegionalProgress, RegionRule, exhaustive_answers
-from physupport.questions._columns import Layout, make_columns
+from physupport.questions._regional_progress import Layout, make_columns
 
 ADMISSIBLE, REJECTED, INDETERMINATE = Verdict.ADMISSIBLE, Verdict.REJECTED, Verdict.INDETERMINATE
 ASKS = ("fine", "group", "presence", "absence", "ambiguity")

@@ -1,14 +1,17 @@
 """Active endpoint bracketing: which explanations to ask about, and what may be said after every answer."""
 
 from ._controller import Tick as Tick, continue_run as continue_run, run as run
-from ._policies._base import Policy as Policy, Proposals as Proposals, RunView as RunView, Selector as Selector
-from ._policies._endpoints import EndpointPolicy as EndpointPolicy, nuisance_order as nuisance_order
-from ._policies._orders import (
+from ._policies._base import (
     FarthestFirst as FarthestFirst,
     FixedOrder as FixedOrder,
+    Policy as Policy,
+    Proposals as Proposals,
     RandomOrder as RandomOrder,
+    RunView as RunView,
+    Selector as Selector,
     proposal_order as proposal_order,
 )
+from ._policies._endpoints import EndpointPolicy as EndpointPolicy, nuisance_order as nuisance_order
 from ._policies._regional import RegionalPolicy as RegionalPolicy
 from ._policies._witness_first import (
     Obligation as Obligation,

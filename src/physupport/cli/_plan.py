@@ -8,16 +8,7 @@ import typer
 from .._errors import MisuseError, misuse_named
 from ._app import app
 from ._plan_show import as_json as plan_json, check_picture, draw_map, show_sentences
-from ._plan_values import (
-    MOST_ATOMS,
-    OPTIONS,
-    amplitude_ranges,
-    check_active,
-    checked,
-    numbers,
-    read_dictionary,
-    rows,
-)
+from ._plan_values import MOST_ATOMS, OPTIONS, amplitude_ranges, check_active, checked, numbers, read_dictionary, rows
 
 if TYPE_CHECKING:
     from ..local.shell import LocalDictionary

@@ -11,11 +11,10 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView
-from ._columns import Columns, Layout, make_columns
 from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable
 from ._question import Answer, Label
 from ._region_rule import AskedRegion, RegionRule, asked_region
-from ._regional_progress import RegionalProgress
+from ._regional_progress import Columns, Layout, RegionalProgress, make_columns
 
 
 @final

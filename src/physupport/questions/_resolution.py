@@ -12,9 +12,9 @@ from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances, region_distances
-from ._columns import in_blocks
 from ._predicates import Farness, FieldElements, Said, Sides, state_dimension
 from ._question import Answer, Certificate, Label
+from ._regional_progress import in_blocks
 
 # Bounds of the diameter this close count as equal: distances are rounded at about 1e-16, grids are far coarser.
 EQUAL_BOUNDS = 1e-12

@@ -1,5 +1,6 @@
-"""The contract of a policy: which explanation to ask about next."""
+"""The contract of a policy, which explanation to ask about next, and policies that decide the order beforehand."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, final
 
@@ -10,7 +11,7 @@ from ..._arrays import read_only
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
 from ..._hashes import pieces_hash
-from ..._typing import Array
+from ..._typing import Array, IntArray
 from ...questions import Progress, Question, predicates
 from .._trace import Brackets
 
@@ -86,3 +87,136 @@ def content_digest(*arrays: ArrayLike) -> str:
     """SHA-256 over arrays of whole numbers, little-endian and with their shapes."""
     fixed = [np.asarray(array, dtype=np.int64) for array in arrays]
     return pieces_hash(*(piece for array in fixed for piece in (repr(array.shape), array)))
+
+
+@final
+class OrderSelector:
+    """The first unqueried explanation of a list; every entry is passed once, so a choice costs the same on average."""
+
+    __slots__ = ("_marks", "_order", "_place")
+
+    def __init__(self, order: IntArray, brackets: Brackets) -> None:
+        self._order = np.ascontiguousarray(order, dtype=np.int64).data
+        self._place = 0
+        self._marks = brackets.marks
+
+    def choose(self) -> int | None:
+        """The next in the list, None at its end."""
+        order, marks, place = self._order, self._marks, self._place
+        while place < len(order) and marks[order[place]]:
+            place += 1
+        self._place = place
+        return order[place] if place < len(order) else None
+
+    def observe(self, e: int, code: int) -> None:
+        """The order does not depend on verdicts."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedOrder:
+    """A given order, or by index; explanations left out of it are never asked about."""
+
+    order: Sequence[int] | IntArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.order is not None:
+            object.__setattr__(self, "order", read_only(self.order))
+
+    def begin(self, run: RunView) -> Selector:
+        """Check the order against the bank."""
+        size = run.brackets.size
+        return OrderSelector(np.arange(size) if self.order is None else check_order(self.order, size), run.brackets)
+
+    def describe(self) -> dict[str, object]:
+        """The kind, and a hash of the order."""
+        return {"policy": "fixed order", "order": None if self.order is None else content_digest(self.order)}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RandomOrder:
+    """A uniformly random order from a seed."""
+
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_count("seed", self.seed, 0)
+
+    def begin(self, run: RunView) -> Selector:
+        """Draw the order."""
+        return OrderSelector(np.random.default_rng(self.seed).permutation(run.brackets.size), run.brackets)
+
+    def describe(self) -> dict[str, object]:
+        """The kind and the seed."""
+        return {"policy": "random order", "seed": self.seed}
+
+
+def check_order(value: ArrayLike, size: int) -> IntArray:
+    """Distinct explanations of a bank of this size."""
+    order = np.array(value)
+    if order.ndim != 1 or (order.size and order.dtype.kind not in "iu"):
+        raise MisuseError("order", "be one row of whole numbers", f"{order.dtype} of shape {order.shape}")
+    if order.size and (order.min() < 0 or order.max() >= size):
+        raise MisuseError("order", f"hold explanations from 0 to {size - 1}", f"{order.min()} to {order.max()}")
+    if len(np.unique(order)) < len(order):
+        raise MisuseError("order", "hold distinct explanations", "one twice")
+    return order.astype(np.int64)
+
+
+def proposal_order(groups: ArrayLike, first: Sequence[int]) -> IntArray:
+    """Explanations by index, but those of the given groups before all others, group after group.
+
+    groups: (M,), such as the dictionary state of every explanation.
+
+    >>> proposal_order([0, 0, 1, 1, 2, 2], first=[2, 1]).tolist()
+    [4, 5, 2, 3, 0, 1]
+    """
+    numbers = np.asarray(groups)
+    rank = np.full(len(numbers), len(first))
+    for place in reversed(range(len(first))):
+        rank[numbers == first[place]] = place
+    return np.argsort(rank, kind="stable")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FarthestFirst:
+    """Ask next about the explanation farthest from all asked so far; first about the proposal, else explanation 0.
+
+    distances: explanation -> (M,), such as `question.farness().distances`.  A choice costs O(M).
+    """
+
+    distances: Callable[[int], Array]
+    name: str = "distances"  # tells one set of distances from another
+
+    def begin(self, run: RunView) -> Selector:
+        """Nothing asked: everything is equally far."""
+        first = run.proposals.explanations[0] if run.proposals.explanations else 0
+        return _FarthestSelector(self.distances, first, run.brackets)
+
+    def describe(self) -> dict[str, object]:
+        """The kind and what the distances are called."""
+        return {"policy": "farthest first", "distances": self.name}
+
+
+@final
+class _FarthestSelector:
+    __slots__ = ("_brackets", "_distances", "_first", "_nearest")
+
+    def __init__(self, distances: Callable[[int], Array], first: int, brackets: Brackets) -> None:
+        self._distances, self._first, self._brackets = distances, first, brackets
+        self._nearest = np.full(brackets.size, np.inf)  # to what was asked; -inf for what was asked itself
+
+    def choose(self) -> int | None:
+        if not self._brackets.n_queried:
+            return self._first
+        best = int(np.argmax(self._nearest))
+        return None if self._nearest[best] == -np.inf else best
+
+    def observe(self, e: int, code: int) -> None:  # noqa: ARG002
+        away = self._distances(e)
+        if away.shape != self._nearest.shape:
+            raise MisuseError("distances", f"give shape {self._nearest.shape}", f"shape {away.shape}")
+        np.minimum(self._nearest, away, out=self._nearest)
+        self._nearest[e] = -np.inf

@@ -12,8 +12,7 @@ from ..._errors import MisuseError
 from ..._typing import IntArray
 from ...judges import Verdict
 from ...questions import Resolution
-from ._base import RunView, Selector, check_listed, content_digest
-from ._orders import check_order
+from ._base import RunView, Selector, check_listed, check_order, content_digest
 
 # Two distances this close count as equal.
 _TIE = 1e-16

@@ -11,9 +11,8 @@ from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import RegionalMap, RegionalProgress
 from .._trace import INDETERMINATE, REJECTED, UNQUERIED, Brackets
-from ._base import Proposals, RunView, Selector, check_listed
+from ._base import OrderSelector, Proposals, RunView, Selector, check_listed
 from ._opposition import Knowledge, Opposition, Stuck, knowledge, oppositions
-from ._orders import OrderSelector
 
 _ADMISSIBLE, _REJECTED, _INDETERMINATE = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED), int(Verdict.INDETERMINATE)
 

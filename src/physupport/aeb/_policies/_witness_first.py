@@ -13,8 +13,7 @@ from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import Label, RegionalMap, RegionalProgress
 from .._trace import Brackets
-from ._base import RunView, Selector, check_listed, content_digest
-from ._orders import OrderSelector, check_order
+from ._base import OrderSelector, RunView, Selector, check_listed, check_order, content_digest
 
 
 @final

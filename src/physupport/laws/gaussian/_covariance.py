@@ -8,6 +8,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
+from ..._arrays import check_indices
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource
@@ -19,9 +20,8 @@ from .._noisy import NoisyLaw, chi_square, whitened_energy
 from .._threads import in_pieces
 from ._covariance_kernels import covariance_scores
 from ._gaussian_exact import ExactMoments, covariance_enclosure, exact_moments
-from ._residuals import check_noises, check_width
-from ._statistics import Moments, ball, check_checkpoints, check_keys, prefix_moments
-from ._white_noise import covariance_divergences
+from ._statistics import Moments, ball, check_checkpoints, prefix_moments
+from ._white_noise import check_noises, check_width, covariance_divergences
 
 # Numbers in one batch of covariances: 64 MiB.
 _ENTRIES = 2**23
@@ -126,7 +126,7 @@ class CovarianceStream:
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
-        atoms, variances, noises = self._parts(check_keys(keys, self.n_keys))
+        atoms, variances, noises = self._parts(check_indices("keys", keys, self.n_keys))
         values, errors = np.empty((2, len(atoms), len(self.checkpoints)))
         m, counts = self.moments, self.checkpoints.astype(np.float64)
 
@@ -139,7 +139,7 @@ class CovarianceStream:
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """Prefix log likelihoods of one key as balls."""
-        atoms, variances, noises = self._parts(check_keys([key], self.n_keys))
+        atoms, variances, noises = self._parts(check_indices("keys", [key], self.n_keys))
         active = atoms[0] >= 0
         law = (self.table[atoms[0, active]], variances[0, active], float(noises[0]))
         counts = self.checkpoints.tolist()

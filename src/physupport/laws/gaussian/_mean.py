@@ -17,8 +17,17 @@ from .._balls import add, mul, sub
 from .._law import Energy, Part, register
 from .._noisy import NoisyLaw, chi_square, squares
 from ._gaussian_exact import ExactMoments, exact_residual, rational
-from ._residuals import Known, ResidualMoments, check_noises, residual_sums
-from ._white_noise import Sums, WhiteNoiseStream, filled, mean_divergences, white_noise_stream
+from ._white_noise import (
+    Known,
+    ResidualMoments,
+    Sums,
+    WhiteNoiseStream,
+    check_noises,
+    filled,
+    mean_divergences,
+    residual_sums,
+    white_noise_stream,
+)
 
 
 @register

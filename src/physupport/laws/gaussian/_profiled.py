@@ -8,7 +8,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
-from ..._arrays import read_only
+from ..._arrays import check_indices, read_only
 from ..._codec import array_json, real
 from ..._errors import MisuseError
 from ..._stored import Refusal, check_form
@@ -22,9 +22,7 @@ from .._noisy import NOISY_FORM, NoisyLaw, chi_square, read_noises, squares
 from ._gaussian_exact import ExactMoments, exact_box_residual
 from ._mean import point_stream
 from ._profiled_kernels import profile_sums, profiled_residuals
-from ._residuals import ResidualMoments, check_noises
-from ._statistics import check_keys
-from ._white_noise import Sums, WhiteNoiseStream, filled, white_noise_stream
+from ._white_noise import ResidualMoments, Sums, WhiteNoiseStream, check_noises, filled, white_noise_stream
 
 
 @final
@@ -209,7 +207,7 @@ class ProfiledResiduals:
 
 def best_point(stream: WhiteNoiseStream[ProfiledResiduals], key: int) -> MeanPoint:
     """The mean (q,) that fits all rows best, with the noise variance of a real entry."""
-    key = int(check_keys([key], stream.n_keys)[0])
+    key = int(check_indices("keys", [key], stream.n_keys)[0])
     active, _, noise, coefficients = stream.residuals.fit(key, stream.moments)
     return MeanPoint(coefficients[-1] @ stream.residuals.table[active], noise)
 

@@ -147,13 +147,3 @@ def check_checkpoints(checkpoints: ArrayLike, n_rows: int) -> IntArray:
     if array[0] < 1 or array[-1] > n_rows or (np.diff(array) <= 0).any():
         raise MisuseError("checkpoints", f"increase from at least 1 to at most {n_rows} rows", array.tolist())
     return array.astype(np.int64)
-
-
-def check_keys(keys: ArrayLike, n_keys: int) -> IntArray:
-    """(k,) whole numbers from 0 to n_keys - 1."""
-    array = np.asarray(keys)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise MisuseError("keys", "be a list of whole numbers", f"{array.dtype} of shape {array.shape}")
-    if array.size and not 0 <= array.min() <= array.max() < n_keys:
-        raise MisuseError("keys", f"lie from 0 to {n_keys - 1}", array[(array < 0) | (array >= n_keys)][0])
-    return array.astype(np.int64)

@@ -1,29 +1,175 @@
-"""One stream for all laws of rows in white noise: they differ only in the residuals that they leave."""
+r"""One stream for all laws of rows in white noise: they differ only in the residuals that they leave.
 
-from collections.abc import Callable
+With codes c_i and a dictionary D the residual sum of squares after t rows is
+:math:`\sum_i\|y_i - Dc_i\|^2 = E_t - 2\langle\Delta, G_t\rangle + \langle\Delta^\top\Delta, H_t\rangle`,
+:math:`\Delta = D - B`, where :math:`E_t`, :math:`G_t = \sum_i(y_i - Bc_i)c_i^\top` belong to a reference B and
+:math:`H_t = \sum_ic_ic_i^\top`.  B is the least-squares dictionary, rounded: then :math:`G_t` is small and nothing
+cancels, however strong the signal is.  Any B gives the same real number.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, arb_mat, ctx, fmpq
+from numba import njit
 from numpy.typing import ArrayLike
 
+from ..._arrays import check_indices
 from ..._checks import check_array, check_symmetric
+from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...io import RowSource
+from .._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, add, div, dot, log, mul, settle, sub
 from .._base import Scores
 from .._threads import in_pieces
 from ._gaussian_exact import ExactMoments, exact_moments, white_noise_enclosure
-from ._residuals import (
-    ResidualMoments,
-    check_width,
-    code_products,
-    mean_products,
-    residual_moments,
-    white_noise_likelihood,
-)
-from ._statistics import check_checkpoints, check_keys
+from ._statistics import Moments, ball, check_checkpoints, prefix_moments
+
+_BITS = 320
+
+# Values and errors; a reference dictionary with the energy, cross products and Gram matrices about it.
+Balls = tuple[Array, Array]
+Known = tuple[Array, Balls, Balls, Balls]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualMoments:
+    """Prefix statistics about a reference dictionary, each with its error; dictionaries are rows here, (n, q)."""
+
+    reference: Array  # (n, q)
+    counts: Array  # (c,), entries seen so far: t q
+    energy: Balls  # (c,)
+    cross: Balls  # (c, n, q)
+    gram: Balls  # (c, n, n)
+
+    @property
+    def known(self) -> Known:
+        """As the kernels take them."""
+        return self.reference, self.energy, self.cross, self.gram
+
+
+def code_products(rows: Array, codes: Array) -> list[tuple[Array, Array]]:
+    """What the residual sums need: energy, rows with codes, codes with codes."""
+    entries = rows.reshape(-1, 1)
+    return [(entries, entries), (codes, rows), (codes, codes)]
+
+
+def mean_products(rows: Array) -> list[tuple[Array, Array]]:
+    """The same for one code that is always 1."""
+    return code_products(rows, np.ones((len(rows), 1)))
+
+
+def residual_moments(sources: Sequence[RowSource], checkpoints: IntArray) -> ResidualMoments:
+    """Statistics of rows, or of rows and codes, about the least-squares fit of all rows up to the last checkpoint."""
+    products = code_products if len(sources) == 2 else mean_products
+    energy, cross, gram = prefix_moments(sources, checkpoints, products)
+    with np.errstate(all="ignore"):
+        reference = np.linalg.pinv(gram.rounded()[0][-1], hermitian=True) @ cross.rounded()[0][-1]
+    # Only accuracy hangs on the reference: one that overflowed is replaced.
+    reference = np.where(np.isfinite(reference).all(), reference, np.zeros_like(reference))
+    return ResidualMoments(
+        reference,
+        (checkpoints * sources[0].width).astype(np.float64),
+        *_about(reference, energy, cross, gram),
+        gram.rounded(),
+    )
+
+
+def _about(reference: Array, energy: Moments, cross: Moments, gram: Moments) -> tuple[Balls, Balls]:
+    """Energy and cross products of the residuals about the reference."""
+    c, n, q = cross.high.shape
+    energies, crosses = np.empty((2, c)), np.empty((2, c, n, q))
+    with ctx.workprec(_BITS):
+        b = arb_mat(n, q, reference.ravel().tolist())
+        for t in range(c):
+            moved = gram.enclosure(t) * b  # (n, q)
+            found = cross.enclosure(t)
+            rest = found - moved
+            # E - 2 <B, X> + <B, H B> = E - <B, X> - <B, X - H B>.
+            total = energy.enclosure(t)[0, 0] - _inner(b, found) - _inner(b, rest)
+            energies[:, t] = ball(total)
+            crosses[:, t] = np.array([ball(x) for x in rest.entries()]).T.reshape(2, n, q)
+    return (energies[0], energies[1]), (crosses[0], crosses[1])
+
+
+def _inner(a: arb_mat, b: arb_mat) -> arb:
+    return sum((x * y for x, y in zip(a.entries(), b.entries(), strict=True)), arb(0))
+
+
+@njit(cache=True)
+def residual_sums(delta: Array, e_delta: Array, known: Known, sums: Array, e_sums: Array) -> None:
+    """Residual sums of squares at every checkpoint; delta: (n, q) difference from the reference.  Fills (c,), (c,)."""
+    _, energy, cross, gram = known
+    n = len(delta)
+    square, e_square = np.empty(n * n), np.empty(n * n)
+    for i in range(n):
+        for j in range(i + 1):
+            v, e = dot(delta[i], e_delta[i], delta[j], e_delta[j])
+            square[i * n + j] = square[j * n + i] = v
+            e_square[i * n + j] = e_square[j * n + i] = e
+    for t in range(len(sums)):
+        x, ex = 0.0, 0.0
+        for i in range(n):
+            v, e = dot(delta[i], e_delta[i], cross[0][t, i], cross[1][t, i])
+            x, ex = add(x, ex, v, e)
+        v, e = sub(energy[0][t], energy[1][t], 2.0 * x, 2.0 * ex)
+        x, ex = dot(square, e_square, gram[0][t].ravel(), gram[1][t].ravel())
+        sums[t], e_sums[t] = add(v, e, x, ex)
+
+
+@njit(cache=True, inline="always")
+def log_constant(count: float, noise: float) -> tuple[float, float]:
+    """Half of count times log(2 pi noise), count exact."""
+    v, e = log(noise, 0.0)
+    v, e = add(v, e, LOG_TWO_PI, LOG_TWO_PI_ERROR)
+    return mul(0.5 * count, 0.0, v, e)
+
+
+@njit(cache=True, nogil=True)
+def white_noise_scores(
+    sums: Array, e_sums: Array, which: IntArray, noises: Array, counts: Array, values: Array, errors: Array
+) -> None:
+    """Log likelihoods -count/2 log(2 pi noise) - sum/(2 noise) of k keys from m residual sums.
+
+    sums: (m, c).  which: (k,) row of the sums.  noises: (k,).  counts: (c,).  Fills values and errors (k, c).
+    """
+    for k in range(len(which)):
+        for t in range(len(counts)):
+            v, e = log_constant(counts[t], noises[k])
+            x, ex = div(sums[which[k], t], e_sums[which[k], t], 2.0 * noises[k], 0.0)
+            v, e = add(v, e, x, ex)
+            values[k, t], errors[k, t] = settle(-v, e)
+
+
+def white_noise_likelihood(sums: Array, e_sums: Array, which: IntArray, noises: Array, counts: Array) -> Scores:
+    """Scores of keys whose residual sums stand in the given rows."""
+    values, errors = np.empty((2, len(which), len(counts)))
+
+    def score(part: slice) -> None:
+        white_noise_scores(sums, e_sums, which[part], noises[part], counts, values[part], errors[part])
+
+    in_pieces(len(which), score, least=1024)
+    return Scores(values, errors)
+
+
+def check_noises(noises: object, is_complex: bool, count: int | None = None) -> Array:
+    """Positive variances, (m,), of each entry of a row: half of the complex variance for pairs."""
+    array = check_array("noises", np.atleast_1d(np.asarray(noises)), (count,))
+    if not array.size or array.min() <= 0.0:
+        raise MisuseError("noises", "be positive variances, at least one", array.tolist())
+    return array / 2.0 if is_complex else array
+
+
+def check_width(rows: RowSource, width: int) -> RowSource:
+    """Rows as wide as the atoms."""
+    if rows.width != width:
+        raise MisuseError("rows", f"have {width} entries, as the atoms have", f"{rows.width} entries")
+    return rows
+
 
 # Fills sums and errors (m, c) for the problems of a slice.
 Fill = Callable[[slice, Array, Array], None]
@@ -84,12 +230,12 @@ class WhiteNoiseStream(Generic[R]):
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
-        keys = check_keys(keys, self.n_keys)
+        keys = check_indices("keys", keys, self.n_keys)
         return white_noise_likelihood(*self.residuals.sums(keys, self.moments), self.moments.counts)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """Prefix log likelihoods of one key as balls."""
-        keys = check_keys([key], self.n_keys)
+        keys = check_indices("keys", [key], self.n_keys)
         sums, noise = self.residuals.exact(int(keys[0]), self.moments, self._exact)
         counts = (self.checkpoints * self.sources[0].width).tolist()
         return [white_noise_enclosure(x, noise, n, bits) for x, n in zip(sums, counts, strict=True)]

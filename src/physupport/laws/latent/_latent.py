@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self, final
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from numpy.typing import ArrayLike
 
+from ..._arrays import check_indices
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
 from ..._exp import LN2, LOG_ERROR, U, log_mantissas
@@ -17,7 +18,7 @@ from ...io import RowSource
 from .._base import Scores
 from .._threads import in_pieces
 from ..codes._laws import CodeLaw
-from ..gaussian._statistics import check_checkpoints, check_keys
+from ..gaussian._statistics import check_checkpoints
 from ._latent_errors import (
     RANGE,
     Family,
@@ -25,7 +26,6 @@ from ._latent_errors import (
     final_errors,
     law_families,
     log_likelihood_balls,
-    precision,
     total_errors,
 )
 from ._latent_factors import mixed_trees, nested_passes, nested_trees
@@ -165,7 +165,7 @@ class Batch:
 def _log_two_pi_noise(noises: Array, width: int) -> Array:
     r""":math:`\frac q2 \log 2\pi\nu`, rounded once from 128 bits; (F,)."""
     distinct, which = np.unique(noises, return_inverse=True)
-    with precision(_GUARD_BITS):
+    with ctx.workprec(_GUARD_BITS):
         logs = [float((2 * arb.pi() * arb(float(v))).log() * width / 2) for v in distinct]
     return np.array(logs)[which]
 
@@ -202,7 +202,7 @@ class LatentStream:
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods of the keys; the rows are read once for each batch of states that fits in memory."""
-        keys = check_keys(keys, self.n_keys)
+        keys = check_indices("keys", keys, self.n_keys)
         state, nuisance = np.divmod(keys, len(self.laws))
         values = np.zeros((len(keys), len(self.checkpoints)))
         errors = np.zeros_like(values)
@@ -219,7 +219,7 @@ class LatentStream:
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """The same of one key in ball arithmetic, recomputed from the stored numbers."""
-        state, nuisance = divmod(int(check_keys([key], self.n_keys)[0]), len(self.laws))
+        state, nuisance = divmod(int(check_indices("keys", [key], self.n_keys)[0]), len(self.laws))
         atoms = self.states.elements[:, self.states.element_index(np.array([state]))[0]]
         noise = float(self.noises[nuisance])
         bits = check_count("bits", bits, 2)

@@ -1,7 +1,6 @@
 """Nuisances of the latent-code stream, the proven errors of its fast scores, and the scores in ball arithmetic."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import comb
 from typing import Final, final
@@ -94,17 +93,6 @@ def final_errors(terms: Array) -> Array:
 _ROWS = 256
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Work at this many bits, and restore the former number afterwards."""
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
-
-
 def log_likelihood_balls(
     rows: RowSource, atoms: Array, law: CodeLaw, noise: float, checkpoints: IntArray, bits: int
 ) -> list[arb]:
@@ -114,7 +102,7 @@ def log_likelihood_balls(
     \det(C_J/\nu)^{-1/2} e^{a_J/2}`, less what all active sets share.  The densities of the rows are multiplied, which
     balls do without overflow, and one logarithm a checkpoint is enough.
     """
-    with precision(bits):
+    with ctx.workprec(bits):
         variances = [float(v) for v in law.active_variances(atoms.shape[1])]
         weights = law.exact_weights(atoms.shape[1])
         sizes = [k for k, w in enumerate(weights) if not w.is_zero()]
@@ -233,7 +221,7 @@ def law_families(laws: tuple[CodeLaw, ...], noises: Array, n_atoms: int) -> tupl
     """Sort the nuisances; their weights are rounded once, from 128 bits."""
     # Before the weights, because this is where a law refuses a number of atoms that it was not written for.
     variances = np.array([law.active_variances(n_atoms) for law in laws], dtype=np.float64)  # (m, n + 1)
-    with precision(_GUARD_BITS):
+    with ctx.workprec(_GUARD_BITS):
         balls = [law.exact_weights(n_atoms) for law in laws]
         weights = np.array([[float(w) for w in row] for row in balls])
         occurs = np.array([[not w.is_zero() for w in row] for row in balls])

@@ -18,6 +18,7 @@ from numba import njit
 
 from ..._typing import Array, IntArray
 from .._balls import TINY, UP, U, add, div, dot, mul, sqrt, sub
+from ._latent_kernels import count_bits
 
 # sqrt(log2(e) / 2): the square of h . y, so scaled, counts powers of two of the density.
 _ROOT_SCALE: Final = 0.8493218002880191
@@ -117,10 +118,10 @@ def nested_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arr
         for mask in range(full):
             if mask:
                 j = lowest_bit(mask)
-                k = bit_count(mask) - 1
+                k = count_bits(mask) - 1
                 update(variances[f], j, mats[k : k + 2], e_mats[k : k + 2], cols[k : k + 2], e_cols[k : k + 2],
                        coupling, e_coupling)  # fmt: skip
-            k = bit_count(mask)
+            k = count_bits(mask)
             s[mask], es[mask], tau[mask] = direction(
                 variances[f], atoms[f], lowest_bit(full & ~mask), mats[k], e_mats[k], cols[k], e_cols[k], h[f, mask]
             )
@@ -146,7 +147,7 @@ def mixed_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arra
             h[f, t * n_sets] = 0.0
             for mask in range(1, n_sets):
                 j = lowest_bit(mask)
-                k = bit_count(mask) - 1
+                k = count_bits(mask) - 1
                 s[mask], es[mask], tau[mask] = direction(
                     variances[t], atoms[f], j, mats[k], e_mats[k], cols[k], e_cols[k], h[f, t * n_sets + mask]
                 )
@@ -189,16 +190,6 @@ def lowest_bit(mask: int) -> int:
     while not mask >> j & 1:
         j += 1
     return j
-
-
-@njit(cache=True)
-def bit_count(mask: int) -> int:
-    """Size of a set."""
-    size = 0
-    while mask:
-        mask &= mask - 1
-        size += 1
-    return size
 
 
 @cache

@@ -239,13 +239,8 @@ def score_segment(
         n, length = atoms.shape[2], rows.shape[1]
         keys = slice(first_key[f], first_key[f + 1])
         n_keys = first_key[f + 1] - first_key[f]
-        x, s, z, top, tops = (
-            np.zeros(h.shape[2] * B),
-            np.zeros(weights.shape[1] * B),
-            np.empty(B),
-            np.empty(B),
-            np.zeros(B),
-        )
+        x, s, tops = np.zeros(h.shape[2] * B), np.zeros(weights.shape[1] * B), np.zeros(B)
+        z, top = np.empty(B), np.empty(B)
         r = np.empty((h.shape[1] if len(used) else n + 2) * B)
         lanes, lane_powers = np.ones((n_keys, B)), np.zeros((n_keys, B), dtype=np.int64)
         for start in range(0, length, B):

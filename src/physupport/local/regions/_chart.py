@@ -71,31 +71,28 @@ class Chart:
     @cached_property
     def bounds(self) -> Array:
         """Least and largest value of every coordinate, (2, d)."""
-        shell, q, activity = self.shell, self.shell.q, self.calibration.activity
-        reach, offset = shell.cap * shell.scale, self.offset_bound
-        ends = [
-            *([(activity.lower, activity.upper)] if isinstance(activity, Interval) else []),
-            (shell.noise.lower, shell.noise.upper),
-            *[(-reach, reach)] * (q * (q - 1)),
-            *[(-offset, offset)] * (q - 1),
-            *[(self.box.lower, self.box.upper)] * self.n_active,
-        ]
-        lower, upper = np.array(ends).T / self.units
+        lower, upper = self._ranges[:, 1:].T / self.units
         # A range may be a single value, which optimisers refuse; `parameter` returns to it.
         return np.array([lower - 1e-9, upper + 1e-9])
 
     @cached_property
     def units(self) -> Array:
         """Size of every coordinate, (d,)."""
+        return np.asarray(self._ranges[:, 0])
+
+    @cached_property
+    def _ranges(self) -> Array:
+        """Size, least and largest value of every coordinate, (d, 3), in its own unit."""
         shell, q, activity = self.shell, self.shell.q, self.calibration.activity
-        sizes = [
-            *([activity.upper] if isinstance(activity, Interval) else []),
-            shell.noise.upper,
-            *[shell.scale] * (q * (q - 1)),
-            *[self.offset_bound] * (q - 1),
-            *[self.box.upper] * self.n_active,
+        known = [part for part in (activity, shell.noise) if isinstance(part, Interval)]
+        reach, offset = shell.cap * shell.scale, self.offset_bound
+        ranges = [
+            *((part.upper, part.lower, part.upper) for part in known),
+            *[(shell.scale, -reach, reach)] * (q * (q - 1)),
+            *[(offset, -offset, offset)] * (q - 1),
+            *[(self.box.upper, self.box.lower, self.box.upper)] * self.n_active,
         ]
-        return np.array(sizes)
+        return np.array(ranges)
 
     @cached_property
     def class_conditions(self) -> frozenset[str]:

@@ -23,7 +23,7 @@ from ..._checks import (
 from ..._errors import MisuseError
 from ..._membership import Condition, Membership
 from ..._typing import Array, BoolArray
-from ...laws.gaussian._box_kernels import fit_boxes
+from ...laws.gaussian._profiled_kernels import fit_boxes
 from ..shell import Amplitudes
 from ._calibration import CalibrationParameter
 from ._moments import check_rows

@@ -16,14 +16,20 @@ from ._invariants import (
     cubic_invariant as cubic_invariant,
     cubic_stationary_point as cubic_stationary_point,
     cubic_stationary_values as cubic_stationary_values,
+    inclusion_probabilities as inclusion_probabilities,
     invariant_coordinates as invariant_coordinates,
     invariant_distance as invariant_distance,
     normalized_cubic as normalized_cubic,
     orbit_differential as orbit_differential,
     polar_factors as polar_factors,
     power_sums as power_sums,
+    projector_increment as projector_increment,
+    projector_remainder as projector_remainder,
+    projector_terms as projector_terms,
+    remainder_constants as remainder_constants,
     shape_invariant as shape_invariant,
     simplex_cubic as simplex_cubic,
+    subset_moments as subset_moments,
 )
 from ._margins import (
     Amplitudes as Amplitudes,
@@ -34,14 +40,6 @@ from ._margins import (
     separated_gap as separated_gap,
     separated_margin as separated_margin,
     support_margin as support_margin,
-)
-from ._projectors import (
-    inclusion_probabilities as inclusion_probabilities,
-    projector_increment as projector_increment,
-    projector_remainder as projector_remainder,
-    projector_terms as projector_terms,
-    remainder_constants as remainder_constants,
-    subset_moments as subset_moments,
 )
 from ._quotient import (
     normalized_cubic_sensitivity as normalized_cubic_sensitivity,
