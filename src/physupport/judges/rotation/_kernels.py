@@ -3,9 +3,10 @@
 import numpy as np
 from numba import njit
 
-from ..._typing import Array, IntArray
+from ..._typing import Array, BoolArray, IntArray
 
 BLOCK = 512  # rivals at a time: their slices stay in the nearest cache
+_CHUNK_BYTES = 500_000  # of products, that all explanations of a batch use before the next are fetched
 
 
 @njit(cache=True)
@@ -20,7 +21,8 @@ def tail(u: float, rank: int, freedom: int, is_known: bool) -> float:
         return 1.0
     if not is_known and u >= 1.0:
         return 0.0
-    term = np.exp(-0.5 * u) if is_known else (1.0 - u) ** rest
+    # Not 0, which is for what no rotation can reach.
+    term = max(np.exp(-0.5 * u) if is_known else (1.0 - u) ** rest, 1e-300)
     total = 0.0
     for i in range(half):
         total += term
@@ -151,3 +153,69 @@ def count(
                 break
         remaining -= 1
     return counted, remaining
+
+
+@njit(cache=True)
+def screen_batch(
+    grams: Array,
+    along: Array,
+    ranks: IntArray,
+    least: Array,
+    slack: Array,
+    radii: Array,
+    freedom: IntArray,
+    is_known: bool,
+    is_open: BoolArray,
+    lift: Array,
+    bounds: Array,
+) -> None:
+    """`screen` of the explanations that are open: fills bounds (k,) and lift (k, blocks)."""
+    for i in range(len(grams)):
+        if is_open[i]:
+            lowered = least[i] - slack[i]
+            bounds[i] = screen(grams[i], along[i], ranks, lowered, radii[i], freedom[i], is_known, lift[i])
+
+
+@njit(cache=True)
+def count_batch(
+    products: Array,
+    own: Array,
+    squares: Array,
+    scatter: Array,
+    grams: Array,
+    along: Array,
+    least: Array,
+    radii: Array,
+    sigma: float,
+    unit: float,
+    orders: IntArray,
+    n_live: IntArray,
+    is_open: BoolArray,
+    counted: IntArray,
+    remaining: IntArray,
+    enough: int,
+    fewest: int,
+) -> None:
+    """`count` of the explanations that are open, draws in chunks: updates counted (k,) and remaining (k,)."""
+    step = max(1, _CHUNK_BYTES // (8 * products.shape[1] * products.shape[2]))
+    for start in range(0, len(products), step):
+        stop = min(start + step, len(products))
+        for i in range(len(grams)):
+            if is_open[i] and counted[i] < enough and counted[i] + remaining[i] >= fewest:
+                counted[i], remaining[i] = count(
+                    products[start:stop],
+                    own[i, start:stop],
+                    squares[start:stop],
+                    scatter[start:stop],
+                    grams[i],
+                    along[i],
+                    least[i],
+                    radii[i],
+                    sigma,
+                    unit,
+                    orders[i, : n_live[i]],
+                    counted[i],
+                    enough,
+                    fewest,
+                    remaining[i],
+                )

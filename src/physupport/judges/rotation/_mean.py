@@ -9,7 +9,7 @@ import numpy as np
 from ..._typing import Array, IntArray
 from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
 from ._draws import RIVALS, Draws
-from ._kernels import BLOCK, count, screen
+from ._kernels import BLOCK, count_batch, screen_batch
 from ._table import Field, RotationTable, check_columns
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
@@ -181,80 +181,35 @@ class MeanRows:
         return Counts(least.astype(np.int64), most.astype(np.int64), bound)
 
     def _batch(self, explanations: IntArray, level: float, *, is_full: bool) -> Counts:
-        states = [_State(self, int(e), level, is_full=is_full) for e in explanations]
-        grams = (self.bases[explanations].reshape(-1, len(self.vector)) @ self._flat.T).reshape(
-            len(explanations), self.bases.shape[1], -1, self.table.size
-        )
-        for state, gram in zip(states, grams, strict=True):
-            state.begin(gram)
-        step = self.draws if self._is_kept else _CHUNK
-        for start in range(0, self.draws, step):
-            still = [state for state in states if not state.is_settled]
-            if not still:
-                break
-            products = self._products(start, min(start + step, self.draws))
-            for state in still:
-                state.go_on(products, start)
-        found = np.array([(state.counted, state.counted + state.remaining) for state in states])
-        return Counts(found[:, 0], found[:, 1], np.array([state.bound for state in states]))
-
-
-@final
-class _State:
-    """How far the test of one explanation has come."""
-
-    def __init__(self, rows: MeanRows, e: int, level: float, *, is_full: bool) -> None:
-        self.rows, self.e, self.is_full = rows, e, is_full
-        self.level = level
-        number = most_rejected(level * (1.0 - SCREEN_SHARE), rows.draws)
+        """Screens, unless an explanation fits best: then every rotation counts, as P_e w stays."""
+        bases, errors = self.bases[explanations], self.table.errors
+        along = bases @ self.vector  # (k, r)
+        left = self.vector - np.einsum("kr,krm->km", along, bases)
+        fits, energy = (along**2).sum(axis=1), (left**2).sum(axis=1) + self.scatter
+        whole = fits + energy
+        least = self.contest.least() - 8.0 * (errors + errors[explanations][:, None]) * whole[:, None]  # (k, M)
+        is_best = fits >= least[np.arange(len(explanations)), explanations] - self._unit * whole
+        grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, -1, self.table.size)
+        radii, freedom = np.sqrt(energy), self.freedom - self.ranks[explanations]
+        lift = np.ones((len(explanations), -(-self.table.size // BLOCK)))
+        bounds = np.full(len(explanations), np.inf)
+        if not is_full:
+            is_known = self.own_sigma > 0.0
+            lengths = np.full(len(radii), self.own_sigma) if is_known else radii
+            slack = 2.0 * self._unit * whole
+            screen_batch(grams, along, self.ranks, least, slack, lengths, freedom, is_known, ~is_best, lift, bounds)
+        counted, remaining = np.where(is_best, self.draws, 0), np.where(is_best, 0, self.draws)
+        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
         # p <= level exactly if fewer than `number` exceed; a full run neither has enough nor too few.
-        self.enough, self.fewest = (rows.draws + 1, 0) if is_full else (number, number)
-        self.counted, self.remaining, self.bound = 0, rows.draws, np.inf
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether no further draw is needed."""
-        is_decided = self.counted >= self.enough or self.counted + self.remaining < self.fewest
-        return is_decided or self.remaining == 0 or self.bound <= SCREEN_SHARE * self.level
-
-    def begin(self, gram: Array) -> None:
-        """Screen, unless e fits best: then every rotation counts, as P_e w stays."""
-        rows, e = self.rows, self.e
-        energy, freedom = rows.residuals(e)
-        self.along = rows.bases[e] @ rows.vector
-        self.gram, self.radius = gram, np.sqrt(energy)
-        whole = float(self.along @ self.along) + energy
-        turned = 8.0 * (rows.table.errors + rows.table.errors[e]) * whole
-        self.least = rows.contest.least() - turned
-        if self.along @ self.along >= self.least[e] - rows._unit * whole:
-            self.counted, self.remaining = rows.draws, 0
-            return
-        lift = np.ones(-(-rows.table.size // BLOCK))
-        if not self.is_full:
-            least, is_known = self.least - 2.0 * rows._unit * whole, rows.own_sigma > 0.0
-            radius = rows.own_sigma if is_known else self.radius
-            self.bound = screen(gram, self.along, rows.ranks, least, radius, freedom, is_known, lift)
-        live = np.flatnonzero(lift > 0.0)
-        self.order = live[np.argsort(-lift[live], kind="stable")]
-
-    def go_on(self, products: Array, start: int) -> None:
-        """The draws of these products, which begin with draw start."""
-        rows, stop = self.rows, start + len(products)
-        _, squares, scatter = rows.normals
-        self.counted, self.remaining = count(
-            products,
-            np.ascontiguousarray(products[:, :, self.e]),
-            squares[start:stop],
-            scatter[start:stop],
-            self.gram,
-            self.along,
-            self.least,
-            self.radius,
-            rows.own_sigma,
-            rows._unit,
-            self.order,
-            self.counted,
-            self.enough,
-            self.fewest,
-            self.remaining,
-        )
+        enough, fewest = (self.draws + 1, 0) if is_full else (number, number)
+        is_open = ~is_best & (bounds > SCREEN_SHARE * level)
+        orders, n_live = np.argsort(-lift, axis=1, kind="stable"), (lift > 0.0).sum(axis=1)
+        step = self.draws if self._is_kept else _CHUNK
+        for start in range(0, self.draws if is_open.any() else 0, step):
+            chosen = slice(start, min(start + step, self.draws))
+            products = self._products(chosen.start, chosen.stop)
+            own = np.ascontiguousarray(np.moveaxis(products[:, :, explanations], 2, 0))  # (k, b, r)
+            squares, scatter = self.normals[1][chosen], self.normals[2][chosen]
+            limits = (radii, self.own_sigma, self._unit, orders, n_live, is_open, counted, remaining, enough, fewest)
+            count_batch(products, own, squares, scatter, grams, along, least, *limits)
+        return Counts(counted, counted + remaining, bounds)
