@@ -7,8 +7,9 @@ import typer
 
 from .._errors import MisuseError, misuse_named
 from ._app import app
-from ._plan_show import as_json as plan_json, check_picture, draw_map, show_sentences
+from ._plan_show import as_json as plan_json, check_picture, draw_map
 from ._plan_values import MOST_ATOMS, OPTIONS, amplitude_ranges, check_active, checked, numbers, read_dictionary, rows
+from ._text import show_lines
 
 if TYPE_CHECKING:
     from ..local.shell import LocalDictionary
@@ -61,7 +62,7 @@ def plan(
     import numpy as np
 
     from ..laws import BernoulliGaussian
-    from ..local.rates import Design, compensated_generator, plan as make_plan
+    from ..local.rates import Design, compensated_generator, plan as make_plan, plan_sentences
 
     if picture is not None:
         check_picture(picture)
@@ -90,7 +91,7 @@ def plan(
     if as_json:
         typer.echo(plan_json(design, result))
     else:
-        show_sentences(design, result)
+        show_lines(f"- {sentence}" for sentence in plan_sentences(design, result))
     if picture is not None:
         draw_map(design, picture)
         typer.echo(f"Picture written to {picture}.", err=True)

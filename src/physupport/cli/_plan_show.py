@@ -1,4 +1,4 @@
-"""How the commands show a plan: sentences, JSON, a picture."""
+"""How the commands show a plan beyond its sentences: JSON, a picture."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,17 +9,6 @@ if TYPE_CHECKING:
     from ..local.rates import Design, Plan
 
 _SUFFIXES = (".png", ".pdf", ".svg")
-
-
-def show_sentences(design: "Design", found: "Plan") -> None:
-    """One sentence an item; lines break at words on a terminal, and only between sentences elsewhere."""
-    from rich.console import Console
-
-    from ..local.rates import plan_sentences
-
-    console = Console(highlight=False)
-    for sentence in plan_sentences(design, found):
-        console.print(f"- {sentence}", soft_wrap=not console.is_terminal, markup=False)
 
 
 def as_json(design: "Design", found: "Plan") -> str:
@@ -62,14 +51,12 @@ def check_picture(path: Path) -> None:
 
 def draw_map(design: "Design", path: Path) -> None:
     """The resolution around the planned N and s; a bar on standard error shows how far it is."""
+    import matplotlib
     import numpy as np
     from rich.console import Console
     from rich.progress import track
 
     from ..local.rates import map_scales, resolution_map
-
-    check_picture(path)
-    import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt

@@ -1,7 +1,7 @@
 """The contract of a stream, rows and densities scored with a proven error, and of its numerator, the opponent."""
 
 from dataclasses import dataclass
-from typing import Protocol, Self, final
+from typing import ClassVar, Protocol, Self, final
 
 from flint import arb
 
@@ -75,12 +75,9 @@ class Opponent(Protocol):
 class BankKey:
     """A law of the bank."""
 
-    key: int
+    is_of_bank: ClassVar[bool] = True
 
-    @property
-    def is_of_bank(self) -> bool:
-        """Yes."""
-        return True
+    key: int
 
     def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:  # noqa: ARG002
         """The stream of the explanations itself."""

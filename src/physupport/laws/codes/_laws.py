@@ -1,7 +1,7 @@
 """Laws of the calibration coefficients: exchangeable over atoms, Gaussian given the active set."""
 
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import ClassVar, Protocol, final
 
 import numpy as np
 from flint import arb
@@ -107,6 +107,8 @@ class ExchangeableGaussian:
     [0.0, 0.5, 0.0]
     """
 
+    activity: ClassVar[None] = None  # sizes have probabilities of their own
+
     size_probabilities: Array  # (n + 1,), pi_k
     variances: Array  # (n + 1,), lambda_k
 
@@ -139,11 +141,6 @@ class ExchangeableGaussian:
         r""":math:`\pi_k / \binom nk` for k = 0..n; (n + 1,)."""
         self._check_atoms(n_atoms)
         return self.size_probabilities / comb(self.n_atoms, np.arange(self.n_atoms + 1))
-
-    @property
-    def activity(self) -> None:
-        """None: sizes have probabilities of their own."""
-        return
 
     def exact_weights(self, n_atoms: int) -> list[arb]:
         """The same as balls, from the stored probabilities."""

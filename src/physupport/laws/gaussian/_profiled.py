@@ -30,13 +30,10 @@ from ._white_noise import ResidualMoments, Sums, WhiteNoiseStream, check_noises,
 class MeanPoint:
     """Rows scattered about one mean: a law off the bank, against explanations whose coefficients are profiled."""
 
+    is_of_bank: ClassVar[bool] = True  # bank and proposal rows give it
+
     mean: Array  # (q,)
     noise: float  # variance of a real entry
-
-    @property
-    def is_of_bank(self) -> bool:
-        """Bank and proposal rows give it."""
-        return True
 
     def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
         """A stream of its own."""

@@ -28,14 +28,11 @@ from ._latent import LatentStream, latent_stream
 class LatentPoint:
     """One calibration law: the dictionary, the activity and the noise variance."""
 
+    is_of_bank: ClassVar[bool] = False  # who proposed it, from the proposal rows alone or not, is not known here
+
     atoms: Array  # (q, n)
     p: float
     noise: float
-
-    @property
-    def is_of_bank(self) -> bool:
-        """No: who proposed it, from the proposal rows alone or not, is not known here."""
-        return False
 
     def frozen(self) -> Self:
         """The same in copies that nothing can change any more."""

@@ -212,7 +212,8 @@ def moment_region_rows(design: Design, size: float) -> int:
     that the region rejects them as a rule, to first order: a turn of exactly this size lies on the border, and what the
     linearisation leaves out may keep it.  The second moment, which turns hardly change, does not enter.
     """
-    turns = skew_basis(design.dictionary.q - 1) if design.turn is None else _only(design.turn, design.dictionary.q - 1)
+    across = design.dictionary.q - 1
+    turns = skew_basis(across) if design.turn is None else check_skew("turn", design.turn, across)[None]
     moves, shifts = _first_order(design, turns)
     # J = U diag(v) W^T: in the coordinates diag(v) W^T Omega the moment moves by exactly the length of the vector.
     _, values, modes = np.linalg.svd(shifts, full_matrices=False)  # (k,), (k, k)
@@ -221,10 +222,6 @@ def moment_region_rows(design: Design, size: float) -> int:
     blocks, multiplier = median_distance_blocks(_MANY_ROWS, design.alpha_calibration / 2.0)
     variance = total_variances(CalibrationParameter(design.law, design.dictionary, design.noise))[1]
     return ceil(multiplier**2 * _MANY_ROWS / blocks.size * variance / shift**2)
-
-
-def _only(turn: Array, dimension: int) -> Array:
-    return check_skew("turn", turn, dimension)[None]
 
 
 def _first_order(design: Design, turns: Array) -> tuple[Array, Array]:

@@ -176,7 +176,7 @@ def _resolution(found: Plan, design: Design) -> list[str]:
         reach += "."
     else:
         reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
-    least = f"gets below {_down(reached.floor, 2)} on average in the worst case"
+    least = f"gets below {_rounded(reached.floor, 2, ROUND_FLOOR)} on average in the worst case"
     floor = f"No procedure valid at level {design.level:.3g} {least}."
     answer = f"{condition}How precisely do those atoms map physically? {reach}"
     # From level 1/2 on the bound is 0, which says nothing.
@@ -247,10 +247,6 @@ def _promised(value: float, most: float) -> str:
 
 def _up(value: float, digits: int) -> str:
     return _rounded(value, digits, ROUND_CEILING)
-
-
-def _down(value: float, digits: int) -> str:
-    return _rounded(value, digits, ROUND_FLOOR)
 
 
 def _rounded(value: float, digits: int, direction: str) -> str:
