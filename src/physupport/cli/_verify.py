@@ -41,18 +41,18 @@ def show(
     Exit codes: 0; 2, misuse; 3, the report was changed after it was written.
     """
     report = report_path(report)
-    found = _loaded(report)
-    if not found.is_unchanged:
+    shown = _loaded(report)
+    if not shown.is_unchanged:
         changed = "this report was changed after it was written; physupport verify says where"
         typer.echo(f"physupport: {visible(report)}: {changed}.", err=True)
         raise typer.Exit(REFUSED)
     if html is not None:
-        _write_page(found, report, html)
+        _write_page(shown, report, html)
         typer.echo(f"Page written to {html}.", err=True)
     if as_json:
-        typer.echo(found.json(), nl=False)
+        typer.echo(shown.json(), nl=False)
     elif html is None:
-        show_report(found)
+        show_report(shown)
 
 
 def _loaded(path: str) -> "Report":
@@ -111,36 +111,36 @@ def verify(
         raise MisuseError("--project", "come without --data", project)
     text = read_text("report", report_path(report))
     rows = read_data(text, data, project) if data or project is not None else None
-    found = check(text, rows, protocol=protocol)
-    if project is not None and found.is_verified:
+    verification = check(text, rows, protocol=protocol)
+    if project is not None and verification.is_verified:
         other = _project_differences(text, project)
-        found = replace(found, findings=other.findings, notes=(*found.notes, *other.notes))
+        verification = replace(verification, findings=other.findings, notes=(*verification.notes, *other.notes))
     if as_json:
-        typer.echo(_json(found, rows is not None))
+        typer.echo(_json(verification, rows is not None))
     else:
-        _show(found, rows is not None)
-    if not found.is_verified:
+        _show(verification, rows is not None)
+    if not verification.is_verified:
         raise typer.Exit(REFUSED)
 
 
-def _json(found: "Verification", is_scored: bool) -> str:
+def _json(verification: "Verification", is_scored: bool) -> str:
     import json
 
     told = {
-        "verified": found.is_verified,
+        "verified": verification.is_verified,
         "rows_scored": is_scored,
-        "findings": list(found.findings),
-        "notes": list(found.notes),
+        "findings": list(verification.findings),
+        "notes": list(verification.notes),
     }
     return json.dumps(told, indent=2)
 
 
-def _show(found: "Verification", is_scored: bool) -> None:
-    for line in found.findings:
+def _show(verification: "Verification", is_scored: bool) -> None:
+    for line in verification.findings:
         typer.echo(f"refused: {visible(line)}", err=True)
-    for line in found.notes:
+    for line in verification.notes:
         typer.echo(f"note: {visible(line)}", err=True)
-    if found.is_verified:
+    if verification.is_verified:
         scored = ", every verdict from the rows." if is_scored else "."
         typer.echo(f"verified: every label follows from the trace{scored}")
 
@@ -148,12 +148,12 @@ def _show(found: "Verification", is_scored: bool) -> None:
 def read_data(report: str, data: list[str] | None, project: Path | None) -> "dict[str, Rows]":
     """The table of each stream by name, complex numbers as pairs (Re, Im)."""
     tables: dict[str, Rows] = {} if project is None else _project_rows(project)
-    for given in data or ():
-        name, _, path = given.partition("=")
-        found = {name: _stream_rows(report, name, path)} if path else _archive_rows(Path(given))
-        for stream, table in found.items():
+    for source in data or ():
+        name, _, path = source.partition("=")
+        part = {name: _stream_rows(report, name, path)} if path else _archive_rows(Path(source))
+        for stream, table in part.items():
             if stream in tables:
-                raise MisuseError(f"data {given}", "name each stream once", repr(stream))
+                raise MisuseError(f"data {source}", "name each stream once", repr(stream))
             tables[stream] = table
     for name in _declared_shapes(report):
         if name not in tables:
@@ -196,7 +196,7 @@ def _declared_shapes(report: str) -> dict[str, tuple[int, int]]:
     """What the report says of its streams, if it says anything; whether it is sound is for the verification to say."""
     try:
         streams: Any = json.loads(report)["protocol"]["streams"]
-        return {str(each["name"]): (each["rows"], each["width"]) for each in streams}
+        return {str(stream["name"]): (stream["rows"], stream["width"]) for stream in streams}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
 
@@ -207,11 +207,11 @@ def _archive_rows(path: Path) -> "dict[str, Rows]":
     if path.suffix.lower() != ".npz":
         remedy = "Other files are given by stream, as calibration=FILE."
         raise MisuseError(f"data {path}", "be an .npz file of tables", repr(path.suffix), remedy)
-    found = read_archive(path, "data")
-    for name, table in found.items():
+    tables = read_archive(path, "data")
+    for name, table in tables.items():
         if table.ndim != 2 or table.dtype.kind not in "fiuc":
             raise MisuseError(f"data {path}", "hold a table of numbers for each stream", repr(name))
-    return {name: _real(table) for name, table in found.items()}
+    return {name: _real(table) for name, table in tables.items()}
 
 
 def _real(values: "Rows") -> "Rows":

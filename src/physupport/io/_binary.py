@@ -76,8 +76,8 @@ def read_hdf5(name: str, path: Path, member: str | None) -> Held:
     with open_hdf5(name, path) as file:
         chosen = chosen_member(name, member and member.strip("/"), datasets(file))
         dataset = file[chosen]
-        axes = tuple(_axis_names(each) for each in dataset.dims)
-        headings = tuple(_heading(each, length) for each, length in zip(dataset.dims, dataset.shape, strict=True))
+        axes = tuple(_axis_names(dimension) for dimension in dataset.dims)
+        headings = tuple(_heading(*axis) for axis in zip(dataset.dims, dataset.shape, strict=True))
         return Held(numbers(name, path, dataset), chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
 
 
@@ -93,14 +93,14 @@ def open_hdf5(name: str, path: Path) -> Any:  # noqa: ANN401  h5py carries no ty
 
 def datasets(file: Any) -> list[str]:  # noqa: ANN401
     """The arrays of numbers in a file, those that only describe the axes of another left out."""
-    found: list[str] = []
+    names: list[str] = []
 
     def visit(name: str, item: Any) -> None:  # noqa: ANN401
         if hasattr(item, "dims") and item.shape is not None and _is_numeric(item.dtype) and not item.is_scale:
-            found.append(name)
+            names.append(name)
 
     file.visititems(visit)
-    return found
+    return names
 
 
 def numbers(name: str, path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa: ANN401
@@ -138,7 +138,7 @@ def _complex(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
 def _axis_names(dimension: Any) -> tuple[str, ...]:  # noqa: ANN401
     """The label of an axis and the names of the scales attached to it, each once."""
     scales = (scale.name.rsplit("/", 1)[-1] for scale in dimension.values())
-    return tuple(dict.fromkeys(each for each in (dimension.label, *dimension.keys(), *scales) if each))
+    return tuple(dict.fromkeys(name for name in (dimension.label, *dimension.keys(), *scales) if name))
 
 
 def _heading(dimension: Any, length: int) -> tuple[str, ...] | None:  # noqa: ANN401
@@ -172,7 +172,7 @@ def read_matlab(name: str, path: Path, member: str | None) -> Held:
 def _read_73(name: str, path: Path, member: str | None) -> Held:
     """MATLAB writes a matrix column by column, which HDF5 calls its transpose."""
     with open_hdf5(name, path) as file:
-        known = [each for each in datasets(file) if _is_matrix(each, file[each].attrs)]
+        known = [key for key in datasets(file) if _is_matrix(key, file[key].attrs)]
         chosen = chosen_member(name, member, known)
         if file[chosen].attrs.get("MATLAB_empty", 0):
             raise MisuseError(name, "hold at least one number", f"{chosen!r} without entries")

@@ -93,7 +93,7 @@ class Report:
 
     def rows(self) -> list[dict[str, str]]:
         """The table: a row for each field, all entries as text."""
-        return [_row(found) for found in self.fields]
+        return [_row(field) for field in self.fields]
 
     def csv(self) -> str:
         """The table as comma-separated text with a line of names."""
@@ -105,7 +105,7 @@ class Report:
 
     def text(self) -> str:
         """A sentence for each field, the outcome, and how it was found."""
-        return "\n".join([*(found.sentence for found in self.fields), self.sentence, self._footing()])
+        return "\n".join([*(field.sentence for field in self.fields), self.sentence, self._footing()])
 
     def __str__(self) -> str:
         return self.text()
@@ -160,17 +160,17 @@ def _field(entry: dict[str, Any], sentence: str) -> FieldReport:
     )
 
 
-def _row(found: FieldReport) -> dict[str, str]:
-    lower = None if found.margin is None else bound_json(found.margin[0])
+def _row(entry: FieldReport) -> dict[str, str]:
+    lower = None if entry.margin is None else bound_json(entry.margin[0])
     values = {
-        "field": found.field,
-        "label": str(found.label),
-        "cell": "; ".join(found.cell),
-        "group": found.group or "",
-        "certificate": found.certificate,
-        "witnesses": " ".join(map(str, found.witnesses)),
-        "excluded": "" if found.excluded is None else str(found.excluded),
+        "field": entry.field,
+        "label": str(entry.label),
+        "cell": "; ".join(entry.cell),
+        "group": entry.group or "",
+        "certificate": entry.certificate,
+        "witnesses": " ".join(map(str, entry.witnesses)),
+        "excluded": "" if entry.excluded is None else str(entry.excluded),
         "margin": "" if lower is None else str(lower),
-        "sentence": found.sentence,
+        "sentence": entry.sentence,
     }
     return {name: values[name] for name in COLUMNS}

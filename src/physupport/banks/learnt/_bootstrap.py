@@ -84,15 +84,15 @@ def match_atoms(first: ArrayLike, second: ArrayLike) -> AtomMatch:
     >>> match.distance, match.permutation.tolist(), match.signs.tolist()
     (0.0, [1, 0], [-1.0, 1.0])
     """
-    here = check_unit_columns("first", first)
-    there = check_unit_columns("second", second, len(here))
-    if here.shape != there.shape:
-        raise MisuseError("second", f"have {here.shape[1]} atoms, as the first has", there.shape[1])
-    costs = projective_distances(here, there)
+    atoms = check_unit_columns("first", first)
+    others = check_unit_columns("second", second, len(atoms))
+    if atoms.shape != others.shape:
+        raise MisuseError("second", f"have {atoms.shape[1]} atoms, as the first has", others.shape[1])
+    costs = projective_distances(atoms, others)
     distance, _ = bottleneck_assignment(costs)
     # One pair that is not admitted costs more than n admitted ones, whose distances are at most 1.
     _, permutation = linear_sum_assignment(np.where(costs <= distance, costs, 2.0 * len(costs)))
-    inner = np.einsum("qj,qj->j", here, there[:, permutation])
+    inner = np.einsum("qj,qj->j", atoms, others[:, permutation])
     return AtomMatch(distance, permutation.astype(np.int64), np.where(inner < 0.0, -1.0, 1.0))
 
 
@@ -120,11 +120,11 @@ class LearnedStates:
 
     def pairwise(self) -> Array:
         """(K, K) quotient distances, for `Resolution.of_states`."""
-        found = np.zeros((len(self.dictionaries), len(self.dictionaries)))
-        for i, here in enumerate(self.dictionaries):
-            for j, there in enumerate(self.dictionaries[:i]):
-                found[i, j] = found[j, i] = match_atoms(there, here).distance
-        return found
+        distances = np.zeros((len(self.dictionaries), len(self.dictionaries)))
+        for i, dictionary in enumerate(self.dictionaries):
+            for j, earlier in enumerate(self.dictionaries[:i]):
+                distances[i, j] = distances[j, i] = match_atoms(earlier, dictionary).distance
+        return distances
 
 
 def bootstrap_states(

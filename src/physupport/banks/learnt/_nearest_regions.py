@@ -76,16 +76,16 @@ def nearest_regions(bank: Bank, library: Library, *, within: float) -> NearestRe
     if not regions:
         raise MisuseError("bank", "have an active atom in some explanation", "none")
     members = {region: sorted({one[region][0] for one in said if region in one}) for region in regions}
-    names = {region: _names(region, found, library) for region, found in members.items()}
-    numbers = {region: {one: i for i, one in enumerate(found)} for region, found in members.items()}
+    names = {region: _names(region, listed, library) for region, listed in members.items()}
+    numbers = {region: {one: i for i, one in enumerate(listed)} for region, listed in members.items()}
     located = np.array([[numbers[r][one[r][0]] if r in one else -1 for r in regions] for one in said])
     strengths = np.array([[one[r][1] if r in one else 0.0 for r in regions] for one in said])
     columns = bank.split(np.arange(bank.size))
     pair = columns.state * bank.n_supports + columns.support
     places = {
-        region: library.coordinates[np.array(found)[:, 0]]
-        for region, found in members.items()
-        if region != UNMATCHED and max(map(len, found)) == 1
+        region: library.coordinates[np.array(listed)[:, 0]]
+        for region, listed in members.items()
+        if region != UNMATCHED and max(map(len, listed)) == 1
     }
     view = TableRegions(names, located[pair], strengths[pair], places)
     return NearestRegions(view, {region: _distances(region, members[region], library) for region in regions})
@@ -98,14 +98,14 @@ def _said(bank: Bank, library: Library, within: float) -> list[dict[str, tuple[_
     said = []
     for atoms in chosen.tolist():
         for support, positions in enumerate(bank.positions):
-            found: dict[str, tuple[_Members, float]] = {}
+            statement: dict[str, tuple[_Members, float]] = {}
             for j in positions:
                 is_near = nearest.distances[atoms[j]] <= within
                 member = int(nearest.elements[atoms[j]]) if is_near else j
                 region = library.regions[member] if is_near else UNMATCHED
-                others, strength = found.get(region, ((), 0.0))
-                found[region] = (tuple(sorted({*others, member})), strength + float(bank.strengths[support, j]))
-            said.append(found)
+                others, strength = statement.get(region, ((), 0.0))
+                statement[region] = (tuple(sorted({*others, member})), strength + float(bank.strengths[support, j]))
+            said.append(statement)
     return said
 
 
@@ -113,7 +113,7 @@ def _names(region: str, members: Sequence[_Members], library: Library) -> tuple[
     def name(member: int) -> str:
         return f"atom {member}" if region == UNMATCHED else library.ids[member]
 
-    names = tuple(" + ".join(map(name, found)) for found in members)
+    names = tuple(" + ".join(map(name, listed)) for listed in members)
     if len({*names}) < len(names):
         raise MisuseError("library", "have ids that cannot be taken for several, as in 'a + b'", names)
     return names
@@ -123,8 +123,8 @@ def _distances(region: str, members: Sequence[_Members], library: Library) -> Ar
     if region == UNMATCHED:
         return 1.0 - np.eye(len(members))
     distances = np.zeros((len(members), len(members)))
-    for i, here in enumerate(members):
-        for j, there in enumerate(members[:i]):
-            apart = cdist(library.coordinates[[*here]], library.coordinates[[*there]])
+    for i, first in enumerate(members):
+        for j, second in enumerate(members[:i]):
+            apart = cdist(library.coordinates[[*first]], library.coordinates[[*second]])
             distances[i, j] = distances[j, i] = max(apart.min(axis=0).max(), apart.min(axis=1).max())
     return distances

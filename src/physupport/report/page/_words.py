@@ -80,10 +80,10 @@ def says(content: Mapping[str, str | None], most: int = 8) -> str:
     >>> says({"A": "A1", "C": None})
     'A: A1'
     """
-    there = [f"{region}: {name}" for region, name in content.items() if name is not None]
-    if not there:
+    present = [f"{region}: {name}" for region, name in content.items() if name is not None]
+    if not present:
         return "nothing anywhere" if content else "—"
-    return "; ".join(there[:most]) + (f"; and {len(there) - most} more" if len(there) > most else "")
+    return "; ".join(present[:most]) + (f"; and {len(present) - most} more" if len(present) > most else "")
 
 
 def figures(numbers: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -95,16 +95,16 @@ def figures(numbers: Mapping[str, float]) -> list[tuple[str, float]]:
     ]
 
 
-def choices(found: Entry) -> str:
+def choices(field: Entry) -> str:
     """What is possible at a level.
 
     >>> choices({"label": "SUPPORT_AMBIGUOUS", "cell": ["C1", "C2"], "or_nothing": True})
     'C1, C2, or nothing'
     """
-    if found["label"] == "EMPTY":
+    if field["label"] == "EMPTY":
         return "no explanation survives"
-    nothing = ["nothing"] if found["or_nothing"] else []
-    return ", or ".join([listed(found["cell"], 6), *nothing] if found["cell"] else nothing) or "—"
+    nothing = ["nothing"] if field["or_nothing"] else []
+    return ", or ".join([listed(field["cell"], 6), *nothing] if field["cell"] else nothing) or "—"
 
 
 def settings(content: Mapping[str, float]) -> str:
