@@ -13,7 +13,7 @@ from physupport._codec import real
 from physupport._hashes import chain_hash
 from physupport.aeb import FixedOrder, RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, report
-from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
+from physupport.banks import Library, bank_regions, library_bank, product_grid, region_distances, table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.report import Report, rebuilt_bank, rebuilt_view
@@ -186,7 +186,12 @@ def _fit_question(forged, asked):
     content = forged["question"]
     if content["kind"] == "regional map":
         for rule, node in zip(asked["regions"], content["distances"], strict=True):
-            rule["distances"] = hashlib.sha256(real(node, None, None).astype("<f8").tobytes()).hexdigest()
+            if node == "of the view":
+                view = rebuilt_view(content["view"], rebuilt_bank(forged["bank"]))
+                values = region_distances(view, rule["region"])
+            else:
+                values = real(node, None, None)
+            rule["distances"] = hashlib.sha256(values.astype("<f8").tobytes()).hexdigest()
         return
     for name, kind in (("places", "<i8"), ("distances", "<f8"), ("proposal_distances", "<f8")):
         values = np.array(content[name]["values"], dtype=kind)

@@ -1,13 +1,17 @@
 """Two programs, one answer: whatever the question, the verdicts and the budget, an honest report is verified."""
 
+import json
+
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from physupport.aeb import RandomOrder, RegionalPolicy
+from physupport._codec import array_json
+from physupport.aeb import FixedOrder, RandomOrder, RegionalPolicy
 from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
+from physupport.report import document_hash
 from physupport.verify import verify
 
 ASKS = ("fine", "group", "presence", "absence", "ambiguity")
@@ -75,6 +79,29 @@ def check(question, size, data, policies):
     trace = seal.run()
     for part in (trace, trace.at(data.draw(st.integers(0, len(trace))))):
         assert verify(report(seal, part).json(), protocol=seal.digest).findings == ()
+
+
+def test_a_report_grows_with_its_elements_and_not_with_their_square():
+    """Distances follow from coordinates; written out, those of 400 elements alone would take a million characters."""
+    sizes = {}
+    for count in (100, 400):
+        names = [f"e{i}" for i in range(count)]
+        places = np.random.default_rng(count).standard_normal((count, 2))
+        view = table_regions({"A": names}, coordinates={"A": dict(zip(names, places, strict=True))})
+        seal = AnalysisProtocol(RegionalMap(view, {"A": RegionRule(0.5)}), FixedOrder(), 0.1, 0.1).freeze(
+            TableJudge(np.zeros(count, dtype=np.uint8))
+        )
+        text = report(seal, seal.run()).json()
+        assert verify(text).is_verified
+        sizes[count] = len(text)
+        document = json.loads(text)
+        assert document["question"]["distances"] == ["of the view"]
+        # Distances that are written out, as reports of before have them, are read as well.
+        document["question"]["distances"] = [array_json(seal.question.asked[0].distances)]
+        del document["digests"]["document"]
+        document["digests"]["document"] = document_hash(document)
+        assert verify(document).is_verified
+    assert sizes[400] < 6 * sizes[100]
 
 
 @settings(max_examples=60)

@@ -5,7 +5,6 @@ from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from .._checks import check_array
 from .._errors import MisuseError
@@ -147,11 +146,20 @@ def bank_regions(bank: Bank) -> BankRegions:
 
 
 def region_distances(view: RegionalView, region: str) -> Array:
-    """(m, m) Euclidean distances of a region's elements; without coordinates, any two elements are 1 apart."""
+    """(m, m) Euclidean distances of a region's elements; without coordinates, any two elements are 1 apart.
+
+    Differences, squares, sums in the order of the coordinates, and square roots, each rounded to nearest: the same to
+    the last bit on every machine, so that a report can leave them out.
+    """
     coordinates = view.coordinates(region)
     if coordinates is None:
         return 1.0 - np.eye(len(view.element_names(region)))
-    return cdist(coordinates, coordinates)
+    total = np.zeros((len(coordinates), len(coordinates)))
+    for axis in coordinates.T:
+        apart = axis[:, None] - axis
+        apart *= apart
+        total += apart
+    return np.sqrt(total, out=total)
 
 
 def check_distances(name: str, value: ArrayLike, size: int) -> Array:

@@ -69,6 +69,7 @@ class AskedRegion:
     name: str
     elements: tuple[str, ...]
     distances: Array  # (m, m)
+    has_own_distances: bool  # given with the rule, not those of the view
     tolerance: float
     groups: tuple[tuple[str, int], ...]  # name and members, smallest first; the last is the region itself
     far: tuple[int, ...]  # of every element, those farther away than the tolerance
@@ -118,12 +119,18 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     """Bring a rule together with the elements of its region."""
     elements = view.element_names(name)
     label = f"distances of region {name!r}"
-    distances = region_distances(view, name) if rule.distances is None else rule.distances
-    distances = read_only(check_distances(label, distances, len(elements)))
+    if rule.distances is not None:
+        distances = read_only(check_distances(label, rule.distances, len(elements)))
+    else:
+        distances = region_distances(view, name)
+        distances.flags.writeable = False
+        if not np.isfinite(distances.max()):  # the only rule that distances of coordinates can break
+            check_distances(label, distances, len(elements))
     return AskedRegion(
         name=name,
         elements=elements,
         distances=distances,
+        has_own_distances=rule.distances is not None,
         tolerance=float(rule.tolerance),
         groups=_sorted_groups(name, elements, rule.groups or {}),
         far=tuple(_as_bits(row) for row in distances > rule.tolerance),

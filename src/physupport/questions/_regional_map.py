@@ -16,6 +16,9 @@ from ._question import Answer, Label
 from ._region_rule import AskedRegion, RegionRule, asked_region
 from ._regional_progress import Columns, Layout, RegionalProgress, make_columns
 
+# What stands in a document in the place of distances that `region_distances` gives again.
+DISTANCES_OF_VIEW = "of the view"
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +84,10 @@ class RegionalMap:
         }
 
     def encode(self) -> dict[str, object]:
-        """View and distances, which the description has as hashes."""
-        distances = [array_json(region.distances) for region in self.asked]
+        """View and distances, which the description has as hashes; those of the view follow from its coordinates."""
+        distances = [
+            array_json(region.distances) if region.has_own_distances else DISTANCES_OF_VIEW for region in self.asked
+        ]
         return {"kind": "regional map", "view": self.view.encode(), "distances": distances}
 
     def check_bank(self, bank: Bank | None) -> None:

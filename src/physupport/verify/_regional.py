@@ -10,7 +10,7 @@ from .._codec import real
 from .._hashes import pieces_hash
 from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank, RegionalView, check_distances
+from ..banks import Bank, RegionalView, check_distances, region_distances
 from ..report import rebuilt_view
 from ._view import Derived, distance_notes, view_notes
 
@@ -186,8 +186,7 @@ def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> 
     every = np.arange(size)
     columns = view.locate(every), view.strengths(every), view.persistent_only(every)
     regions = [
-        _region(rule, real(node, None, None), view, columns)
-        for rule, node in zip(asked["regions"], content["distances"], strict=True)
+        _region(rule, node, view, columns) for rule, node in zip(asked["regions"], content["distances"], strict=True)
     ]
     names = [region.name for region in regions]
     if names != [name for name in view.regions if name in names]:
@@ -196,13 +195,23 @@ def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> 
     return RegionalRules({region.name: region for region in regions}, tuple(notes))
 
 
-def _region(rule: Node, distances: Array, view: RegionalView, columns: tuple[IntArray, Array, BoolArray]) -> _Region:
-    name, elements = rule["region"], tuple(rule["elements"])
+def _distances(rule: Node, node: object, view: RegionalView) -> Array:
+    """As they are written out, or worked out again from the view."""
+    if node != "of the view":
+        return real(node, None, None)
+    if rule["region"] not in view.regions:
+        raise Refusal(f"the rule of region {rule['region']!r} does not fit its view")
+    return region_distances(view, rule["region"])
+
+
+def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArray, Array, BoolArray]) -> _Region:
+    name, elements, distances = rule["region"], tuple(rule["elements"]), _distances(rule, node, view)
     if {*rule} != _NAMES or name not in view.regions or elements != view.element_names(name):
         raise Refusal(f"the rule of region {name!r} does not fit its view")
     if distances.shape != (len(elements), len(elements)) or pieces_hash(distances) != rule["distances"]:
         raise Refusal(f"the distances of region {name!r} do not match their hash")
-    check_distances(f"distances of region {name!r}", distances, len(elements))
+    if node != "of the view" or not np.isfinite(distances.max()):
+        check_distances(f"distances of region {name!r}", distances, len(elements))
     column = view.regions.index(name)
     qualified = rule["absent_witness"] == "persistent_only"
     if rule["absent_witness"] not in ("any", "persistent_only"):
