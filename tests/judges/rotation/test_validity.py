@@ -28,8 +28,8 @@ def epochs(tools):
 
 
 def snapshots(tools):
-    """An array of 8 sensors, pairs out of nine directions."""
-    angles = np.sin(np.deg2rad(np.linspace(-40, 40, 9)))
+    """An array of 8 sensors, pairs out of nine directions 4 degrees apart."""
+    angles = np.sin(np.deg2rad(np.linspace(-16, 16, 9)))
     steering = np.exp(1j * np.pi * np.outer(np.arange(8), angles))
     return RotationTable(steering, [(i, j) for i in range(9) for j in range(i)])
 
@@ -41,7 +41,7 @@ def normal(rng, shape, is_complex):
 
 def mean_rows(table, rng, truth, n_rows, noise=lambda rng, shape: rng.standard_normal(shape)):
     columns = np.concatenate([table.atoms[:, list(table.supports[truth])], table.background], axis=1)
-    signal = columns @ (rng.uniform(0.5, 2.0, columns.shape[1]) * rng.uniform(0.1, 3.0))
+    signal = columns / np.linalg.norm(columns, axis=0) @ rng.uniform(1.0, 5.0, columns.shape[1])
     return signal / np.sqrt(n_rows) + noise(rng, (n_rows, len(columns)))
 
 
@@ -49,7 +49,7 @@ def snapshot_rows(table, rng, truth, correlation=0.9, n_rows=32):
     """Two sources whose waveforms are correlated."""
     first, other = normal(rng, n_rows, True), normal(rng, n_rows, True)
     waveforms = np.stack([first, correlation * first + np.sqrt(1 - correlation**2) * other])
-    signal = 1.5 * waveforms.T @ table.atoms[:, list(table.supports[truth])].T
+    signal = rng.uniform(0.2, 0.8) * waveforms.T @ table.atoms[:, list(table.supports[truth])].T
     return signal + normal(rng, (n_rows, len(table.atoms)), True)
 
 
