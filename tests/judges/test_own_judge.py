@@ -11,7 +11,7 @@ from physupport import MisuseError
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid
-from physupport.judges import JUDGES, Panel, TableJudge, Verdict, Verdicts, alone, register
+from physupport.judges import JUDGES, Docket, Panel, TableJudge, Verdict, Verdicts, alone, register
 from physupport.questions import RegionalMap
 from physupport.verify import verify
 
@@ -105,6 +105,7 @@ def test_streams_and_a_judge_of_ones_own_go_together_to_the_report():
     assert judge == ByChiSquare(NOISE).encode()
     found = verify(result.report.json(), {"deployment": rows})
     assert found.findings == ()
+    assert not found.are_verdicts_scored
     assert "a judge of the kind 'chi-square', not known here, gave them" in " ".join(found.notes)
     assert "held-out rows of deployment do not match" in " ".join(
         verify(result.report.json(), {"deployment": rows + 1.0}).findings
@@ -117,6 +118,8 @@ def test_a_registered_judge_is_asked_again_by_verify():
     written = analyse(make_protocol(), {"deployment": rows}).report
     found = verify(written.json(), {"deployment": rows})
     assert found.findings == ()
+    assert found.are_verdicts_scored
+    assert not verify(written.json()).are_verdicts_scored
     assert "not known here" not in " ".join(found.notes)
     forged = json.loads(written.json())
     forged["protocol"]["judge"]["noise"] = 2 * NOISE
@@ -207,3 +210,28 @@ def test_a_panel_rejects_what_one_rejects_and_admits_what_all_admit():
         Panel((TableJudge([0], level=0.1), TableJudge([0, 1], level=0.1)))
     with pytest.raises(MisuseError, match="judges must know their levels"):
         Panel((TableJudge([0]),))
+
+
+@pytest.mark.parametrize("change", [{"judge": ["a"]}, {"judge": "evidence", "more": 1}, {"assumes": None}])
+def test_a_judge_that_cannot_be_read_is_a_finding(change):
+    document = json.loads(analyse(make_protocol(), {"deployment": make_rows(1)}).report.json())
+    document["protocol"]["judge"] |= change
+    assert any("judge" in finding for finding in verify(document).findings)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "message"),
+    [([0, -1], "explanations ahead must lie from 0"), ([0, 0], "give a verdict on"), ([0.0, 1.0], "whole numbers")],
+)
+def test_a_judge_that_looks_ahead_to_what_is_none_is_refused(ahead, message):
+    class Careless:
+        size, level = 3, None
+
+        def verdicts(self, explanations):
+            return Verdicts.unmeasured(np.zeros(len(explanations), dtype=np.uint8))
+
+        def ahead(self, e, count):
+            return np.array(ahead), self.verdicts(ahead)
+
+    with pytest.raises(MisuseError, match=message):
+        Docket(Careless()).look_up(0, 0)

@@ -116,32 +116,32 @@ def verify(
         other = _project_differences(text, project)
         verification = replace(verification, findings=other.findings, notes=(*verification.notes, *other.notes))
     if as_json:
-        typer.echo(_json(verification, rows is not None))
+        typer.echo(_json(verification))
     else:
-        _show(verification, rows is not None)
+        _show(verification)
     if not verification.is_verified:
         raise typer.Exit(REFUSED)
 
 
-def _json(verification: "Verification", is_scored: bool) -> str:
+def _json(verification: "Verification") -> str:
     import json
 
     told = {
         "verified": verification.is_verified,
-        "rows_scored": is_scored,
+        "rows_scored": verification.are_verdicts_scored,
         "findings": list(verification.findings),
         "notes": list(verification.notes),
     }
     return json.dumps(told, indent=2)
 
 
-def _show(verification: "Verification", is_scored: bool) -> None:
+def _show(verification: "Verification") -> None:
     for line in verification.findings:
         typer.echo(f"refused: {visible(line)}", err=True)
     for line in verification.notes:
         typer.echo(f"note: {visible(line)}", err=True)
     if verification.is_verified:
-        scored = ", every verdict from the rows." if is_scored else "."
+        scored = ", every verdict from the rows." if verification.are_verdicts_scored else "."
         typer.echo(f"verified: every label follows from the trace{scored}")
 
 

@@ -197,8 +197,8 @@ class Docket:
         """The code of an explanation that is not known yet; verdicts that came along are kept if proven."""
         count = min(max(n_asked // _SHARE, _LEAST_AHEAD), _MOST_AHEAD)
         explanations, found = self.judge.ahead(e, count)
-        row = np.flatnonzero(explanations == e)
-        if len(found) != len(explanations) or not row.size:
+        row = np.flatnonzero(check_indices("explanations ahead", explanations, self.size) == e)
+        if len(found) != len(explanations) or not row.size or len(np.unique(explanations)) < len(explanations):
             raise MisuseError("judge", f"give a verdict on explanation {e}", f"{len(found)} on {explanations.tolist()}")
         found.rows(row).check(explanations[row], "margins of the judge")
         is_kept = found.are_proven() & (self._codes[explanations] == UNKNOWN)

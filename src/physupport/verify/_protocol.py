@@ -41,7 +41,6 @@ def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
     if {*data} != {*names} or len({*names}) < len(names):
         yield "the hashes of the data are not those of the streams"
     _check_policy(protocol["policy"])
-    yield from _judge_findings(protocol)
     is_ranked = protocol["plausibility"] is not None or not all(map(_is_of_bank, protocol["streams"]))
     if names and (protocol["bank"] is None or not is_ranked):
         yield "streams come with a bank, and with the hash of what their proposal rows make plausible"
@@ -78,12 +77,15 @@ def bank_findings(protocol: Node, bank: Bank) -> Iterator[str]:
 def judge_of(protocol: Node) -> JudgeSpec | None:
     """Who decided, if the kind is known here; reports of before judges described themselves have evidence."""
     content = protocol.get("judge") or ByEvidence().encode()
-    return decoded(content) if content.get("judge") in JUDGES else None
+    kind = content.get("judge")
+    if not isinstance(kind, str) or not isinstance(content.get("assumes"), str):
+        raise Refusal("the judge does not say what it is and what it assumes")
+    return decoded(content) if kind in JUDGES else None
 
 
-def protocol_notes(protocol: Node) -> Iterator[str]:
+def protocol_notes(protocol: Node, is_known: bool) -> Iterator[str]:
     """What is taken as it stands: judges that are not known here, and what proposal rows are said to have led to."""
-    if protocol["streams"] and judge_of(protocol) is None:
+    if protocol["streams"] and not is_known:
         kind = protocol["judge"].get("judge")
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
     for stream in protocol["streams"]:
@@ -92,15 +94,6 @@ def protocol_notes(protocol: Node) -> Iterator[str]:
                 f"the numerator of {stream['name']} is a law off the bank: that it comes from the proposal rows alone "
                 f"is taken as it stands"
             )
-
-
-def _judge_findings(protocol: Node) -> Iterator[str]:
-    """Reports of before judges described themselves do not name theirs."""
-    judge = protocol.get("judge")
-    if judge is None:
-        return
-    if not isinstance(judge.get("judge"), str) or not isinstance(judge.get("assumes"), str):
-        yield "the judge does not say what it is and what it assumes"
 
 
 def _is_of_bank(stream: Node) -> bool:

@@ -15,11 +15,12 @@ from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._stored import Node, Refusal
 from ..banks import Bank
+from ..judges import JudgeSpec
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
 from ._claims import ReadTrace, budget_notes, check_digest, field_findings, outcome_findings, read_trace
 from ._data import data_findings
-from ._protocol import bank_findings, check_size, protocol_findings, protocol_notes
+from ._protocol import bank_findings, check_size, judge_of, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import own_rules, resolution_rules
 from ._view import Rules
@@ -41,6 +42,7 @@ class Verification:
 
     findings: tuple[str, ...]
     notes: tuple[str, ...]
+    are_verdicts_scored: bool = False  # every verdict was asked for again from the rows
 
     @property
     def is_verified(self) -> bool:
@@ -64,7 +66,8 @@ def verify(
 
     Alone: every label follows from the trace, and nothing was changed since the hashes were made.  With the hash of
     the protocol: bank, question, level, split and numerators are those of before.  With rows: every verdict, too, is
-    what the evidence gives at the declared level, from rows with the declared hashes.
+    what the judge gives at the declared level, from rows with the declared hashes; of a judge that is not known here
+    only the rows are checked, which a note and `are_verdicts_scored` say.
     """
     notebook = _Notebook([])
     document = notebook.attempt(lambda: _document(report))
@@ -72,6 +75,7 @@ def verify(
         return Verification(tuple(notebook.findings), ())
     notebook.collect(lambda: _digest_findings(document, protocol))
     notebook.collect(lambda: protocol_findings(document["protocol"], document["data"]))
+    judge = notebook.attempt(lambda: judge_of(document["protocol"]))
     held = notebook.attempt(lambda: _bank(document))
     if held is not None and held.bank is not None:
         bank = held.bank
@@ -85,8 +89,9 @@ def verify(
     scored: list[str] = []
     if rows is not None:
         notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored))
-    notes = *_notes(document, rows is not None, protocol), *(() if rules is None else rules.notes), *scored
-    return Verification(tuple(dict.fromkeys(notebook.findings)), notes)
+    notes = *_notes(document, rows is not None, judge, protocol), *(() if rules is None else rules.notes), *scored
+    are_scored = rows is not None and judge is not None and bool(document["protocol"]["streams"])
+    return Verification(tuple(dict.fromkeys(notebook.findings)), notes, are_scored)
 
 
 def _check_whole(document: Mapping[str, Any]) -> None:
@@ -124,13 +129,13 @@ class _Notebook:
         self.attempt(lambda: self.findings.extend(action()))
 
 
-def _notes(document: Mapping[str, Any], is_scored: bool, protocol: str | None) -> Iterator[str]:
+def _notes(document: Mapping[str, Any], has_rows: bool, judge: JudgeSpec | None, protocol: str | None) -> Iterator[str]:
     yield from budget_notes(document["outcome"], document["protocol"])
     if not document["protocol"]["streams"]:
         yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
-    elif not is_scored:
+    elif not has_rows:
         yield "verdicts are taken as they stand: give the rows to score them again"
-    yield from protocol_notes(document["protocol"])
+    yield from protocol_notes(document["protocol"], judge is not None)
     if protocol is None:
         yield "the protocol is taken as it stands: give its hash from before the data were read to compare them"
 
