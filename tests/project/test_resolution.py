@@ -104,3 +104,13 @@ def test_equal_responses_farther_apart_than_a_group_are_refused(write, refused, 
     np.save(path.parent / "responses.npy", columns)
     message = refused(path)
     assert "resolution.group must be at least 0.7, the distance of a1 and a3, whose responses are equal" in message
+
+
+@pytest.mark.parametrize("change", [("fine = 0.05", "fine = 0.01"), ("group = 0.5", "group = 0.4")])
+def test_a_report_of_another_resolution_than_the_project_asks_for_is_refused(write, change):
+    path = write(*NO_MAP, more=ASKED)
+    report = run_project(load_project(path)).folder / "report.json"
+    path.write_text(path.read_text().replace(*change))
+    answer = CliRunner().invoke(app, ["verify", str(report), "--project", str(path)])
+    assert answer.exit_code == 3
+    assert "describes another protocol than the report has, with other question" in answer.output

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from .._errors import MisuseError
-from ..aeb import Tick, budget_queries
-from ..analysis import AnalysisProtocol, Result, StreamPlan, analyse
+from ..aeb import Proposals, Tick, budget_queries
+from ..analysis import AnalysisProtocol, Proposed, Result, StreamPlan, analyse
 from ..analysis.diagnose import diagnose
 from ..banks import Bank
 from ..report import Details, Report
@@ -146,9 +146,10 @@ def _parts(protocol: AnalysisProtocol, told: Mapping[str, Any]) -> Iterator[tupl
     if bank is not None:
         yield "bank", bank.digest
         yield "budget", budget_queries(protocol.budget, bank.size)
+    # What waits for the proposal rows is given what they are said to have favoured.
+    proposed = Proposed({}, {}, Proposals(tuple(told["proposals"])))
     for name, part in (("question", question), ("policy", policy)):
-        if not callable(part):
-            yield name, json.loads(json.dumps(part.describe()))
+        yield name, json.loads(json.dumps((part(proposed) if callable(part) else part).describe()))
     # Reports of before judges described themselves do not name theirs.
     yield "judge", json.loads(json.dumps(protocol.judge.encode())) if told.get("judge") is not None else None
     rows = {each["name"]: each["rows"] for each in told["streams"]}
