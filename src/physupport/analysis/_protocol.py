@@ -69,6 +69,7 @@ class AnalysisProtocol:
         check_count("seed", self.seed, 0)
         if self.streams and self.bank is None:
             raise MisuseError("bank", "be given with streams", "none")
+        _check_writes("judge", self.judge)
         object.__setattr__(self, "streams", dict(self.streams))
 
     def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
@@ -108,6 +109,7 @@ class AnalysisProtocol:
         if self.streams:
             remedy = "Give the protocol its specification instead, judge=..., and read the streams."
             raise MisuseError("judge", "come without streams, which have one", tuple(self.streams), remedy)
+        _check_writes("judge", judge)
         if judge.level is not None and judge.level != self.level:
             raise MisuseError("judge", f"decide at the level {self.level!r} of the protocol", judge.level)
         suggested = proposals or Proposals()
@@ -167,6 +169,12 @@ def _check_thresholds(question: Question, parts: tuple[ProposedStream, ...]) -> 
             region, threshold = next(iter(thresholds.items()))
             rule = f"be left out beside {part.law.name} rows, whose coefficients need not be the strengths of the bank"
             raise MisuseError(f"absence_threshold of region {region!r}", rule, repr(threshold))
+
+
+def _check_writes(name: str, judge: Judge | JudgeSpec) -> None:
+    """Refuse what cannot write itself into a protocol, such as judges that are asked directly."""
+    if not hasattr(judge, "encode"):
+        raise MisuseError(name, "write itself into the protocol (encode)", type(judge).__name__, "Ask it directly.")
 
 
 @final

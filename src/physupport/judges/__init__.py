@@ -1,5 +1,6 @@
 """Who may reject an explanation, at a level, with proven bounds of what decided it."""
 
+from . import rotation as rotation
 from ._by_evidence import (
     ByEvidence as ByEvidence,
     Docket as Docket,
@@ -37,5 +38,3 @@ from ._specs import (
     register as register,
 )
 from ._states import QueryCount as QueryCount, key_verdicts as key_verdicts, verdicts_by_state as verdicts_by_state
-
-from . import rotation as rotation  # isort: skip  # it registers its kind, and needs the modules above

@@ -1,22 +1,16 @@
-"""What is frozen before a row is read, and what is made of it again."""
-
-import json
+"""What is fixed before a row is read, and who may ask for it."""
 
 import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.io import ArrayRows, as_pairs
-from physupport.judges import Sealed, SealedStream, Verdict, decoded
-from physupport.judges.rotation import ByRotation, Companions, Outsiders, RotationTable, ordered_axis
+from physupport.aeb import FixedOrder
+from physupport.analysis import AnalysisProtocol
+from physupport.judges import JUDGES, Verdict
+from physupport.judges.rotation import ByRotation, Companions, Outsiders
 from physupport.judges.rotation._draws import Draws
 
 NORMALS, CHI_SQUARES = [0.3188911351482975, 1.265834339532767], [5.680485156158181]
-
-
-def sealed_of(rows, size, level=0.1):
-    stream = SealedStream("deployment", ArrayRows(rows), lambda e: e, lambda: pytest.fail("no evidence is needed"))
-    return Sealed(size, level, (stream,))
 
 
 def test_the_draws_of_a_seed_never_change():
@@ -37,35 +31,23 @@ def test_the_draws_have_their_laws():
             assert np.abs(moments - np.eye(4)).max() < 6 * np.sqrt(2 / (4000 * degrees))
 
 
-@pytest.mark.parametrize("is_complex", [False, True])
-def test_a_specification_read_back_gives_the_same_verdicts_on_a_sealed_stream(is_complex, tools):
-    lines = tools.make_lines(20, 5, 1.5) * (np.exp(1j * np.arange(20) / 3)[:, None] if is_complex else 1.0)
-    table = RotationTable(lines, [(), (0,), (1, 2), (3,)], np.ones((20, 1)))
-    companions = Companions(least=0.5, largest_noise=2.0)
-    spec = ByRotation(table, seed=5, draws=499, outsiders=ordered_axis(20), companions=companions)
-    rows = 4.0 * lines[:, 3] + np.random.default_rng(1).standard_normal(20)
-    again = decoded(json.loads(json.dumps(spec.encode())))
-    assert again.encode() == spec.encode()
-    held = as_pairs(rows[None]) if is_complex else rows[None]
-    opened = again.open(sealed_of(held, 4))
-    here, there = spec.judge(rows, 0.1).verdicts(np.arange(4)), opened.verdicts(np.arange(4))
-    assert here.margins().tolist() == there.margins().tolist()
-    assert here.codes.tolist() == [Verdict.REJECTED, Verdict.REJECTED, Verdict.REJECTED, Verdict.ADMISSIBLE]
-    assert opened.level == 0.1
-    assert opened.encode() == spec.encode()
-
-
-def test_what_cannot_be_opened_or_reject_is_refused(spectrum):
-    with pytest.raises(MisuseError, match="table must hold the 3 explanations of the bank"):
-        ByRotation(spectrum).open(sealed_of(np.ones((1, 40)), 3))
+def test_what_cannot_be_judged_or_reject_is_refused(spectrum):
     with pytest.raises(MisuseError, match="rows must be one of"):
         ByRotation(spectrum, "other")
     with pytest.raises(MisuseError, match="draws must be at least 101 to reject"):
         ByRotation(spectrum, draws=50).judge(np.arange(40.0), 0.01)
-    with pytest.raises(MisuseError, match="judge must be written with all its names"):
-        decoded({"judge": "rotation"})
     with pytest.raises(MisuseError, match="rows must have shape"):
         ByRotation(spectrum).judge(np.ones(39), 0.1)
+
+
+def test_no_protocol_takes_a_judge_that_reports_have_no_words_for(spectrum):
+    spec = ByRotation(spectrum)
+    kept = {"question": None, "policy": FixedOrder(), "level": 0.1, "budget": 1.0}
+    with pytest.raises(MisuseError, match=r"judge must write itself .*ByRotation\. Ask it directly"):
+        AnalysisProtocol(**kept, judge=spec)
+    with pytest.raises(MisuseError, match=r"judge must write itself .*RotationJudge\. Ask it directly"):
+        AnalysisProtocol(**kept).freeze(spec.judge(np.arange(40.0), 0.1))
+    assert "rotation" not in JUDGES
 
 
 def test_levels_add_up(spectrum):
@@ -104,6 +86,8 @@ def test_companions_that_rows_cannot_tell_are_refused(spectrum):
         ByRotation(spectrum, "free", companions=Companions(low=0.0)).judge(np.ones((3, 40)), 0.1)
     with pytest.raises(MisuseError, match="companions must bound complex coefficients by least alone"):
         ByRotation(spectrum, companions=Companions(low=0.0)).judge(1j * np.ones((3, 40)), 0.1)
+    with pytest.raises(MisuseError, match="companions must leave out the largest noise where sigma is known"):
+        ByRotation(spectrum, sigma=1.0, companions=Companions(largest_noise=1.0)).judge(np.ones((3, 40)), 0.1)
     with pytest.raises(MisuseError, match="companions must bound the coefficients or the noise"):
         Companions()
     with pytest.raises(MisuseError, match="companions must have low at most high"):

@@ -50,6 +50,8 @@ class Companions:
         """Refuse what these rows cannot tell."""
         if self.tests_coefficients and not rows.has_common_mean:
             raise MisuseError("companions", "leave the coefficients of free rows open", "a bound of them")
+        if self.largest_noise is not None and rows.own_sigma > 0.0:
+            raise MisuseError("companions", "leave out the largest noise where sigma is known", self.largest_noise)
         if rows.parts == 2 and (self.low is not None or self.high is not None):
             raise MisuseError("companions", "bound complex coefficients by least alone", "low or high")
 
@@ -58,9 +60,9 @@ class Companions:
         energy, freedom = rows.residuals(e)
         found = self._coefficients(rows, e, energy, freedom) if self.tests_coefficients else []
         if self.largest_noise is not None:
-            variance = self.largest_noise**2 / rows.parts
-            found.append(float(chdtrc(freedom, energy / variance)))
-        return min(1.0, len(found) * min(found)) if found else 1.0
+            radius = max(np.sqrt(energy) - rows.rounding(e), 0.0) * np.sqrt(rows.parts)
+            found.append(float(chdtrc(freedom, (radius / self.largest_noise) ** 2)))
+        return min(1.0, len(found) * float(np.nan_to_num(found, nan=1.0).min())) if found else 1.0
 
     def _coefficients(self, rows: Rotations, e: int, energy: float, freedom: int) -> list[float]:
         r"""T tests of :math:`\hat\theta`, two one-sided ones for two bounds.
@@ -74,11 +76,12 @@ class Companions:
 
         fitted, spread = rows.coefficients(e)
         found = []
-        for value, error in zip(fitted, spread * (rows.own_sigma or np.sqrt(energy / freedom)), strict=True):
+        errors, off = spread * (rows.own_sigma or np.sqrt(energy / freedom)), spread * rows.rounding(e)
+        for value, error, more in zip(fitted, errors, off, strict=True):
             if self.low is not None:
-                found.append(below((value - self.low) / error))
+                found.append(below((value + more - self.low) / error))
             if self.high is not None:
-                found.append(below((self.high - value) / error))
+                found.append(below((self.high - value + more) / error))
             if self.least is not None:
-                found.append(below((abs(value) - self.least) / error))
+                found.append(below((abs(value) + more - self.least) / error))
         return found

@@ -14,6 +14,8 @@ EPS = float(np.finfo(np.float64).eps)
 # Of the level of a rotation test, what the closed-form screen takes; the rest is for the draws.
 SCREEN_SHARE = 0.01
 LEAST_FREEDOM = 5
+# Of log c_j: the weights times any energy stay far from overflow.
+_MOST_PENALISED = 300.0
 
 
 @final
@@ -49,6 +51,9 @@ class Rotations(Protocol):
     def residuals(self, e: int) -> tuple[float, int]:
         """The residual sum of squares of e, and its degrees of freedom."""
 
+    def rounding(self, e: int) -> float:
+        """How long a part of the residual of e may be rounding, of the rows as given included."""
+
     def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
         """Of each explanation (k,) at this level; is_full: without screen and early stop."""
 
@@ -72,7 +77,11 @@ class Contest:
         """freedom: n; sigma: 0 where it is not known."""
         if sigma > 0.0:
             return cls(fits, np.ones(len(fits)), np.asarray(2.0 * sigma**2 * penalty * ranks, dtype=np.float64))
-        weights = np.exp(2.0 * penalty * (ranks - ranks.min()) / freedom)
+        exponents = 2.0 * penalty * (ranks - ranks.min()) / freedom
+        if exponents.max() > _MOST_PENALISED:
+            rule = f"make at most {_MOST_PENALISED / 2:g} times {freedom}, the coordinates, of the largest rank"
+            raise MisuseError("penalty", rule, penalty)
+        weights = np.exp(exponents)
         return cls(fits, weights, weights * energy)
 
     @property
@@ -80,9 +89,9 @@ class Contest:
         """(M,) the statistic of each rival."""
         return self.weights * self.fits - self.offsets
 
-    def least(self) -> Array:
-        """(M,) the energies at which a rival reaches the statistic of the data."""
-        return np.asarray((self.scores.max() + self.offsets) / self.weights)
+    def least(self, slack: Array) -> Array:
+        """(M,) the energies at which a rival reaches the statistic of the data, whose fits are off by up to slack."""
+        return np.asarray(((self.scores - self.weights * slack).max() + self.offsets) / self.weights)
 
 
 def most_rejected(level: float, draws: int) -> int:

@@ -10,7 +10,7 @@ from scipy.special import betainc, chdtrc
 from ..._typing import Array, IntArray
 from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
 from ._draws import RIVALS, Draws
-from ._table import Field, RotationTable, check_columns
+from ._table import Field, RotationTable, check_rows
 
 _CHUNK, _ENTRIES = 128, 8_000_000
 
@@ -72,8 +72,7 @@ class FreeRows:
     sigma: float | None = None
 
     def __post_init__(self) -> None:
-        rows = check_columns("rows", np.atleast_2d(self.rows).T, len(self.table.atoms)).T
-        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "rows", check_rows(self.table, self.rows))
         check_freedom(self.freedom - int(self.ranks.max()))
 
     @property
@@ -135,6 +134,16 @@ class FreeRows:
         """R^2 and its degrees of freedom."""
         return float((np.abs(self.residual(e)) ** 2).sum()), self.freedom - int(self.ranks[e])
 
+    @cached_property
+    def _unit(self) -> float:
+        """Over the energy: inner products of m^2 terms, second moments of m + T, and rows before their background."""
+        unit = EPS * 32.0 * (self.table.complement.shape[1] ** 2 + len(self.rows) + 16)
+        return float(unit * (1.0 + np.linalg.norm(self.rows) / (np.linalg.norm(self.reduced) + 1e-300)))
+
+    def rounding(self, e: int) -> float:
+        """As a length: of the rows, and of the span that is taken off."""
+        return float((self._unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.reduced))
+
     def coefficients(self, e: int) -> tuple[Field, Array]:  # noqa: ARG002
         """None: every row has its own."""
         return np.empty(0), np.empty(0)
@@ -185,7 +194,7 @@ class FreeRows:
         is_kept = self.table.size <= 8 * self._step
         for i, start in enumerate(range(0, self.table.size, self._step)):
             block = self._kept[i] if is_kept else self._projectors(start, start + self._step)
-            hit |= (entries @ block.T >= least[start : start + self._step]).any(axis=1)
+            hit |= ~(entries @ block.T < least[start : start + self._step]).all(axis=1)
         return hit.astype(np.int64)
 
     def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
@@ -197,12 +206,9 @@ class FreeRows:
     def _counted(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
         energy, freedom = self.residuals(e)
         whole = float(self.contest.fits[e]) + energy
-        # Rounding: inner products of m^2 terms, second moments of m + T, and spans that are turned a little.
-        unit = EPS * 32.0 * (self.table.complement.shape[1] ** 2 + len(self.rows) + 16)
-        norms = np.linalg.norm(self.rows) / (np.linalg.norm(self.reduced) + 1e-300)
-        slack = unit * (1.0 + norms) + 8.0 * (self.table.errors + self.table.errors[e])
-        least = self.contest.least()
-        if self.contest.fits[e] >= least[e] - slack[e] * whole:
+        slack = self._unit + 8.0 * (self.table.errors + self.table.errors[e])
+        least = self.contest.least(slack * whole)
+        if not self.contest.fits[e] < least[e] - slack[e] * whole:
             return self.draws, self.draws, np.inf
         number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
         bound = np.inf if is_full else self._bound(e, least - 2.0 * slack * whole, energy, freedom)

@@ -10,11 +10,8 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ._draws import OUTSIDERS
 from ._free import FreeRows, MomentDraws, hermitian_coordinates
-from ._outsiders import LEAST_LEFT, Outsiders, leading_share, leading_shares
+from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, leading_share, leading_shares, turned
 from ._table import check_columns
-
-# Of the energy of the residual: far more than the rounding of its parts.
-_ROUNDING = 1e-10
 
 
 @final
@@ -55,8 +52,9 @@ class FreeOutsiders:
         observed = (np.abs(unit.conj() @ rows.residual(e)) ** 2).sum(axis=1)
         rotated = rows.rotated(e, self._moments, slice(None), is_residual=True)
         largest = (hermitian_coordinates(rotated) @ entries.T).max(axis=1)
-        least = observed.max() - _ROUNDING * rows.residuals(e)[0] / LEAST_LEFT
-        return self.outsiders.places[int(seen[observed.argmax()])], int((largest >= least).sum())
+        energy = rows.residuals(e)[0]
+        least = observed.max() - (ROUNDING / LEAST_LEFT + turned(rows.rounding(e), energy)) * energy
+        return self.outsiders.places[int(seen[observed.argmax()])], int((~(largest < least)).sum())
 
     def lags(self, e: int) -> tuple[str, int]:  # noqa: ARG002
         """Refused."""
@@ -72,5 +70,5 @@ class FreeOutsiders:
 
     def spectrum(self, e: int) -> tuple[str, int]:
         """Leading eigenvalue of the residual second moments over their trace; its law depends on dimensions alone."""
-        observed = leading_share(self.rows.residual(e)) - _ROUNDING
-        return "a direction of its own", int((self._shares[int(self.rows.table.ranks[e])] >= observed).sum())
+        least = leading_share(self.rows.residual(e), self.rows.rounding(e))
+        return "a direction of its own", int((~(self._shares[int(self.rows.table.ranks[e])] < least)).sum())

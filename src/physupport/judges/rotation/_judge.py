@@ -1,6 +1,5 @@
 """The rotation judge: rivals, outsiders and companions of composite explanations, at one level together."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -10,9 +9,7 @@ from ..._arrays import check_indices
 from ..._checks import check_count, check_nonnegative, check_open, check_positive
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
-from ...io._rows import as_complex
 from .._judge import Verdict, Verdicts
-from .._specs import Sealed, register
 from ._companions import Companions
 from ._contest import SCREEN_SHARE, count_margins, most_rejected
 from ._free import FreeRows
@@ -20,16 +17,13 @@ from ._free_gate import FreeOutsiders
 from ._mean import MeanRows
 from ._mean_gate import MeanOutsiders
 from ._outsiders import Finding, Gate, Outsiders
-from ._table import Field, RotationTable
-from ._written import companions_json, outsiders_json, read_companions, read_outsiders, read_table, table_json
+from ._table import Field, RotationTable, check_sizes
 
-ASSUMES = "rows are a linear mix of the explanation's columns plus white Gaussian noise"
 # What rows of each kind are rotated and looked through by.
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {
     "same mean": (MeanRows, MeanOutsiders),
     "free": (FreeRows, FreeOutsiders),
 }
-_BATCH = 64
 # Of a log p-value in closed form; far more than its rounding.
 _CLOSED_ERROR = 1e-9
 
@@ -38,6 +32,9 @@ _CLOSED_ERROR = 1e-9
 @dataclass(frozen=True, slots=True, eq=False)
 class ByRotation:
     r"""Have composite explanations judged by rotations: all that is fixed before a row is read.
+
+    It is asked directly, `judge(rows, level)`, for verdicts and facts, and no protocol takes it: its table is tied to
+    no bank, and reports have no words yet for what its gate finds.
 
     A seed may serve several data sets if draws is at least 999.  penalty: lambda of the rival statistic for every real
     coordinate of a rank; half the log of the number of coordinates unless given.  sigma: standard deviation of the
@@ -61,7 +58,7 @@ class ByRotation:
         check_count("draws", self.draws)
         check_count("gate_draws", self.gate_draws)
         if self.sigma is not None:
-            check_positive("sigma", self.sigma)
+            check_sizes("sigma", np.array([check_positive("sigma", self.sigma)]))
         coordinates = self.table.complement.shape[1] * (2 if self.table.is_complex else 1)
         penalty = 0.5 * float(np.log(coordinates)) if self.penalty is None else self.penalty
         object.__setattr__(self, "penalty", check_nonnegative("penalty", penalty))
@@ -69,47 +66,6 @@ class ByRotation:
     def judge(self, rows: Field, level: float) -> "RotationJudge":
         """The judge of rows (T, q), real or complex."""
         return RotationJudge(self, rows, level)
-
-    def open(self, sealed: Sealed) -> "RotationJudge":
-        """The judge of the one held-out stream; complex rows come as pairs (Re, Im)."""
-        if len(sealed.streams) != 1:
-            raise MisuseError("streams", "be one for a rotation judge", len(sealed.streams))
-        if sealed.size != self.table.size:
-            raise MisuseError("table", f"hold the {sealed.size} explanations of the bank", self.table.size)
-        rows = np.concatenate(list(sealed.streams[0].rows.blocks()))
-        is_paired = rows.shape[1] == 2 * len(self.table.atoms)
-        return self.judge(as_complex(rows.T).T if is_paired else rows, sealed.level)
-
-    def encode(self) -> dict[str, object]:
-        """Everything, with the table."""
-        return {
-            "judge": "rotation",
-            "assumes": ASSUMES,
-            "rows": self.rows,
-            "generator": "PCG64, inverse distribution functions",
-            "seed": self.seed,
-            "draws": self.draws,
-            "gate_draws": self.gate_draws,
-            "penalty": self.penalty,
-            "sigma": self.sigma,
-            "table": table_json(self.table),
-            "outsiders": outsiders_json(self.outsiders),
-            "companions": companions_json(self.companions),
-        }
-
-
-@register("rotation")
-def _decoded(content: Mapping[str, Any]) -> ByRotation:
-    names = ("rows", "seed", "draws", "gate_draws", "penalty", "sigma")
-    missing = {*names, "table", "outsiders", "companions"} - {*content}
-    if missing:
-        raise MisuseError("judge", "be written with all its names", f"one without {sorted(missing)}")
-    return ByRotation(
-        read_table(content["table"]),
-        **{name: content[name] for name in names},
-        outsiders=read_outsiders(content["outsiders"]),
-        companions=read_companions(content["companions"]),
-    )
 
 
 @final
@@ -142,6 +98,8 @@ class RotationJudge:
     their share (their sum: both look at the direction of one residual); companions by the product rule.  Each test
     rejects if :math:`p = (1 + \#\{s(z^*) \ge s(z)\}) / (1 + B)` is at most its level.  A draw is counted whenever
     rounding does not exclude that it exceeds: rounding can keep, never lose.
+
+    Labels of what is retained must be withheld where `facts` says so (`GateFacts.are_labels_withheld`).
     """
 
     spec: ByRotation
@@ -160,6 +118,9 @@ class RotationJudge:
             spec.companions.check(rows)
         gate = None
         if spec.outsiders is not None:
+            columns = spec.outsiders.columns
+            if rows.parts == 1 and columns is not None and np.iscomplexobj(columns):
+                raise MisuseError("outsiders", "be real, as rows and table are", "complex columns")
             tests = outsider_tests(spec.outsiders, rows, spec.gate_draws)
             gate = Gate(spec.outsiders, tests, spec.outsiders.share * self.rotation_level, spec.gate_draws)
         object.__setattr__(self, "rows", rows)
@@ -185,6 +146,7 @@ class RotationJudge:
         """Of the rivals."""
         return self.rotation_level * (1.0 - (self.spec.outsiders.share if self.spec.outsiders is not None else 0.0))
 
+    @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number is kept
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the largest of all tests: one that rejects suffices."""
         asked = check_indices("explanations", explanations, self.size)
@@ -201,17 +163,10 @@ class RotationJudge:
 
     def _companion_margins(self, companions: Companions, explanations: IntArray) -> Array:
         p_values = np.array([companions.p_value(self.rows, int(e)) for e in explanations])
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.companion_level) - np.log(p_values))
+        return np.asarray(np.log(self.companion_level) - np.log(p_values))
 
     def _gate_margins(self, gate: Gate, explanations: IntArray) -> tuple[Array, Array]:
         return count_margins(gate.counts(explanations.tolist()), gate.part_level, gate.draws, is_screened=False)
-
-    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
-        """Explanations around e, which share the products of draws and rivals."""
-        step = min(count, _BATCH)
-        near = np.arange(e // step * step, min((e // step + 1) * step, self.size))
-        return near, self.verdicts(near)
 
     def facts(self, retained: IntArray) -> GateFacts:
         """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""
@@ -220,7 +175,3 @@ class RotationJudge:
             return GateFacts(best, (), False, len(retained) == 0)
         is_rejected = bool(self._gate_margins(self.gate, np.array([best]))[0][0] > 0.0)
         return GateFacts(best, self.gate.findings(best), is_rejected, len(retained) == 0)
-
-    def encode(self) -> dict[str, object]:
-        """As the specification that it was opened from."""
-        return self.spec.encode()

@@ -17,7 +17,7 @@ def tail(u: float, rank: int, freedom: int, is_known: bool) -> float:
     """
     half = (rank + 1) // 2
     rest = 0.5 * freedom - half
-    if u <= 0.0 or (not is_known and rest <= 0.0):
+    if not u > 0.0 or (not is_known and rest <= 0.0):  # 1 also of what is no number
         return 1.0
     if not is_known and u >= 1.0:
         return 0.0
@@ -87,7 +87,7 @@ def _is_reached(products: Array, gram: Array, scale: float, along: Array, least:
     bounds = least[start:stop]
     reached = 0
     for j in range(width):
-        reached += energy[j] >= bounds[j]
+        reached += not energy[j] < bounds[j]  # what is no number is reached
     return reached > 0
 
 
@@ -97,7 +97,7 @@ def _is_reached_once(row: Array, first: Array, scale: float, along: float, least
     reached = 0
     for j in range(len(row)):
         value = scale * row[j] + along * first[j]
-        reached += value * value + slack >= least[j]
+        reached += not value * value + slack < least[j]
     return reached > 0
 
 

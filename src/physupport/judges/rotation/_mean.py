@@ -10,7 +10,7 @@ from ..._typing import Array, IntArray
 from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
 from ._draws import RIVALS, Draws
 from ._kernels import BLOCK, count_batch, screen_batch
-from ._table import Field, RotationTable, check_columns
+from ._table import Field, RotationTable, check_rows
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
 _MOST_KEPT, _CHUNK = 400_000_000, 64
@@ -48,8 +48,7 @@ class MeanRows:
     sigma: float | None = None
 
     def __post_init__(self) -> None:
-        rows = check_columns("rows", np.atleast_2d(self.rows).T, len(self.table.atoms)).T
-        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "rows", check_rows(self.table, self.rows))
         check_freedom(self.freedom - int(self.ranks.max()))
 
     @property
@@ -156,6 +155,10 @@ class MeanRows:
     def _is_kept(self) -> bool:
         return 8 * self.draws * len(self._flat) <= _MOST_KEPT
 
+    def rounding(self, e: int) -> float:
+        """As a length: of the vector, and of the span that is taken off."""
+        return float((self._unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.vector))
+
     @cached_property
     def _unit(self) -> float:
         """Rounding error of an energy |P_j w*|^2 over the energy of the draw, spans apart.
@@ -187,8 +190,9 @@ class MeanRows:
         left = self.vector - np.einsum("kr,krm->km", along, bases)
         fits, energy = (along**2).sum(axis=1), (left**2).sum(axis=1) + self.scatter
         whole = fits + energy
-        least = self.contest.least() - 8.0 * (errors + errors[explanations][:, None]) * whole[:, None]  # (k, M)
-        is_best = fits >= least[np.arange(len(explanations)), explanations] - self._unit * whole
+        own = self.contest.least((self._unit + 8.0 * errors) * (self.vector @ self.vector))
+        least = own - 8.0 * (errors + errors[explanations][:, None]) * whole[:, None]  # (k, M)
+        is_best = ~(fits < least[np.arange(len(explanations)), explanations] - self._unit * whole)
         grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, -1, self.table.size)
         radii, freedom = np.sqrt(energy), self.freedom - self.ranks[explanations]
         lift = np.ones((len(explanations), -(-self.table.size // BLOCK)))
@@ -202,7 +206,7 @@ class MeanRows:
         number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
         # p <= level exactly if fewer than `number` exceed; a full run neither has enough nor too few.
         enough, fewest = (self.draws + 1, 0) if is_full else (number, number)
-        is_open = ~is_best & (bounds > SCREEN_SHARE * level)
+        is_open = ~is_best & ~(bounds <= SCREEN_SHARE * level)
         orders, n_live = np.argsort(-lift, axis=1, kind="stable"), (lift > 0.0).sum(axis=1)
         step = self.draws if self._is_kept else _CHUNK
         for start in range(0, self.draws if is_open.any() else 0, step):

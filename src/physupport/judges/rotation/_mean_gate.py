@@ -12,11 +12,8 @@ from ._contest import EPS
 from ._draws import OUTSIDERS, Draws
 from ._kernels import BLOCK, count
 from ._mean import MeanRows
-from ._outsiders import LEAST_LEFT, Outsiders, leading_share, leading_shares
+from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, leading_share, leading_shares, turned
 from ._table import check_columns
-
-# Of autocorrelations and eigenvalue shares, which are at most 1: far more than their rounding.
-_ROUNDING = 1e-10
 
 
 @final
@@ -61,12 +58,17 @@ class MeanOutsiders:
         gram = np.einsum("lm,ckm->lck", basis, beside)
         left = (beside[0] ** 2).sum(axis=1) - (gram[:, 0] ** 2).sum(axis=0)  # (k,) |Qb|^2, the same of i b
         is_seen = left > LEAST_LEFT**2
+        if not is_seen.any():
+            return "nowhere", self.draws
         energy = ((beside @ rows.residual(e)) ** 2).sum(axis=0)
         ratios = np.where(is_seen, energy / np.where(is_seen, left, 1.0), 0.0)
         place = int(ratios.argmax())
         # Inner products over m terms are off by m eps, relative to what is left of b.
         unit = 32.0 * EPS * (len(rows.vector) + 8)
-        least = np.where(is_seen, left * ratios[place] * (1.0 - unit / LEAST_LEFT**2), np.inf)
+        # The residual is off by its rounding, and so is each part of it over what is left of b.
+        lowest = (np.sqrt(ratios) - 2.0 * rows.rounding(e) / np.sqrt(np.where(is_seen, left, np.inf))).max()
+        largest = np.where(np.sqrt(rows.residuals(e)[0]) > 2.0 * rows.rounding(e), max(lowest, 0.0) ** 2, 0.0)
+        least = np.where(is_seen, left * largest * (1.0 - unit / LEAST_LEFT**2), np.inf)
         exceedances, _ = count(
             products,
             normals @ basis.T,
@@ -91,7 +93,8 @@ class MeanOutsiders:
         basis, normals = self.rows.bases[e], self._normals[0]
         observed = self._autocorrelations(self.rows.residual(e)[None])[0]
         drawn = self._autocorrelations(normals - (normals @ basis.T) @ basis).max(axis=1)
-        return f"lag {self.outsiders.lags[int(observed.argmax())]}", int((drawn >= observed.max() - _ROUNDING).sum())
+        least = observed.max() - ROUNDING - turned(self.rows.rounding(e), self.rows.residuals(e)[0])
+        return f"lag {self.outsiders.lags[int(observed.argmax())]}", int((~(drawn < least)).sum())
 
     def _autocorrelations(self, left: Array) -> Array:
         """(b, lags) of residuals (b, m)."""
@@ -107,7 +110,8 @@ class MeanOutsiders:
         rows = self.rows.rows
         shape = (rows.shape[1], len(rows) - 1)
         drawn = leading_shares(self.rows.seed, self.draws, *shape, is_complex=self.rows.parts == 2)
-        return int((drawn >= leading_share((rows - rows.mean(axis=0)).T) - _ROUNDING).sum())
+        off = float(8.0 * EPS * (len(rows) + 8) * np.linalg.norm(rows))
+        return int((~(drawn < leading_share((rows - rows.mean(axis=0)).T, off))).sum())
 
     def spectrum(self, e: int) -> tuple[str, int]:  # noqa: ARG002
         """Leading eigenvalue of the scatter matrix over its trace, whose law is the same under all explanations."""

@@ -13,11 +13,13 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ._contest import Counts, most_rejected
 from ._draws import SPECTRA, Draws
-from ._table import Field, check_columns
+from ._table import Field, check_columns, check_sizes
 
 WIDTHS, LAGS, SHARE = (1, 2, 4, 8, 16, 32), tuple(range(1, 11)), 0.2
 # Of an outsider of norm 1; one that explanation and background nearly span says nothing beside them.
 LEAST_LEFT = 1e-3
+# Of parts of unit residuals, which are at most 1: far more than the rounding of their sums.
+ROUNDING = 1e-10
 
 
 @final
@@ -43,9 +45,9 @@ class Outsiders:
             raise MisuseError("lags", "be at least 1", self.lags)
         if self.columns is not None:
             columns = check_columns("outsiders", self.columns, None)
-            norms = np.linalg.norm(columns, axis=0)
-            if not columns.size or (norms == 0.0).any():
+            if not columns.any(axis=0).all() or not columns.size:
                 raise MisuseError("outsiders", "be columns other than 0", f"shape {columns.shape}")
+            check_sizes("outsiders", np.abs(columns).max(axis=0))
             names = tuple(self.places) or tuple(f"column {i}" for i in range(columns.shape[1]))
             if len(names) != columns.shape[1]:
                 raise MisuseError("places", f"name all {columns.shape[1]} outsiders", len(names))
@@ -134,6 +136,7 @@ class Gate:
         """Of each part."""
         return self.level / len(self.outsiders.parts)
 
+    @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
     def findings(self, e: int) -> tuple[Finding, ...]:
         """What every part finds; e is rejected if the p-value of one is at most its level."""
         tests = {"columns": self.tests.columns, "lags": self.tests.lags, "spectrum": self.tests.spectrum}
@@ -155,7 +158,12 @@ def leading_shares(seed: int, draws: int, size: int, n_rows: int, is_complex: bo
     return np.asarray(values[:, -1] / values.sum(axis=1))
 
 
-def leading_share(residual: Field) -> float:
-    """The same of a residual (m, T)."""
+def leading_share(residual: Field, rounding: float) -> float:
+    """At least this much of a residual (m, T) of which so long a part may be rounding; none of one that all may be."""
     values = np.linalg.svd(residual, compute_uv=False) ** 2
-    return float(values[0] / values.sum())
+    return float(values[0] / values.sum() - ROUNDING - turned(rounding, values.sum()))
+
+
+def turned(rounding: float, energy: float) -> float:
+    """At most what a part of this length changes of squares and products of unit residuals; no number for none."""
+    return float(8.0 * np.float64(rounding) / np.sqrt(energy))

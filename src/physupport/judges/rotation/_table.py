@@ -17,6 +17,8 @@ Field = NDArray[Any]  # float64 or complex128
 # Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
 RANK_TOLERANCE = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
+# Sizes whose squares, times the weight of any penalty that is taken, are far from overflow and underflow.
+_LEAST_SIZE, _LARGEST_SIZE = 1e-80, 1e80
 
 
 @final
@@ -47,6 +49,7 @@ class RotationTable:
         background = np.zeros((len(atoms), 0)) if self.background is None else self.background
         columns = check_columns("background", background, len(atoms))
         complement = _complement(columns, self.tolerance)  # (q, m)
+        check_sizes("atoms", np.abs(atoms).max(axis=0))
         unit = atoms / np.linalg.norm(atoms, axis=0)
         left = complement.conj().T @ unit  # (m, E)
         norms = np.linalg.norm(left, axis=0)
@@ -107,6 +110,23 @@ def check_columns(name: str, value: ArrayLike, rows: int | None) -> Field:
     return array
 
 
+def check_sizes(name: str, sizes: Array) -> None:
+    """Refuse sizes whose squares double precision may not hold."""
+    is_bad = ~((sizes >= _LEAST_SIZE) & (sizes <= _LARGEST_SIZE))
+    if is_bad.any():
+        rule = f"be of sizes between {_LEAST_SIZE:g} and {_LARGEST_SIZE:g}"
+        raise MisuseError(name, rule, f"{sizes[is_bad][0]:g}", "Choose another unit.")
+
+
+def check_rows(table: "RotationTable", rows: ArrayLike) -> Field:
+    """Rows (T, q) that this table can be about: complex if it is, for noise is then circular."""
+    columns = check_columns("rows", np.atleast_2d(rows).T, len(table.atoms))
+    check_sizes("rows", np.abs(columns).max(keepdims=True) if columns.any() else np.empty(0))
+    if table.is_complex and (not np.iscomplexobj(columns) or (columns.any() and not columns.imag.any())):
+        raise MisuseError("rows", "be complex, as the table is", "real ones", "Take real atoms, or pass Re + i Im.")
+    return columns.T
+
+
 def _check_support(support: Sequence[int], n_atoms: int) -> tuple[int, ...]:
     indices = tuple(sorted(int(index) for index in support))
     if len(set(indices)) < len(indices) or (indices and not 0 <= indices[0] <= indices[-1] < n_atoms):
@@ -116,8 +136,9 @@ def _check_support(support: Sequence[int], n_atoms: int) -> tuple[int, ...]:
 
 def _complement(background: Field, tolerance: float) -> Field:
     """(q, m) orthonormal basis of all that the background does not span."""
-    norms = np.linalg.norm(background, axis=0)
-    unit = background[:, norms > 0] / norms[norms > 0]
+    columns = background[:, background.any(axis=0)]
+    check_sizes("background", np.abs(columns).max(axis=0, initial=0.0))
+    unit = columns / np.linalg.norm(columns, axis=0)
     left, values, _ = np.linalg.svd(unit, full_matrices=True)
     return np.asarray(left[:, int((values > tolerance).sum()) :])
 
