@@ -1,4 +1,4 @@
-"""A project file for very many explanations: two regions of some hundred elements, one stream, few rows.
+"""A project file for very many explanations: two regions of some hundred elements, one stream of 2000 rows.
 
 `python -m benchmarks._project FOLDER PER_REGION` writes one, for a profile of `physupport run`.
 """
