@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import signal
 from contextlib import contextmanager
 
 import numpy as np
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from physupport import MisuseError
 from physupport.cli import app
 from physupport.project import FILES
+from physupport.report.page import write_page
 
 READ = [
     ("calibration", "calibration.npy"),
@@ -198,7 +200,7 @@ def test_a_dry_run_says_what_would_happen_and_writes_nothing(copy):
 def stopping_progress(quiet):
     def told(tick):
         if tick.used == 5:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     yield told
 
@@ -209,6 +211,21 @@ def test_ctrl_c_ends_with_a_report_of_what_is_certified(quick, monkeypatch):
     assert answer.exit_code == 0, answer.exception
     assert "Stopped: the report says what is certified so far." in answer.stderr
     assert json.loads((quick / "report" / "report.json").read_text())["outcome"]["ending"] == "STOPPED"
+
+
+def test_ctrl_c_while_the_report_is_written_loses_nothing(quick, monkeypatch):
+    def interrupted(path, report, details):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        write_page(path, report, details)
+
+    monkeypatch.setattr("physupport.project._run.write_page", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    answer = program("run", quick, "--budget", 9)
+    assert answer.exit_code == 0, answer.exception
+    assert {path.name for path in (quick / "report").iterdir()} == {*FILES}
+    assert json.loads((quick / "report" / "report.json").read_text())["outcome"]["queries"] == 9
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_stopped_run_goes_on_to_the_report_of_an_uninterrupted_one(quick, monkeypatch):

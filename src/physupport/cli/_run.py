@@ -1,6 +1,7 @@
 """`physupport run`: a project from its file to its report, and how far it is."""
 
 import shlex
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,31 @@ def run_progress(quiet: bool) -> "Iterator[Callable[[Tick], None] | None]":
             bar.update(task, description="Queries", completed=tick.used, total=tick.budget, open=f"open: {shown}")
 
         yield told
+
+
+@contextmanager
+def stopped_by_interrupt(told: "Callable[[Tick], None] | None") -> "Iterator[Callable[[Tick], bool]]":
+    """What to call after every query: from the first one on Ctrl-C ends the questions, and never loses an answer."""
+    is_asked = is_stopped = False
+
+    def interrupt(_number: int, _frame: object) -> None:
+        nonlocal is_stopped
+        if not is_asked:
+            raise KeyboardInterrupt
+        is_stopped = True
+
+    def after_query(tick: "Tick") -> bool:
+        nonlocal is_asked
+        is_asked = True
+        if told is not None:
+            told(tick)
+        return not is_stopped
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield after_query
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @app.command()
@@ -120,8 +146,8 @@ def run_and_tell(project: "Project", *, trust: bool = False, resume: bool = Fals
     """Run with a progress bar, and say on standard error what was read and what was noted on the way."""
     from ..project import run_project
 
-    with run_progress(quiet) as told:
-        finished = run_project(project, trust=trust, resume=resume, callback=told)
+    with run_progress(quiet) as told, stopped_by_interrupt(told) as after_query:
+        finished = run_project(project, trust=trust, resume=resume, callback=after_query)
     if not quiet:
         for entry in finished.details.document["inputs"]:
             typer.echo(f"read: {visible(_read_line(entry))}", err=True)

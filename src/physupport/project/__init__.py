@@ -2,9 +2,9 @@
 
 from ._assemble import Assembled as Assembled, assemble as assemble
 from ._example import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_example as write_example
+from ._folder import FILES as FILES
 from ._forecast import Forecast as Forecast, StreamForecast as StreamForecast, forecast as forecast
 from ._load import Project as Project, load_project as load_project
-from ._outputs import FILES as FILES
 from ._run import (
     Differences as Differences,
     Finished as Finished,

@@ -15,9 +15,10 @@ from ..banks import Bank
 from ..report import Details, Report
 from ..report.page import write_page
 from ._assemble import Assembled, assemble
+from ._csv_tables import fields_csv, queries_csv
+from ._folder import reserved
 from ._inputs import verify_command
 from ._load import Project
-from ._outputs import check_folder, fields_csv, queries_csv, write_folder
 from ._sections import FunctionResponse
 
 
@@ -52,26 +53,33 @@ def run_project(
     callback: told after every query; returns False to stop, and the report says what is certified by then.
     """
     name = project.name("output.folder")
-    check_folder(name, project.folder)
-    earlier = _earlier(name, project.folder) if resume else None
-    assembled = assemble(project, trust=trust)
-    result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
-    details = _details(assembled, result)
-    report = result.report
-    try:
-        files = write_folder(
-            project.folder,
+    with reserved(name, project.folder) as held:
+        earlier = _earlier(name, project.folder) if resume else None
+        assembled = assemble(project, trust=trust)
+        held.make_room(_report_bytes(assembled))
+        result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
+        details, report = _details(assembled, result), result.report
+        files = held.write(
             {
                 "report.html": lambda path: write_page(path, report, details),
                 "report.json": lambda path: _write(path, report.json()),
                 "details.json": lambda path: _write(path, details.json()),
                 "fields.csv": lambda path: fields_csv(path, report),
                 "queries.csv": lambda path: queries_csv(path, result),
-            },
+            }
         )
-    except OSError as error:
-        raise MisuseError(name, "be a folder that can be written", f"{project.folder} ({error.strerror})") from None
     return Finished(assembled, result, details, files)
+
+
+# More than reports were found to need: of any, of each query, and of each element.
+_BYTES, _BYTES_A_QUERY, _BYTES_AN_ELEMENT = 2**22, 400, 2000
+
+
+def _report_bytes(assembled: Assembled) -> int:
+    """What a report may take on the disk, before anything was asked."""
+    bank = assembled.bank
+    queries, elements = budget_queries(assembled.protocol.budget, bank.size), int(bank.states.elements.shape[1])
+    return _BYTES + _BYTES_A_QUERY * queries + _BYTES_AN_ELEMENT * elements
 
 
 def _earlier(name: str, folder: Path) -> Report:

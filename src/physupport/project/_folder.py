@@ -1,0 +1,200 @@
+"""The folder of a report: whenever the program is killed, it holds the earlier report or the new one, whole."""
+
+import ctypes
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from .._errors import MisuseError
+from .._hashes import pieces_hash
+
+FILES = ("report.html", "report.json", "details.json", "fields.csv", "queries.csv")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReportFolder:
+    """The place of a report, held by this run alone through a hidden folder beside it.
+
+    A new report is written into the hidden folder, brought to the disk, and exchanged with the old one in a single
+    step of the file system; what is left behind by a run that was killed is removed by the next one.
+    """
+
+    name: str  # of the folder in messages
+    folder: Path  # as it was given
+    place: Path  # where it really is
+    hidden: Path
+
+    @property
+    def new(self) -> Path:
+        """Where the new report is made, and the old one ends."""
+        return self.hidden / "new"
+
+    def make_room(self, n_bytes: int) -> None:
+        """Take up so many bytes until the report is written: a full disk is found before the work, not after it."""
+        try:
+            with (self.hidden / "room").open("wb") as file:
+                _allocate(file.fileno(), n_bytes)
+        except OSError as error:
+            found = f"{shutil.disk_usage(self.hidden).free:,} bytes free ({error.strerror})"
+            raise MisuseError(self.name, f"be on a disk with room for a report, {n_bytes:,} bytes", found) from None
+
+    def write(self, writers: Mapping[str, Callable[[Path], None]]) -> tuple[Path, ...]:
+        """All files, then the one step that replaces the report."""
+        try:
+            (self.hidden / "room").unlink(missing_ok=True)
+            self.new.mkdir()
+            for name, write in writers.items():
+                write(self.new / name)
+                _to_disk(self.new / name)
+            _to_disk(self.new)
+            self._replace()
+        except OSError as error:
+            found = f"{self.folder} ({error.strerror})"
+            raise MisuseError(self.name, "be a folder that can be written", found) from None
+        return tuple(self.folder / name for name in writers)
+
+    def _replace(self) -> None:
+        if not self.place.exists():
+            self.new.rename(self.place)
+        elif not _exchanged(self.new, self.place):
+            # Two steps where the system has no single one; the next run finishes what is cut between them.
+            self.place.rename(self._aside)
+            self.new.rename(self.place)
+            self._aside.rename(self.new)
+        _to_disk(self.place.parent)
+        if self.new.exists():
+            for other in _others(self.new):  # came into the old folder during the run
+                (self.new / other).rename(self.place / other)
+
+    @property
+    def _aside(self) -> Path:
+        return self.hidden / "old"
+
+    def restore(self) -> None:
+        """Undo what an earlier run left: a report that stepped aside comes back, one that was not finished goes."""
+        if self._aside.exists() and not self.place.exists():
+            self._aside.rename(self.place)
+        self.clear()
+        if left := _others(self.hidden):
+            rule, found = "be free of what an earlier run left behind", f"{left[0]} in {self.hidden}"
+            raise MisuseError(self.name, rule, found, "Look at it, and move it elsewhere.")
+
+    def clear(self) -> None:
+        """Remove all that runs write into the hidden folder, and nothing else."""
+        for folder in (self.new, self._aside):
+            for name in FILES:
+                (folder / name).unlink(missing_ok=True)
+            with suppress(OSError):
+                folder.rmdir()
+        (self.hidden / "room").unlink(missing_ok=True)
+
+
+@contextmanager
+def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
+    """Hold a folder that is not there yet, or holds an earlier report and nothing else, until its report is written.
+
+    A link is followed: what it leads to is looked at and replaced.  Nothing is left of what was not written.
+    """
+    place = folder.resolve()
+    cut = f".{place.name[:40]}-{pieces_hash(place.name)[:8]}"  # a long name has no room for more
+    held = ReportFolder(name, folder, place, place.parent / cut)
+    missing = [path for path in place.parents if not path.exists()]
+    try:
+        if place.exists():
+            _check_replaceable(name, place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        lock = _locked(held)
+    except OSError as error:
+        found = f"{str(place)[:200]} ({error.strerror})"
+        raise MisuseError(name, "be a folder that can be made", found) from None
+    try:
+        held.restore()
+        yield held
+    finally:
+        with suppress(OSError):
+            held.clear()
+            held.hidden.rmdir()
+        if lock is not None:
+            os.close(lock)
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()  # fails where the report was written
+
+
+def _check_replaceable(name: str, folder: Path) -> None:
+    if not folder.is_dir():
+        raise MisuseError(name, "name a folder", f"{folder}, a file")
+    others = _others(folder)
+    if others:
+        remedy = "It is replaced as a whole: name another folder."
+        raise MisuseError(name, "hold nothing but an earlier report", f"{others[0]} in {folder}", remedy)
+    if folder == Path.cwd():
+        remedy = "It is replaced as a whole: name it from elsewhere, or name another one."
+        raise MisuseError(name, "not be the folder that one is in", folder, remedy)
+
+
+def _others(folder: Path) -> list[str]:
+    """What is in a folder beside the files of a report."""
+    return sorted(path.name for path in folder.iterdir() if path.name not in FILES)
+
+
+def _locked(held: ReportFolder) -> int | None:
+    """Hold the hidden folder against other runs; the system lets go of it when this process ends, however it ends."""
+    while True:
+        held.hidden.mkdir(mode=0o700, exist_ok=True)
+        if sys.platform == "win32":
+            return None
+        import fcntl
+
+        lock = os.open(held.hidden, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if held.hidden.exists() and os.path.samestat(os.fstat(lock), held.hidden.stat()):
+                return lock
+        except BlockingIOError:
+            os.close(lock)
+            raise MisuseError(held.name, "be written by one run at a time", f"{held.place}, held by another") from None
+        os.close(lock)  # of a folder that another run has just removed
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a loss of power."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    opened = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _allocate(file: int, n_bytes: int) -> None:
+    """Fails where there is no room; file systems that cannot promise space are taken at their word."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file, 0, n_bytes)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+
+
+# Of renameat2 in Linux and of renamex_np in macOS; -100 stands for paths as they are.
+_EXCHANGE, _AT_CWD = 2, -100
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Whether two folders now have each other's names, which happens in one step or not at all."""
+    if sys.platform == "win32":
+        return False
+    system, paths = ctypes.CDLL(None), [os.fsencode(one), os.fsencode(other)]
+    if hasattr(system, "renameat2"):
+        done: int = system.renameat2(_AT_CWD, paths[0], _AT_CWD, paths[1], _EXCHANGE)
+        return done == 0
+    return hasattr(system, "renamex_np") and bool(system.renamex_np(*paths, _EXCHANGE) == 0)
