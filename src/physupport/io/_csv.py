@@ -53,7 +53,7 @@ def _numbers(name: str, path: Path, is_complex: bool = False) -> Held:
     header = _header(name, first)
     for line, cells in lines if header else chain([(number, first)], lines):
         try:
-            entries.extend(_pairs(cells) if is_complex else _reals(cells))
+            entries.extend(_pairs(cells) if is_complex else read_reals(cells))
         except ValueError:
             _check_cells(name, line, cells)
             return _numbers(name, path, is_complex=True)
@@ -77,9 +77,10 @@ def _header(name: str, cells: Sequence[str]) -> tuple[str, ...] | None:
     return header
 
 
-def _reals(cells: Sequence[str]) -> list[float]:
+def read_reals(cells: Sequence[str]) -> list[float]:
+    """Real numbers as Python writes them."""
     if "_" in "".join(cells):  # Python reads 1_000 as a number, and nothing else does
-        raise ValueError
+        raise ValueError("a number with a `_`")
     return [float(cell) for cell in cells]
 
 

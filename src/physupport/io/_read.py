@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from ._binary import read_hdf5, read_matlab, read_members, read_npy, read_npz
 from ._csv import read_csv
+from ._frames import read_envi, read_spe, read_wav
+from ._spectra import read_emsa, read_mca
 from ._table import Held, Table, check_numbers, table_of
 
 # Name for messages, file, member of a container -> what it holds.
@@ -25,11 +27,18 @@ READERS: Final[dict[str, Reader]] = {
     ".mat": read_matlab,
     ".h5": read_hdf5,
     ".hdf5": read_hdf5,
+    ".spe": read_spe,
+    ".mca": read_mca,
+    ".msa": read_emsa,
+    ".emsa": read_emsa,
+    ".hdr": read_envi,
+    ".sli": read_envi,
+    ".wav": read_wav,
 }
 
 
 def register_reader(ending: str, reader: Reader) -> None:
-    """Read files of one more ending, such as ".spe", wherever files are named; what it raises becomes one message."""
+    """Read files of one more ending, such as ".dat", wherever files are named; what it raises becomes one message."""
     if not ending.startswith(".") or ending != ending.lower() or ending in READERS:
         raise MisuseError("ending", "be new, in small letters, and begin with a dot", repr(ending))
     READERS[ending] = reader
@@ -43,10 +52,10 @@ def read_table(
     member: str | None = None,
     unit: str = "",
 ) -> Table:
-    """The table in a file: .npy, .npz, .csv, .mat, .h5 or .hdf5.
+    """The table in a file of one of the endings in `READERS`: arrays, text, spectra, images, sound.
 
-    channels: the axis that runs over channels, by number (0 or 1) or by name: "rows" or "columns" of a CSV or MATLAB
-    file, a dimension label or scale of an HDF5 file.  It is never guessed.
+    channels: the axis that runs over channels, by number (0 or 1) or by name: "rows" or "columns", "channels" where
+    the format has them, a dimension label or scale of an HDF5 file.  It is never guessed.
     member: which array of a container; may be left out where there is only one.
     unit: of the entries; without it, the attribute `units` of an HDF5 array.
     Files of type .npy, and contiguous arrays of HDF5 files, are mapped into memory and not read here.

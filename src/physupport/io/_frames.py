@@ -1,0 +1,155 @@
+"""Numbers one after another behind a header that says how many: ENVI, Princeton Instruments .spe, and .wav."""
+
+import re
+import warnings
+from math import prod
+from pathlib import Path
+from struct import unpack_from
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import MisuseError
+from ._spectra import SPECTRUM_AXES, read_iaea
+from ._table import Held, check_no_member, distinct_or_none
+
+
+def read_spe(name: str, path: Path, member: str | None) -> Held:
+    """Gamma spectra begin with a dollar sign; everything else of this ending is taken for frames of a camera."""
+    with path.open("rb") as file:
+        is_text = file.read(64).lstrip().startswith(b"$")
+    return read_iaea(name, path, member) if is_text else _read_camera(name, path, member)
+
+
+_PLACES: Final = {"width": (42, "<H"), "kind": (108, "<h"), "strips": (656, "<H"), "footer": (678, "<Q"),
+                  "frames": (1446, "<i"), "version": (1992, "<f")}  # fmt: skip
+_CAMERA_HEADER: Final = 4100  # bytes
+_CAMERA_TYPES: Final = {0: "<f4", 1: "<i4", 2: "<i2", 3: "<u2", 5: "<f8", 6: "<u1", 8: "<u4"}
+
+
+def _read_camera(name: str, path: Path, member: str | None) -> Held:
+    """Every strip of every frame of a Princeton Instruments camera is a row of pixels."""
+    check_no_member(name, member)
+    with path.open("rb") as file:
+        header = file.read(_CAMERA_HEADER)
+    if len(header) < _CAMERA_HEADER:
+        raise MisuseError(name, "begin with `$`, or with the 4100 bytes of a camera", f"{len(header)} bytes")
+    found = {key: unpack_from(form, header, place)[0] for key, (place, form) in _PLACES.items()}
+    if found["kind"] not in _CAMERA_TYPES:
+        raise MisuseError(name, "begin with `$`, or with the header of a camera", f"the number type {found['kind']}")
+    end = found["footer"] if found["version"] >= 3 and found["footer"] else None  # a text follows the frames
+    shape = (found["frames"] * found["strips"], found["width"])
+    values = _mapped(name, path, _CAMERA_TYPES[found["kind"]], shape, _CAMERA_HEADER, end)
+    return Held(values, axes=SPECTRUM_AXES, unit="counts")
+
+
+_ENVI_TYPES: Final = {1: "u1", 2: "i2", 3: "i4", 4: "f4", 5: "f8", 6: "c8", 9: "c16", 12: "u2", 13: "u4", 14: "i8",
+                      15: "u8"}  # fmt: skip
+_ENVI_ORDERS: Final = {"bsq": (2, 0, 1), "bil": (0, 2, 1), "bip": (0, 1, 2)}  # of lines, samples and bands
+_ENVI_ENDINGS: Final = ("", ".sli", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip")
+_ENVI_AXES: Final = (("rows", "pixels", "spectra"), ("columns", "bands", "channels"))
+
+
+def read_envi(name: str, path: Path, member: str | None) -> Held:
+    """A library of spectra, or an image of which every pixel is a row, line by line; by its header or its numbers.
+
+    Bands that the header calls bad are left out, and a scale factor of reflectance is divided by.
+    """
+    check_no_member(name, member)
+    header, numbers = _envi_pair(name, path)
+    keys = _envi_keys(name, header)
+    values = _envi_values(name, numbers, keys)
+    unit = keys.get("wavelength units", "")
+    of = "" if unit.lower() in ("unknown", "index") else unit
+    names = [f"{each} {of}".rstrip() for each in _listed(keys.get("wavelength", ""))]
+    headings = (_headings(_listed(keys.get("spectra names", "")), values.shape[0]), _headings(names, values.shape[1]))
+    is_good = np.array([each.strip() != "0" for each in _listed(keys.get("bbl", ""))], dtype=np.bool_)
+    if len(is_good) == values.shape[1] and not is_good.all():
+        kept = None if headings[1] is None else tuple(np.array(headings[1])[is_good].tolist())
+        values, headings = values[:, is_good], (headings[0], kept)
+    scale = float(keys.get("reflectance scale factor", 1))
+    return Held(values if scale == 1 else np.true_divide(values, scale), axes=_ENVI_AXES, headings=headings)
+
+
+def _envi_values(name: str, path: Path, keys: dict[str, str]) -> NDArray[np.generic]:
+    """The numbers as rows and bands; a view of the file unless its lines and bands alternate."""
+    if keys.get("file compression", "0") != "0":
+        raise MisuseError(name, "hold its numbers uncompressed", "a compressed file")
+    shape = tuple(int(keys[key]) for key in ("lines", "samples", "bands"))
+    kind = np.dtype(_ENVI_TYPES[int(keys["data type"])]).newbyteorder(">" if keys["byte order"] == "1" else "<")
+    order = _ENVI_ORDERS[keys["interleave"].lower()]
+    stored = tuple(shape[axis] for axis in order)
+    cube = _mapped(name, path, kind, stored, int(keys.get("header offset", 0)), None)
+    is_library = keys.get("file type", "").lower() == "envi spectral library"
+    if is_library and shape[2] != 1:
+        raise MisuseError(name, "have one band, being a spectral library", f"bands = {shape[2]}")
+    pixels = cube.transpose(np.argsort(order))  # lines, samples, bands
+    values = pixels[..., 0] if is_library else pixels.reshape(-1, shape[2])
+    ignored = keys.get("data ignore value")
+    if ignored is not None and np.any(values == float(ignored)):
+        remedy = "Rows with gaps have to be left out, or filled in, beforehand."
+        raise MisuseError(name, "hold numbers only", f"entries of {ignored}, which its header calls missing", remedy)
+    return values
+
+
+def _envi_pair(name: str, path: Path) -> tuple[Path, Path]:
+    """The header and the numbers, of which one was named; the other lies beside it."""
+    if path.suffix.lower() == ".hdr":
+        stem, others = path, [path.with_suffix(ending) for ending in _ENVI_ENDINGS]
+        pairs = [(stem, other) for other in others]
+    else:
+        pairs = [(other, path) for other in (path.with_name(f"{path.name}.hdr"), path.with_suffix(".hdr"))]
+    for header, numbers in pairs:
+        if header.is_file() and numbers.is_file():
+            return header, numbers
+    missing = "the numbers" if path.suffix.lower() == ".hdr" else "the header .hdr"
+    raise MisuseError(name, f"have {missing} beside it, under the same name", "no such file")
+
+
+def _envi_keys(name: str, path: Path) -> dict[str, str]:
+    """Lines `key = value`, of which a value in braces may go on over several."""
+    text = path.read_bytes().decode("latin-1")
+    if not text.startswith("ENVI"):
+        raise MisuseError(name, "have a header whose first line is ENVI", repr(text[:40].split("\n")[0]))
+    found = re.findall(r"^([^={}\n;]+?)[ \t]*=[ \t]*(\{[^}]*\}|[^\r\n]*)", text, re.MULTILINE)
+    keys = {key.lower(): value.strip() for key, value in found}
+    for key in ("samples", "lines", "bands", "data type"):
+        if not keys.get(key, "").isdigit():
+            raise MisuseError(name, f"have a whole number as {key!r} in its header", keys.get(key, "none"))
+    known = {"data type": map(str, _ENVI_TYPES), "interleave": _ENVI_ORDERS, "byte order": ("0", "1")}
+    for key, values in known.items():
+        if keys.setdefault(key, "0" if key == "byte order" else "bsq").lower() not in (listed := list(values)):
+            raise MisuseError(name, f"have {key!r} one of {', '.join(listed)} in its header", keys[key])
+    return keys
+
+
+def _listed(value: str) -> list[str]:
+    return [each.strip() for each in value.strip("{} \r\n").split(",")] if value else []
+
+
+def _headings(names: list[str], count: int) -> tuple[str, ...] | None:
+    return distinct_or_none(names) if len(names) == count else None
+
+
+def _mapped(
+    name: str, path: Path, kind: np.dtype[np.generic] | str, shape: tuple[int, ...], offset: int, end: int | None
+) -> NDArray[np.generic]:
+    """A memory map of exactly as many numbers as the header names: more or fewer are those of another shape."""
+    there = (path.stat().st_size if end is None else end) - offset
+    if min(shape) < 1 or prod(shape) * np.dtype(kind).itemsize != there:
+        wanted = f"{' x '.join(map(str, shape))} numbers of {np.dtype(kind).itemsize} bytes"
+        raise MisuseError(name, f"hold the {wanted} that its header names", f"{there:,} bytes")
+    return np.memmap(path, kind, "r", offset, shape)
+
+
+def read_wav(name: str, path: Path, member: str | None) -> Held:
+    """Samples by channels, whole numbers as they were stored."""
+    from scipy.io import wavfile
+
+    check_no_member(name, member)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Reached EOF")  # scipy would give what there is
+        warnings.filterwarnings("ignore", "Chunk")  # names, dates and the like
+        _, values = wavfile.read(path)
+    return Held(values if values.ndim == 2 else values[:, None], axes=(("rows", "samples"), ("columns", "channels")))
