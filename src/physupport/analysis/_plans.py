@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._arrays import read_only
 from .._checks import check_count, check_open
 from .._errors import MisuseError
+from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, HashedRows, SplitRows
@@ -72,10 +73,10 @@ class ProposedStream:
     law: Law  # completed with the bank
     table: NDArray[np.generic] = field(repr=False)
     split: SplitRows = field(repr=False)
-    proposal: HashedRows = field(repr=False)
+    proposal: HashedRows | None = field(repr=False)  # None if the judge needs none
     checkpoints: IntArray
-    best: int | None  # explanation; None if the law makes its opponent without the bank
-    opponent: Opponent
+    best: int | None  # explanation; None if the law makes its opponent without the bank, or nothing proposes
+    opponent: Opponent | None  # None if nothing proposes
     plausibility: Array | None = field(repr=False)  # (M,) log likelihood of the proposal rows, unless spared
 
     @classmethod
@@ -89,7 +90,10 @@ class ProposedStream:
         split: SplitRows,
     ) -> "ProposedStream":
         """Score the proposal rows under every law of the bank if need be, and choose the opponent."""
-        law, rows = plan.law.completed(bank), HashedRows(name, ArrayRows(table, split.proposal))
+        law, stops = plan.law.completed(bank), plan.stops(len(split.held_out))
+        if not len(split.proposal):
+            return cls(protocol, name, plan, bank, law, table, split, None, stops, None, None, None)
+        rows = HashedRows(name, ArrayRows(table, split.proposal))
         best, opponent, plausibility = None, law.own_opponent(rows), None
         if opponent is None or protocol.ranks:
             stream = law.stream(bank, rows, [rows.n_rows])
@@ -99,7 +103,6 @@ class ProposedStream:
             if opponent is None:
                 chosen = best_explanation(stream, bank.size, law.keys(bank), scores=scores)
                 best, opponent = chosen.index, law.opponent(bank, rows, chosen.key)
-        stops = plan.stops(len(split.held_out))
         return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
 
     @cached_property
@@ -110,6 +113,8 @@ class ProposedStream:
     @cached_property
     def factor(self) -> Factor:
         """The part of the evidence that the held-out rows give, scored once for all that ask; the first reads them."""
+        if self.opponent is None:
+            raise MisuseError(self.name, "have proposal rows to be judged by evidence", "none")
         stream = self.law.stream(self.bank, self.held_out, self.checkpoints)
         return Factor(self.name, stream, self.law.keys(self.bank), self.opponent.numerator(stream, self.held_out))
 
@@ -120,13 +125,14 @@ class ProposedStream:
 
     def describe(self) -> dict[str, object]:
         """What a protocol says of a stream; nothing here looks at held-out rows."""
+        width = int(self.table.shape[1])
         return {
             "name": self.name,
             "rows": len(self.table),
-            "width": int(self.table.shape[1]),
-            "fraction": float(self.plan.fraction),
-            "proposal_rows": self.proposal.digest(),
+            "width": width,
+            "fraction": float(self.plan.fraction) if self.proposal is not None else 0.0,
+            "proposal_rows": rows_hash([], (0, width)) if self.proposal is None else self.proposal.digest(),
             "checkpoints": self.checkpoints.tolist(),
             "law": self.law.encode(),
-            "numerator": self.opponent.encode(),
+            "numerator": {} if self.opponent is None else self.opponent.encode(),
         }

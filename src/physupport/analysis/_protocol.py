@@ -17,8 +17,8 @@ from .._hashes import content_hash, rows_hash
 from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
 from ..aeb._controller import Callback, check_question
 from ..banks import Bank
-from ..io import split_rows
-from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts
+from ..io import split_rows, undivided_rows
+from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
 from ..laws import Opponent
 from ..questions import Question, predicates
 from ._plans import ProposedStream, StreamPlan
@@ -83,7 +83,8 @@ class AnalysisProtocol:
         plan, seed = self.streams[name], SeedSequence(self.seed)
         if len(self.streams) > 1:
             seed = seed.spawn(len(self.streams))[[*self.streams].index(name)]
-        split = split_rows(len(table), plan.fraction, seed)
+        is_split = splits_rows(self.judge, plan.law)
+        split = split_rows(len(table), plan.fraction, seed) if is_split else undivided_rows(len(table))
         return ProposedStream.proposed(self, name, plan, self.bank, table, split)
 
     def read(self, **tables: NDArray[np.generic] | ProposedStream) -> "Seal":
@@ -98,7 +99,7 @@ class AnalysisProtocol:
         scores = [part.plausibility for part in parts if part.plausibility is not None]
         plausibility = sum(scores, np.zeros(bank.size)) if len(scores) == len(parts) else None
         best = {part.name: part.best for part in parts if part.best is not None}
-        points = {part.name: part.opponent for part in parts if part.best is None}
+        points = {part.name: part.opponent for part in parts if part.best is None and part.opponent is not None}
         # Deployment knows most about what is active now, so the last stream comes first.
         proposals = Proposals(tuple(reversed(best.values())), plausibility)
         judge = described("judge", self.judge.encode())
@@ -274,7 +275,7 @@ class Seal:
         if bank is None:
             raise MisuseError("protocol", "have a bank", "none")
         streams = (
-            SealedStream(part.name, part.held_out, part.law.keys(bank), partial(getattr, part, "factor"))
+            SealedStream(part.name, part.held_out, part.law, part.law.keys(bank), partial(getattr, part, "factor"))
             for part in self.parts
         )
-        return Sealed(bank.size, self.protocol.level, tuple(streams))
+        return Sealed(bank, self.protocol.level, tuple(streams), self.digest)

@@ -19,5 +19,6 @@ from ._rows import (
     as_pairs as as_pairs,
     split_rows as split_rows,
     split_streams as split_streams,
+    undivided_rows as undivided_rows,
 )
 from ._table import Held as Held, Source as Source, Table as Table

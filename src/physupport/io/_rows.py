@@ -211,6 +211,11 @@ def split_rows(n_rows: int, fraction: float, seed: int | SeedSequence) -> SplitR
     return Split(fraction, seed).rows(n_rows)
 
 
+def undivided_rows(n_rows: int) -> SplitRows:
+    """All rows held out, in the order of the record: for judges that need no proposal."""
+    return SplitRows(np.empty(0, dtype=np.int64), np.arange(check_count("n_rows", n_rows), dtype=np.int64))
+
+
 def split_streams(n_rows: Sequence[int], fractions: Sequence[float], seed: int | SeedSequence) -> tuple[SplitRows, ...]:
     """Independent splits of several records, each from a child of one seed, in the order given.
 

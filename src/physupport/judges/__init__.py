@@ -36,5 +36,6 @@ from ._specs import (
     SealedStream as SealedStream,
     decoded as decoded,
     register as register,
+    splits_rows as splits_rows,
 )
 from ._states import QueryCount as QueryCount, key_verdicts as key_verdicts, verdicts_by_state as verdicts_by_state

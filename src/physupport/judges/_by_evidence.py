@@ -12,6 +12,7 @@ from .._arrays import check_indices
 from .._checks import check_count, check_open
 from .._errors import MisuseError
 from .._typing import Array, IntArray
+from ..laws import Law
 from ._evidence import BLOCK, Evidence, blocks
 from ._judge import Codes, Judge, Verdict, Verdicts
 from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
@@ -100,6 +101,10 @@ class ByEvidence:
             "judge": "evidence",
             "assumes": "streams are independent, and so are the rows of each, with the law of the explanation",
         }
+
+    def splits(self, law: Law) -> bool:  # noqa: ARG002
+        """Proposal rows choose the numerator."""
+        return True
 
     def open(self, sealed: Sealed) -> EvidenceJudge:
         """The judge."""

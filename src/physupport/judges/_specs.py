@@ -7,7 +7,9 @@ from typing import Protocol, final
 
 from .._errors import MisuseError
 from .._typing import IntArray
+from ..banks import Bank
 from ..io import RowSource
+from ..laws import Law
 from ._evidence import Evidence, Factor
 from ._judge import Judge
 from ._path import joint_path
@@ -20,6 +22,7 @@ class SealedStream:
 
     name: str
     rows: RowSource  # held-out, in the order of the split
+    law: Law  # completed with the bank
     keys_of: Callable[[IntArray], IntArray]  # explanations (k,) -> keys (k,) of its law
     factor: Callable[[], Factor]  # its densities over these rows, with the numerator; building it reads rows
 
@@ -27,11 +30,20 @@ class SealedStream:
 @final
 @dataclass(frozen=True, eq=False)  # no slots: the evidence is put together when first asked for
 class Sealed:
-    """All that a judge is opened on: how many explanations, the level, and the held-out streams in their order."""
+    """All that a judge is opened on: the bank, the level, and the held-out streams in their order.
 
-    size: int
+    digest: the hash of the frozen protocol, from which a judge may take its draws.
+    """
+
+    bank: Bank
     level: float
     streams: tuple[SealedStream, ...]
+    digest: str
+
+    @property
+    def size(self) -> int:
+        """How many explanations."""
+        return self.bank.size
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -48,6 +60,14 @@ class JudgeSpec(Protocol):
 
     def open(self, sealed: Sealed) -> Judge:
         """The judge, at the level of the protocol; here held-out rows may be read."""
+
+    def splits(self, law: Law) -> bool:
+        """Whether rows of this law are divided, so that some may propose; left out: all are."""
+
+
+def splits_rows(spec: JudgeSpec, law: Law) -> bool:
+    """What a specification says of that, or leaves out."""
+    return bool(spec.splits(law)) if hasattr(spec, "splits") else True
 
 
 # How each kind is read back from a protocol, so that verdicts can be asked for again.

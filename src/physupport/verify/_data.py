@@ -6,13 +6,14 @@ from functools import partial
 from typing import final
 
 import numpy as np
+from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from .._hashes import rows_hash
 from .._stored import Node, Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank
-from ..io import ArrayRows, SplitRows, split_rows, split_streams
+from ..io import ArrayRows, SplitRows, split_rows, undivided_rows
 from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key
 from ..laws import Law, Opponent, decode_law
 from ._claims import ReadTrace
@@ -33,7 +34,7 @@ PLAUSIBILITY = (
 
 
 def data_findings(
-    protocol: Node, data: Node, bank: Bank, trace: ReadTrace, tables: Tables, notes: list[str]
+    protocol: Node, digest: str, data: Node, bank: Bank, trace: ReadTrace, tables: Tables, notes: list[str]
 ) -> Iterator[str]:
     """Hashes of the rows, the proposals, and every verdict; notes takes what is no reason to refuse."""
     streams = protocol["streams"]
@@ -51,6 +52,8 @@ def data_findings(
             yield f"the proposal rows of {name} do not match their hash"
         if _rows_hash(table, split.held_out) != data[name]:
             yield f"the held-out rows of {name} do not match their hash"
+        if not len(split.proposal):
+            continue
         proposal = _Proposal.of(_ReadStream.of(stream), table, split, bank)
         plausibility = plausibility + proposal.plausibility
         if not proposal.is_best:
@@ -61,7 +64,7 @@ def data_findings(
     if judge is not None and len(trace):
         parts = zip(map(_ReadStream.of, streams), splits, strict=True)
         held_out = [_sealed(read, tables[read.name], split, bank) for read, split in parts]
-        opened = judge.open(Sealed(bank.size, protocol["level"], tuple(held_out)))
+        opened = judge.open(Sealed(bank, protocol["level"], tuple(held_out), digest))
         yield from _verdict_findings(opened.verdicts(trace.queries), trace)
 
 
@@ -85,13 +88,16 @@ def _differs(given: Array, found: Array) -> NDArray[np.bool_]:
 
 def _splits(protocol: Node) -> tuple[SplitRows, ...]:
     streams, seed = protocol["streams"], protocol["seed"]
-    counts, fractions = [s["rows"] for s in streams], [s["fraction"] for s in streams]
-    if len(streams) == 1:
-        return (split_rows(counts[0], fractions[0], seed),)
-    return split_streams(counts, fractions, seed)
+    seeds = [SeedSequence(seed)] if len(streams) == 1 else SeedSequence(seed).spawn(len(streams))
+    return tuple(
+        split_rows(stream["rows"], stream["fraction"], child) if stream["fraction"] else undivided_rows(stream["rows"])
+        for stream, child in zip(streams, seeds, strict=True)
+    )
 
 
 def _rows_hash(table: NDArray[np.generic], order: IntArray) -> str:
+    if not len(order):
+        return rows_hash([], (0, table.shape[1]))
     rows = ArrayRows(table, order)
     return rows_hash(rows.blocks(), (rows.n_rows, rows.width))
 
@@ -110,17 +116,22 @@ class _Proposal:
         stream = law.stream(bank, rows, [rows.n_rows])
         keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
         scores = stream.log_likelihood(keys)
-        tied = best_key(stream, keys, scores=scores).tied.tolist() if read.opponent.is_of_bank else []
-        is_best = not tied or any(read.opponent.agrees(law.opponent(bank, rows, key)) for key in tied)
+        opponent = read.opponent
+        if opponent is None or not opponent.is_of_bank:
+            return cls(scores.values[where, -1], True)
+        tied = best_key(stream, keys, scores=scores).tied.tolist()
+        is_best = any(opponent.agrees(law.opponent(bank, rows, key)) for key in tied)
         return cls(scores.values[where, -1], is_best)
 
 
 def _sealed(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:
     rows = ArrayRows(table, split.held_out)
-    return SealedStream(read.name, rows, read.law.keys(bank), partial(_factor, read, rows, bank))
+    return SealedStream(read.name, rows, read.law, read.law.keys(bank), partial(_factor, read, rows, bank))
 
 
 def _factor(read: "_ReadStream", rows: ArrayRows, bank: Bank) -> Factor:
+    if read.opponent is None:
+        raise Refusal(f"{read.name} has no numerator")
     stream = read.law.stream(bank, rows, read.checkpoints)
     return Factor(read.name, stream, read.law.keys(bank), read.opponent.numerator(stream, rows))
 
@@ -132,10 +143,11 @@ class _ReadStream:
 
     name: str
     law: Law
-    opponent: Opponent
+    opponent: Opponent | None  # None if nothing proposed it
     checkpoints: list[int]
 
     @classmethod
     def of(cls, stream: Node) -> "_ReadStream":
         name, law = stream["name"], decode_law(stream["law"], stream["name"])
-        return cls(name, law, law.decode_opponent(stream["numerator"], name), stream["checkpoints"])
+        opponent = law.decode_opponent(stream["numerator"], name) if stream["fraction"] else None
+        return cls(name, law, opponent, stream["checkpoints"])

@@ -7,7 +7,7 @@ from itertools import pairwise
 from .._errors import MisuseError
 from .._stored import HASH, Node, Refusal, check_form
 from ..banks import Bank
-from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded
+from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded, splits_rows
 from ..laws import decode_law
 from ..report import MOST_EXPLANATIONS
 
@@ -44,8 +44,9 @@ def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
     is_ranked = protocol["plausibility"] is not None or not all(map(_is_of_bank, protocol["streams"]))
     if names and (protocol["bank"] is None or not is_ranked):
         yield "streams come with a bank, and with the hash of what their proposal rows make plausible"
+    judge = judge_of(protocol)
     for stream in protocol["streams"]:
-        yield from _stream_findings(stream)
+        yield from _stream_findings(stream, judge)
     yield from _threshold_findings(protocol)
 
 
@@ -89,7 +90,7 @@ def protocol_notes(protocol: Node, is_known: bool) -> Iterator[str]:
         kind = protocol["judge"].get("judge")
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
     for stream in protocol["streams"]:
-        if not _is_of_bank(stream):
+        if stream["fraction"] and not _is_of_bank(stream):
             yield (
                 f"the numerator of {stream['name']} is a law off the bank: that it comes from the proposal rows alone "
                 f"is taken as it stands"
@@ -101,7 +102,7 @@ def _is_of_bank(stream: Node) -> bool:
     try:
         return decode_law(stream["law"], stream["name"]).decode_opponent(stream["numerator"], stream["name"]).is_of_bank
     except (Refusal, MisuseError):
-        return True
+        return bool(stream["fraction"])  # without a proposal there is none
 
 
 def _check_policy(policy: Node) -> None:
@@ -113,15 +114,21 @@ def _check_policy(policy: Node) -> None:
             check_form(dict(enumerate(obligation)), {0: str, 1: HASH}, "an obligation of the policy")
 
 
-def _stream_findings(stream: Node) -> Iterator[str]:
+def _stream_findings(stream: Node, judge: JudgeSpec | None) -> Iterator[str]:
     name, rows = stream["name"], stream["rows"]
-    if rows < 1 or stream["width"] < 1 or not 0.0 < stream["fraction"] < 1.0:
+    if rows < 1 or stream["width"] < 1 or not 0.0 <= stream["fraction"] < 1.0:
         raise Refusal(f"rows, width or fraction of {name} are out of range")
+    law, is_split = decode_law(stream["law"], name), stream["fraction"] > 0.0
+    if judge is not None and splits_rows(judge, law) != is_split:
+        raise Refusal(f"rows of {name} are {'' if is_split else 'not '}divided, which its judge does otherwise")
     n_proposal = int(Fraction(repr(stream["fraction"])) * rows)
-    if n_proposal == 0:
+    if is_split and n_proposal == 0:
         yield f"no row of {name} is left to the proposal"
     stops = stream["checkpoints"]
     is_within = bool(stops) and stops[0] >= 1 and stops[-1] <= rows - n_proposal
     if not is_within or any(later <= earlier for earlier, later in pairwise(stops)):
         yield f"the checkpoints of {name} do not increase within its held-out rows"
-    decode_law(stream["law"], name).decode_opponent(stream["numerator"], name)
+    if is_split:
+        law.decode_opponent(stream["numerator"], name)
+    elif stream["numerator"]:
+        yield f"{name} has a numerator although no row proposes"

@@ -163,7 +163,8 @@ def _scored(
 ) -> Iterable[str]:
     if bank is None or trace is None:
         raise Refusal("the rows cannot be scored: the report has no sound bank or trace")
-    return data_findings(document["protocol"], document["data"], bank, trace, rows, notes)
+    protocol, digest = document["protocol"], document["digests"]["protocol"]
+    return data_findings(protocol, digest, document["data"], bank, trace, rows, notes)
 
 
 def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
