@@ -35,6 +35,54 @@ def test_a_first_line_of_numbers_is_data(file):
     assert found.values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
+EIGHT = "402.1,402.9,403.8,404.6,405.5,406.2,407.1,408"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("400,410,420", "7,9,8"),  # even
+        ("3,2,1", "7,9,8"),
+        (EIGHT, "1,2,3,4,3,4,5,6"),  # ordered above what is not
+        (EIGHT, "1,2,3,4,5,6,7,9"),  # ordered, and elsewhere than what is ordered, too
+        ("0,1", "0.5,0.25"),  # a count of the columns
+        ("1,2,3", "0.5,1.0,1.5"),
+    ],
+)
+def test_a_header_of_numbers_is_asked_about(file, first, second):
+    path = file(f"{first}\n{second}\n{second}\n")
+    with pytest.raises(MisuseError, match=r"what its first line of numbers is, got .* Set header = true if"):
+        table(path)
+    names, values = tuple(first.split(",")), [float(cell) for cell in second.split(",")]
+    found = read_table(path, channels=1, label="deployment", header=True)
+    assert (found.channels, found.values.tolist()) == (names, [values, values])
+    assert read_array(path, header=False).tolist() == [[float(cell) for cell in names], values, values]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "400,410,420\n",  # nothing below
+        "400,410,420\n400,410,420\n",  # even as well
+        "5,7,9.5\n1,4,3\n",  # too few in order to be remarkable
+        "1,2,3,4,5,6,7,8.5\n2,3,4,5,6,7,8,9.5\n",  # rising over the same numbers
+        "1,1,1,1,1,1,1,1\n2,1,2,1,2,1,2,1\n",
+        "nan,1,2\n1,3,2\n",
+        "1+1j,2+1j,3+1j\n1,3,2\n",
+    ],
+)
+def test_a_first_line_like_the_second_is_data(file, content):
+    assert len(read_array(file(content))) == content.count("\n")
+
+
+def test_a_header_is_given_for_text_only(file, tmp_path):
+    np.save(tmp_path / "data.npy", np.eye(2))
+    with pytest.raises(MisuseError, match=r"without a header, which only \.csv files have, got header=True"):
+        read_array(tmp_path / "data.npy", header=True)
+    with pytest.raises(MisuseError, match="must hold numbers, got 'a' in line 1, column 1"):
+        read_array(file("a,b\n1,2\n"), header=False)
+
+
 def test_channels_in_rows_have_no_names(file):
     found = table(file("t0,t1,t2\n1,2,3\n4,5,6\n"), "rows")
     assert found.channels == ("0", "1")

@@ -4,13 +4,14 @@ import csv
 import os
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._errors import MisuseError
+from .._typing import Array
 from ._table import MATRIX_AXES, Held, check_names, check_no_member
 
 if TYPE_CHECKING:
@@ -37,44 +38,85 @@ def read_columns(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     return {column: [cells[i] for cells in rows] for i, column in enumerate(header)}
 
 
-def read_csv(name: str, path: Path, member: str | None) -> Held:
+def read_csv(name: str, path: Path, member: str | None, header: bool | None = None) -> Held:
     """A table of numbers, with or without a first line of names.
 
-    The first line is data if all of its cells are numbers and a header if none is; anything else is refused.
+    Unless `header` says so, the first line is data if all of its cells are numbers and a header if none is; one that
+    could be places on an axis, such as wavelengths, is asked about, and anything else is refused.
     """
     check_no_member(name, member)
-    return _numbers(name, path)
+    return _numbers(name, path, header)
 
 
-def _numbers(name: str, path: Path, is_complex: bool = False) -> Held:
+def _numbers(name: str, path: Path, has_header: bool | None, is_complex: bool = False) -> Held:
     """Read as float64; a file in which a complex number turns up is begun again as complex128."""
     lines, entries = _lines(name, path), array("d")
     number, first = next(lines)
-    header = _header(name, first)
-    for line, cells in lines if header else chain([(number, first)], lines):
+    second = [*islice(lines, 1)]
+    header = _header(name, first, has_header, *(cells for _, cells in second))
+    for line, cells in chain([] if header else [(number, first)], second, lines):
         try:
             entries.extend(_pairs(cells) if is_complex else read_reals(cells))
         except ValueError:
             _check_cells(name, line, cells)
-            return _numbers(name, path, is_complex=True)
+            return _numbers(name, path, has_header, is_complex=True)
     if not entries:
         raise MisuseError(name, "hold at least one line of numbers", "a header and nothing below it")
     values = np.frombuffer(entries, dtype=np.complex128 if is_complex else np.float64)
     return Held(values.reshape(-1, len(first)), axes=MATRIX_AXES, headings=(None, header))
 
 
-def _header(name: str, cells: Sequence[str]) -> tuple[str, ...] | None:
+def _header(
+    name: str, cells: Sequence[str], has_header: bool | None, second: Sequence[str] = ()
+) -> tuple[str, ...] | None:
     """The names in a first line; None if it holds data."""
     is_number = [_is_number(cell) for cell in cells]
-    if all(is_number):
+    if has_header is None and all(is_number):
+        _check_data(name, cells, second)
+    if has_header is False or (has_header is None and all(is_number)):
         return None
-    if any(is_number):
+    if has_header is None and any(is_number):
         rule = "hold only numbers, or only names, in its first line"
         text, number = (_cut(cells[is_number.index(flag)]) for flag in (False, True))
         raise MisuseError(name, rule, f"{text!r} beside {number!r}")
     header = tuple(cell.strip() for cell in cells)
     check_names(name, "columns", header)
     return header
+
+
+def _check_data(name: str, first: Sequence[str], second: Sequence[str]) -> None:
+    """Ask about a first line of numbers that may be places on an axis: even or ordered, as the line below is not."""
+    try:
+        above, below = np.array(read_reals(first)), np.array(read_reals(second))
+    except ValueError:
+        return
+    if len(above) != len(below):
+        return
+    is_count = len(above) > 1 and np.array_equal(np.diff(above), np.ones(len(above) - 1)) and above[0] in (0.0, 1.0)
+    is_numbering = is_count and not np.array_equal(below, np.rint(below))
+    if is_numbering or (not _is_even(below) and (_is_even(above) or _is_scale(above, below))):
+        shown = f"{_cut(','.join(first))!r} above {_cut(','.join(second))!r}"
+        remedy = "Set header = true if it names the columns, such as by wavelength, and header = false if it is data."
+        raise MisuseError(name, "be read with a header that says what its first line of numbers is", shown, remedy)
+
+
+# Of so many random numbers in a row, one in 20,000 would be in order.
+_FEWEST_ORDERED = 8
+
+
+def _is_even(row: Array) -> bool:
+    """Three numbers or more at equal steps, as those of a grid are."""
+    steps = np.diff(row)
+    return len(steps) > 1 and bool(steps[0] != 0.0 and np.allclose(steps, steps[0], rtol=1e-6, atol=0.0))
+
+
+def _is_scale(above: Array, below: Array) -> bool:
+    """Many numbers in order above a line that is in no such order, or that lies elsewhere altogether."""
+    direction = np.sign(above[-1] - above[0])
+    if len(above) < _FEWEST_ORDERED or not np.all(direction * np.diff(above) > 0.0):
+        return False
+    is_apart = above.min() > below.max() or above.max() < below.min()
+    return is_apart or not np.all(direction * np.diff(below) > 0.0)
 
 
 def read_reals(cells: Sequence[str]) -> list[float]:

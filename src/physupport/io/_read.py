@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final, TypeAlias
@@ -51,23 +52,27 @@ def read_table(
     label: str,
     member: str | None = None,
     unit: str = "",
+    header: bool | None = None,
 ) -> Table:
     """The table in a file of one of the endings in `READERS`: arrays, text, spectra, images, sound.
 
     channels: the axis that runs over channels, by number (0 or 1) or by name: "rows" or "columns", "channels" where
     the format has them, a dimension label or scale of an HDF5 file.  It is never guessed.
     member: which array of a container; may be left out where there is only one.
-    unit: of the entries; without it, the attribute `units` of an HDF5 array.
+    unit: of the entries; without it, what the file says.
+    header: of a CSV file, whether its first line names the columns; needed only where that could be data as well.
     Files of type .npy, and contiguous arrays of HDF5 files, are mapped into memory and not read here.
     """
-    held = _held(f"{label} {os.fspath(path)}", Path(path), member)
+    held = _held(f"{label} {os.fspath(path)}", Path(path), member, header)
     return table_of(held, channels=channels, label=label, path=os.fspath(path), unit=unit)
 
 
-def read_array(path: str | os.PathLike[str], member: str | None = None) -> NDArray[np.generic]:
+def read_array(
+    path: str | os.PathLike[str], member: str | None = None, *, header: bool | None = None
+) -> NDArray[np.generic]:
     """The numbers in a file of any of the types that tables come in, axes as they are there."""
     name = f"file {os.fspath(path)}"
-    return check_numbers(name, _held(name, Path(path), member).values)
+    return check_numbers(name, _held(name, Path(path), member, header).values)
 
 
 def read_archive(path: str | os.PathLike[str], label: str = "file") -> dict[str, NDArray[np.generic]]:
@@ -77,8 +82,12 @@ def read_archive(path: str | os.PathLike[str], label: str = "file") -> dict[str,
         return read_members(name, Path(path))
 
 
-def _held(name: str, path: Path, member: str | None) -> Held:
+def _held(name: str, path: Path, member: str | None, header: bool | None) -> Held:
     reader = READERS.get(path.suffix.lower())
+    if header is not None:
+        if reader is not read_csv:
+            raise MisuseError(name, "be read without a header, which only .csv files have", f"header={header!r}")
+        reader = partial(read_csv, header=header)
     if reader is None:
         known = ", ".join(READERS)
         raise MisuseError(name, f"end in one of {known}", repr(path.suffix) if path.suffix else "no ending")

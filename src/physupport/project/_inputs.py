@@ -51,7 +51,7 @@ def read_recorded(project: Project, key: str, spec: File) -> Numbers:
     path = project.file(spec.file)
     with recorded(project, key, spec.file, path) as entry:
         with named_by_key(project, key):
-            values = np.array(read_array(path, spec.member))
+            values = np.array(read_array(path, spec.member, header=spec.header))
         entry |= {"member": spec.member, "shape": list(values.shape), "dtype": values.dtype.name}
     return values
 

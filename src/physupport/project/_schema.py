@@ -59,6 +59,7 @@ class Stream(Section):
 
     file: FileName
     member: Text | None = None
+    header: bool | None = None
     channels: Channels
     noise: Variances
     proposal: Share

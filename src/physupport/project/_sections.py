@@ -134,10 +134,11 @@ FileName = Annotated[str, Field(min_length=1), AfterValidator(_nameable)]
 
 
 class File(Section):
-    """A file, and which of its arrays where it holds several."""
+    """A file, which of its arrays where it holds several, and whether its first line is a header."""
 
     file: FileName
     member: Annotated[str, Field(min_length=1)] | None = None
+    header: bool | None = None
 
 
 def _as_file(given: object) -> object:

@@ -51,7 +51,12 @@ def _codes(spec: Calibration | Deployment) -> File | None:
 def _read(project: Project, name: str, spec: Calibration | Deployment) -> Table:
     with named_by_key(project, f"data.{name}.file"):
         table = read_table(
-            project.file(spec.file), channels=spec.channels, label=name, member=spec.member, unit=spec.unit
+            project.file(spec.file),
+            channels=spec.channels,
+            label=name,
+            member=spec.member,
+            unit=spec.unit,
+            header=spec.header,
         )
     # As the project names it: where its folder lies is nobody's business.
     return replace(table, source=replace(table.source, path=spec.file))
