@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._errors import MisuseError, NotFiniteError, shown
-from ._typing import Array
+from ._typing import Array, Field
 
 # A column normalised in float64 is off by a few units of rounding; one read from a text file with nine digits by 1e-9.
 UNIT_NORM_TOLERANCE = 1e-8
@@ -182,3 +182,13 @@ class Interval:
     def contains(self, value: float) -> bool:
         """Whether the value lies in the closed range."""
         return self.lower <= value <= self.upper
+
+
+def check_columns(name: str, value: ArrayLike, rows: int | None) -> Field:
+    """A finite matrix (rows, any), float64 or complex128."""
+    if not np.iscomplexobj(value):
+        return check_array(name, value, (rows, None))
+    array = np.asarray(value, dtype=np.complex128)
+    check_array(name, array.real, (rows, None))
+    check_array(name, array.imag, (rows, None))
+    return array

@@ -1,6 +1,6 @@
 """Array types used across the package."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+Field = NDArray[Any]  # float64 or complex128
 
 # What a registered response takes from a project file; whoever reads the file makes these into checks.
 Positive = Annotated[float, "above 0"]

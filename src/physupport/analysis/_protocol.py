@@ -166,8 +166,10 @@ def _check_thresholds(question: Question, parts: tuple[ProposedStream, ...]) -> 
     """Refuse to compare the strengths of explanations where rows may have others: ABSENT would be said of those."""
     thresholds = predicates(question).thresholds()
     for part in parts:
-        if thresholds and not part.law.has_strengths:
-            region, threshold = next(iter(thresholds.items()))
+        law = part.law
+        open_ones = [item for item in thresholds.items() if law.thresholds.get(item[0]) != item[1]]
+        if open_ones and not law.has_strengths:
+            region, threshold = open_ones[0]
             rule = f"be left out beside {part.law.name} rows, whose coefficients need not be the strengths of the bank"
             raise MisuseError(f"absence_threshold of region {region!r}", rule, repr(threshold))
 

@@ -15,6 +15,7 @@ from ._judge import (
     Verdict as Verdict,
     Verdicts as Verdicts,
     alone as alone,
+    judge_facts as judge_facts,
 )
 from ._path import (
     JointPath as JointPath,

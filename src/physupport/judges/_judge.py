@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import read_only
 from .._checks import check_array
+from .._codec import described
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 
@@ -126,6 +127,15 @@ class Judge(Protocol):
 
         All else that the judge fixed before it looked at held-out rows stands here, too.
         """
+
+
+def judge_facts(judge: Judge, possible: IntArray) -> dict[str, object] | None:
+    """What a judge says of the answer as a whole, where these explanations are possible at the end of a run.
+
+    None of judges without `facts(possible)`.  Facts that a report shows: `is_withheld` keeps all labels back, as what
+    is left may be left by accident.
+    """
+    return described("facts", judge.facts(possible)) if hasattr(judge, "facts") else None
 
 
 def alone(judge: Judge, e: int) -> tuple[IntArray, Verdicts]:

@@ -1,6 +1,6 @@
 """Judges before they look: what is written into a frozen protocol, and opened on its held-out rows afterwards."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, final
@@ -48,7 +48,11 @@ class Sealed:
     @cached_property
     def evidence(self) -> Evidence:
         """The evidence of all streams along their joint path."""
-        factors = [stream.factor() for stream in self.streams]
+        return self.evidence_of(self.streams)
+
+    def evidence_of(self, streams: Sequence[SealedStream]) -> Evidence:
+        """That of some of them."""
+        factors = [stream.factor() for stream in streams]
         return Evidence(self.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
 
 

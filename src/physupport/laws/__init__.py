@@ -1,6 +1,7 @@
 """What rows look like under an explanation, scored with proven errors."""
 
 from ._base import BankKey as BankKey, Opponent as Opponent, Scores as Scores, Stream as Stream
+from ._design import Design as Design, whitening as whitening
 from ._law import (
     LAWS as LAWS,
     Energy as Energy,
@@ -36,6 +37,7 @@ from .codes._mixture import (
 )
 from .gaussian._covariance import Covariance as Covariance
 from .gaussian._known_codes import KnownCodes as KnownCodes, known_code_stream as known_code_stream
+from .gaussian._linear import Linear as Linear
 from .gaussian._mean import Mean as Mean, point_stream as point_stream
 from .gaussian._profiled import MeanPoint as MeanPoint, ProfiledMean as ProfiledMean
 from .gaussian._white_noise import (

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
+from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._typing import Array, IntArray
 from ..banks import Bank, Nuisances
 from ..io import RowSource
 from ._base import BankKey, Opponent, Stream
+from ._design import Design
 
 Part = Literal["calibration", "deployment"]
 
@@ -40,7 +42,9 @@ class Law(Protocol):
     has_statistics: ClassVar[bool] = True  # whether the cost of a key does not depend on the number of rows
     has_sign: ClassVar[bool] = True  # whether rows tell an atom from its negative
     has_strengths: ClassVar[bool] = True  # whether rows are as strong as the explanation says, not as fits them best
+    is_linear: ClassVar[bool] = False  # whether rows are linear in free coefficients, so that there is a `design`
     file_keys: ClassVar[Mapping[str, bool]] = {}  # of a project file, beyond those of all laws: whether it is needed
+    thresholds: Mapping[str, float] = MappingProxyType({})  # where has_strengths is False: what marks reach even so
     opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
 
     is_complex: bool = False  # rows and elements are pairs (Re, Im)
@@ -96,6 +100,10 @@ class Law(Protocol):
         if entry not in self.opponents:
             raise Refusal(f"{where} is a {entry}, which {self.name} rows cannot have")
         return found
+
+    def design(self, bank: Bank) -> Design | None:  # noqa: ARG002
+        """The columns of every key, of rows that are linear in free coefficients; None of others."""
+        return None
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:  # noqa: ARG002
         """The energy of rows under an explanation; None if none of known law is to be had."""

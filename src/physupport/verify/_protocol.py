@@ -53,10 +53,12 @@ def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
 def _threshold_findings(protocol: Node) -> Iterator[str]:
     """Rows whose coefficients are not the strengths of the bank say nothing about these."""
     rules = protocol["question"].get("regions", [])
-    asked = [rule["region"] for rule in rules if isinstance(rule, dict) and rule.get("absence_threshold") is not None]
+    thresholds = {rule["region"]: rule.get("absence_threshold") for rule in rules if isinstance(rule, dict)}
     for stream in protocol["streams"]:
-        if asked and not decode_law(stream["law"], stream["name"]).has_strengths:
-            yield f"region {asked[0]!r} has an absence threshold, which {stream['law']['kind']} rows cannot reach"
+        law = decode_law(stream["law"], stream["name"])
+        for region, threshold in thresholds.items():
+            if threshold is not None and not law.has_strengths and law.thresholds.get(region) != threshold:
+                yield f"region {region!r} has an absence threshold, which {stream['law']['kind']} rows cannot reach"
 
 
 def bank_findings(protocol: Node, bank: Bank) -> Iterator[str]:

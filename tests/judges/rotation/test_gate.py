@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from physupport import MisuseError
 from physupport.judges import Verdict
-from physupport.judges.rotation import ByRotation, Outsiders, RotationTable, ordered_axis, scanned
+from physupport.judges.rotation import Outsiders, Rotation, RotationTable, ordered_axis, scanned
 
 Q = 60
 
@@ -23,7 +23,7 @@ def table(tools, lines):
 
 
 def judged(table, rows, outsiders, kind="same mean", seed=1):
-    judge = ByRotation(table, kind, seed, 499, 1999, outsiders=outsiders).judge(rows, 0.1)
+    judge = Rotation(table, kind, seed, 499, 1999, outsiders=outsiders).judge(rows, 0.1)
     found = judge.verdicts(np.arange(table.size))
     assert found.are_proven().all()
     return judge, judge.facts(np.flatnonzero(found.codes != Verdict.REJECTED))
@@ -119,7 +119,7 @@ def test_labels_are_withheld_where_the_best_fit_is_rejected_and_worse_ones_are_n
     strengths = rng.uniform(2, 6, 2)
     row = line(np.array([24.0, rng.uniform(25, 38)])) @ strengths + rng.standard_normal(40)
     table = RotationTable(line(centres), [(i,) for i in range(5)])
-    judge = ByRotation(table, draws=399, gate_draws=999, outsiders=ordered_axis(40)).judge(row, 0.3)
+    judge = Rotation(table, draws=399, gate_draws=999, outsiders=ordered_axis(40)).judge(row, 0.3)
     retained = np.flatnonzero(judge.verdicts(np.arange(5)).codes != Verdict.REJECTED)
     facts = judge.facts(retained)
     assert facts.best not in retained
@@ -139,13 +139,13 @@ def test_labels_are_withheld_where_the_best_fit_is_rejected_and_worse_ones_are_n
 )
 def test_outsiders_that_rows_cannot_tell_are_refused(outsiders, kind, n_rows, message, table):
     with pytest.raises(MisuseError, match=message):
-        ByRotation(table, kind, outsiders=outsiders).judge(np.zeros((n_rows, Q)) + 1.0, 0.1)
+        Rotation(table, kind, outsiders=outsiders).judge(np.zeros((n_rows, Q)) + 1.0, 0.1)
 
 
 @pytest.mark.parametrize("kind", ["same mean", "free"])
 def test_outsiders_within_the_span_of_an_explanation_say_nothing_against_it(kind, table, lines):
     rows = 5.0 * lines[:, 2] + np.random.default_rng(1).standard_normal((3, Q))
-    judge = ByRotation(table, kind, outsiders=Outsiders(lines[:, [2]])).judge(rows, 0.1)
+    judge = Rotation(table, kind, outsiders=Outsiders(lines[:, [2]])).judge(rows, 0.1)
     assert judge.gate.findings(2)[0].place == "nowhere"
     assert judge.verdicts(np.array([2])).codes.tolist() == [Verdict.ADMISSIBLE]
 

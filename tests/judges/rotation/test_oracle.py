@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from physupport.judges import Verdict
-from physupport.judges.rotation import ByRotation, FreeRows, MeanRows, RotationTable
+from physupport.judges.rotation import FreeRows, MeanRows, Rotation, RotationTable
 
 DRAWS = 40
 
@@ -162,7 +162,7 @@ def test_the_screen_bounds_the_share_of_exceedances(tools):
 
 def test_verdicts_do_not_depend_on_what_else_is_asked(spectrum):
     rows = 3.0 * spectrum.atoms[:, 4] + np.random.default_rng(1).standard_normal(40)
-    judge = ByRotation(spectrum, seed=4).judge(rows, 0.1)
+    judge = Rotation(spectrum, seed=4).judge(rows, 0.1)
     together = judge.verdicts(np.arange(12))
     assert together.are_proven().all()
     for e in range(12):
@@ -175,9 +175,9 @@ def test_verdicts_do_not_depend_on_what_else_is_asked(spectrum):
 
 def test_products_that_are_not_kept_give_the_same(spectrum, monkeypatch):
     rows = 2.0 * spectrum.atoms[:, 4] + np.random.default_rng(1).standard_normal(40)
-    kept = ByRotation(spectrum, draws=499).judge(rows, 0.1).verdicts(np.arange(12))
+    kept = Rotation(spectrum, draws=499).judge(rows, 0.1).verdicts(np.arange(12))
     monkeypatch.setattr("physupport.judges.rotation._mean._MOST_KEPT", 0)
     monkeypatch.setattr("physupport.judges.rotation._mean._BATCH_ENTRIES", 40)
-    again = ByRotation(spectrum, draws=499).judge(rows, 0.1).verdicts(np.arange(12))
+    again = Rotation(spectrum, draws=499).judge(rows, 0.1).verdicts(np.arange(12))
     assert again.codes.tolist() == kept.codes.tolist()
     assert again.margins().tolist() == kept.margins().tolist()

@@ -5,7 +5,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.judges import Verdict
-from physupport.judges.rotation import ByRotation, Companions, RotationTable, ordered_axis, scanned
+from physupport.judges.rotation import Companions, Rotation, RotationTable, ordered_axis, scanned
 
 Q = 12
 ATOMS = np.random.default_rng(1).standard_normal((Q, 4))
@@ -17,7 +17,7 @@ MIXED = np.outer(np.random.default_rng(4).standard_normal(5), ATOMS[:, 0])
 
 
 def is_kept(data, explanations, **settings):
-    return ByRotation(TABLE, **settings).judge(data, 0.1).verdicts(explanations).codes == Verdict.ADMISSIBLE
+    return Rotation(TABLE, **settings).judge(data, 0.1).verdicts(explanations).codes == Verdict.ADMISSIBLE
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_data_without_noise_keep_the_truth(size, rows, settings):
 
 
 def test_identical_rows_have_no_scatter_to_be_tested():
-    judge = ByRotation(TABLE, outsiders=scanned(OTHERS)).judge(SAME, 0.1)
+    judge = Rotation(TABLE, outsiders=scanned(OTHERS)).judge(SAME, 0.1)
     assert {finding.part: finding.exceedances for finding in judge.gate.findings(0)}["spectrum"] == 1999
 
 
@@ -60,14 +60,14 @@ def test_strong_signals_keep_the_truth_whatever_they_leave_of_the_noise(strength
     table = RotationTable(lines, [(i,) for i in range(8)])
     for seed in range(10):
         row = strength * lines[:, 2] + np.random.default_rng(seed).standard_normal(40)
-        judge = ByRotation(table, seed=seed, outsiders=ordered_axis(40)).judge(row, 0.1)
+        judge = Rotation(table, seed=seed, outsiders=ordered_axis(40)).judge(row, 0.1)
         assert judge.verdicts(np.array([2])).codes.tolist() == [Verdict.ADMISSIBLE]
 
 
 @pytest.mark.parametrize("kind", ["same mean", "free"])
 def test_verdicts_do_not_depend_on_the_unit_and_units_out_of_range_are_refused(kind):
     rows = 2.0 * ATOMS[:, 0] + np.random.default_rng(5).standard_normal((3, Q))
-    spec = ByRotation(TABLE, kind, outsiders=scanned(OTHERS))
+    spec = Rotation(TABLE, kind, outsiders=scanned(OTHERS))
     plain = spec.judge(rows, 0.1).verdicts(EVERYTHING)
     for size in (2.0**-250, 2.0**250):
         assert spec.judge(size * rows, 0.1).verdicts(EVERYTHING).codes.tolist() == plain.codes.tolist()
@@ -75,7 +75,7 @@ def test_verdicts_do_not_depend_on_the_unit_and_units_out_of_range_are_refused(k
         with pytest.raises(MisuseError, match="rows must be of sizes between"):
             spec.judge(size * rows, 0.1)
     with pytest.raises(MisuseError, match="sigma must be of sizes between"):
-        ByRotation(TABLE, kind, sigma=1e-160)
+        Rotation(TABLE, kind, sigma=1e-160)
 
 
 @pytest.mark.parametrize("kind", ["same mean", "free"])
@@ -83,8 +83,8 @@ def test_a_penalty_whose_weights_overflow_is_refused(kind):
     table = RotationTable(ATOMS, [(), (0,), (0, 1)])
     rows = 5.0 * ATOMS[:, 0] + np.random.default_rng(6).standard_normal((2, Q))
     with pytest.raises(MisuseError, match="penalty must make at most 150 times"):
-        ByRotation(table, kind, penalty=1e4).judge(rows, 0.1).verdicts(np.arange(3))
-    found = ByRotation(table, kind, penalty=300.0).judge(rows, 0.1).verdicts(np.arange(3))
+        Rotation(table, kind, penalty=1e4).judge(rows, 0.1).verdicts(np.arange(3))
+    found = Rotation(table, kind, penalty=300.0).judge(rows, 0.1).verdicts(np.arange(3))
     assert np.isfinite(found.upper).all()
     assert found.codes[0] == Verdict.ADMISSIBLE
 
@@ -94,9 +94,9 @@ def test_a_penalty_whose_weights_overflow_is_refused(kind):
 def test_real_rows_under_a_complex_table_are_refused(kind, dtype):
     table = RotationTable(ATOMS.astype(complex), [(0,), (1,)])
     with pytest.raises(MisuseError, match="rows must be complex, as the table is"):
-        ByRotation(table, kind).judge(np.ones((3, Q), dtype=dtype), 0.1)
+        Rotation(table, kind).judge(np.ones((3, Q), dtype=dtype), 0.1)
     with pytest.raises(MisuseError, match="outsiders must be real, as rows and table are"):
-        ByRotation(TABLE, kind, outsiders=scanned(1j * OTHERS)).judge(np.ones((3, Q)), 0.1)
+        Rotation(TABLE, kind, outsiders=scanned(1j * OTHERS)).judge(np.ones((3, Q)), 0.1)
 
 
 @pytest.mark.parametrize("size", [0.0, 1e200])

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.aeb import FixedOrder
-from physupport.analysis import AnalysisProtocol
-from physupport.judges import JUDGES, Verdict
-from physupport.judges.rotation import ByRotation, Companions, Outsiders
+from physupport.judges import Verdict
+from physupport.judges.rotation import Companions, Outsiders, Rotation
 from physupport.judges.rotation._draws import Draws
 
 NORMALS, CHI_SQUARES = [0.3188911351482975, 1.265834339532767], [5.680485156158181]
@@ -33,30 +31,20 @@ def test_the_draws_have_their_laws():
 
 def test_what_cannot_be_judged_or_reject_is_refused(spectrum):
     with pytest.raises(MisuseError, match="rows must be one of"):
-        ByRotation(spectrum, "other")
+        Rotation(spectrum, "other")
     with pytest.raises(MisuseError, match="draws must be at least 101 to reject"):
-        ByRotation(spectrum, draws=50).judge(np.arange(40.0), 0.01)
+        Rotation(spectrum, draws=50).judge(np.arange(40.0), 0.01)
     with pytest.raises(MisuseError, match="rows must have shape"):
-        ByRotation(spectrum).judge(np.ones(39), 0.1)
-
-
-def test_no_protocol_takes_a_judge_that_reports_have_no_words_for(spectrum):
-    spec = ByRotation(spectrum)
-    kept = {"question": None, "policy": FixedOrder(), "level": 0.1, "budget": 1.0}
-    with pytest.raises(MisuseError, match=r"judge must write itself .*ByRotation\. Ask it directly"):
-        AnalysisProtocol(**kept, judge=spec)
-    with pytest.raises(MisuseError, match=r"judge must write itself .*RotationJudge\. Ask it directly"):
-        AnalysisProtocol(**kept).freeze(spec.judge(np.arange(40.0), 0.1))
-    assert "rotation" not in JUDGES
+        Rotation(spectrum).judge(np.ones(39), 0.1)
 
 
 def test_levels_add_up(spectrum):
     rows = np.random.default_rng(1).standard_normal(40)
-    judge = ByRotation(spectrum, outsiders=Outsiders(lags=(1, 2))).judge(rows, 0.1)
-    assert judge.rivals_level == pytest.approx(0.08)
-    assert judge.gate.part_level == pytest.approx(0.02)
-    judge = ByRotation(spectrum, companions=Companions(low=0.0, share=0.5)).judge(rows, 0.1)
-    assert (1 - judge.companion_level) * (1 - judge.rotation_level) == pytest.approx(0.9)
+    judge = Rotation(spectrum, outsiders=Outsiders(lags=(1, 2))).judge(rows, 0.1)
+    assert judge.levels(0.1).rivals == pytest.approx(0.08)
+    assert judge.levels(0.1).gate == pytest.approx(0.02)
+    judge = Rotation(spectrum, companions=Companions(low=0.0, share=0.5)).judge(rows, 0.1)
+    assert (1 - judge.levels(0.1).companions) * (1 - judge.levels(0.1).rivals) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +63,7 @@ def test_levels_add_up(spectrum):
 def test_companions_reject_what_is_far_outside_their_bounds(companions, strength, kept, spectrum):
     for n_rows in (1, 4):
         rows = strength * spectrum.atoms[:, 4] + np.random.default_rng(1).standard_normal((n_rows, 40))
-        judge = ByRotation(spectrum, companions=companions).judge(rows, 0.1)
+        judge = Rotation(spectrum, companions=companions).judge(rows, 0.1)
         found = judge.verdicts(np.arange(12))
         assert found.are_proven().all()
         assert (found.codes[4] == Verdict.ADMISSIBLE) == kept
@@ -83,11 +71,11 @@ def test_companions_reject_what_is_far_outside_their_bounds(companions, strength
 
 def test_companions_that_rows_cannot_tell_are_refused(spectrum):
     with pytest.raises(MisuseError, match="companions must leave the coefficients of free rows open"):
-        ByRotation(spectrum, "free", companions=Companions(low=0.0)).judge(np.ones((3, 40)), 0.1)
+        Rotation(spectrum, "free", companions=Companions(low=0.0)).judge(np.ones((3, 40)), 0.1)
     with pytest.raises(MisuseError, match="companions must bound complex coefficients by least alone"):
-        ByRotation(spectrum, companions=Companions(low=0.0)).judge(1j * np.ones((3, 40)), 0.1)
+        Rotation(spectrum, companions=Companions(low=0.0)).judge(1j * np.ones((3, 40)), 0.1)
     with pytest.raises(MisuseError, match="companions must leave out the largest noise where sigma is known"):
-        ByRotation(spectrum, sigma=1.0, companions=Companions(largest_noise=1.0)).judge(np.ones((3, 40)), 0.1)
+        Rotation(spectrum, sigma=1.0, companions=Companions(largest_noise=1.0)).judge(np.ones((3, 40)), 0.1)
     with pytest.raises(MisuseError, match="companions must bound the coefficients or the noise"):
         Companions()
     with pytest.raises(MisuseError, match="companions must have low at most high"):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.judges.rotation import ByRotation, MeanRows, RotationTable, whitening
+from physupport.judges.rotation import MeanRows, Rotation, RotationTable
+from physupport.laws import whitening
 
 
 def test_spans_are_those_of_the_atoms_beside_the_background(tools):
@@ -50,8 +51,8 @@ def test_a_background_that_spans_an_atom_is_refused_with_the_remedy(tools):
 def test_a_residual_of_fewer_than_five_dimensions_is_refused(tools):
     table = RotationTable(np.eye(8)[:, :3], [(0,), (1, 2)], np.eye(8)[:, 3:5])
     with pytest.raises(MisuseError, match="rows must leave a residual of at least 5 dimensions, got 4"):
-        ByRotation(table).judge(np.ones(8), 0.1)
-    assert ByRotation(table).judge(np.random.default_rng(1).standard_normal((2, 8)), 0.1).size == 2
+        Rotation(table).judge(np.ones(8), 0.1)
+    assert Rotation(table).judge(np.random.default_rng(1).standard_normal((2, 8)), 0.1).size == 2
 
 
 @pytest.mark.parametrize(

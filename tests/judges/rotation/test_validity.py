@@ -6,7 +6,8 @@ from scipy.signal import lfilter
 from scipy.stats import binom
 
 from physupport.judges import Verdict
-from physupport.judges.rotation import ByRotation, Companions, RotationTable, ordered_axis, scanned, whitening
+from physupport.judges.rotation import Companions, Rotation, RotationTable, ordered_axis, scanned
+from physupport.laws import whitening
 
 LEVEL, RUNS, FEW_RUNS = 0.1, 1000, 300
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
@@ -86,7 +87,7 @@ def test_the_truth_is_lost_in_at_most_the_level_of_the_data_sets(kind, tools):
             else mean_rows(table, rng, truth, 20 if kind == "epochs" else 1)
         )
         way = "free" if kind == "snapshots" else "same mean"
-        return ByRotation(table, way, run, 199, 499, sigma=sigma, outsiders=outsiders).judge(rows, LEVEL), truth
+        return Rotation(table, way, run, 199, 499, sigma=sigma, outsiders=outsiders).judge(rows, LEVEL), truth
 
     lost = losses(judge_of, runs)
     assert is_allowed(lost, runs)
@@ -103,7 +104,7 @@ def test_a_whitened_row_of_coloured_noise_is_judged_at_its_level(tools):
         rng = np.random.default_rng([6, run])
         truth = int(rng.integers(table.size))
         rows = mean_rows(table, rng, truth, 1, lambda rng, shape: (factor @ rng.standard_normal(shape).T).T)
-        return ByRotation(whitened, seed=run, draws=199).judge(rows @ whitener.T, LEVEL), truth
+        return Rotation(whitened, seed=run, draws=199).judge(rows @ whitener.T, LEVEL), truth
 
     assert is_allowed(losses(judge_of, FEW_RUNS), FEW_RUNS)
 
@@ -118,7 +119,7 @@ def test_negative_control_the_same_count_exposes_correlated_noise_without_a_gate
     def judge_of(run):
         rng = np.random.default_rng([7, run])
         truth = int(rng.integers(table.size))
-        return ByRotation(table, seed=run, draws=199).judge(mean_rows(table, rng, truth, 1, correlated), LEVEL), truth
+        return Rotation(table, seed=run, draws=199).judge(mean_rows(table, rng, truth, 1, correlated), LEVEL), truth
 
     assert not is_allowed(losses(judge_of, FEW_RUNS), FEW_RUNS)
 
@@ -129,7 +130,7 @@ def test_negative_control_the_same_count_exposes_too_small_a_noise_level(tools):
     def judge_of(run):
         rng = np.random.default_rng([8, run])
         truth = int(rng.integers(table.size))
-        return ByRotation(table, seed=run, draws=199, sigma=0.5).judge(mean_rows(table, rng, truth, 1), LEVEL), truth
+        return Rotation(table, seed=run, draws=199, sigma=0.5).judge(mean_rows(table, rng, truth, 1), LEVEL), truth
 
     assert not is_allowed(losses(judge_of, FEW_RUNS), FEW_RUNS)
 
@@ -144,7 +145,7 @@ def test_companions_keep_the_level_together_with_the_rotations(noise, is_valid, 
         rng = np.random.default_rng([9, run])
         truth = int(rng.integers(table.size))
         rows = 2.0 * table.atoms[:, truth] + noise * rng.standard_normal(64)
-        return ByRotation(table, seed=run, draws=199, companions=companions).judge(rows, LEVEL), truth
+        return Rotation(table, seed=run, draws=199, companions=companions).judge(rows, LEVEL), truth
 
     lost = losses(judge_of, FEW_RUNS)
     assert is_allowed(lost, FEW_RUNS) == is_valid

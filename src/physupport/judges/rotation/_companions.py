@@ -8,6 +8,7 @@ from scipy.special import chdtrc, ndtr, stdtr
 
 from ..._checks import check_open, check_positive
 from ..._errors import MisuseError
+from ..._typing import Array
 from ._contest import Rotations
 
 SHARE = 0.1
@@ -22,12 +23,13 @@ class Companions:
     :math:`1 - (1-\alpha)/(1-\alpha_c)`.
 
     low, high: every active coefficient lies between them (real rows).  least: every active coefficient has at least
-    this absolute value.  largest_noise: the standard deviation of the noise is at most this.
+    this absolute value.  Each is one number, or one for every atom of the table (E,), -inf, inf and 0 saying nothing.
+    largest_noise: the standard deviation of the noise is at most this.
     """
 
-    low: float | None = None
-    high: float | None = None
-    least: float | None = None
+    low: float | Array | None = None
+    high: float | Array | None = None
+    least: float | Array | None = None
     largest_noise: float | None = None
     share: float = SHARE
 
@@ -35,11 +37,12 @@ class Companions:
         check_open("share", self.share, 0.0, 1.0)
         if all(bound is None for bound in (self.low, self.high, self.least, self.largest_noise)):
             raise MisuseError("companions", "bound the coefficients or the noise", "nothing")
-        if self.low is not None and self.high is not None and not self.low <= self.high:
+        if self.low is not None and self.high is not None and not np.all(np.asarray(self.low) <= self.high):
             raise MisuseError("companions", "have low at most high", (self.low, self.high))
-        for name in ("least", "largest_noise"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+        if self.least is not None and not (np.min(self.least) >= 0.0 and np.isfinite(self.least).all()):
+            raise MisuseError("least", "be finite and at least 0", self.least)
+        if self.largest_noise is not None:
+            check_positive("largest_noise", self.largest_noise)
 
     @property
     def tests_coefficients(self) -> bool:
@@ -77,11 +80,18 @@ class Companions:
         fitted, spread = rows.coefficients(e)
         found = []
         errors, off = spread * (rows.own_sigma or np.sqrt(energy / freedom)), spread * rows.rounding(e)
-        for value, error, more in zip(fitted, errors, off, strict=True):
-            if self.low is not None:
-                found.append(below((value + more - self.low) / error))
-            if self.high is not None:
-                found.append(below((self.high - value + more) / error))
-            if self.least is not None:
-                found.append(below((abs(value) + more - self.least) / error))
+        bounds = (self._of_atoms(bound, rows, e, len(fitted)) for bound in (self.low, self.high, self.least))
+        for value, error, more, low, high, least in zip(fitted, errors, off, *bounds, strict=True):
+            if np.isfinite(low):
+                found.append(below((value + more - low) / error))
+            if np.isfinite(high):
+                found.append(below((high - value + more) / error))
+            if least > 0.0:
+                found.append(below((abs(value) + more - least) / error))
         return found
+
+    def _of_atoms(self, bound: float | Array | None, rows: Rotations, e: int, count: int) -> list[float]:
+        """What is said of each active atom of e, as many as have coefficients; NaN where nothing is."""
+        if bound is None or np.ndim(bound) == 0:
+            return [np.nan if bound is None else float(bound)] * count
+        return [float(value) for value in np.asarray(bound)[list(rows.table.supports[e])][:count]]

@@ -7,8 +7,8 @@ from typing import ClassVar, Protocol, final
 import numpy as np
 
 from ..._errors import MisuseError
-from ..._typing import Array, IntArray
-from ._table import Field
+from ..._typing import Array, Field, IntArray
+from ._table import RotationTable
 
 EPS = float(np.finfo(np.float64).eps)
 # Of the level of a rotation test, what the closed-form screen takes; the rest is for the draws.
@@ -32,6 +32,7 @@ class Rotations(Protocol):
     """Rows of one kind under a table of explanations: their fits, and their rotation test against rivals."""
 
     has_common_mean: ClassVar[bool]
+    table: RotationTable
 
     @property
     def parts(self) -> int:
@@ -95,11 +96,14 @@ class Contest:
 
 
 def most_rejected(level: float, draws: int) -> int:
-    """K = floor(level (B + 1)): p <= level exactly if fewer than K draws exceed."""
-    number = int(Fraction(level) * (draws + 1))
-    if number < 1:
+    """K = floor(level (B + 1)): p <= level exactly if fewer than K draws exceed; none can if K is 0."""
+    return int(Fraction(level) * (draws + 1))
+
+
+def check_draws(level: float, draws: int) -> None:
+    """Refuse so few draws that nothing is ever rejected."""
+    if most_rejected(level, draws) < 1:
         raise MisuseError("draws", f"be at least {int(1 / level)} to reject at level {level:g}", draws)
-    return number
 
 
 def count_margins(counts: Counts, level: float, draws: int, *, is_screened: bool = True) -> tuple[Array, Array]:

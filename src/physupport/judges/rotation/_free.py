@@ -7,10 +7,10 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import betainc, chdtrc
 
-from ..._typing import Array, IntArray
+from ..._typing import Array, Field, IntArray
 from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
 from ._draws import RIVALS, Draws
-from ._table import Field, RotationTable, check_rows
+from ._table import RotationTable, check_rows
 
 _CHUNK, _ENTRIES = 128, 8_000_000
 

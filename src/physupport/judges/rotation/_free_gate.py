@@ -6,12 +6,12 @@ from typing import final
 
 import numpy as np
 
+from ..._checks import check_columns
 from ..._errors import MisuseError
 from ..._typing import Array
 from ._draws import OUTSIDERS
 from ._free import FreeRows, MomentDraws, hermitian_coordinates
 from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, leading_share, leading_shares, turned
-from ._table import check_columns
 
 
 @final

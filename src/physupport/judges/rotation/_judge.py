@@ -8,16 +8,16 @@ import numpy as np
 from ..._arrays import check_indices
 from ..._checks import check_count, check_nonnegative, check_open, check_positive
 from ..._errors import MisuseError
-from ..._typing import Array, IntArray
+from ..._typing import Array, Field, IntArray
 from .._judge import Verdict, Verdicts
 from ._companions import Companions
-from ._contest import SCREEN_SHARE, count_margins, most_rejected
+from ._contest import SCREEN_SHARE, Rotations, check_draws, count_margins
 from ._free import FreeRows
 from ._free_gate import FreeOutsiders
 from ._mean import MeanRows
 from ._mean_gate import MeanOutsiders
 from ._outsiders import Finding, Gate, Outsiders
-from ._table import Field, RotationTable, check_sizes
+from ._table import RotationTable, check_sizes
 
 # What rows of each kind are rotated and looked through by.
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {
@@ -30,11 +30,11 @@ _CLOSED_ERROR = 1e-9
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class ByRotation:
+class Rotation:
     r"""Have composite explanations judged by rotations: all that is fixed before a row is read.
 
-    It is asked directly, `judge(rows, level)`, for verdicts and facts, and no protocol takes it: its table is tied to
-    no bank, and reports have no words yet for what its gate finds.
+    It is asked directly, `judge(rows, level)`, for verdicts and facts; `ByRotation` makes one from the bank of a
+    protocol, for reports.
 
     A seed may serve several data sets if draws is at least 999.  penalty: lambda of the rival statistic for every real
     coordinate of a rank; half the log of the number of coordinates unless given.  sigma: standard deviation of the
@@ -90,6 +90,25 @@ class GateFacts:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """How a level is shared: companions by the product rule, then rivals and the parts of the gate by their sum."""
+
+    companions: float
+    rivals: float
+    gate: float  # of each part
+
+    @classmethod
+    def of(cls, level: float, companions: Companions | None, outsiders: Outsiders | None) -> "Levels":
+        """At most the level together."""
+        beside = 0.0 if companions is None else companions.share * level
+        rotations = level if companions is None else 1.0 - (1.0 - level) / (1.0 - beside)
+        share = 0.0 if outsiders is None else outsiders.share
+        parts = 1 if outsiders is None else len(outsiders.parts)
+        return cls(beside, rotations * (1.0 - share), rotations * share / parts)
+
+
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class RotationJudge:
     r"""Rejects an explanation that made the rows with probability at most its level, whatever its coefficients.
@@ -102,18 +121,18 @@ class RotationJudge:
     Labels of what is retained must be withheld where `facts` says so (`GateFacts.are_labels_withheld`).
     """
 
-    spec: ByRotation
+    spec: Rotation
     data: Field  # (T, q)
     level: float
-    rows: MeanRows | FreeRows = field(init=False)
+    rows: Rotations = field(init=False)
     gate: Gate | None = field(init=False)
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
-        spec = self.spec
+        spec, levels = self.spec, self.levels(self.level)
         rotations, outsider_tests = _KINDS[spec.rows]
         rows = rotations(spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma)
-        most_rejected(self.rivals_level * (1.0 - SCREEN_SHARE), spec.draws)
+        check_draws(levels.rivals * (1.0 - SCREEN_SHARE), spec.draws)
         if spec.companions is not None:
             spec.companions.check(rows)
         gate = None
@@ -121,8 +140,8 @@ class RotationJudge:
             columns = spec.outsiders.columns
             if rows.parts == 1 and columns is not None and np.iscomplexobj(columns):
                 raise MisuseError("outsiders", "be real, as rows and table are", "complex columns")
-            tests = outsider_tests(spec.outsiders, rows, spec.gate_draws)
-            gate = Gate(spec.outsiders, tests, spec.outsiders.share * self.rotation_level, spec.gate_draws)
+            check_draws(levels.gate, spec.gate_draws)
+            gate = Gate(spec.outsiders, outsider_tests(spec.outsiders, rows, spec.gate_draws), spec.gate_draws)
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "gate", gate)
 
@@ -131,47 +150,40 @@ class RotationJudge:
         """The explanations of the table."""
         return self.spec.table.size
 
-    @property
-    def companion_level(self) -> float:
-        """Of all companions together."""
-        return 0.0 if self.spec.companions is None else self.spec.companions.share * self.level
-
-    @property
-    def rotation_level(self) -> float:
-        """Of rivals and outsiders together, given what the companions look at."""
-        return 1.0 - (1.0 - self.level) / (1.0 - self.companion_level) if self.spec.companions else self.level
-
-    @property
-    def rivals_level(self) -> float:
-        """Of the rivals."""
-        return self.rotation_level * (1.0 - (self.spec.outsiders.share if self.spec.outsiders is not None else 0.0))
+    def levels(self, level: float) -> Levels:
+        """Of the tests, all together at this level."""
+        return Levels.of(level, self.spec.companions, self.spec.outsiders)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number is kept
-    def verdicts(self, explanations: IntArray) -> Verdicts:
-        """The margin is the largest of all tests: one that rejects suffices."""
+    def verdicts(self, explanations: IntArray, level: float | None = None) -> Verdicts:
+        """The margin is the largest of all tests: one that rejects suffices.
+
+        level: another one than its own, known before these rows were read.
+        """
+        levels = self.levels(self.level if level is None else level)
         asked = check_indices("explanations", explanations, self.size)
-        lower, upper = count_margins(self.rows.rivals(asked, self.rivals_level), self.rivals_level, self.spec.draws)
+        lower, upper = count_margins(self.rows.rivals(asked, levels.rivals), levels.rivals, self.spec.draws)
         if self.spec.companions is not None:
-            margins = self._companion_margins(self.spec.companions, asked)
+            margins = self._companion_margins(self.spec.companions, asked, levels.companions)
             lower, upper = np.maximum(lower, margins - _CLOSED_ERROR), np.maximum(upper, margins + _CLOSED_ERROR)
         kept = np.flatnonzero(lower <= 0.0)
         if self.gate is not None and kept.size:
-            below, above = self._gate_margins(self.gate, asked[kept])
+            below, above = self._gate_margins(self.gate, asked[kept], levels.gate)
             lower[kept], upper[kept] = np.maximum(lower[kept], below), np.maximum(upper[kept], above)
         codes = np.select([lower > 0.0, upper <= 0.0], [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
         return Verdicts(codes.astype(np.uint8), lower, upper)
 
-    def _companion_margins(self, companions: Companions, explanations: IntArray) -> Array:
+    def _companion_margins(self, companions: Companions, explanations: IntArray, level: float) -> Array:
         p_values = np.array([companions.p_value(self.rows, int(e)) for e in explanations])
-        return np.asarray(np.log(self.companion_level) - np.log(p_values))
+        return np.asarray(np.log(level) - np.log(p_values))
 
-    def _gate_margins(self, gate: Gate, explanations: IntArray) -> tuple[Array, Array]:
-        return count_margins(gate.counts(explanations.tolist()), gate.part_level, gate.draws, is_screened=False)
+    def _gate_margins(self, gate: Gate, explanations: IntArray, level: float) -> tuple[Array, Array]:
+        return count_margins(gate.counts(explanations.tolist()), level, gate.draws, is_screened=False)
 
     def facts(self, retained: IntArray) -> GateFacts:
         """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""
         best = int(self.rows.scores.argmax())
         if self.gate is None:
             return GateFacts(best, (), False, len(retained) == 0)
-        is_rejected = bool(self._gate_margins(self.gate, np.array([best]))[0][0] > 0.0)
-        return GateFacts(best, self.gate.findings(best), is_rejected, len(retained) == 0)
+        margins = self._gate_margins(self.gate, np.array([best]), self.levels(self.level).gate)
+        return GateFacts(best, self.gate.findings(best), bool(margins[0][0] > 0.0), len(retained) == 0)

@@ -6,11 +6,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ..._typing import Array, IntArray
+from ..._typing import Array, Field, IntArray
 from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
 from ._draws import RIVALS, Draws
 from ._kernels import BLOCK, count_batch, screen_batch
-from ._table import Field, RotationTable, check_rows
+from ._table import RotationTable, check_rows
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
 _MOST_KEPT, _CHUNK = 400_000_000, 64

@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from ..._checks import check_columns
 from ..._errors import MisuseError
 from ..._typing import Array
 from ._contest import EPS
@@ -13,7 +14,6 @@ from ._draws import OUTSIDERS, Draws
 from ._kernels import BLOCK, count
 from ._mean import MeanRows
 from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, leading_share, leading_shares, turned
-from ._table import check_columns
 
 
 @final

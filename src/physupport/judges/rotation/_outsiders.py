@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._arrays import check_whole, read_only
-from ..._checks import check_open
+from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
-from ..._typing import Array
-from ._contest import Counts, most_rejected
+from ..._typing import Array, Field
+from ._contest import Counts
 from ._draws import SPECTRA, Draws
-from ._table import Field, check_columns, check_sizes
+from ._table import check_sizes
 
 WIDTHS, LAGS, SHARE = (1, 2, 4, 8, 16, 32), tuple(range(1, 11)), 0.2
 # Of an outsider of norm 1; one that explanation and background nearly span says nothing beside them.
@@ -124,17 +124,10 @@ class Gate:
 
     outsiders: Outsiders
     tests: OutsiderTests
-    level: float  # of the gate
     draws: int
 
     def __post_init__(self) -> None:
         self.tests.check()
-        most_rejected(self.part_level, self.draws)
-
-    @property
-    def part_level(self) -> float:
-        """Of each part."""
-        return self.level / len(self.outsiders.parts)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
     def findings(self, e: int) -> tuple[Finding, ...]:

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..._arrays import read_only
-from ..._checks import SYMMETRY_TOLERANCE, check_array, check_open
+from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
-from ..._typing import Array, IntArray
-
-Field = NDArray[Any]  # float64 or complex128
+from ..._typing import Array, Field, IntArray
 
 # Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
 RANK_TOLERANCE = 1e-8
@@ -80,34 +78,6 @@ class RotationTable:
         """The same explanations for rows multiplied by whitener (p, q), see `whitening`."""
         assert self.background is not None
         return RotationTable(whitener @ self.atoms, self.supports, whitener @ self.background, self.tolerance)
-
-
-def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
-    """(p, q) such that rows of this noise covariance (q, q), multiplied by it, have white noise of variance 1.
-
-    Directions without noise up to the tolerance (an average reference has one) are dropped, p < q: nothing about
-    them is tested.  A covariance with a negative eigenvalue beyond it is refused.
-    """
-    matrix = np.asarray(covariance)
-    check_columns("covariance", matrix, len(matrix))
-    asymmetry = np.abs(matrix - matrix.conj().T).max() if matrix.shape[0] == matrix.shape[1] else np.inf
-    if asymmetry > SYMMETRY_TOLERANCE * np.abs(matrix).max():
-        raise MisuseError("covariance", "be square and equal to its conjugate transpose", f"shape {matrix.shape}")
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -tolerance * values[-1]:
-        raise MisuseError("covariance", "have no negative eigenvalue", f"{values[0]:.3g}", "Estimate it again.")
-    kept = values > tolerance * values[-1]
-    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).conj().T)
-
-
-def check_columns(name: str, value: ArrayLike, rows: int | None) -> Field:
-    """A finite matrix (rows, any), float64 or complex128."""
-    if not np.iscomplexobj(value):
-        return check_array(name, value, (rows, None))
-    array = np.asarray(value, dtype=np.complex128)
-    check_array(name, array.real, (rows, None))
-    check_array(name, array.imag, (rows, None))
-    return array
 
 
 def check_sizes(name: str, sizes: Array) -> None:

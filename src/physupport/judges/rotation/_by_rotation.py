@@ -1,0 +1,192 @@
+"""The rotation judge of a frozen protocol: composite explanations of its bank, beside the evidence of other streams."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from ..._arrays import check_indices
+from ..._checks import check_count
+from ..._errors import MisuseError
+from ..._stored import check_form
+from ..._typing import Array, Field, IntArray
+from ...io import RowSource
+from ...io._rows import as_complex
+from ...laws import Design, Law
+from .._evidence import Evidence
+from .._judge import Verdict, Verdicts
+from .._specs import Sealed, SealedStream, register
+from ._companions import Companions
+from ._judge import Rotation, RotationJudge
+from ._scan import Scan
+from ._table import RotationTable
+
+# Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
+_MOST_LOG, _EXP_ERROR = 700.0, 1e-12
+_FORM = {"judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": (dict, None)}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ByRotation:
+    r"""Have the rows of a linear law judged by rotations, with coefficients, background and noise level unknown.
+
+    All rows of that stream judge, as nothing has to be proposed.  Other streams enter by their evidence: with
+    :math:`E(e)` that of e at their end, e is rejected if :math:`p \le \alpha E(e)`.  Given those streams this has
+    probability at most :math:`\min(1, \alpha E(e))`, whose mean is at most :math:`\alpha` (no level is split).
+
+    The draws come from the hash of the protocol.  outsiders: None leaves the gate out.
+    """
+
+    draws: int = 999
+    gate_draws: int = 1999
+    outsiders: Scan | None = field(default_factory=Scan)
+
+    def __post_init__(self) -> None:
+        check_count("draws", self.draws)
+        check_count("gate_draws", self.gate_draws)
+
+    def encode(self) -> dict[str, object]:
+        """All that is fixed beforehand."""
+        return {
+            "judge": "rotation",
+            "assumes": "the noise of the rows is white and Gaussian, after whitening where a covariance is given",
+            "draws": self.draws,
+            "gate_draws": self.gate_draws,
+            "outsiders": None if self.outsiders is None else self.outsiders.encode(),
+        }
+
+    def splits(self, law: Law) -> bool:
+        """Rows of a linear law are not divided."""
+        return not law.is_linear
+
+    def open(self, sealed: Sealed) -> "BankRotation":
+        """The tables of the bank, and the evidence of the other streams."""
+        linear = [stream for stream in sealed.streams if stream.law.is_linear]
+        if len(linear) != 1:
+            known = ", ".join(stream.law.name for stream in sealed.streams)
+            raise MisuseError(
+                "judge",
+                "be 'rotation' where one stream has rows that are linear in free coefficients",
+                known,
+                "Take the law 'gaussian' for the deployment rows, or the judge 'evidence'.",
+            )
+        others = [stream for stream in sealed.streams if stream is not linear[0]]
+        return BankRotation.of(self, sealed, linear[0], sealed.evidence_of(others) if others else None)
+
+
+@register("rotation")
+def _decoded(content: Mapping[str, object]) -> ByRotation:
+    check_form(content, _FORM, "judge")
+    scan = content["outsiders"]
+    outsiders = Scan.decode(scan) if isinstance(scan, dict) else None
+    return ByRotation(int(str(content["draws"])), int(str(content["gate_draws"])), outsiders)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BankRotation:
+    """Rotations of one stream, a judge for each noise setting, each at a level that other streams may have moved."""
+
+    size: int
+    level: float
+    stream: SealedStream
+    judges: tuple[RotationJudge, ...]
+    evidence: Evidence | None
+    spec: ByRotation
+
+    @classmethod
+    def of(cls, spec: ByRotation, sealed: Sealed, stream: SealedStream, evidence: Evidence | None) -> "BankRotation":
+        """Reads the rows."""
+        design = stream.law.design(sealed.bank)
+        assert design is not None
+        rows = _whitened(stream.rows, design, stream.law.is_complex)
+        supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
+        table = RotationTable(design.columns, supports, design.background)
+        n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
+        outsiders = None if spec.outsiders is None else spec.outsiders.outsiders(design, len(rows), n_channels)
+        judges = (
+            Rotation(
+                table,
+                design.rows,
+                int(sealed.digest, 16),
+                spec.draws,
+                spec.gate_draws,
+                sigma=sigma,
+                outsiders=outsiders,
+                companions=_companions(design),
+            ).judge(rows, sealed.level)
+            for sigma in design.deviations
+        )
+        return cls(sealed.size, sealed.level, stream, tuple(judges), evidence, spec)
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """Explanations of one key and level are judged once."""
+        chosen = check_indices("explanations", explanations, self.size)
+        keys, settings = np.divmod(self.stream.keys_of(chosen), len(self.judges))
+        levels = self._levels(chosen)
+        codes, bounds = np.empty(len(chosen), dtype=np.uint8), np.empty((2, len(chosen)))
+        for setting, level in np.unique(np.stack([settings, levels]), axis=1).T.tolist():
+            alike = np.flatnonzero((settings == setting) & (levels == level))
+            distinct, where = np.unique(keys[alike], return_inverse=True)
+            found = self._judged(int(setting), distinct, level).rows(where)
+            codes[alike], bounds[:, alike] = found.codes, [found.lower, found.upper]
+        return Verdicts(codes, *bounds)
+
+    def _judged(self, setting: int, keys: IntArray, level: float) -> Verdicts:
+        """At a level of 0 everything is kept and at 1 nothing, whatever these rows say."""
+        if 0.0 < level < 1.0:
+            return self.judges[setting].verdicts(keys, level)
+        code = Verdict.ADMISSIBLE if level == 0.0 else Verdict.REJECTED
+        return Verdicts.unmeasured(np.full(len(keys), code, dtype=np.uint8))
+
+    def _levels(self, explanations: IntArray) -> Array:
+        """(k,) at most the level times the evidence of the other streams at their end.
+
+        Only whole numbers of draws count, so levels are rounded down to these: few of them, and in doubt kept.
+        """
+        if self.evidence is None:
+            return np.full(len(explanations), self.level)
+        final, steps = self.evidence.along_path(explanations).lower[:, -1], self.spec.draws + 1
+        allowed = self.level * np.exp(np.minimum(final, _MOST_LOG)) * (1.0 - _EXP_ERROR)
+        return np.asarray(np.floor(np.minimum(allowed, 1.0) * steps) / steps)
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """The block around e."""
+        start = e // count * count
+        near = np.arange(start, min(start + count, self.size))
+        return near, self.verdicts(near)
+
+    def facts(self, possible: IntArray) -> dict[str, object]:
+        """What the gate says of the answer as a whole, where these explanations are possible at the end of a run."""
+        facts = [judge.facts(possible) for judge in self.judges]
+        setting = next((i for i, fact in enumerate(facts) if not fact.is_best_rejected), 0)
+        chosen, key = facts[setting], facts[setting].best * len(self.judges) + setting
+        return {
+            "best": int(np.argmax(self.stream.keys_of(np.arange(self.size)) == key)),
+            "is_best_rejected": chosen.is_best_rejected,
+            "is_withheld": chosen.are_labels_withheld,
+            "level": self.judges[setting].levels(self.level).gate,
+            "findings": [{"part": finding.part, "place": finding.place, "p": finding.p} for finding in chosen.findings],
+        }
+
+    def encode(self) -> dict[str, object]:
+        """As specified."""
+        return self.spec.encode()
+
+
+def _whitened(source: RowSource, design: Design, is_complex: bool) -> Field:
+    """(T, p) all rows, as numbers of the instrument."""
+    rows = np.concatenate([*source.blocks()])
+    native = as_complex(rows.T) if is_complex else rows.T
+    return np.asarray(design.whitened(native).T)
+
+
+def _companions(design: Design) -> Companions | None:
+    """The bounds of the coefficients, where something is said of any."""
+    low, high = (bound if np.isfinite(bound).any() else None for bound in (design.low, design.high))
+    least = design.least if design.least.any() else None
+    if low is None and high is None and least is None:
+        return None
+    return Companions(low, high, least)

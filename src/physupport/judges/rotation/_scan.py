@@ -1,0 +1,86 @@
+"""What the gate is to look for, said before the rows are known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+
+from ..._checks import check_open
+from ..._errors import MisuseError
+from ..._stored import check_form
+from ..._typing import Field
+from ...laws import Design
+from ._outsiders import LAGS, SHARE, WIDTHS, Outsiders
+
+ELEMENTS = ("rest", "none")
+# Columns that are looked along: more bumps are set farther apart, and of more elements the first are taken.
+_MOST_COLUMNS = 6000
+_FORM = {"elements": ELEMENTS, "share": float}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Outsiders that are sensible for the rows at hand.
+
+    One row: bumps of 1 to 32 channels everywhere, the other elements, and autocorrelations.  Several: the other
+    elements, and from three rows on the leading eigenvalue.  elements: `rest` looks along all elements of the bank,
+    `none` along none.  share: of the level.
+    """
+
+    elements: Literal["rest", "none"] = "rest"
+    share: float = SHARE
+
+    def __post_init__(self) -> None:
+        check_open("share", self.share, 0.0, 1.0)
+        if self.elements not in ELEMENTS:
+            raise MisuseError("elements", f"be one of {', '.join(map(repr, ELEMENTS))}", repr(self.elements))
+
+    def outsiders(self, design: Design, n_rows: int, n_channels: int) -> Outsiders | None:
+        """For so many rows of so many channels; None if they leave nothing to look for."""
+        columns, places = [], []
+        if n_rows == 1 and design.rows == "same mean":
+            bumps, named = _bumps(n_channels)
+            columns.append(design.whitened(bumps))
+            places += named
+        if self.elements == "rest":
+            first = np.unique(np.array(design.names), return_index=True)[1] if design.names else np.empty(0, dtype=int)
+            chosen = np.sort(first)[:_MOST_COLUMNS]
+            columns.append(design.columns[:, chosen])
+            places += [f"element {design.names[i]}" for i in chosen.tolist()]
+        kept: Field = np.hstack(columns) if columns else np.empty((0, 0))
+        lags = tuple(lag for lag in LAGS if lag < len(design.columns)) if n_rows == 1 and columns else ()
+        has_lags = design.rows == "same mean"
+        if not kept.size and n_rows < 3:
+            return None
+        return Outsiders(
+            kept if kept.size else None,
+            tuple(places),
+            lags if has_lags else (),
+            spectrum=n_rows >= 3,
+            share=self.share,
+        )
+
+    def encode(self) -> dict[str, object]:
+        """Both."""
+        return {"elements": self.elements, "share": self.share}
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object]) -> "Scan":
+        """What `encode` made."""
+        check_form(node, _FORM, "outsiders")
+        return cls("rest" if node["elements"] == "rest" else "none", float(str(node["share"])))
+
+
+def _bumps(q: int) -> tuple[Field, list[str]]:
+    """(q, k) columns of ones over neighbouring channels, and where they stand."""
+    columns, places = [], []
+    thin = 1 if len(WIDTHS) * q <= _MOST_COLUMNS else 4
+    for width in (width for width in WIDTHS if width < q):
+        for start in range(0, q - width + 1, max(1, width * (thin > 1) // thin)):
+            column = np.zeros(q)
+            column[start : start + width] = 1.0
+            columns.append(column)
+            places.append(f"channel {start}" if width == 1 else f"channels {start} to {start + width - 1}")
+    return np.array(columns).T, places

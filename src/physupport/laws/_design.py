@@ -1,0 +1,57 @@
+"""Rows that are linear in coefficients that nobody knows: what judges of composite explanations need of a law."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import SYMMETRY_TOLERANCE, check_columns
+from .._errors import MisuseError
+from .._typing import Array, Field, IntArray
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    r"""Explanations :math:`z = N_e\theta + \sigma\varepsilon` with white noise, by the keys of a law.
+
+    Key k stands for row k // s of the supports and for noise setting k % s, s of them.  Columns are those of whitened
+    rows.  An active coefficient lies between low and high of its column and has at least the absolute value least.
+    """
+
+    columns: Field  # (p, E) that may be active
+    names: tuple[str, ...]  # (E,)
+    supports: IntArray  # (K, r) active columns, padded with -1
+    background: Field  # (p, b) always there
+    rows: str  # "same mean", or "free": every row has coefficients of its own
+    deviations: tuple[float | None, ...]  # (s,) sigma, of complex noise E|eps|^2 = 1; None where it is not known
+    whitener: Field | None  # (p, q), by which measured rows are multiplied; None leaves them as they are
+    low: Array  # (E,)
+    high: Array  # (E,)
+    least: Array  # (E,)
+
+    def whitened(self, columns: Field) -> Field:
+        """Columns (q, k), or rows as columns, as the whitened channels see them."""
+        return columns if self.whitener is None else np.asarray(self.whitener @ columns)
+
+
+def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
+    """(p, q) such that rows of this noise covariance (q, q), multiplied by it, have white noise of variance 1.
+
+    Directions without noise up to the tolerance (an average reference has one) are dropped, p < q: nothing about
+    them is tested.  A covariance with a negative eigenvalue beyond it is refused.
+    """
+    matrix = np.asarray(covariance)
+    check_columns("covariance", matrix, len(matrix))
+    asymmetry = np.abs(matrix - matrix.conj().T).max() if matrix.shape[0] == matrix.shape[1] else np.inf
+    if asymmetry > SYMMETRY_TOLERANCE * np.abs(matrix).max():
+        raise MisuseError("covariance", "be square and equal to its conjugate transpose", f"shape {matrix.shape}")
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] < -tolerance * values[-1]:
+        raise MisuseError("covariance", "have no negative eigenvalue", f"{values[0]:.3g}", "Estimate it again.")
+    kept = values > tolerance * values[-1]
+    if kept.all():
+        # The symmetric root: channels stay in their order, and neighbours neighbours, as far as noise allows it.
+        return np.asarray((vectors / np.sqrt(values)) @ vectors.conj().T)
+    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).conj().T)

@@ -1,0 +1,223 @@
+"""Deployment as people have it: rows are a linear mix of responses and background, in Gaussian noise."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._arrays import read_only
+from ..._checks import check_array, check_positive
+from ..._codec import array_json, bound, bound_json, real
+from ..._errors import MisuseError
+from ..._stored import Refusal, check_form
+from ..._typing import Array, Field
+from ...banks import Bank
+from ...io import RowSource, as_pairs
+from ...io._rows import as_complex
+from .._base import Stream
+from .._design import Design, whitening
+from .._law import Law, Part, register
+
+ROWS = ("same mean", "free")
+_FORM = {
+    "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
+    "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
+}  # fmt: skip
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Linear(Law):
+    r"""Rows :math:`z_t = A_e\theta_t + B\beta_t + \sigma C^{1/2}\varepsilon_t`: active atoms, background, noise.
+
+    Coefficients are free: strengths of the bank are marks that say which atoms are active.  With a threshold b for a
+    region its marks below b say nothing, and those from b on that the coefficient has at least this absolute value.
+
+    rows: `same mean` has one theta and beta for all rows, `free` others in every row.  background: (q, b) columns, of
+    complex rows pairs (Re, Im).  covariance: C as (q, q), or as (q,) the variance of every channel; the identity unless
+    given, of complex rows as pairs of its rows.  is_estimated: whether C was estimated from rows, which is said in
+    reports.  noises: sigma^2 in every nuisance setting, that of the bank unless given; without either it is unknown.
+    coefficients: region -> (low, high) of its active coefficients.  thresholds: region -> b.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    part: ClassVar[Part] = "deployment"
+    has_strengths: ClassVar[bool] = False
+    has_sign: ClassVar[bool] = False
+    is_linear: ClassVar[bool] = True
+
+    rows: str = "same mean"
+    background: ArrayLike | None = None
+    covariance: ArrayLike | None = None
+    is_estimated: bool = False
+    noises: ArrayLike | None = None
+    coefficients: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    is_complex: bool = False
+
+    def __post_init__(self) -> None:
+        """Copies: a law must stay what it was when a protocol was frozen."""
+        if self.rows not in ROWS:
+            raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(self.rows))
+        for name in ("background", "covariance", "noises"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name)))
+        for region, (low, high) in self.coefficients.items():
+            if not low < high:
+                raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
+        for region, threshold in self.thresholds.items():
+            check_positive(f"threshold of {region!r}", threshold)
+        object.__setattr__(self, "coefficients", dict(self.coefficients))
+        object.__setattr__(self, "thresholds", dict(self.thresholds))
+
+    def completed(self, bank: Bank) -> Self:
+        """With the noises of the bank, where it has some."""
+        noises = self.noises
+        if noises is None and "noise" in bank.deployment.names:
+            noises = bank.deployment.column("noise")
+        made = replace(self, noises=noises)
+        made.check_bank(bank)
+        return made
+
+    def check_bank(self, bank: Bank) -> None:
+        """Refuse a bank that this cannot be about; here all of the law is put together once."""
+        width = self.width(bank)
+        if self.background is not None:
+            check_array("background", self.background, (width, None))
+        if "noise" in bank.deployment.names and not np.array_equal(
+            np.asarray(self.noises), bank.deployment.column("noise")
+        ):
+            raise MisuseError("noises", "be those of the bank", self.noises)
+        if self.noises is not None:
+            for noise in check_array("noises", self.noises, (len(bank.deployment),)).tolist():
+                check_positive("noises", noise)
+        self._whitener(bank)
+        known = bank.states.regions if bank.states.library is not None else ()
+        for name, regions in (("coefficients", self.coefficients), ("thresholds", self.thresholds)):
+            for region in regions:
+                if region not in known:
+                    raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
+
+    def design(self, bank: Bank) -> Design:
+        """Atoms and background of every key, whitened."""
+        step, states = len(bank.deployment), bank.states
+        parts = bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step))
+        count, whitener = states.elements.shape[1], self._whitener(bank)
+        columns, names = self._native(states.elements), states.names(np.arange(count))
+        least, supports = self._by_element(bank, self.thresholds, np.inf), parts.elements
+        if self.thresholds:
+            # An atom twice: with any coefficient, and with one that reaches the threshold.
+            is_strong = (supports >= 0) & (parts.strengths >= np.append(least, np.inf)[supports])
+            supports = np.where(is_strong, supports + count, supports)
+            columns, names = np.hstack([columns, columns]), (*names, *names)
+        lows = {region: box[0] for region, box in self.coefficients.items()}
+        highs = {region: box[1] for region, box in self.coefficients.items()}
+        copies = columns.shape[1] // count
+        weak: Array = np.zeros(count * (copies - 1))
+        background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
+        beside = self._native(background)
+        return Design(
+            columns=columns if whitener is None else np.asarray(whitener @ columns),
+            names=names,
+            supports=supports,
+            background=beside if whitener is None else np.asarray(whitener @ beside),
+            rows=self.rows,
+            deviations=(None,) * step if self.noises is None else tuple(np.sqrt(np.asarray(self.noises)).tolist()),
+            whitener=whitener,
+            low=np.tile(self._by_element(bank, lows, -np.inf), copies),
+            high=np.tile(self._by_element(bank, highs, np.inf), copies),
+            least=np.concatenate([weak, np.where(np.isfinite(least), least, 0.0)]),
+        )
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, width) rows whose coefficients are the strengths, without background; unknown noise is 1."""
+        parts = bank.deployment_parts(bank.deployment_keys(explanation))
+        active = parts.elements[0] >= 0
+        mean = bank.states.elements[:, parts.elements[0, active]] @ parts.strengths[0, active]
+        scale = 1.0 if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
+        normals = rng.standard_normal((n_rows, len(mean))) * (scale / np.sqrt(2.0 if self.is_complex else 1.0))
+        whitener = self._whitener(bank)
+        if whitener is not None:
+            native = self._native(normals.T)
+            coloured = np.linalg.pinv(whitener) @ native[: len(whitener)]
+            normals = (as_pairs(coloured, axis=0) if self.is_complex else coloured).T
+        return np.asarray(mean + normals)
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:  # noqa: ARG002
+        """No e-process here yet: the coefficients of an explanation are all of them."""
+        raise MisuseError("judge", "be 'rotation' for rows of the law gaussian", "evidence", "Leave judge out.")
+
+    def encode(self) -> dict[str, object]:
+        """All of it; infinite bounds as texts."""
+        background = np.zeros((0, 0)) if self.background is None else np.asarray(self.background, dtype=np.float64)
+        covariance = None if self.covariance is None else array_json(np.asarray(self.covariance, dtype=np.float64))
+        return {
+            "kind": self.name,
+            "rows": self.rows,
+            "background": array_json(background),
+            "covariance": covariance,
+            "is_estimated": self.is_estimated,
+            "noises": None if self.noises is None else np.asarray(self.noises, dtype=np.float64).tolist(),
+            "coefficients": [[name, bound_json(a), bound_json(b)] for name, (a, b) in self.coefficients.items()],
+            "thresholds": [[name, float(b)] for name, b in self.thresholds.items()],
+            "is_complex": self.is_complex,
+        }
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
+        """What `encode` made."""
+        check_form(node, _FORM, f"the law of {stream}")
+        background = real(node["background"], None, None)
+        given: dict[str, object] = dict(node)
+        try:
+            covariance = None if given["covariance"] is None else _matrix(given["covariance"])
+            boxes = {str(name): (bound(a), bound(b)) for name, a, b in given["coefficients"]}  # type: ignore[attr-defined]
+            thresholds = {str(name): float(b) for name, b in given["thresholds"]}  # type: ignore[attr-defined]
+        except (ValueError, TypeError) as error:
+            raise Refusal(f"the law of {stream} has malformed bounds") from error
+        return cls(
+            rows=str(given["rows"]),
+            background=background if background.size else None,
+            covariance=covariance,
+            is_estimated=bool(given["is_estimated"]),
+            noises=given["noises"],  # type: ignore[arg-type]  # just checked
+            coefficients=boxes,
+            thresholds=thresholds,
+            is_complex=bool(given["is_complex"]),
+        )
+
+    def _native(self, columns: Field) -> Field:
+        """Columns (width, k) as numbers of the instrument: pairs (Re, Im) become complex again."""
+        return as_complex(columns) if self.is_complex else np.asarray(columns, dtype=np.float64)
+
+    def _whitener(self, bank: Bank) -> Field | None:
+        """(p, q); variances of channels keep these in their places."""
+        if self.covariance is None:
+            return None
+        given, q = np.asarray(self.covariance, dtype=np.float64), self.width(bank) // (2 if self.is_complex else 1)
+        if given.ndim == 1:
+            variances = check_array("covariance", given, (q,))
+            if not variances.min() > 0.0:
+                raise MisuseError("covariance", "have variances above 0", variances.min())
+            return np.diag(1.0 / np.sqrt(variances))
+        matrix = self._native(given)
+        if matrix.shape != (q, q):
+            raise MisuseError("covariance", f"have shape {(q, q)}, or {(q,)}", matrix.shape)
+        return whitening(matrix)
+
+    def _by_element(self, bank: Bank, values: Mapping[str, float], otherwise: float) -> Array:
+        """(E,) what is said of the region of each element of the states; shared columns have none."""
+        library = bank.states.library
+        if library is None or not values:
+            return np.full(bank.states.elements.shape[1], otherwise)
+        by_library = np.array([*(values.get(region, otherwise) for region in library.regions), otherwise])
+        return np.asarray(by_library[bank.states.library_index])
+
+
+def _matrix(node: object) -> Array:
+    """Variances of channels, or a matrix."""
+    axes = node.get("shape") if isinstance(node, dict) else None
+    return real(node, None) if isinstance(axes, list) and len(axes) == 1 else real(node, None, None)
