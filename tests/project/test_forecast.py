@@ -70,3 +70,27 @@ def test_nothing_is_written_and_copies_of_complex_rows_are_told(write, small):
     found = forecast(assemble(load_project(path)))
     assert found.streams[0].copied_bytes == 400 * 16 * 8
     assert "Its numbers are copied once, 51.2 kB." in " ".join(found.sentences())
+
+
+def doubts(path):
+    (stream,) = forecast(assemble(load_project(path))).streams
+    return " ".join(stream.doubts)
+
+
+def test_rows_that_the_law_cannot_have_made_are_doubted(write, small):
+    """Rows of one fixed sum of two atoms, and what may have become of them."""
+    mean = ('law = "covariance"', 'law = "mean"')
+    rng, signal = np.random.default_rng(5), 2.0 * small.columns([0.2, 0.7]).sum(axis=1)
+    noise = np.sqrt(0.5) * rng.standard_normal((400, len(signal)))
+    assert doubts(write(mean, deployment=signal + noise)) == ""
+    assert "rows average to zero" in doubts(write(mean, deployment=rng.choice([-1.0, 1.0], (400, 1)) * signal + noise))
+    assert "point the other way" in doubts(write(mean, deployment=noise - signal))
+    assert "times the energy" in doubts(write(mean, deployment=signal + 3.0 * noise))
+    assert "too large, or the rows were scaled" in doubts(write(mean, deployment=signal + 0.1 * noise))
+
+
+def test_rows_of_the_law_are_not_doubted(write, small):
+    """Of twenty records, none: each is doubted with a probability of about one in a million."""
+    for seed in range(20):
+        rows = small.make_rows(small.columns([0.2, 0.7]), 400, seed=seed)
+        assert doubts(write(deployment=rows)) == ""

@@ -10,14 +10,20 @@ from .._errors import MisuseError
 from .._typing import IntArray
 from ..aeb import budget_queries
 from ..analysis import StreamPlan
+from ..banks import Bank
 from ..io import ArrayRows, SplitRows, Table, as_pairs, split_rows, split_streams
+from ..laws import Law
 from ._assemble import Assembled
+from ._fit import law_doubts
 
-# Rows and laws that are scored to measure the speed; the first time is not counted, because it compiles.
-_MOST_ROWS, _MOST_KEYS = 2048, 32
+# Rows that are scored to measure the speed, under a few laws and then more until the clock can tell.
+_MOST_ROWS, _FEW_KEYS, _LONG_ENOUGH = 2048, 32, 0.02
 
-# A query itself, once its laws are scored: bookkeeping, and the occasional escalation to exact arithmetic.
-_SECONDS_A_QUERY = 3e-4
+# Measured: a query once its laws are scored, with its place in the report; and a report with its page.
+_SECONDS_A_QUERY, _SECONDS_A_REPORT = 4.5e-5, 0.25
+
+# The longest that the laws of a stream are tried on the proposal rows for.
+_MOST_SECONDS = 10.0
 
 # Which rows propose and which judge, as 8-byte numbers, and the sorted copies with which that is checked.
 _BYTES_A_ROW = 40
@@ -41,6 +47,7 @@ class StreamForecast:
     n_laws: int
     seconds: float  # to score both kinds of rows
     copied_bytes: int  # of what is not used where it lies
+    doubts: tuple[str, ...]  # what in the proposal rows speaks against the law
 
 
 @final
@@ -71,7 +78,7 @@ class Forecast:
             f"{self.explanations:,} explanations: {self.states:,} dictionary states{settings}, times "
             f"{self.supports:,} supports with their strengths{nuisances}.",
             f"Asked about: {', '.join(self.regions)}; at most {self.queries:,} queries.",
-            *(_stream_sentence(stream) for stream in self.streams),
+            *(sentence for stream in self.streams for sentence in (_stream_sentence(stream), *stream.doubts)),
             f"About {_duration(self.seconds)}, measured on proposal rows with a few laws and after compilation; "
             "what the queries find can make it less.",
             f"About {_size(self.memory_bytes)} of memory beyond the program itself and the files that are mapped.",
@@ -107,7 +114,7 @@ def forecast(assembled: Assembled) -> Forecast:
         regions=assembled.question.regions,
         queries=queries,
         streams=streams,
-        seconds=sum(stream.seconds for stream in streams) + queries * _SECONDS_A_QUERY,
+        seconds=sum(stream.seconds for stream in streams) + queries * _SECONDS_A_QUERY + _SECONDS_A_REPORT,
         memory_bytes=columns * bank.size + scored + rows,
     )
 
@@ -118,19 +125,15 @@ def _stream_forecast(
     bank, table = assembled.bank, assembled.tables[name]
     law = plan.law.completed(bank)
     n_laws, rows = law.n_keys(bank), as_pairs(table.values) if law.is_complex else table.values
-    few, keys = split.proposal[:_MOST_ROWS], np.arange(min(n_laws, _MOST_KEYS))
-    _check_finite(name, table, few)
-    for _ in range(2):
-        start = perf_counter()
-        stream = law.stream(bank, ArrayRows(rows, few), [len(few)])
-        read = perf_counter()
-        stream.log_likelihood(keys)
-        scored = perf_counter()
+    few = split.proposal[:_MOST_ROWS]
+    _check_finite(name, table, split.proposal)
+    a_row, a_key = _measured(law, bank, ArrayRows(rows, few), n_laws)
     proposal, held_out = len(split.proposal), len(split.held_out)
-    a_row, a_key = (read - start) / len(few), (scored - read) / len(keys)
     # With sufficient statistics a key costs the same for any number of rows.
     relative = (1.0, 1.0) if law.has_statistics else (proposal / len(few), held_out / len(few))
-    seconds = a_row * (proposal + held_out) + a_key * (n_laws * relative[0] + min(n_laws, queries) * relative[1])
+    proposing, judging = a_key * n_laws * relative[0], a_key * min(n_laws, queries) * relative[1]
+    is_tried = proposing < _MOST_SECONDS
+    doubts = tuple(law_doubts(assembled.protocol.propose(name, rows), bank)) if is_tried else (_untried(name),)
     return StreamForecast(
         name=name,
         file=str(table.source.path),
@@ -140,18 +143,40 @@ def _stream_forecast(
         held_out_rows=held_out,
         checkpoints=tuple(plan.stops(held_out).tolist()),
         n_laws=n_laws,
-        seconds=seconds,
+        seconds=a_row * (proposal + held_out) + proposing + judging,
         copied_bytes=0 if np.shares_memory(rows, table.values) else rows.nbytes,
+        doubts=doubts,
     )
+
+
+def _measured(law: Law, bank: Bank, rows: ArrayRows, n_laws: int) -> tuple[float, float]:
+    """Seconds to read a row, and to score a key; the first time is not counted, because it compiles."""
+    law.stream(bank, rows, [rows.n_rows]).log_likelihood(np.arange(1))
+    start, count = perf_counter(), min(n_laws, _FEW_KEYS)
+    stream = law.stream(bank, rows, [rows.n_rows])
+    read = perf_counter() - start
+    while True:
+        start = perf_counter()
+        stream.log_likelihood(np.arange(count))
+        scored = perf_counter() - start
+        if scored > _LONG_ENOUGH or count == n_laws:
+            return read / rows.n_rows, scored / count
+        count = min(4 * count, n_laws)
+
+
+def _untried(name: str) -> str:
+    return f"Whether the {name} rows look as this law makes them was not tried: there are too many explanations for it."
 
 
 def _check_finite(name: str, table: Table, order: IntArray) -> None:
     """Point at a number that is not finite among these rows, by its place in the file."""
-    bad = np.argwhere(~np.isfinite(table.values[order].astype(np.complex128)))
-    if len(bad):
-        row, column = int(order[bad[0, 0]]), int(bad[0, 1])
-        where = f"{table.values[row, column]} in row {row}, column {table.channels[column]}"
-        raise MisuseError(f"{name} ({table.source.path})", "be finite", where)
+    for start in range(0, len(order), _MOST_ROWS):
+        rows = order[start : start + _MOST_ROWS]
+        bad = np.argwhere(~np.isfinite(table.values[rows].astype(np.complex128)))
+        if len(bad):
+            row, column = int(rows[bad[0, 0]]), int(bad[0, 1])
+            where = f"{table.values[row, column]} in row {row}, column {table.channels[column]}"
+            raise MisuseError(f"{name} ({table.source.path})", "be finite", where)
 
 
 def _stream_sentence(stream: StreamForecast) -> str:
