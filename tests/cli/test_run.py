@@ -5,13 +5,17 @@ import json
 import shutil
 import signal
 from contextlib import contextmanager
+from time import sleep
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from physupport import MisuseError
+from physupport.analysis import analyse
 from physupport.cli import app
+from physupport.cli._progress import Status
 from physupport.project import FILES
 from physupport.report.page import write_page
 
@@ -196,21 +200,65 @@ def test_a_dry_run_says_what_would_happen_and_writes_nothing(copy):
     assert sorted(copy.rglob("*")) == before
 
 
-@contextmanager
-def stopping_progress(quiet):
-    def told(tick):
-        if tick.used == 5:
-            signal.raise_signal(signal.SIGINT)
+def stopping_progress(number):
+    @contextmanager
+    def progress(quiet):
+        status, query = Status(), Status.query
 
-    yield told
+        def told(tick):
+            if tick.used == 5:
+                signal.raise_signal(number)
+            query(status, tick)
+
+        status.query = told
+        yield status
+
+    return progress
 
 
 def test_ctrl_c_ends_with_a_report_of_what_is_certified(quick, monkeypatch):
-    monkeypatch.setattr("physupport.cli._run.run_progress", stopping_progress)
+    monkeypatch.setattr("physupport.cli._run.run_progress", stopping_progress(signal.SIGINT))
     answer = program("run", quick)
     assert answer.exit_code == 0, answer.exception
     assert "Stopped: the report says what is certified so far." in answer.stderr
     assert json.loads((quick / "report" / "report.json").read_text())["outcome"]["ending"] == "STOPPED"
+
+
+def test_a_batch_system_that_stops_a_run_gets_a_report_and_is_told(quick, monkeypatch):
+    monkeypatch.setattr("physupport.cli._run.run_progress", stopping_progress(signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    answer = program("run", quick)
+    assert answer.exit_code == 143
+    assert "Stopped: the report says what is certified so far." in answer.stderr
+    assert json.loads((quick / "report" / "report.json").read_text())["outcome"]["ending"] == "STOPPED"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_redirected_output_has_a_line_now_and_then(quick, monkeypatch):
+    def slow(*arguments, **options):
+        sleep(0.05)
+        return analyse(*arguments, **options)
+
+    monkeypatch.setattr("physupport.cli._progress._SECONDS_BETWEEN_LINES", 0.005)
+    monkeypatch.setattr("physupport.project._run.analyse", slow)
+    answer = program("run", quick)
+    assert "Looking at proposal rows\n" in answer.stderr
+    assert "Looking at" not in program("run", quick, "--quiet").stderr
+
+
+def test_the_time_left_follows_from_the_queries_so_far(monkeypatch):
+    clock = iter([100.0, 100.01, 110.0])
+    monkeypatch.setattr("physupport.cli._progress.monotonic", lambda: next(clock))
+    seen, status = [], Status(changed=lambda status: seen.append(status.line()))
+    status.stage("Reading files")
+    for used in (1, 2, 100):
+        status.query(SimpleNamespace(used=used, budget=400, open_fields=lambda: tuple("ABCDE")))
+    told = "at most {} left; open: A, B, C, D, ..."
+    assert seen == [
+        "Reading files",
+        f"Queries: 1 of 400, {told.format('0:00:00')}",
+        f"Queries: 100 of 400, {told.format('0:00:30')}",
+    ]
 
 
 def test_ctrl_c_while_the_report_is_written_loses_nothing(quick, monkeypatch):
@@ -232,7 +280,7 @@ def test_a_stopped_run_goes_on_to_the_report_of_an_uninterrupted_one(quick, monk
     assert program("run", quick).exit_code == 0
     whole = (quick / "report" / "report.json").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("physupport.cli._run.run_progress", stopping_progress)
+        patch.setattr("physupport.cli._run.run_progress", stopping_progress(signal.SIGINT))
         assert program("run", quick).exit_code == 0
     assert (quick / "report" / "report.json").read_bytes() != whole
     answer = program("run", quick, "--resume")
@@ -254,14 +302,15 @@ def test_a_spent_budget_can_be_raised(quick):
     )
 
 
-def test_ctrl_c_before_the_first_query_writes_nothing(quick, monkeypatch):
-    shutil.rmtree(quick / "report")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_before_the_first_query_writes_nothing(quick, monkeypatch, number, code):
+    shutil.rmtree(quick / "report", ignore_errors=True)
 
     def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     monkeypatch.setattr("physupport.project._run.analyse", interrupted)
     answer = program("run", quick)
-    assert answer.exit_code == 130
+    assert answer.exit_code == code
     assert "nothing was written" in answer.stderr
     assert not (quick / "report").exists()

@@ -3,7 +3,7 @@
 Exit codes: 0, the command ran, whatever the data said; 1, a fault of the program, shown with its traceback, or a
 published count that `reproduce` misses or a level that `coverage` finds broken; 2, misuse (an unknown option, or an
 argument or a key of a project file that breaks a rule), told in one message; 3, a report that `verify` or `show`
-refuses; 130, a `run` stopped by Ctrl-C before there was anything to report.
+refuses; 130, a `run` stopped by Ctrl-C before there was anything to report; 143, a `run` stopped by SIGTERM.
 """
 
 import warnings
@@ -15,14 +15,18 @@ from .._errors import MisuseError
 from .._version import __version__
 from ._text import visible
 
-MISUSE, REFUSED, INTERRUPTED = 2, 3, 130
+MISUSE, REFUSED = 2, 3
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     # A fault of the program is reported as Python reports it: plain text that can be pasted into a bug report.
     pretty_exceptions_enable=False,
 )
+
+
+def exit_code(signal: int) -> int:
+    """As shells count them."""
+    return 128 + signal
 
 
 def _print_version(wanted: bool) -> None:

@@ -28,5 +28,6 @@ def demo(
     else:
         files = write_example(out)
         typer.echo(f"Example written to {out}: {', '.join(file.name for file in files)}.\n")
-    show_finished(run_and_tell(load_project(path)))
+    finished, _ = run_and_tell(load_project(path))
+    show_finished(finished)
     typer.echo(f"Next: change {path} and run it again, with physupport run {out}.")

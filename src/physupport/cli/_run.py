@@ -1,79 +1,20 @@
 """`physupport run`: a project from its file to its report, and how far it is."""
 
 import shlex
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
+from signal import SIGINT, SIGTERM
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._errors import MisuseError, misuse_named
-from ._app import INTERRUPTED, app
+from ._app import app, exit_code
+from ._progress import run_progress, stopped_by_signal
 from ._text import load_project_at, show_lines, show_report, visible
 from ._workers import use_workers
 
 if TYPE_CHECKING:
-    from ..aeb import Tick
     from ..project import Finished, Forecast, Project
-
-
-# Looking up the open regions takes longer than a query.
-_SECONDS_BETWEEN = 0.1
-
-
-@contextmanager
-def run_progress(quiet: bool) -> "Iterator[Callable[[Tick], None] | None]":
-    """A bar with the queries used, the budget and the open regions; gone when the run ends."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[open]}"))
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("Reading and proposing", total=None, open="")
-        last = 0.0
-
-        def told(tick: "Tick") -> None:
-            nonlocal last
-            now = monotonic()
-            if now - last < _SECONDS_BETWEEN and tick.used < tick.budget:
-                return
-            last, names = now, tick.open_fields()
-            shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
-            bar.update(task, description="Queries", completed=tick.used, total=tick.budget, open=f"open: {shown}")
-
-        yield told
-
-
-@contextmanager
-def stopped_by_interrupt(told: "Callable[[Tick], None] | None") -> "Iterator[Callable[[Tick], bool]]":
-    """What to call after every query: from the first one on Ctrl-C ends the questions, and never loses an answer."""
-    is_asked = is_stopped = False
-
-    def interrupt(_number: int, _frame: object) -> None:
-        nonlocal is_stopped
-        if not is_asked:
-            raise KeyboardInterrupt
-        is_stopped = True
-
-    def after_query(tick: "Tick") -> bool:
-        nonlocal is_asked
-        is_asked = True
-        if told is not None:
-            told(tick)
-        return not is_stopped
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield after_query
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @app.command()
@@ -110,10 +51,12 @@ def run(
 ) -> None:
     """Answer the questions of a project file, and write the report: page, JSON and tables.
 
-    Ctrl-C ends the questions, and the report says what is certified so far; --resume goes on from there.
+    Ctrl-C ends the questions, and the report says what is certified so far; --resume goes on from there.  SIGTERM, as
+    batch systems send it, does the same, and the exit code tells of it.
 
-    Exit codes: 0, the report is written, whatever it says; 2, misuse, and nothing is written; 130, stopped before
-    there was anything to report, and nothing is written.
+    Exit codes: 0, the report is written, whatever it says; 2, misuse, and nothing is written; 130, stopped by Ctrl-C
+    before there was anything to report, and nothing is written; 143, stopped by SIGTERM, the report written if there
+    was anything to report.
     """
     use_workers(workers)
     if resume and dry_run:
@@ -132,22 +75,26 @@ def run(
             if dry_run:
                 _dry_run(loaded, trust, as_json)
                 return
-            finished = run_and_tell(loaded, trust=trust, resume=resume, quiet=quiet)
-    except KeyboardInterrupt:
+            finished, number = run_and_tell(loaded, trust=trust, resume=resume, quiet=quiet)
+    except KeyboardInterrupt as error:
         typer.echo("Stopped before there was anything to report; nothing was written.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(exit_code(*error.args or (SIGINT,))) from None
     if as_json:
         typer.echo(finished.result.report.json(), nl=False)
     elif not quiet:
         show_finished(finished)
+    if number == SIGTERM:
+        raise typer.Exit(exit_code(number))
 
 
-def run_and_tell(project: "Project", *, trust: bool = False, resume: bool = False, quiet: bool = False) -> "Finished":
-    """Run with a progress bar, and say on standard error what was read and what was noted on the way."""
+def run_and_tell(
+    project: "Project", *, trust: bool = False, resume: bool = False, quiet: bool = False
+) -> "tuple[Finished, int]":
+    """Run with progress, and say on standard error what was read and noted; with the signal that ended it, or 0."""
     from ..project import run_project
 
-    with run_progress(quiet) as told, stopped_by_interrupt(told) as after_query:
-        finished = run_project(project, trust=trust, resume=resume, callback=after_query)
+    with run_progress(quiet) as status, stopped_by_signal(status.query) as stop:
+        finished = run_project(project, trust=trust, resume=resume, callback=stop, stage=status.stage)
     if not quiet:
         for entry in finished.details.document["inputs"]:
             typer.echo(f"read: {visible(_read_line(entry))}", err=True)
@@ -155,7 +102,7 @@ def run_and_tell(project: "Project", *, trust: bool = False, resume: bool = Fals
             typer.echo(f"note: {visible(note)}", err=True)
     if finished.result.trace.ending.name == "STOPPED":
         typer.echo("Stopped: the report says what is certified so far.", err=True)
-    return finished
+    return finished, stop.number
 
 
 def _read_line(entry: dict[str, Any]) -> str:
@@ -206,11 +153,15 @@ def _budget(text: str) -> int | float:
 
 def _dry_run(project: "Project", trust: bool, as_json: bool) -> None:
     import json
+    from dataclasses import replace
+    from time import process_time
 
     from ..project import assemble, forecast
 
     assembled = assemble(project, trust=trust)
+    started = process_time()  # to start the program and read the files, which a run does again
     found: Forecast = forecast(assembled)
+    found = replace(found, seconds=found.seconds + started)
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2, allow_nan=False))
         return

@@ -44,6 +44,7 @@ def run_project(
     trust: bool = False,
     resume: bool = False,
     callback: Callable[[Tick], bool | None] | None = None,
+    stage: Callable[[str], None] = lambda _: None,
 ) -> Finished:
     """Read, propose, freeze, ask, report, and write the folder; a misuse anywhere leaves the folder as it was.
 
@@ -51,13 +52,17 @@ def run_project(
     resume: go on from the report in the folder, which must be of the same protocol and rows; only the budget may be
     another one.
     callback: told after every query; returns False to stop, and the report says what is certified by then.
+    stage: told which part of the run begins.
     """
     name = project.name("output.folder")
     with reserved(name, project.folder) as held:
         earlier = _earlier(name, project.folder) if resume else None
+        stage("Reading files")
         assembled = assemble(project, trust=trust)
         held.make_room(_report_bytes(assembled))
+        stage("Looking at proposal rows")
         result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
+        stage("Writing the report")
         details, report = _details(assembled, result), result.report
         files = held.write(
             {
