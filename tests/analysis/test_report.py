@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -123,6 +124,24 @@ def test_the_page_of_a_notebook_escapes_every_name():
     html = written(TWO, MARGINS, question=make_map(('<b>"1"</b>', "<script>2", "&3")))._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;2; &amp;3" in html
+
+
+def test_a_notebook_shows_what_is_said_and_a_line_names_the_labels():
+    found = written(TWO, MARGINS)
+    assert repr(found) == "Report(REPORT, level 0.05: B GROUP, C FINE)"
+    html = found._repr_html_()
+    assert [html.index(escape(each.sentence)) for each in found.fields] < [html.index("<table>")] * 2
+    assert "<td>B</td><td>GROUP</td><td>B2; B3</td>" in html
+
+
+def test_a_frame_keeps_lists_as_lists():
+    frame = written(TWO, MARGINS).to_frame()
+    assert frame["field"].tolist() == ["B", "C"]
+    assert frame["label"].tolist() == ["GROUP", "FINE"]
+    assert frame["cell"].tolist() == [["B2", "B3"], ["C1"]]
+    assert frame["witnesses"].map(type).tolist() == [list, list]
+    assert frame.loc[1, "margin"] == list(written(TWO, MARGINS).fields[1].margin)
+    assert {*written(TWO, MARGINS).fields[0].numbers} <= {*frame.columns}
 
 
 def test_the_text_ends_with_level_queries_seed_and_hash():

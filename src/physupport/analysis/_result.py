@@ -35,6 +35,9 @@ class Result:
     tables: Mapping[str, Table] = field(repr=False)  # what was read, by stream
     seconds: Mapping[str, float] = field(repr=False)  # how long each part took; no part of the report
 
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
     def details(self) -> Details:
         """What is shown beside the report, for pictures; `diagnose` has options."""
         from .diagnose import diagnose  # it is about results, and so stands above this module

@@ -1,6 +1,7 @@
 """What stands beside a report: all that a page or a picture shows, as one JSON document."""
 
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Protocol, final, runtime_checkable
 
@@ -26,6 +27,14 @@ class Details:
     def report(self) -> str:
         """The hash of the report's document."""
         return str(self.document["report"])
+
+    def __repr__(self) -> str:
+        return f"Details({self.document.get('title') or 'untitled'}, of report {self.report[:16]})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the outcome in words."""
+        said = "".join(f"<li>{escape(str(sentence))}</li>" for sentence in self.document.get("outcome", ()))
+        return f"<div><p>{escape(repr(self))}</p><ul>{said}</ul></div>"
 
     def json(self) -> str:
         """The document as strict JSON, one line for each of its parts."""

@@ -2,15 +2,22 @@
 
 import csv
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from .._codec import bound_json, dumped, loaded
+from .._errors import MisuseError
 from ..questions import Label
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences, outcome_sentence
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Named on one line, and said in full in a notebook.
+_MOST_FIELDS, _MOST_SENTENCES = 6, 12
 
 COLUMNS = ("field", "label", "cell", "group", "certificate", "witnesses", "excluded", "margin", "sentence")
 
@@ -110,12 +117,32 @@ class Report:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        named = [f"{entry['field']} {entry['label']}" for entry in self.document["fields"][:_MOST_FIELDS]]
+        more = ["..."] if len(self.document["fields"]) > _MOST_FIELDS else []
+        return f"Report({self.status}, level {self.level!r}: {', '.join([*named, *more])})"
+
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{name}</th>" for name in COLUMNS)
-        lines = ["".join(f"<td>{escape(row[name])}</td>" for name in COLUMNS) for row in self.rows()]
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<div><p>{escape(self.sentence)}</p>{table}<p>{escape(self._footing())}</p></div>"
+        """For notebooks: what is said, the map, and how it was found."""
+        sentences = [field.sentence for field in self.fields]
+        if len(sentences) > _MOST_SENTENCES:
+            sentences[_MOST_SENTENCES:] = [f"and {len(sentences) - _MOST_SENTENCES} more, in the table"]
+        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+        cells = ([row["field"], row["label"], row["cell"]] for row in self.rows())
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
+        head = "<tr><th>region</th><th>label</th><th>what may be there</th></tr>"
+        table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        found = f"<p>{escape(self.sentence)}</p><p><small>{escape(self._footing())}</small></p>"
+        return f"<div><ul>{said}</ul>{table}{found}</div>"
+
+    def to_frame(self) -> "DataFrame":
+        """The fields as a pandas DataFrame, one a row; cells, witnesses and margins are lists, figures are columns."""
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            remedy = 'Install it with pip install "physupport[io]".'
+            raise MisuseError("to_frame", "find pandas", "no such package", remedy) from error
+        return DataFrame([_entry(field) for field in self.fields])
 
     def _footing(self) -> str:
         outcome, size = self.document["outcome"], self.document["protocol"]["size"]
@@ -158,6 +185,13 @@ def _field(entry: dict[str, Any], sentence: str) -> FieldReport:
         excluded=None if excluded is None else excluded["explanation"],
         margin=None if excluded is None else (float(excluded["margin"][0]), float(excluded["margin"][1])),
     )
+
+
+def _entry(found: FieldReport) -> dict[str, object]:
+    """All of a field, its figures beside the rest."""
+    entries = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "numbers"}
+    lists = {name: list(value) for name, value in entries.items() if isinstance(value, tuple)}
+    return entries | lists | {"label": str(found.label)} | found.numbers
 
 
 def _row(entry: FieldReport) -> dict[str, str]:
