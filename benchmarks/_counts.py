@@ -1,0 +1,85 @@
+"""Counts at full length: `python -m benchmarks._counts`. Validity in 3000 data sets a kind, power, and time."""
+
+import importlib.util
+import itertools
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+from scipy.stats import binom
+
+from physupport.judges import Verdict
+from physupport.judges.counts import ByCounts, CountTable
+
+RUNS, LEVEL = 3000, 0.1
+TEST = Path(__file__).parents[1] / "tests" / "judges" / "counts" / "test_validity.py"
+
+
+def scenarios():
+    """Those of the test, which takes fewer data sets."""
+    spec = importlib.util.spec_from_file_location("counts_validity", TEST)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def validity(test):
+    for make in (test.on_the_grid, test.between_the_grid, test.within_a_cone):
+        lost = early = 0
+        for run in track(range(RUNS), make.__name__, transient=True):
+            judge, truths = test.judged(make, run)
+            lost += bool((judge.verdicts(np.array(truths)).codes == Verdict.REJECTED).all())
+            early += all(test.early_evidence(judge, truth) > np.log(1 / LEVEL) for truth in truths)
+        chances = [binom.sf(count - 1, RUNS, LEVEL) for count in (lost, early)]
+        print(f"{make.__name__}: lost {lost} of {RUNS} ({chances[0]:.2g}); early stop {early} ({chances[1]:.2g})")
+
+
+def power(net, runs=300):
+    """Two lines with coherence .99 over a background of four times the net counts, one of them active."""
+    channels = np.linspace(10000.0, 11000.0, 100)
+    lines = [np.exp(-0.5 * ((channels - place) / 68.0) ** 2) for place in (10543.7, 10508.0, 10551.5, 10449.5)]
+    atoms = np.stack([lines[0] + 0.51 * lines[1], lines[2] + 0.11 * lines[3]], axis=1)
+    atoms /= atoms.sum(axis=0)
+    ramp = np.linspace(0.0, 1.0, 100)
+    table = CountTable(atoms, [(0,), (1,)], np.stack([ramp, 1.0 - ramp], axis=1))
+    rejected = np.zeros(2)
+    for run in track(range(runs), f"net {net}", transient=True):
+        counts = np.random.default_rng(run).poisson(net * atoms[:, run % 2] + 4.0 * net / 100)
+        codes = ByCounts(table, seed=run).judge(counts, LEVEL).verdicts(np.array([run % 2, 1 - run % 2])).codes
+        rejected += codes == Verdict.REJECTED
+    print(f"net {net}: true line rejected {rejected[0] / runs:.3f}, wrong one {rejected[1] / runs:.3f}")
+
+
+def seconds(table, counts):
+    """Shortest of three, verdicts on everything."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        ByCounts(table, seed=1).judge(counts, LEVEL).verdicts(np.arange(table.size))
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def cost():
+    rng = np.random.default_rng(0)
+    channels = np.arange(400)
+    places = np.array([120.0, 150.0, 155.0])
+    variants = [np.exp(-0.5 * ((channels[:, None] - places - shift) / 6.0) ** 2) for shift in np.linspace(-4, 4, 9)]
+    supports = [chosen for size in range(4) for chosen in itertools.combinations(range(3), size)]
+    background = np.stack([channels / 400, 1 - channels / 400, np.ones(400)], axis=1)
+    counts = rng.poisson(variants[5] @ [80.0, 50.0, 0.0] + background @ [5.0, 10.0, 3.0])
+    states = CountTable.with_variants(variants, supports, background)
+    print(f"400 channels, {states.size} explanations: {seconds(states, counts):.3f} s")
+    channels = np.arange(1000)
+    lines = np.exp(-0.5 * ((channels[:, None] - np.linspace(50, 900, 20)) / 10.0) ** 2)
+    background = np.stack([channels / 1000, 1 - channels / 1000, np.ones(1000)], axis=1)
+    counts = rng.poisson(lines[:, [2, 3, 8, 15]] @ [30.0, 60.0, 20.0, 100.0] + background @ [10.0, 20.0, 5.0])
+    print(f"presence of 20 elements, 1000 channels: {seconds(CountTable.presence(lines, background), counts):.3f} s")
+
+
+if __name__ == "__main__":
+    cost()
+    power(2000)
+    power(8000)
+    validity(scenarios())

@@ -1,0 +1,149 @@
+"""The judge of counts: evidence of composite Poisson explanations, averaged over splits of the data."""
+
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import ArrayLike
+
+from ..._arrays import check_indices, read_only
+from ..._checks import check_array, check_count, check_open
+from ..._errors import MisuseError
+from ..._typing import Array, IntArray
+from .._by_evidence import MOST_BITS, decided
+from .._judge import Verdicts
+from .._scored import Bounds, sum_down, sum_up
+from ._exact import log_mixture, log_supremum
+from ._fit import MOST_STEPS, fit_all
+from ._opponents import Opponents, opponents
+from ._splits import SPLITS, Half, check_counts, check_exposure, halves
+from ._table import CountTable
+
+# Widths, in channels, of the corrections that make free opponents on an ordered axis.
+WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+# Of a mean of exponentials of few numbers; far more than its rounding.
+_MEAN_ERROR = 1e-12
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ByCounts:
+    """Have composite explanations of counts judged by evidence: all that is fixed before a row is read.
+
+    splits: so many times the counts are split in halves, and each half is judged against opponents that the other
+    chose; evidence is the mean over all of these.  widths: of the free opponents, 0 for channels without order;
+    none for a judge that can never say that nothing fits.
+    """
+
+    table: CountTable
+    seed: int = 0
+    split: str = "thin"  # or "rows"
+    splits: int = 4
+    widths: tuple[float, ...] = WIDTHS
+
+    def __post_init__(self) -> None:
+        if self.split not in SPLITS:
+            raise MisuseError("split", f"be one of {sorted(SPLITS)}", repr(self.split))
+        check_count("seed", self.seed, 0)
+        check_count("splits", self.splits)
+        widths = check_array("widths", self.widths, (None,))
+        if (widths < 0.0).any():
+            raise MisuseError("widths", "be numbers of channels, none negative", widths.tolist())
+        object.__setattr__(self, "widths", tuple(widths.tolist()))
+
+    def judge(self, rows: ArrayLike, level: float, exposure: ArrayLike | None = None) -> "CountJudge":
+        """The judge of rows (T, q) of counts, or one row (q,), with the exposure of each."""
+        counts = check_counts(rows, self.table.columns.shape[1])
+        return CountJudge(self, counts, check_exposure(exposure, len(counts)), level)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """One half, judged: its counts, the opponents that the other half chose, and the fits of all explanations."""
+
+    counts: Array  # (q,)
+    opponents: Opponents
+    amounts: Array  # (M, r)
+    log_sup: Array  # (M, 2) bounds
+    log_mixture: tuple[float, float]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CountJudge:
+    r"""Rejects an explanation that made the counts with probability at most its level, whatever its amounts.
+
+    Counts are independent and Poisson.  For each half y of each split, with q a mixture fixed on the other half,
+    :math:`E = q(y) / \sup_{x\ge0} p_x(y)` has expectation at most 1 under the explanation, and so has the mean over
+    all halves of all splits; it is rejected if that is above 1 / level.  The supremum is bounded from above
+    (`log_bounds`), in ball arithmetic where float64 leaves the verdict open: a fit that stalls can keep, never lose.
+
+    All explanations share a numerator, so one whose columns are among those of another has no less evidence against it.
+    """
+
+    spec: ByCounts
+    rows: IntArray  # (T, q)
+    exposure: Array  # (T,)
+    level: float
+    trials: tuple[_Trial, ...] = field(init=False)
+    log_evidence: Bounds = field(init=False)  # (M,) each
+
+    def __post_init__(self) -> None:
+        check_open("level", self.level, 0.0, 1.0)
+        spec = self.spec
+        trials: list[_Trial] = []
+        for pair in halves(self.rows, self.exposure, spec.split, spec.splits, spec.seed):
+            trials += _trials(spec, pair)
+        object.__setattr__(self, "trials", tuple(trials))
+        lower = np.array([sum_down(np.full(self.size, t.log_mixture[0]), -t.log_sup[:, 1]) for t in trials])
+        upper = np.array([sum_up(np.full(self.size, t.log_mixture[1]), -t.log_sup[:, 0]) for t in trials])
+        means = [np.logaddexp.reduce(side, axis=0) - np.log(len(trials)) for side in (lower, upper)]
+        slack = [_MEAN_ERROR * (1.0 + np.abs(np.where(np.isfinite(mean), mean, 0.0))) for mean in means]
+        object.__setattr__(self, "log_evidence", Bounds(means[0] - slack[0], means[1] + slack[1]))
+
+    @property
+    def size(self) -> int:
+        """The explanations of the table."""
+        return self.spec.table.size
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """The margin is the log of the mean evidence over 1 / level."""
+        asked = check_indices("explanations", explanations, self.size)
+        bounds = Bounds(self.log_evidence.lower[asked], self.log_evidence.upper[asked])
+        levels = np.array([self.level])
+        return decided(bounds, levels, lambda row, bits: self.ball(int(asked[row]), bits), MOST_BITS).at_level(0)
+
+    def ball(self, e: int, bits: int) -> arb:
+        """Encloses the log of the mean evidence."""
+        members = self.spec.table.members[e]
+        own = members[members >= 0]
+        columns = self.spec.table.columns[own]
+        with ctx.workprec(bits):
+            total = arb(0)
+            for trial in self.trials:
+                supremum = log_supremum(columns, trial.counts, trial.amounts[e, : len(own)], bits)
+                total += (log_mixture(trial.opponents, trial.counts, bits) - supremum).exp()
+            return (total / len(self.trials)).log()
+
+
+def _trials(spec: ByCounts, pair: tuple[Half, Half]) -> list[_Trial]:
+    """Both halves of a split: the fits to each are its suprema, and opponents of the other."""
+    fits = [_fits(spec.table, half.counts) for half in pair]
+    found = []
+    for mine, other in ((0, 1), (1, 0)):
+        amounts, log_sup = fits[other]
+        against = opponents(spec.table, amounts, log_sup[:, 0], pair[other], pair[mine].exposure, spec.widths)
+        counts = pair[mine].counts
+        found.append(_Trial(read_only(counts), against, *fits[mine], against.log_bounds(counts)))
+    return found
+
+
+def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
+    """Amounts (M, r) and bounds (M, 2) of every explanation."""
+    seen = counts > 0.0
+    amounts, bounds = np.empty(table.members.shape), np.empty((table.size, 2))
+    columns = np.ascontiguousarray(table.columns[:, seen])
+    fit_all(columns, table.sums, counts[seen], table.members, MOST_STEPS, amounts, bounds)
+    return amounts, bounds
