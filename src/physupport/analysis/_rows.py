@@ -17,7 +17,7 @@ def table_of(name: str, value: "ArrayLike | Table", channels: int | str | None =
     """A table; a plain array is rows by channels, as everywhere in this package, unless `channels` says otherwise."""
     if isinstance(value, Table):
         return value
-    if hasattr(value, "columns") or hasattr(value, "dims"):  # labelled: its own reader knows what to ask for
+    if any(hasattr(value, name) for name in ("columns", "dims", "ch_names")):  # labelled: its reader knows what to ask
         return as_table(value, channels=channels, label=name)
     return as_table(np.asanyarray(value), channels=1 if channels is None else channels, label=name)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
+from ._recordings import held_recording, is_recording
 from ._table import MATRIX_AXES, Held, Table, distinct_or_none, table_of
 
 
@@ -15,7 +16,8 @@ def as_table(value: ArrayLike, *, channels: int | str | None, label: str, unit: 
 
     A plain array needs the number of the axis that runs over channels.  Of a pandas DataFrame the columns are the
     channels, and their names are kept.  An xarray DataArray needs the name of the dimension that runs over channels;
-    its coordinates there become the names of the channels, and `attrs["units"]` the unit unless one is given.
+    its coordinates there become the names of the channels, and `attrs["units"]` the unit unless one is given.  An mne
+    Evoked is read as times by channels, Epochs of one time as epochs by channels, and a Covariance as it is.
 
     >>> as_table([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], channels=0, label="calibration").values.shape
     (2, 3)
@@ -25,6 +27,8 @@ def as_table(value: ArrayLike, *, channels: int | str | None, label: str, unit: 
         held, axis = _frame(label, value), _frame_axis(label, channels)
     elif _is_a(value, "xarray", "DataArray"):
         held, axis = _data_array(value), _dimension(label, channels, value)
+    elif is_recording(value):
+        held, axis = held_recording(label, value), _recorded_axis(label, channels)
     else:
         held = Held(_array(label, value))
     return table_of(held, channels=axis, label=label, path=None, unit=unit)
@@ -60,6 +64,12 @@ def _frame_axis(label: str, channels: int | str | None) -> int:
     if channels not in (None, 1, "columns") or isinstance(channels, bool):
         rule, remedy = "have its channels in columns, being a DataFrame", "Transpose it."
         raise MisuseError(label, rule, f"channels={channels!r}", remedy)
+    return 1
+
+
+def _recorded_axis(label: str, channels: int | str | None) -> int:
+    if channels not in (None, 1, "channels") or isinstance(channels, bool):
+        raise MisuseError(label, "be read without an axis, as a recording names its channels", f"channels={channels!r}")
     return 1
 
 
