@@ -1,0 +1,114 @@
+"""One table of critical values serves all signals, and says what the rotation judge says of each."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from scipy.stats import binom
+
+from physupport._errors import MisuseError
+from physupport.judges import Verdict
+from physupport.judges.rotation import Rotation, RotationTable
+from physupport.maps import block_judge
+
+LEVEL = 0.1
+
+
+@pytest.fixture(scope="module")
+def judge(bank):
+    return block_judge(bank.spec, LEVEL)
+
+
+def asked_alone(spec, row):
+    """What the rotation judge keeps of one signal, each explanation asked with the sign at which it fits."""
+    every, table = np.arange(spec.table.size), spec.table
+    plain, turned = (spec.judge(sign * row, LEVEL).verdicts(every).codes != Verdict.REJECTED for sign in (1.0, -1.0))
+    return np.where(table.bases[:, 0] @ (table.complement.T @ row) >= 0.0, plain, turned)
+
+
+def test_what_is_rejected_is_rejected_by_the_rotation_judge_with_the_same_draws(bank, judge):
+    rows, _ = bank.signals(np.repeat([0.0, 3.0, 6.0, 12.0], 12), seed=5)
+    ours = judge.judge(rows).kept()
+    alone = np.array([asked_alone(bank.spec, row) for row in rows])
+    assert not (alone & ~ours).any()
+    # What is kept in addition lies between two points of a grid of eight to an octave.
+    assert (ours & ~alone).sum() <= 0.03 * alone.size
+
+
+def losses(judge, rows, truth):
+    return int((~judge.judge(rows).kept()[np.arange(len(rows)), truth]).sum())
+
+
+@pytest.mark.parametrize("amplitude", [0.0, 4.0, 8.0])
+def test_the_truth_is_lost_in_at_most_the_level_of_the_signals(bank, judge, amplitude):
+    rows, truth = bank.signals(np.full(20_000, amplitude), seed=7)
+    # The draws are shared: given them the level is Beta distributed, with this standard deviation.
+    spread = np.sqrt(LEVEL / bank.spec.draws)
+    assert binom.sf(losses(judge, rows, truth) - 1, len(rows), LEVEL + 4.0 * spread) > 1e-6
+
+
+def test_negative_control_coloured_noise_loses_the_truth_without_a_gate(bank):
+    rows, truth = bank.signals(np.full(2000, 8.0), seed=7)
+    coloured = lfilter([0.6], [1.0, -0.8], np.random.default_rng(3).standard_normal(rows.shape), axis=1)
+    without = block_judge(replace(bank.spec, outsiders=None), LEVEL)
+    spread = np.sqrt(LEVEL / bank.spec.draws)
+    lost = losses(without, rows + 3.0 * coloured, truth)
+    assert binom.sf(lost - 1, len(rows), LEVEL + 4.0 * spread) < 1e-6
+
+
+def test_smaller_levels_lose_the_truth_less_often_and_keep_more(bank):
+    levels = np.array([0.1, 0.05, 0.01, 0.001, 1e-5])
+    rows, truth = bank.signals(np.full(40_000, 9.0), seed=11)
+    found = block_judge(bank.spec, levels).judge(rows)
+    sizes = []
+    for number, level in enumerate(levels.tolist()):
+        kept = found.kept(number)
+        lost = int((~kept[np.arange(len(rows)), truth]).sum())
+        assert binom.sf(lost - 1, len(rows), level + 4.0 * np.sqrt(level / bank.spec.draws)) > 1e-6
+        sizes.append(int(kept.sum()))
+    assert sizes == sorted(sizes)
+    assert sizes[-1] < 0.5 * kept.size  # tails in closed form reject beyond what 999 draws can
+
+
+def test_signals_do_not_depend_on_their_block(bank, judge):
+    rows, _ = bank.signals(np.repeat([0.0, 5.0], 20), seed=2)
+    whole, parts = judge.judge(rows), [judge.judge(rows[i : i + 7]) for i in range(0, 40, 7)]
+    for field in fields(whole):
+        joined = np.concatenate([getattr(part, field.name) for part in parts])
+        np.testing.assert_array_equal(getattr(whole, field.name), joined)
+
+
+def test_what_is_no_data_is_told_and_rounding_alone_rejects_nothing(bank, judge):
+    clean = bank.lines[:, 4] * 7.0 + bank.baseline @ [5.0, 3.0]
+    rows = np.stack([np.full(len(clean), np.nan), np.zeros(len(clean)), clean, 1e7 * clean, np.full(len(clean), 1e90)])
+    found = judge.judge(rows)
+    assert found.is_data.tolist() == [False, True, True, True, False]
+    assert not found.kept()[[0, 4]].any()
+    assert found.kept()[1].all()
+    assert found.kept()[[2, 3], 5].all()
+    assert found.best.tolist() == [-1, 0, 5, 5, -1]
+
+
+def test_a_line_that_the_bank_lacks_is_seen_at_its_place(bank, judge):
+    rows, _ = bank.signals(np.full(50, 8.0), seed=4, truth=np.full(50, 2))
+    foreign = 12.0 * np.exp(-0.5 * ((np.arange(40) - 30.0) / 0.8) ** 2)
+    found = judge.judge(rows + foreign)
+    assert found.is_best_rejected.mean() > 0.9
+    columns = bank.spec.outsiders.columns[:, found.outsider[found.is_best_rejected]]
+    centres = (np.arange(40)[:, None] * columns).sum(axis=0) / columns.sum(axis=0)
+    assert np.median(np.abs(centres - 30.0)) <= 1.0
+
+
+def test_other_tables_are_judged_signal_by_signal(bank):
+    table = RotationTable(bank.lines[:, ::4], [(), (0,), (1,), (0, 1), (1, 2)], bank.baseline)
+    spec = Rotation(table, seed=1)
+    rows, _ = bank.signals(np.full(3, 6.0), seed=1)
+    found = block_judge(spec, LEVEL).judge(rows)
+    for row, kept in zip(rows, found.kept(), strict=True):
+        np.testing.assert_array_equal(kept, spec.judge(row, LEVEL).verdicts(np.arange(5)).codes != Verdict.REJECTED)
+
+
+def test_too_few_draws_for_many_signals_are_refused(bank):
+    with pytest.raises(MisuseError, match="at least 999"):
+        block_judge(replace(bank.spec, draws=199), LEVEL)
