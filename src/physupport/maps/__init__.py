@@ -2,3 +2,7 @@
 
 from ._engine import BlockVerdicts as BlockVerdicts, block_judge as block_judge
 from ._labels import LABELS as LABELS, Labeller as Labeller
+from ._map import map_signals as map_signals
+from ._protocol import GATES as GATES, MapProtocol as MapProtocol
+from ._result import SignalMap as SignalMap
+from ._signals import Signals as Signals, as_signals as as_signals

@@ -1,7 +1,7 @@
 """Signals in blocks against one table: which explanations each of them keeps, and how well the best one fits."""
 
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import ClassVar, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,8 @@ class BlockVerdicts:
 class BlockJudge(Protocol):
     """Judges many signals, each as if it were alone: no entry depends on others of its block."""
 
+    are_e_values: ClassVar[bool]  # whether levels are those of evidence, for which no dependence costs anything
+
     def judge(self, rows: Array) -> BlockVerdicts:
         """Of signals (S, q)."""
 
@@ -64,6 +66,8 @@ class Tabulated:
     at a: what it rejects is rejected by the rotation judge with these draws, and what it keeps in addition lies
     between two points of the grid.
     """
+
+    are_e_values: ClassVar[bool] = False
 
     spec: Rotation
     nulls: Nulls
@@ -108,6 +112,8 @@ class Tabulated:
 class OneByOne:
     """The rotation judge of each signal in turn: for pairs, complex rows, known noise and companions."""
 
+    are_e_values: ClassVar[bool] = False
+
     spec: Rotation
     levels: Array
 
@@ -126,7 +132,8 @@ class OneByOne:
             energy, freedom = judges[0].rows.residuals(facts.best)
             best[s], rejected[s] = facts.best, facts.is_best_rejected
             noise[s] = np.sqrt(energy / freedom)
-            amplitude[s] = np.sqrt(max(float(judges[0].rows.contest.fits[facts.best]), 0.0))
+            whole = float(np.linalg.norm(self.spec.table.complement.T @ rows[s]) ** 2)
+            amplitude[s] = np.sqrt(max(whole - energy, 0.0))
         return BlockVerdicts(codes, best, rejected, amplitude, noise, np.full(n, -1), is_data)
 
     def _usable(self) -> list[float]:

@@ -22,9 +22,9 @@ from ..judges.rotation import (
     OUTSIDERS,
     RIVALS,
     SCREEN_SHARE,
-    Rotation,
     Draws,
     Outsiders,
+    Rotation,
     RotationTable,
     check_freedom,
 )

@@ -1,0 +1,200 @@
+"""A label for every signal: run block by block, stopped and continued at will, the same bytes whoever did the work."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads
+
+from .._checks import check_count
+from .._codec import array_json
+from .._errors import MisuseError
+from .._hashes import content_hash, rows_hash
+from .._typing import Array, IntArray
+from ._labels import LABELS
+from ._protocol import GATES, BlockWork, MapProtocol, Pieces
+from ._result import SignalMap
+from ._share import chosen_level
+from ._signals import Signals, as_signals
+from ._store import Store
+
+# Signals of a block; a thread holds the products of one block at a time, a few thousand numbers a signal.
+BLOCK = 2048
+_RETRIES = 5
+Progress = Callable[[int, int], None]
+
+
+def map_signals(
+    signals: object,
+    protocol: MapProtocol,
+    out: str | os.PathLike[str],
+    *,
+    channels: str | None = None,
+    member: str | None = None,
+    block: int = BLOCK,
+    threads: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> SignalMap:
+    """Label every signal (..., q) in a folder, and go on where an earlier run of the same map was stopped.
+
+    signals, channels, member: see `as_signals`.  Every signal has its report at the level of the protocol; a second
+    layer, at a smaller common level, holds the share of false statements over the map (see the rate).
+    threads: as many as numba uses unless given.  scheduler: `local`, or the address of a Dask scheduler, whose workers
+    get blocks of signals and give arrays back; one that dies is done again.  Neither changes a byte of the result.
+    progress: called with the blocks that are done and their number.
+    """
+    given = as_signals(signals, channels=channels, member=member)
+    if given.channels != len(protocol.spec.table.atoms):
+        rule = f"have {len(protocol.spec.table.atoms)} channels, as the atoms have, along their last axis"
+        raise MisuseError("signals", rule, f"shape {(*given.shape, given.channels)}")
+    store = Store.begin(Path(out), _about(given, protocol, check_count("block", block)))
+    if store.about["is_complete"]:
+        return SignalMap(store)
+    count = get_num_threads() if threads is None else check_count("threads", threads)
+    work = protocol.work(given.count, count)
+    with _workers(work, scheduler, count) as (executor, shared, window):
+        for layer in ("first", "share") if protocol.rate is not None else ("first",):
+            for name, (dtype, shape) in protocol.fields(layer).items():
+                store.add(name, dtype, (*given.shape, *shape))
+            store.add(f"{layer}_hashes", "u1", (_n_blocks(store, given), 32))
+            level = _share_level(store, protocol) if layer == "share" else 0
+            if level is not None:
+                _fill(_Layer(store, given, layer, level), executor, shared, window, progress)
+    store.about["is_complete"] = True
+    store.write_about()
+    return SignalMap(store)
+
+
+def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any]:
+    """What a reader of the folder needs, and a hash of all that decides."""
+    question, outsiders = protocol.question, protocol.spec.outsiders
+    shape = [*signals.shape, signals.channels]
+    return {
+        "kind": "physupport map",
+        "version": 1,
+        "digest": content_hash({"protocol": protocol.digest, "shape": shape, "block": block}),
+        "protocol": protocol.content,
+        "shape": [*signals.shape],
+        "axes": [*signals.axes],
+        "coordinates": {axis: [*names] for axis, names in signals.coordinates.items()},
+        "unit": signals.unit,
+        "block": block,
+        "level": protocol.level,
+        "rate": protocol.rate,
+        "levels": protocol.levels(signals.count).tolist(),
+        "regions": [
+            {"name": region.name, "elements": [*region.elements], "groups": [name for name, _ in region.groups]}
+            for region in question.asked
+        ],
+        "slots": array_json(question.slots(np.arange(question.n_explanations))),
+        "outsiders": [] if outsiders is None else [*outsiders.places],
+        "labels": [str(label) for label in LABELS],
+        "gates": [*GATES],
+        "share": None,
+        "is_complete": False,
+    }
+
+
+def _n_blocks(store: Store, signals: Signals) -> int:
+    return -(-signals.count // int(store.about["block"]))
+
+
+def _share_level(store: Store, protocol: MapProtocol) -> int | None:
+    """The number of the level of the second layer, from what the first states."""
+    levels, count = np.array(store.about["levels"]), int(np.prod(store.about["shape"]))
+    tally = np.bincount(store.array("evidence").ravel(), minlength=len(levels) + 1)
+    statements = np.cumsum(tally[::-1])[::-1][1:]  # (L,) signals that state something at each level
+    assert protocol.rate is not None
+    number = chosen_level(levels, statements, protocol.rate, count, are_e_values=False)
+    told = {"level": 0.0, "statements": 0} if number is None else {
+        "level": float(levels[number]), "statements": int(statements[number])
+    }  # fmt: skip
+    store.about["share"] = {"rate": protocol.rate, "signals": count, **told}
+    store.write_about()
+    return number
+
+
+class _Layer:
+    """The blocks of one layer that are still to be done."""
+
+    def __init__(self, store: Store, signals: Signals, name: str, level: int) -> None:
+        self.store, self.signals, self.name, self.level = store, signals, name, level
+        self.size, self.is_done = int(store.about["block"]), store.is_done(name)
+        self.rows_of: dict[int, IntArray] = {}
+
+    def read(self, block: int) -> tuple[Array, str]:
+        """The signals of a block that matter here, and the hash of all of them."""
+        start, stop = block * self.size, min((block + 1) * self.size, self.signals.count)
+        rows = self.signals.read(start, stop)
+        digest = rows_hash([rows], rows.shape)
+        chosen = np.arange(len(rows))
+        if self.name == "share":
+            self._check(block, digest)
+            chosen = np.flatnonzero(self.store.array("evidence").reshape(-1)[start:stop] > self.level)
+        self.rows_of[block] = chosen
+        return rows[chosen], digest
+
+    def write(self, block: int, pieces: Pieces, digest: str) -> None:
+        """What a block came to; signals that do not matter stay 0."""
+        start, stop = block * self.size, min((block + 1) * self.size, self.signals.count)
+        chosen, filled = self.rows_of.pop(block), {}
+        for name, piece in pieces.items():
+            filled[name] = np.zeros((stop - start, *piece.shape[1:]), dtype=piece.dtype)
+            filled[name][chosen] = piece
+        self.store.write(filled, start)
+        self.store.mark(self.name, block, digest)
+
+    def _check(self, block: int, digest: str) -> None:
+        if self.store.array("first_hashes")[block].tobytes().hex() != digest:
+            raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
+
+
+def _fill(layer: _Layer, executor: Executor, work: Any, window: int, progress: Progress | None) -> None:  # noqa: ANN401
+    """All blocks that are not done, at most `window` of them in memory."""
+    total, done = len(layer.is_done), int(layer.is_done.sum())
+    pending: dict[Future[Pieces], tuple[int, str]] = {}
+
+    def take() -> None:
+        nonlocal done
+        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            block, digest = pending.pop(future)
+            layer.write(block, future.result(), digest)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+
+    for block in np.flatnonzero(~layer.is_done).tolist():
+        while len(pending) >= window:
+            take()
+        rows, digest = layer.read(block)
+        pending[executor.submit(_apply, work, layer.name, layer.level, rows)] = block, digest
+    while pending:
+        take()
+
+
+def _apply(work: BlockWork, layer: str, level: int, rows: Array) -> Pieces:
+    return work.second(rows, level) if layer == "share" else work.first(rows)
+
+
+@contextmanager
+def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[tuple[Executor, Any, int]]:
+    """Who works, the work as they take it, and how many blocks may be under way."""
+    if scheduler is None:
+        with ThreadPoolExecutor(threads) as pool:
+            yield pool, work, 2 * threads
+        return
+    try:
+        distributed = import_module("distributed")
+    except ImportError as error:
+        remedy = 'Install it with pip install "physupport[maps]".'
+        raise MisuseError("scheduler", "be left out without dask", scheduler, remedy) from error
+    local = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(**local) if scheduler == "local" else distributed.Client(scheduler) as client:
+        executor = client.get_executor(pure=False, retries=_RETRIES)
+        yield executor, client.scatter(work, broadcast=True), 2 * max(1, len(client.ncores()))

@@ -1,0 +1,46 @@
+"""The share of false statements over a map stays below its rate, where single levels do not hold it."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from physupport.maps import MapProtocol, map_signals
+from physupport.maps._share import candidate_levels, chosen_level, price
+
+PIXELS, RATE = 20_000, 0.1
+
+
+def false_shares(found, truth, layer):
+    """Statements, and how many of them are false: the kept elements do not hold the truth."""
+    labels = found.labels("axis", share=layer)
+    states = np.isin(labels, ["FINE", "GROUP", "ABSENT"]) & (found.array("gate") == 0)
+    elements = found.elements("axis", share=layer)
+    holds = np.where(truth > 0, elements[np.arange(len(truth)), np.maximum(truth - 1, 0)], labels == "ABSENT")
+    return int(states.sum()), int((states & ~holds).sum())
+
+
+def test_the_false_share_is_at_most_its_rate_where_single_levels_break_it(bank, tmp_path):
+    # One pixel in forty has a line; all others say nothing but by mistake, one in ten of them.
+    amplitudes = np.where(np.arange(PIXELS) % 40 == 0, 25.0, 0.0)
+    rows, truth = bank.signals(amplitudes, seed=31)
+    found = map_signals(rows, MapProtocol(bank.spec, bank.question, 0.1, RATE), tmp_path / "out")
+    made, false = false_shares(found, truth, layer=True)
+    assert made == found.about["share"]["statements"]
+    assert made > 0.7 * PIXELS / 40
+    # One map: its share is near its mean, which is at most the rate over the price of dependence.
+    assert false <= RATE * made
+    plainly_made, plainly_false = false_shares(found, truth, layer=False)
+    assert plainly_false > 2.0 * RATE * plainly_made  # the negative control
+
+
+def test_levels_fall_and_are_paid_for_by_statements():
+    levels = candidate_levels(0.1, 0.1, 1000, are_e_values=False)
+    assert levels[0] == 0.1
+    assert all(a > b for a, b in pairwise(levels))
+    assert price(1000, are_e_values=True) == 1.0
+    np.testing.assert_allclose(price(1000, are_e_values=False), np.log(1000) + np.euler_gamma, atol=1e-3)
+    statements = np.full(len(levels), 500)
+    chosen = chosen_level(levels, statements, 0.1, 1000, are_e_values=False)
+    bound = 0.1 * 500 / (1000 * price(1000, are_e_values=False))
+    assert levels[chosen] <= bound * (1 + 1e-9) < levels[chosen - 1]
+    assert chosen_level(levels, np.zeros(len(levels), dtype=int), 0.1, 1000, are_e_values=False) is None
