@@ -167,7 +167,8 @@ def test_details_count_what_the_question_says_and_rows_would_tell_its_sides_apar
     (field,) = diagnose(result).document["fields"]
     assert [element["id"] for element in field["elements"]] == [*NAMES]
     possible = result.trace.brackets().possible()
-    assert [element["n_possible"] for element in field["elements"]] == np.bincount(Half(bank).half(possible)).tolist()
+    counts = [element["n_kept"] + element["n_not_asked"] for element in field["elements"]]
+    assert counts == np.bincount(Half(bank).half(possible)).tolist()
     assert all(entry["says"] == {"half": "low"} for entry in field["elements"][0]["explanations"])
     assert rows_needed(result)
     assert field["refine"]

@@ -27,7 +27,7 @@ def test_a_report_is_that_of_the_same_protocol(estimator, instrument):
     found = estimator.fit(instrument.calibration).report(instrument.deployment)
     streams = {"calibration": StreamPlan("latent", 0.5), "deployment": StreamPlan("covariance", 0.5)}
     question = RegionalMap(bank_regions(instrument.bank))
-    protocol = AnalysisProtocol(question, RegionalPolicy(), 0.1, 1.0, instrument.bank, streams, seed=0)
+    protocol = AnalysisProtocol(question, RegionalPolicy(), 0.1, 1.0, instrument.bank, streams, seed=0, stop="set")
     tables = {"calibration": instrument.calibration, "deployment": instrument.deployment}
     assert found.document == analyse(protocol, tables).report.document
     assert estimator.report_ is found

@@ -101,6 +101,7 @@ def test_the_hash_does_not_depend_on_held_out_rows_but_on_all_else(bank, rows):
         {"policy": RegionalPolicy(probes=1)},
         {"question": RegionalMap(bank_regions(bank), {"A": RegionRule(0.1)})},
         {"until_witnessed": False},
+        {"stop": "set"},
         {"streams": {"calibration": StreamPlan("latent", 0.4), "deployment": StreamPlan("covariance", 0.5)}},
     )
     digests = {make_protocol(bank, **change).read(**rows).digest for change in changes}

@@ -45,7 +45,9 @@ def test_a_group_names_what_cannot_be_told_apart_and_what_it_takes_to_separate_i
     assert b.label is Label.GROUP
     assert b.cell == ("B2", "B3")
     assert b.witnesses == (2, 4)
-    assert b.sentence.startswith("Region B: one of B2, B3; the data cannot tell them apart. To separate them, ")
+    assert b.sentence.startswith(
+        "Region B: one of B3, B2, at most 1 apart; the data cannot tell them apart. To separate them, "
+    )
     # The witness nearest to rejection has a margin of at most -0.6.
     assert "must rise by more than 0.6" in b.sentence
     assert c.sentence.startswith("Region C: C1.")
@@ -76,7 +78,9 @@ def test_the_three_ways_of_saying_nothing_fine_say_why_and_what_would_change_it(
     assert "cannot tell whether anything is there. To decide" in ambiguous.fields[1].sentence
     assert cut.status == "ABSTAIN"
     assert "budget of 2 queries is spent. A larger one may settle" in cut.sentence
-    assert cut.fields[1].sentence.startswith("Region C: open; possible is C1 or nothing.")
+    assert cut.fields[1].sentence.startswith(
+        "Region C: open; possible is C1 (not asked about) or nothing (not asked about)."
+    )
 
 
 def test_truth_level_labels_without_a_witness_abstain_as_a_whole_and_say_so():
@@ -147,7 +151,7 @@ def test_a_frame_keeps_lists_as_lists():
 def test_the_text_ends_with_level_queries_seed_and_hash():
     found = written(TWO, MARGINS)
     last = found.text().splitlines()[-1]
-    assert last.startswith("Level 0.05; 6 of 6 explanations asked about (budget 6), 2 admissible, 2 possible; seed 0;")
+    assert last.startswith("Level 0.05; 6 of 6 explanations asked about (budget 6), 2 kept, 0 not asked about; seed 0;")
     assert found.digests["document"][:16] in last
     assert set(found.versions) == {"physupport", "numpy", "python"}
 

@@ -31,7 +31,7 @@ def test_the_page_is_where_the_demo_says(shown):
 def test_a_second_demo_runs_the_project_that_is_there(shown):
     _, out = shown
     text = (out / "project.toml").read_text()
-    (out / "project.toml").write_text(text.replace("budget = 0.75", "budget = 9"))
+    (out / "project.toml").write_text(text.replace("budget = 1.0", "budget = 9"))
     again = CliRunner().invoke(app, ["demo", "--out", str(out)])
     assert again.exit_code == 0, again.exception
     assert f"Running {out / 'project.toml'} as it is." in again.stdout

@@ -73,7 +73,7 @@ def check(question, size, data, policies):
         margins = np.column_stack([middle - 0.5, middle + 0.5])
     protocol = AnalysisProtocol(
         question, data.draw(st.sampled_from(policies)), 0.1, data.draw(st.integers(0, size)),
-        until_witnessed=data.draw(st.booleans()),
+        until_witnessed=data.draw(st.booleans()), stop=data.draw(st.sampled_from(["label", "set"])),
     )  # fmt: skip
     seal = protocol.freeze(TableJudge(codes, margins))
     trace = seal.run()

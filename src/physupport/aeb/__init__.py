@@ -23,6 +23,7 @@ from ._trace import (
     Brackets as Brackets,
     Ending as Ending,
     Status as Status,
+    Stop as Stop,
     Trace as Trace,
     budget_queries as budget_queries,
 )

@@ -13,7 +13,8 @@ from ..judges import Docket, Judge, Verdict
 from ..judges._by_evidence import UNKNOWN
 from ..questions import Progress, Question, open_fields
 from ._policies._base import Policy, Proposals, RunView, Selector
-from ._trace import Brackets, Ending, Trace, budget_queries, concluded, replayed
+from ._policies._whole_set import WholeSetSelector
+from ._trace import Brackets, Ending, Stop, Trace, budget_queries, check_stop, concluded, replayed
 
 # Plain numbers: looking up a member of an enumeration costs more than comparing it.
 _ADMISSIBLE, _REJECTED = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED)
@@ -50,6 +51,7 @@ def run(
     proposals: Proposals | None = None,
     callback: Callback | None = None,
     until_witnessed: bool = True,
+    stop: Stop = "label",
     digests: tuple[tuple[str, str], ...] = (),
     docket: Docket | None = None,
 ) -> Trace:
@@ -62,10 +64,12 @@ def run(
     budget: queries, or a share of the bank as a float.  callback: told after every query; returns False to stop.  A
     stopped run, also one stopped by Ctrl-C, is a whole trace that `continue_run` takes further.
     until_witnessed: go on while the certificate holds but nothing is witnessed, since that is no report yet; False
-    stops at the first certificate.  digests: kept in the trace.  docket: of this judge, where its verdicts are kept; a
-    new one if left out.
+    stops at the first certificate.  stop: `label` ends with the certificates; `set` then asks about all that is still
+    possible and was not asked about, the most plausible first.  digests: kept in the trace.  docket: of this judge,
+    where its verdicts are kept; a new one if left out.
     """
-    empty = Trace.begun(question, judge.size, budget_queries(budget, judge.size), until_witnessed, digests)
+    check_stop(stop)
+    empty = Trace.begun(question, judge.size, budget_queries(budget, judge.size), until_witnessed, digests, stop)
     return continue_run(empty, judge, policy, budget, proposals=proposals, callback=callback, docket=docket)
 
 
@@ -97,7 +101,7 @@ def continue_run(
     log.queries[: log.used] = trace.queries
     try:
         state = _State.resumed(trace, policy, suggested)
-        ending = _advance(state, log, trace.until_witnessed, callback)
+        ending = _advance(state, log, trace, callback)
     except KeyboardInterrupt:
         # It may have struck between two updates: start over from what the log holds completely.
         return replayed(log.closed(), Ending.STOPPED)
@@ -147,7 +151,11 @@ class _State:
     @classmethod
     def resumed(cls, trace: Trace, policy: Policy, proposals: Proposals) -> "_State":
         brackets, progress = Brackets(trace.size), trace.question.begin()
-        state = cls(brackets, progress, policy.begin(RunView(trace.question, progress, brackets, proposals)))
+        view = RunView(trace.question, progress, brackets, proposals)
+        selector = policy.begin(view)
+        if trace.stop == "set":
+            selector = WholeSetSelector(view, selector, trace.until_witnessed)
+        state = cls(brackets, progress, selector)
         for e, code in zip(trace.queries.tolist(), trace.codes.tolist(), strict=True):
             chosen = state.selector.choose()
             if chosen != e:
@@ -164,8 +172,9 @@ class _State:
         self.selector.observe(e, code)
 
 
-def _advance(state: _State, log: _Log, until_witnessed: bool, callback: Callback | None) -> Ending:
+def _advance(state: _State, log: _Log, trace: Trace, callback: Callback | None) -> Ending:
     """Ask until there is a reason to end."""
+    until_witnessed, is_for_labels = trace.until_witnessed, trace.stop == "label"
     brackets, progress, choose, take = state.brackets, state.progress, state.selector.choose, state.take
     queries, allowed, docket = log.queries.data, len(log.queries), log.docket
     codes, size = docket.codes, docket.size
@@ -173,7 +182,7 @@ def _advance(state: _State, log: _Log, until_witnessed: bool, callback: Callback
     while True:
         if not brackets.n_possible:
             return Ending.NO_SURVIVOR
-        if progress.is_certified and (brackets.n_witnessed or not until_witnessed):
+        if is_for_labels and progress.is_certified and (brackets.n_witnessed or not until_witnessed):
             return Ending.CERTIFIED
         e = choose()
         if e is None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
-from typing import NoReturn, final
+from typing import Literal, NoReturn, TypeAlias, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,10 +123,21 @@ class Status(Enum):
     ABSTAIN = "No report as a whole; what is certified field by field stands in the answers."
 
 
+# What a run is for: the labels of what is asked, or also the set, verdicts on all that these leave possible.
+Stop: TypeAlias = Literal["label", "set"]
+STOPS: tuple[Stop, ...] = get_args(Stop)
+
+
+def check_stop(stop: object) -> None:
+    """One of the two."""
+    if stop not in STOPS:
+        raise MisuseError("stop", f"be {' or '.join(map(repr, STOPS))}", repr(stop))
+
+
 class Ending(Enum):
     """Why a run asked no further."""
 
-    CERTIFIED = "Every asked field has its certificate."
+    CERTIFIED = "Every asked field has its certificate, and if the set was asked for, everything was asked about."
     NO_SURVIVOR = "Every explanation of the bank is rejected."
     BUDGET = "The budget is spent; a larger one may settle open fields whose labels the data allow."
     NOTHING_LEFT = "The policy has nothing left to ask."
@@ -165,15 +176,24 @@ class Trace:
     n_indeterminate: int
     until_witnessed: bool = True
     digests: tuple[tuple[str, str], ...] = ()  # names and hashes of what was frozen before
+    stop: Stop = "label"
 
     @classmethod
     def begun(
-        cls, question: Question, size: int, budget: int, until_witnessed: bool, digests: tuple[tuple[str, str], ...]
+        cls,
+        question: Question,
+        size: int,
+        budget: int,
+        until_witnessed: bool,
+        digests: tuple[tuple[str, str], ...],
+        stop: Stop = "label",
     ) -> "Trace":
         """Nothing asked yet."""
         queries, codes, margins = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8), np.zeros((0, 2))
         outcome = Status.ABSTAIN, Ending.STOPPED, (), False
-        return cls(question, size, budget, queries, codes, margins, *outcome, 0, size, 0, until_witnessed, digests)
+        return cls(
+            question, size, budget, queries, codes, margins, *outcome, 0, size, 0, until_witnessed, digests, stop
+        )
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -237,7 +257,9 @@ def concluded(trace: Trace, brackets: Brackets, progress: Progress, ending: Endi
     if not brackets.n_possible:
         status, ending = Status.EMPTY, Ending.NO_SURVIVOR
     elif is_certified and (brackets.n_witnessed or not trace.until_witnessed):
-        status, ending = Status.REPORT if brackets.n_witnessed else status, Ending.CERTIFIED
+        status = Status.REPORT if brackets.n_witnessed else status
+        if trace.stop == "label" or brackets.n_queried == brackets.size:
+            ending = Ending.CERTIFIED
     elif brackets.n_queried == brackets.size:
         ending = Ending.NOTHING_LEFT
     return replace(

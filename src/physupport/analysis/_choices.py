@@ -157,4 +157,5 @@ def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion
     budget_queries(budget, bank.size)
     for plan in streams.values():
         plan.law.completed(bank)
-    return AnalysisProtocol(question, policy, level, budget, bank, streams, check_count("random_state", seed, 0))
+    seed, stop = check_count("random_state", seed, 0), params["stop"]
+    return AnalysisProtocol(question, policy, level, budget, bank, streams, seed, stop=stop)

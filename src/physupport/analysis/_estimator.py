@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
-from ..aeb import Policy
+from ..aeb import Policy, Stop
 from ..banks import Bank, Library
 from ..io import Table
 from ..questions import Question, RegionRule
@@ -49,6 +49,8 @@ class PhysicalSupport:
         `report`, without calibration).  None: there is no such stream, and None takes the place of its rows.
     policy: which explanations to ask about first, by name (regional, fixed, random, farthest) if need be; None takes
         the usual one for the question.
+    stop: `set` asks, once the labels are certified, about everything else that is still possible, so that what is kept
+        is known by its verdict; `label` stops with the labels, and leaves the rest not asked about.
     channels: which axis of the rows runs over channels, by number or, for labelled arrays, by name; plain arrays are
         rows by channels unless this says otherwise.
 
@@ -72,6 +74,7 @@ class PhysicalSupport:
         deployment: str | StreamPlan | None = "covariance",
         policy: Policy | Callable[[Proposed], Policy] | PolicyName | None = None,
         channels: int | str | None = None,
+        stop: Stop = "set",
     ) -> None:
         self.bank = bank
         self.question = question
@@ -84,6 +87,7 @@ class PhysicalSupport:
         self.deployment = deployment
         self.policy = policy
         self.channels = channels
+        self.stop = stop
 
     def fit(self, calibration: Rows | None = None, y: object = None) -> Self:  # noqa: ARG002
         """Check the parameters, split the calibration rows and read those that propose; y is not used.

@@ -14,8 +14,9 @@ from .._checks import check_count, check_open
 from .._codec import described
 from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
-from ..aeb import Policy, Proposals, Trace, budget_queries, continue_run, run
+from ..aeb import Policy, Proposals, Stop, Trace, budget_queries, continue_run, run
 from ..aeb._controller import Callback, check_question
+from ..aeb._trace import check_stop
 from ..banks import Bank
 from ..io import split_rows, undivided_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
@@ -47,7 +48,8 @@ class AnalysisProtocol:
     streams: names to plans, usually `calibration` and `deployment`.  seed: of the split; a single stream takes the
     seed itself, several take its children in their order, as `split_streams` does.  judge: who will decide from the
     held-out rows of the streams; its specification is part of what is frozen.  ranks: whether the proposal rows also
-    of a stream with a proposal off the bank say how plausible each explanation is; not every policy reads it.
+    of a stream with a proposal off the bank say how plausible each explanation is; not every policy reads it.  stop:
+    `label` ends with the certificates, `set` also asks about all that they leave possible, within the budget.
 
     Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
     a table must not change as long as a seal that was read from it is in use.
@@ -63,6 +65,7 @@ class AnalysisProtocol:
     until_witnessed: bool = True
     judge: JudgeSpec = field(default_factory=ByEvidence)
     ranks: bool = True
+    stop: Stop = "label"
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -70,6 +73,7 @@ class AnalysisProtocol:
         if self.streams and self.bank is None:
             raise MisuseError("bank", "be given with streams", "none")
         _check_writes("judge", self.judge)
+        check_stop(self.stop)
         object.__setattr__(self, "streams", dict(self.streams))
 
     def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
@@ -158,6 +162,7 @@ class AnalysisProtocol:
             "policy": described("policy", policy.describe()),
             "budget": budget_queries(self.budget, size),
             "until_witnessed": bool(self.until_witnessed),
+            "stop": self.stop,
         }
         return Seal(self, content, content_hash(content), question, policy, proposed, parts, opened)
 
@@ -225,6 +230,7 @@ class Seal:
             proposals=self.proposed.proposals,
             callback=callback,
             until_witnessed=self.protocol.until_witnessed,
+            stop=self.protocol.stop,
             digests=(("protocol", self.digest),),
             docket=self._docket,
         )

@@ -23,7 +23,7 @@ def recovered_trace(seal: Seal, report: Report) -> Trace:
     size = seal.question.n_explanations
     queries, codes, margins = trace_columns(document["trace"], size)
     budget, digests = int(document["outcome"]["budget"]), (("protocol", seal.digest),)
-    begun = Trace.begun(seal.question, size, budget, seal.protocol.until_witnessed, digests)
+    begun = Trace.begun(seal.question, size, budget, seal.protocol.until_witnessed, digests, seal.protocol.stop)
     asked = replace(begun, queries=queries, codes=codes.astype(np.uint8), margins=margins)
     return replayed(asked, Ending.STOPPED)
 

@@ -15,6 +15,7 @@ from ..aeb import Trace
 from ..judges import Verdict
 from ..questions import Answer, encoded, predicates, said_by
 from ..report import FORMAT, VERSION, Report, document_hash, trace_json
+from ._kept import sets_json
 from ._protocol import Seal
 
 
@@ -23,7 +24,7 @@ def fields_json(trace: Trace) -> list[dict[str, Any]]:
     place = trace.places()
     entries = []
     _check_answers(trace.answers, place)
-    for answer in trace.answers:
+    for answer, left in zip(trace.answers, sets_json(trace), strict=True):
         excluded = nearest_excluded(trace, answer)
         entry: dict[str, Any] = {
             "field": answer.field,
@@ -34,6 +35,7 @@ def fields_json(trace: Trace) -> list[dict[str, Any]]:
             "certificate": answer.certificate.kind,
             "witnesses": [_explanation(trace, int(place[e])) for e in answer.certificate.witnesses],
             "excluded": None if excluded is None else _explanation(trace, excluded),
+            "set": left,
         }
         entries.append(entry)
     return entries

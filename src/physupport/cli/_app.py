@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from .._errors import MisuseError, visible
+from .._errors import MisuseError
 from .._version import __version__
+from ._text import visible
 
 MISUSE, REFUSED = 2, 3
 
@@ -46,7 +47,7 @@ def _program(
 def main() -> None:
     """Run the program; an argument that breaks a rule ends it with one message and exit code 2, no traceback."""
     # Arithmetic that overflows gives no number, which is told in a message; a warning before it helps nobody.
-    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(physupport|numpy|scipy)\.")
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"physupport\.")
     try:
         app(prog_name="physupport")
     except MisuseError as error:

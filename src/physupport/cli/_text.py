@@ -1,13 +1,14 @@
 """Text that the commands read from files and show on a terminal."""
 
 import os
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from .._errors import MisuseError, visible
+from .._errors import MisuseError
 
 if TYPE_CHECKING:
     from ..project import Project
@@ -19,12 +20,12 @@ def report_path(given: str) -> str:
     return str(Path(given) / "report.json") if given != "-" and os.path.isdir(given) else given
 
 
-def load_project_at(given: Path, overrides: "dict[str, object] | None" = None, *, trust: bool = False) -> "Project":
+def load_project_at(given: Path, overrides: "dict[str, object] | None" = None) -> "Project":
     """The project of a file, which may be named by its folder."""
     from ..project import PROJECT_FILE, load_project
 
     # Unlike the method of a path, this function takes a name that no file can have for what is not there.
-    return load_project(given / PROJECT_FILE if os.path.isdir(given) else given, overrides, trust=trust)
+    return load_project(given / PROJECT_FILE if os.path.isdir(given) else given, overrides)
 
 
 def read_text(name: str, path: str) -> str:
@@ -35,6 +36,24 @@ def read_text(name: str, path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MisuseError(f"{name} {path}", "be a readable text file", error) from None
+
+
+# Control characters, invisible marks that turn the direction of text, halves of characters, and line separators.
+_OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that a terminal obeys or cannot print as an escape.
+
+    >>> visible("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        each.encode("unicode_escape").decode("ascii") if unicodedata.category(each) in _OBEYED else each
+        for each in text
+    )
 
 
 _MOST_SHOWN = 8
@@ -58,14 +77,22 @@ def show_report(report: "Report") -> None:
 
 
 def _cell(found: "FieldReport") -> str:
-    """The elements left, the first few of many, and whether there may be nothing as well."""
+    """What is kept, the first few of many, the least evidence against it first; and what was not asked about."""
     if found.label == "EMPTY":
         return "no explanation survives"
-    cell, group = found.cell, found.group
-    shown = ", ".join(cell[:_MOST_SHOWN]) + (f", ... ({len(cell)} in all)" if len(cell) > _MOST_SHOWN else "")
-    named = f" (group {group})" if group and len(cell) > 1 else ""
-    absent = " or nothing" if found.numbers.get("possible_absent") else ""
-    return f"{shown}{named}{absent}" if shown else "nothing"
+    has_set = bool(found.kept or found.not_asked)  # reports of before it was told have the cell alone
+    kept = [name for name in found.kept if name is not None] if has_set else found.cell
+    named = f" (group {found.group})" if found.group and len(found.cell) > 1 else ""
+    is_absent = None in found.kept if has_set else bool(found.numbers.get("possible_absent"))
+    shown = " or ".join(filter(None, (_few(kept), "nothing" if is_absent else "")))
+    unasked = _few([name or "nothing" for name in found.not_asked])
+    said = f"{shown or ('none kept' if unasked else 'nothing')}{named}"
+    return f"{said}; not asked: {unasked}" if unasked else said
+
+
+def _few(names: "Sequence[str]") -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+    return ", ".join(names[:_MOST_SHOWN]) + more
 
 
 def show_lines(lines: Iterable[str]) -> None:

@@ -93,12 +93,14 @@ class Assembled:
         return self.project.title
 
 
-def assemble(project: Project) -> Assembled:
+def assemble(project: Project, *, trust: bool = False) -> Assembled:
     """Read and check every file that a project names; of the rows, only kind and shape are looked at.
 
     Text files and archives are parsed whole, which they cannot be otherwise; no number of a row is used.
+
+    trust: whether a response may be a function of the user's own, which is then imported and called.
     """
-    physical = read_elements(project)
+    physical = read_elements(project, trust=trust)
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
@@ -111,6 +113,7 @@ def assemble(project: Project) -> Assembled:
         bank=bank,
         streams=_plans(project, physical),
         seed=settings.seed,
+        stop=settings.stop,
     )
     return Assembled(project, protocol, bank, question, tables, physical.notes)
 

@@ -104,7 +104,7 @@ def _project_text() -> str:
     strengths = {region: f"{tau**2:.12g}" for region, tau in design.STRENGTHS.items()}
     return _PROJECT.format(
         level=design.LEVEL,
-        budget=design.BUDGET,
+        budget=1.0,
         seed=_SPLIT_SEED,
         activity=design.LAW.p,
         calibration_noise=design.CALIBRATION_NOISE,

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._errors import shown
+from ..aeb import Stop
 from ..analysis import PolicyName
 from ..laws import Part, law_named, laws_of_files
 from ._sections import FileName, FileSpec, Grid, Probabilities, ResponseSpec, Section, Values, Variances, broken
@@ -226,6 +227,7 @@ class ProjectFile(Section):
     budget: Budget = 1.0
     seed: Annotated[int, Field(ge=0), AfterValidator(_seed)] = 0
     policy: PolicyName | None = None
+    stop: Stop = "set"
     output: Output = Output()
     data: Data
     elements: Elements

@@ -7,6 +7,7 @@ from ._predicates import (
     Said as Said,
     Sides as Sides,
     Unanswerable as Unanswerable,
+    column_of as column_of,
     encoded as encoded,
     predicates as predicates,
     said_by as said_by,

@@ -1,6 +1,6 @@
 """What a question answers for itself, so that nobody else has to know of what kind it is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import NamedTuple, Protocol, TypeVar, final
@@ -111,6 +111,10 @@ class Predicates(Protocol):
         """What a reader is shown of a field; its column in `says` has the name of the field."""
         return FieldElements()
 
+    def extent(self, number: int, chosen: IntArray) -> float | None:  # noqa: ARG002
+        """Largest distance between names of its column of `says`, by number; None where there are no distances."""
+        return None
+
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
         """(k,) what explanations may differ in, as numbers, by name.  Left out: the states.
 
@@ -155,6 +159,12 @@ def predicates(question: Question) -> Predicates:
     left_out, names = _LeftOut(), [name for name in vars(Predicates) if not name.startswith("_")]
     answers = {name: getattr(question, name, getattr(left_out, name)) for name in names}
     return SimpleNamespace(**answers)
+
+
+def column_of(field: str, said: Mapping[str, Said]) -> Said | None:
+    """What explanations say of a field: the column of its name, or the only one there is; None if it has none."""
+    only = next(iter(said.values())) if len(said) == 1 else None
+    return said.get(field, only)
 
 
 def said_by(question: Question, explanation: int) -> dict[str, str | None]:

@@ -137,6 +137,13 @@ class RegionalMap:
             is_finest=region.is_finest,
         )
 
+    def extent(self, number: int, chosen: IntArray) -> float | None:
+        """Of elements; without coordinates and distances of its own nobody said how far they are apart."""
+        region = self.asked[number]
+        if not region.has_own_distances and self.view.coordinates(region.name) is None:
+            return None
+        return region.spread(sum(1 << i for i in chosen.tolist()))
+
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
         """What is in each region, which takes the place of the dictionary state."""
         return {f"what is in region {region}": said.numbers for region, said in self.says(index).items()}

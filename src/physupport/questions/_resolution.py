@@ -137,6 +137,10 @@ class Resolution:
         """The diameter that is still FINE."""
         return FieldElements(tolerance=self.delta_fine)
 
+    def extent(self, number: int, chosen: IntArray) -> float | None:  # noqa: ARG002
+        """Of places."""
+        return float(self.distances[np.ix_(chosen, chosen)].max(initial=0.0))
+
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:
         """The place beside the dictionary state."""
         return {"the place": self.places[index]} | state_dimension(state)

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 # Named on one line, and said in full in a notebook.
 _MOST_FIELDS, _MOST_SENTENCES = 6, 12
 
-COLUMNS = ("field", "label", "cell", "group", "certificate", "witnesses", "excluded", "margin", "sentence")
+COLUMNS = (
+    "field", "label", "cell", "kept", "not asked", "extent", "group", "certificate", "witnesses", "excluded", "margin",
+    "sentence",
+)  # fmt: skip
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FieldReport:
-    """What is said of one field and what forces it."""
+    """What is said of one field and what forces it.
+
+    The cell is all that is possible, in two parts: kept, which was asked about and not rejected, the least evidence
+    against it first, and not asked.  None stands for nothing there.  Reports of before this was told have neither part.
+    """
 
     field: str
     label: Label
@@ -37,6 +44,9 @@ class FieldReport:
     witnesses: tuple[int, ...]  # retained explanations that force the label, or that keep a GROUP from being finer
     excluded: int | None  # the nearest rejected explanation that would change a universal label
     margin: tuple[float, float] | None  # bounds of its margin
+    kept: tuple[str | None, ...] = ()
+    not_asked: tuple[str | None, ...] = ()
+    extent: float | None = None  # largest distance within what is kept, in the unit of the coordinates
 
 
 @final
@@ -148,7 +158,8 @@ class Report:
         outcome, size = self.document["outcome"], self.document["protocol"]["size"]
         return (
             f"Level {self.level!r}; {self.queries} of {size} explanations asked about (budget {outcome['budget']}), "
-            f"{outcome['witnessed']} admissible, {outcome['possible']} possible; seed {self.seed}; "
+            f"{outcome['witnessed'] + outcome['indeterminate']} kept, {size - self.queries} not asked about; "
+            f"seed {self.seed}; "
             f"report {self.digests['document'][:16]}."
         )
 
@@ -172,7 +183,7 @@ class Report:
 
 
 def _field(entry: dict[str, Any], sentence: str) -> FieldReport:
-    excluded = entry["excluded"]
+    excluded, left = entry["excluded"], entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
         field=entry["field"],
         label=Label(entry["label"]),
@@ -184,6 +195,9 @@ def _field(entry: dict[str, Any], sentence: str) -> FieldReport:
         witnesses=tuple(witness["explanation"] for witness in entry["witnesses"]),
         excluded=None if excluded is None else excluded["explanation"],
         margin=None if excluded is None else (float(excluded["margin"][0]), float(excluded["margin"][1])),
+        kept=tuple(each["name"] for each in left["kept"]),
+        not_asked=tuple(left["not_asked"]),
+        extent=left["extent"],
     )
 
 
@@ -200,6 +214,9 @@ def _row(entry: FieldReport) -> dict[str, str]:
         "field": entry.field,
         "label": str(entry.label),
         "cell": "; ".join(entry.cell),
+        "kept": "; ".join(each or "nothing" for each in entry.kept),
+        "not asked": "; ".join(each or "nothing" for each in entry.not_asked),
+        "extent": "" if entry.extent is None else repr(entry.extent),
         "group": entry.group or "",
         "certificate": entry.certificate,
         "witnesses": " ".join(map(str, entry.witnesses)),

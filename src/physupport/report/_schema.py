@@ -58,9 +58,14 @@ _QUESTION = Check(
     "an object that says its kind", lambda value: isinstance(value, dict) and isinstance(value.get("kind"), str)
 )
 _EXPLANATION = {"explanation": int, "margin": _MARGIN, "says": _SAYS}
+_SET = {
+    "kept": [{"name": (str, None), "explanation": int, "margin": _MARGIN}], "not_asked": [(str, None)],
+    "extent": (float, None),
+}  # fmt: skip
 _FIELD: Form = {
     "field": str, "label": tuple(str(label) for label in Label), "cell": [str], "group": (str, None),
     "numbers": _NUMBERS, "certificate": str, "witnesses": [_EXPLANATION], "excluded": (_EXPLANATION, None),
+    "set": Maybe((_SET, None)),
 }  # fmt: skip
 _OUTCOME: Form = {
     "status": str, "ending": str, "is_certified": bool, "queries": int, "budget": int, "witnessed": int,
@@ -74,6 +79,7 @@ _PROTOCOL = {
     "bank": (HASH, None), "size": int, "question": dict, "level": float, "judge": Maybe(dict), "seed": int,
     "streams": [_STREAM],
     "proposals": [int], "plausibility": (HASH, None), "policy": dict, "budget": int, "until_witnessed": bool,
+    "stop": Maybe(("label", "set")),
 }  # fmt: skip
 _DIGESTS = {
     "bank": (HASH, None), "question": HASH, "protocol": HASH, "data": HASH, "chain": HASH, "document": HASH
@@ -93,8 +99,8 @@ DOCUMENTS: Mapping[int, Form] = {
 # By kind of question: the numbers of a field that its sentence tells.
 _TOLD: Mapping[str, tuple[str, ...]] = {
     "regional map": (
-        "tolerance", "witnessed_spread", "possible_present", "possible_absent", "possible_at_threshold",
-        "witnessed_present", "witnessed_absent",
+        "tolerance", "possible_spread", "witnessed_spread", "possible_present", "possible_absent",
+        "possible_at_threshold", "witnessed_present", "witnessed_absent",
     ),
     "resolution": ("lower", "upper"),
 }  # fmt: skip

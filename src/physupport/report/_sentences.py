@@ -1,17 +1,28 @@
 """What a report says in sentences: each is made from the facts of the document, and is no part of it."""
 
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from ..questions import Label
+from ._phrases import (
+    MOST_NAMES,
+    above,
+    among,
+    below,
+    confidence,
+    count_of_queries,
+    cut,
+    listed,
+    plain,
+    sentence_of,
+    thing,
+)
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
 
 # So many regions of an explanation are named; of more, only those that it has.
 _MOST_REGIONS = 6
-_MOST_NAMES = 12
 
 
 def outcome_sentence(document: Entry) -> str:
@@ -21,7 +32,7 @@ def outcome_sentence(document: Entry) -> str:
         case "REPORT":
             return (
                 f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
-                f"with probability at least {_confidence(level)}."
+                f"with probability at least {confidence(level)}.{_unasked(outcome)}{_undecided(outcome)}"
             )
         case "EMPTY":
             return (
@@ -31,6 +42,33 @@ def outcome_sentence(document: Entry) -> str:
             )
         case _:
             return f"ABSTAIN as a whole: {_why(outcome)}"
+
+
+def _unasked(outcome: Entry) -> str:
+    """Of a certified report: what it leaves without a verdict."""
+    count = outcome["possible"] - outcome["witnessed"] - outcome["indeterminate"]
+    if not count:
+        return ""
+    who = "1 explanation was" if count == 1 else f"{count} explanations were"
+    return f" {who} not asked about, because {_reason(outcome)}."
+
+
+def _reason(outcome: Entry) -> str:
+    match outcome["ending"]:
+        case "BUDGET":
+            return f"the budget of {count_of_queries(outcome['budget'])} is spent"
+        case "STOPPED":
+            return "the run was stopped"
+    return "the run was to stop with the labels"
+
+
+def _undecided(outcome: Entry) -> str:
+    """Verdicts that the arithmetic could not give: what they are about is kept."""
+    count = outcome["indeterminate"]
+    if not count:
+        return ""
+    who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
+    return f" {who} INDETERMINATE, so what {it} about is kept."
 
 
 def _why(outcome: Entry) -> str:
@@ -43,10 +81,9 @@ def _why(outcome: Entry) -> str:
         )
     match outcome["ending"]:
         case "BUDGET":
-            budget = "1 query" if outcome["budget"] == 1 else f"{outcome['budget']} queries"
             return (
-                f"the budget of {budget} is spent. A larger one may settle what is open, if the data allow a label "
-                f"that was asked for."
+                f"the budget of {count_of_queries(outcome['budget'])} is spent. A larger one may settle what is open, "
+                f"if the data allow a label that was asked for."
             )
         case "STOPPED":
             return "the run was stopped. Continue it to settle what is open."
@@ -105,38 +142,45 @@ def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
         return _region_sentence(entry, outcome)
     if kind == "resolution":
         return _resolution_sentence(entry, outcome)
-    cell = f" ({_listed(entry['cell'])})" if entry["cell"] else ""
-    reason = f" {_sentence(_why(outcome))}" if entry["label"] == Label.ABSTAIN else ""
+    cell = f" ({listed(entry['cell'])})" if entry["cell"] else ""
+    reason = f" {sentence_of(_why(outcome))}" if entry["label"] == Label.ABSTAIN else ""
     return f"{_title(entry, kind)}: {entry['label']}{cell}.{reason}{_separate(entry, 'To decide')}{_excluded(entry)}"
 
 
 def _region_sentence(entry: Entry, outcome: Entry) -> str:
+    """What is said of a region, and which of it is only kept because no verdict could be given."""
+    return _region_label(entry, outcome) + _kept_undecided(entry)
+
+
+def _kept_undecided(entry: Entry) -> str:
+    names = [thing(each["name"]) for each in _kept(entry) if each["margin"][1] == "inf" or each["margin"][1] > 0.0]
+    return f" Kept only because a verdict is INDETERMINATE: {cut(names, MOST_NAMES)}." if names else ""
+
+
+def _region_label(entry: Entry, outcome: Entry) -> str:
     title, cell, numbers = _title(entry, "regional map"), entry["cell"], entry["numbers"]
     match entry["label"]:
         case Label.FINE:
-            said = f"{title}: {_one_of(cell)}."
-            if len(cell) > 1:
-                said = f"{title}: {_one_of(cell)}, which lie within {_above(numbers['tolerance'])} of each other."
-            return said + _excluded(entry)
+            return f"{title}: {_one_of(entry)}{_apart(entry)}.{_excluded(entry)}"
         case Label.GROUP:
-            group = "" if entry["group"] in (None, entry["field"]) else f" (group {_plain(entry['group'])})"
+            group = "" if entry["group"] in (None, entry["field"]) else f" (group {plain(entry['group'])})"
             if not entry["witnesses"]:
                 more = "" if _is_exhausted(outcome) else " More queries may say more."
-                return f"{title}: {_one_of(cell)}{group}.{more}{_excluded(entry)}"
-            said = f"{title}: {_one_of(cell)}{group}; the data cannot tell {_rivals(entry)} apart."
+                return f"{title}: {_one_of(entry)}{group}{_apart(entry)}.{more}{_excluded(entry)}"
+            said = f"{title}: {_one_of(entry)}{group}{_apart(entry)}; the data cannot tell {_rivals(entry)} apart."
             return said + _separate(entry, "To separate them") + _excluded(entry)
         case Label.LOCAL_AMBIGUOUS:
-            said = f"{title}: something is there, {_one_of(cell)}; the data cannot tell {_rivals(entry)} apart."
-            return said + _separate(entry, "To separate them")
+            said = f"{title}: something is there, {_one_of(entry)}{_apart(entry)}; the data cannot tell"
+            return f"{said} {_rivals(entry)} apart.{_separate(entry, 'To separate them')}"
         case Label.SUPPORT_AMBIGUOUS:
-            said = f"{title}: {_one_of(cell)}, or nothing; the data cannot tell whether anything is there."
+            said = f"{title}: {_one_of(entry)}, or {_nothing(entry)}; the data cannot tell whether anything is there."
             return said + _separate(entry, "To decide")
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             weak = f" of strength {numbers['absence_threshold']!r} or more" if is_weak else ""
             return f"{title}: nothing there{weak}.{_excluded(entry)}"
-    absent = " or nothing" if numbers["possible_absent"] and cell else ""
-    possible = f"{_one_of(cell)}{absent}" if cell else "nothing"
+    nothing = _nothing(entry) if numbers["possible_absent"] else ""
+    possible = " or ".join(filter(None, (_one_of(entry) if cell else "", nothing)))
     return f"{title}: open; possible is {possible}. {_why_open(numbers, outcome)}"
 
 
@@ -152,14 +196,14 @@ def _why_open(numbers: Mapping[str, float], outcome: Entry) -> str:
     if numbers["witnessed_spread"] > numbers["tolerance"]:
         return (
             "Admissible explanations have elements there that lie farther apart than the tolerance, so no query can "
-            f"make it FINE. {_sentence(_why(outcome))}"
+            f"make it FINE. {sentence_of(_why(outcome))}"
         )
-    return _sentence(_why(outcome))
+    return sentence_of(_why(outcome))
 
 
 def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
     numbers, title = entry["numbers"], "Resolution"
-    lower, upper = _below(numbers["lower"]), _above(numbers["upper"])
+    lower, upper = below(numbers["lower"]), above(numbers["upper"])
     between = lower if lower == upper else f"at least {lower} and at most {upper}"
     # One survivor alone spreads over nothing: what is bounded is the diameter of survivors and proposal.
     survivors = "what survives, together with the proposal,"
@@ -171,13 +215,13 @@ def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
         case Label.AMBIGUOUS:
             said = f"{title}: ambiguous; {survivors} spreads at least {lower}, more than a group may."
             return said + _separate(entry, "To narrow it")
-    return f"{title}: open; {survivors} spreads {between}. {_sentence(_why(outcome))}"
+    return f"{title}: open; {survivors} spreads {between}. {sentence_of(_why(outcome))}"
 
 
 def _rivals(entry: Entry) -> str:
     """The elements that two witnesses have."""
     names = [str(witness["says"].get(entry["field"])) for witness in entry["witnesses"]]
-    return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(map(_plain, names))
+    return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(map(plain, names))
 
 
 def _is_exhausted(outcome: Entry) -> bool:
@@ -193,7 +237,7 @@ def _separate(entry: Entry, opening: str) -> str:
     names = " or ".join(_explanation(witness, entry["field"]) for witness in witnesses)
     # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
     missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
-    rise = f" by more than {_below(missing)}" if missing > 0.0 else ""
+    rise = f" by more than {below(missing)}" if missing > 0.0 else ""
     return f" {opening}, the log evidence against {names} must rise{rise}: more held-out rows or less noise."
 
 
@@ -202,7 +246,7 @@ def _excluded(entry: Entry) -> str:
     if found is None:
         return ""
     lower = found["margin"][0]
-    margin = f", by a margin of at least {_below(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
+    margin = f", by a margin of at least {below(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
     return f" The nearest explanation that says otherwise, {_explanation(found, entry['field'])}, is rejected{margin}."
 
 
@@ -213,55 +257,41 @@ def _explanation(named: Entry, field: str) -> str:
     if len(told) > _MOST_REGIONS:
         told = [(name, says[name]) for name in says if name == field]
         told += [(name, value) for name, value in says.items() if value is not None and name != field]
-    parts = [f"{_plain(name)}: {'nothing' if value is None else _plain(value)}" for name, value in told]
-    listed = _cut(parts, _MOST_REGIONS)
+    parts = [f"{plain(name)}: {'nothing' if value is None else plain(value)}" for name, value in told]
+    listed = cut(parts, _MOST_REGIONS)
     return f"explanation {named['explanation']}" + (f" ({listed})" if listed else "")
 
 
 def _title(entry: Entry, kind: str) -> str:
     if kind == "resolution":
         return "Resolution"
-    name = _plain(entry["field"])
+    name = plain(entry["field"])
     return f"Region {name}" if kind == "regional map" else name
 
 
-def _one_of(cell: Sequence[str]) -> str:
-    return _plain(cell[0]) if len(cell) == 1 else f"one of {_listed(cell)}"
+def _one_of(entry: Entry) -> str:
+    """What may be there: kept, the least evidence against it first, or not asked about."""
+    kept = [each["name"] for each in _kept(entry) if each["name"] is not None]
+    known = {*kept}
+    others = [name for name in entry["cell"] if name not in known]
+    if not kept or not others:
+        unasked = " (not asked about)" if others and entry.get("set") else ""
+        return f"{among(kept or others)}{unasked}"
+    return f"{among(kept)} (kept) or {among(others)} (not asked about)"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return _cut([*map(_plain, names)], _MOST_NAMES)
+def _apart(entry: Entry) -> str:
+    """How far what may be there lies apart, in the unit of the coordinates, where there are any."""
+    extent = (entry.get("set") or {}).get("extent")
+    if len(entry["cell"]) < 2 or (extent is None and entry["label"] != Label.FINE):
+        return ""
+    return f", at most {above(entry['numbers']['possible_spread'])} apart"
 
 
-def _cut(parts: Sequence[str], most: int) -> str:
-    return ", ".join(parts) if len(parts) <= most else f"{', '.join(parts[:most])} and {len(parts) - most} more"
+def _nothing(entry: Entry) -> str:
+    return "nothing (not asked about)" if None in (entry.get("set") or {}).get("not_asked", ()) else "nothing"
 
 
-def _plain(name: str) -> str:
-    """A name on one line: line ends and other characters that do not print are written as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _confidence(level: float) -> str:
-    """1 - level without rounding, which would make a certainty of it."""
-    return str(1 - Decimal(repr(level))) if level >= 1e-6 else f"1 - {level!r}"
-
-
-def _below(value: float) -> str:
-    """A lower bound in four digits."""
-    return _rounded(value, ROUND_FLOOR)
-
-
-def _above(value: float) -> str:
-    """An upper bound in four digits."""
-    return _rounded(value, ROUND_CEILING)
-
-
-def _rounded(value: float, direction: str) -> str:
-    # Twelve digits first: 0.1 + 0.2 is a rounding error above 0.3, and not a reason to say 0.3001.
-    exact = Decimal(f"{value:.12g}")
-    return f"{float(Context(prec=4, rounding=direction).create_decimal(exact)):.4g}"
+def _kept(entry: Entry) -> Sequence[Entry]:
+    """Reports of before the set was told do not say which part of the cell is kept."""
+    return entry["set"]["kept"] if entry.get("set") else ()

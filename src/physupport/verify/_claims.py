@@ -11,7 +11,7 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..judges import Verdict
 from ..report import trace_columns
-from ._view import Derived, Rules
+from ._view import Column, Derived, Rules
 
 
 @final
@@ -101,7 +101,7 @@ def outcome_findings(outcome: Node, protocol: Node, trace: ReadTrace, rules: Rul
         yield f"the ending {outcome['ending']} does not fit the trace"
     if not count <= outcome["budget"] <= trace.size:
         yield f"the budget {outcome['budget']} does not fit {count} queries of {trace.size} explanations"
-    if count and _is_over(trace, count - 1, rules, protocol["until_witnessed"]):
+    if count and _is_over(trace, count - 1, rules, protocol):
         yield "the last queries came after the run was over"
 
 
@@ -113,23 +113,32 @@ def _status(possible: BoolArray, witnessed: BoolArray, is_certified: bool) -> st
 
 def _endings(outcome: Node, protocol: Node, facts: Node, trace: ReadTrace) -> tuple[str, ...]:
     """The endings that a run with these facts may have."""
-    if facts["status"] != "ABSTAIN":
-        return ("CERTIFIED",) if facts["status"] == "REPORT" else ("NO_SURVIVOR",)
+    if facts["status"] == "EMPTY":
+        return ("NO_SURVIVOR",)
     # Whether a policy had nothing left to ask, or someone stopped it, cannot be seen from a trace.
     spent = ("BUDGET",) if len(trace) == outcome["budget"] else ()
-    is_over = facts["is_certified"] and not protocol["until_witnessed"]
+    is_over = facts["status"] == "REPORT" or (facts["is_certified"] and not protocol["until_witnessed"])
+    if _is_for_set(protocol) and len(trace) < trace.size:
+        return (*spent, "STOPPED")
+    if facts["status"] == "REPORT":
+        return ("CERTIFIED",)
     return (*spent, "STOPPED", "CERTIFIED" if is_over else "NOTHING_LEFT")
 
 
-def _is_over(trace: ReadTrace, count: int, rules: Rules, until_witnessed: bool) -> bool:
+def _is_for_set(protocol: Node) -> bool:
+    """Whether the run was to go on after the labels; reports of before there was a choice end with these."""
+    return bool(protocol.get("stop", "label") == "set")
+
+
+def _is_over(trace: ReadTrace, count: int, rules: Rules, protocol: Node) -> bool:
     possible, witnessed = trace.possible(count), trace.witnessed(count)
-    if not possible.any():
-        return True
-    return rules.is_certified(possible, witnessed) and (bool(witnessed.any()) or not until_witnessed)
+    if not possible.any() or _is_for_set(protocol):
+        return not possible.any()
+    return rules.is_certified(possible, witnessed) and (bool(witnessed.any()) or not protocol["until_witnessed"])
 
 
-def field_findings(fields: Sequence[Node], trace: ReadTrace, rules: Rules) -> Iterator[str]:
-    """Labels and all that stands with them."""
+def field_findings(fields: Sequence[Node], protocol: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+    """Labels and all that stands with them; reports of before a run said when to stop do not tell the set."""
     possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
     derived = rules.derive(possible, witnessed)
     if [entry["field"] for entry in fields] != [field.field for field in derived]:
@@ -139,6 +148,8 @@ def field_findings(fields: Sequence[Node], trace: ReadTrace, rules: Rules) -> It
         yield from _field_findings(entry, field)
         yield from _witness_findings(entry, trace, rules, witnessed)
         yield from _excluded_findings(entry, trace, rules)
+        if "stop" in protocol or "set" in entry:
+            yield from _set_findings(entry, trace, rules)
 
 
 def _field_findings(entry: Node, field: Derived) -> Iterator[str]:
@@ -162,6 +173,43 @@ def _witness_findings(entry: Node, trace: ReadTrace, rules: Rules, witnessed: Bo
         chosen.append(e)
     if len({*chosen}) < len(chosen) or not rules.force(entry["field"], entry["label"], chosen, witnessed):
         yield f"{entry['field']}: the witnesses do not show what the label needs"
+
+
+def _set_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+    """What is kept, by the least evidence against it, what was not asked about, and how far the kept lie apart."""
+    said, told = rules.said(entry["field"]), entry.get("set")
+    if said is None or told is None:
+        if said is not None or "set" not in entry:
+            yield f"{entry['field']}: the set of what is left is not told"
+        return
+    best = _least_evidence(said.numbers, trace)
+    kept = [
+        {"name": _name(said, number), "explanation": int(trace.queries[query]), "margin": trace.margins[query].tolist()}
+        for number, query in best.items()
+    ]
+    if [{**each, "margin": [*map(bound, each["margin"])]} for each in told["kept"]] != kept:
+        yield f"{entry['field']}: what is kept is not what the trace gives"
+    asked = np.isin(np.arange(trace.size), trace.queries)
+    left = sorted({*said.numbers[~asked].tolist()} - {*best}, key=lambda number: (number < 0, number))
+    if told["not_asked"] != [_name(said, number) for number in left]:
+        yield f"{entry['field']}: what was not asked about is not what the trace gives"
+    if told["extent"] != rules.extent(entry["field"], [number for number in best if number >= 0]):
+        yield f"{entry['field']}: the extent is not that of what is kept"
+
+
+def _least_evidence(numbers: IntArray, trace: ReadTrace) -> dict[int, int]:
+    """Of each thing that is kept the query of the smallest upper bound, then of the lowest index, in this order."""
+    best: dict[int, int] = {}
+    worth = [*zip(trace.margins[:, 1].tolist(), trace.queries.tolist(), strict=True)]
+    for query in np.flatnonzero(trace.codes != Verdict.REJECTED).tolist():
+        number = int(numbers[trace.queries[query]])
+        if number not in best or worth[query] < worth[best[number]]:
+            best[number] = query
+    return dict(sorted(best.items(), key=lambda item: worth[item[1]]))
+
+
+def _name(said: Column, number: int) -> str | None:
+    return None if number < 0 else said.names[number]
 
 
 def _excluded_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:

@@ -12,7 +12,7 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances, region_distances
 from ..report import rebuilt_view
-from ._view import Derived, distance_notes, view_notes
+from ._view import Column, Derived, distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 _NAMES = {
@@ -33,6 +33,7 @@ class _Region:
     asks: frozenset[str]
     is_finest: bool
     threshold: float | None
+    has_places: bool  # whether distances mean something: from coordinates, or given
     slots: IntArray  # (M,), -1 where absent
     strengths: Array  # (M,)
     may_witness_absence: BoolArray  # (M,)
@@ -171,6 +172,15 @@ class RegionalRules:
         slots = {name: int(region.slots[e]) for name, region in self.regions.items()}
         return {name: self.regions[name].elements[slot] if slot >= 0 else None for name, slot in slots.items()}
 
+    def said(self, field: str) -> Column | None:
+        """The element of a region."""
+        return Column(self.regions[field].elements, self.regions[field].slots)
+
+    def extent(self, field: str, numbers: Sequence[int]) -> float | None:
+        """Of elements, where anybody said how far they are apart."""
+        region = self.regions[field]
+        return region.spread(frozenset(numbers)) if region.has_places else None
+
 
 def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> RegionalRules:
     """The rules that the description of a question and its written-out part define together."""
@@ -229,6 +239,7 @@ def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArra
         asks=asks,
         is_finest=is_finest,
         threshold=None if rule["absence_threshold"] is None else _nonnegative(rule["absence_threshold"]),
+        has_places=node != "of the view" or view.coordinates(name) is not None,
         slots=columns[0][:, column],
         strengths=columns[1][:, column],
         may_witness_absence=columns[2] if qualified else np.ones(len(columns[2]), dtype=np.bool_),

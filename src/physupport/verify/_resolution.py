@@ -14,7 +14,7 @@ from ..banks import Bank, check_distances
 from ..judges import Verdict
 from ..questions import Answer, Progress, Question, predicates, said_by
 from ._claims import ReadTrace
-from ._view import Derived
+from ._view import Column, Derived
 
 _NAMES = {
     "question", "version", "n_explanations", "names", "places", "distances", "proposal_distances", "delta_fine",
@@ -83,6 +83,14 @@ class ResolutionRules:
     def says(self, e: int) -> Mapping[str, str | None]:
         """The place."""
         return {"place": self.names[int(self.places[e])]}
+
+    def said(self, field: str) -> Column | None:  # noqa: ARG002
+        """The place."""
+        return Column(self.names, self.places)
+
+    def extent(self, field: str, numbers: Sequence[int]) -> float | None:  # noqa: ARG002
+        """Of places, without the proposal."""
+        return float(self.distances[np.ix_(numbers, numbers)].max()) if numbers else 0.0
 
 
 _GIVEN = "places and distances of the resolution were given: that they are those of the bank is taken as it stands"
@@ -169,6 +177,17 @@ class OwnRules:
     def says(self, e: int) -> Mapping[str, str | None]:
         """What the question says that it says."""
         return said_by(self.question, e)
+
+    def said(self, field: str) -> Column | None:
+        """The column of the name of the field, or the only one."""
+        said = predicates(self.question).says(np.arange(self.question.n_explanations))
+        column = said.get(field, *said.values()) if len(said) == 1 else said.get(field)
+        return None if column is None else Column(column.names, column.numbers)
+
+    def extent(self, field: str, numbers: Sequence[int]) -> float | None:
+        """As the question gives it."""
+        chosen = np.array(sorted(numbers), dtype=np.int64)
+        return predicates(self.question).extent([*self.answers].index(field), chosen)
 
     def _progress(self, possible: BoolArray, witnessed: BoolArray) -> Progress:
         progress = self.question.begin()

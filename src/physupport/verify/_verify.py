@@ -231,7 +231,7 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None,
 def _claims(document: Mapping[str, Any], trace: ReadTrace, rules: Rules) -> Iterable[str]:
     outcome = document["outcome"]
     yield from outcome_findings(outcome, document["protocol"], trace, rules)
-    yield from field_findings(document["fields"], trace, rules)
+    yield from field_findings(document["fields"], document["protocol"], trace, rules)
 
 
 def _text_of(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -67,6 +67,13 @@ def _is_near(given: Array, found: Array) -> bool:
     return bool((np.abs(given - found) <= _ROUNDING * np.abs(found).max(initial=0.0)).all())
 
 
+class Column(NamedTuple):
+    """Names, and of every explanation the number of its name, -1 for nothing."""
+
+    names: tuple[str, ...]
+    numbers: IntArray  # (M,)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Derived:
@@ -105,3 +112,9 @@ class Rules(Protocol):
 
     def says(self, e: int) -> Mapping[str, str | None]:
         """What an explanation says."""
+
+    def said(self, field: str) -> "Column | None":
+        """What every explanation says of a field; None where it says nothing."""
+
+    def extent(self, field: str, numbers: Sequence[int]) -> float | None:
+        """Largest distance within the names of these numbers; None where the question has no distances."""

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport._hashes import content_hash
 from physupport.aeb import FixedOrder
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import coherence, diagnose, misfit, rows_needed
@@ -40,10 +39,7 @@ def test_it_has_all_parts_and_names_its_report(document, result):
 def test_it_survives_a_file(details, tmp_path):
     details.save(tmp_path / "details.json")
     assert Details.load(tmp_path / "details.json").document == details.document
-    text = (tmp_path / "details.json").read_text(encoding="utf-8")
-    assert json.loads(text) == details.document | {"sha256": content_hash(details.document)}
-    with pytest.raises(MisuseError, match="must be as they were written"):
-        Details.from_json(text.replace('"seconds": {', '"seconds": {"more": 1, '))
+    assert json.loads((tmp_path / "details.json").read_text(encoding="utf-8")) == details.document
 
 
 @pytest.mark.parametrize("text", ['{"format": "physupport report", "version": 1}', "[]", '{"format": NaN}', "{", "{}"])
@@ -68,10 +64,10 @@ def test_elements_are_counted_as_the_verdicts_count_them(document, result, bank)
         for element in [*field["elements"], *([field["absent"]] if field["absent"] else [])]:
             name = element.get("id")
             saying = [e for e in range(bank.size) if says(bank, e, field["field"]) == name]
-            witnessed = sum(verdicts.get(e) == 0 for e in saying)
-            possible = sum(verdicts.get(e) != 1 for e in saying)
-            assert (element["n_witnessed"], element["n_possible"]) == (witnessed, possible)
-            assert element["state"] == ("witnessed" if witnessed else "possible" if possible else "excluded")
+            kept = sum(verdicts.get(e) in (0, 2) for e in saying)
+            not_asked = sum(e not in verdicts for e in saying)
+            assert (element["n_kept"], element["n_not_asked"]) == (kept, not_asked)
+            assert element["state"] == ("kept" if kept else "not asked" if not_asked else "excluded")
 
 
 def says(bank, e, region):

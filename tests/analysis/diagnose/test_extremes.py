@@ -171,16 +171,10 @@ def test_of_many_regions_only_those_with_something_are_named(result, monkeypatch
 
 
 def test_elements_of_a_settled_field_that_were_left_alone_are_named(result):
-    """A0 and A1 are witnessed and apart, so that A is a GROUP whatever becomes of A2."""
+    """A0 and A1 are kept and apart, so that A is a GROUP whatever becomes of A2."""
     field = diagnose(result).document["fields"][0]
-    assert {e["id"]: (e["n_witnessed"] > 0, e["n_possible"] > 0) for e in field["elements"]} == {
-        "A0": (True, True),
-        "A1": (True, True),
-        "A2": (False, True),
-    }
-    assert field["notes"] == [
-        "A2 is possible, but was not asked about further: no verdict on it would change the label."
-    ]
+    assert {e["id"]: e["state"] for e in field["elements"]} == {"A0": "kept", "A1": "kept", "A2": "not asked"}
+    assert field["notes"] == ["A2 was not asked about: no verdict on it would change the label."]
 
 
 def test_an_open_field_has_no_such_note(kit, bank):

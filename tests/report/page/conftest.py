@@ -79,8 +79,8 @@ def _field(region, columns, asked, elements, places, names):
 
 
 def _counts(members, columns, asked):
-    witnessed, possible = ([e for e in members if asked.get(e) in kept] for kept in ((0,), (0, 2, None)))
-    ordered = sorted(members, key=lambda e: (e not in witnessed, e not in possible, e))[:12]
+    kept, unasked = [e for e in members if asked.get(e) in (0, 2)], [e for e in members if e not in asked]
+    ordered = sorted(members, key=lambda e: (e not in kept, e not in unasked, e))[:12]
     entries = [
         {
             "explanation": e, "verdict": VERDICTS[asked[e]] if e in asked else "not asked",
@@ -89,15 +89,15 @@ def _counts(members, columns, asked):
         }
         for e in ordered
     ]  # fmt: skip
-    state = "witnessed" if witnessed else "possible" if possible else "excluded"
-    return {"state": state, "n_witnessed": len(witnessed), "n_possible": len(possible), "explanations": entries}
+    state = "kept" if kept else "not asked" if unasked else "excluded"
+    return {"state": state, "n_kept": len(kept), "n_not_asked": len(unasked), "explanations": entries}
 
 
 def _details(found, title, fields):
     counts = found.document["outcome"]
     curve = {"explanation": 0, "role": "proposal", "fields": [], "verdict": "ADMISSIBLE", "says": {}}
     return Details({
-        "format": "physupport details", "version": 1, "report": found.digests["document"], "title": title,
+        "format": "physupport details", "version": 2, "report": found.digests["document"], "title": title,
         "inputs": [], "seconds": {}, "fields": fields, "levels_note": "No guarantee.", "library": None,
         "library_coherence": None,
         "evidence": {"streams": ["rows"], "steps": [[8], [16]], "threshold": 3.0,

@@ -141,9 +141,9 @@ def test_regions_that_were_not_asked_about_have_no_state(four_regions):
         r'class="(curve response [^"]*)"[^>]*>(?:</path>)?</svg> ([^<]*) <span class="muted">([^<]*)', text
     )
     assert len(keys) == len(library["ids"])
-    assert (keys[0][1], keys[0][2]) == (library["ids"][0], "not asked about")
-    assert "curve response not-asked-about" in keys[0][0]
-    assert all(state in ("witnessed", "possible", "excluded") for _, _, state in keys[1:])
+    assert (keys[0][1], keys[0][2]) == (library["ids"][0], "of no question")
+    assert "curve response of-no-question" in keys[0][0]
+    assert all(state in ("kept", "not asked", "excluded") for _, _, state in keys[1:])
 
 
 def test_the_setting_of_the_pictures_is_named(four_regions):
@@ -156,7 +156,7 @@ def test_the_setting_of_the_pictures_is_named(four_regions):
 
 
 def test_what_is_weaker_than_the_threshold_is_explained_where_a_region_is_absent(kit):
-    weak = "Elements that are still witnessed or possible are so with strengths below it."
+    weak = "Elements that are kept or not asked about are so with strengths below it."
     columns, codes = {"A": ["A1", "A2", None]}, [0, 1, 0]
     found, details = kit.make_map(columns, codes, threshold=0.5, weak=[0])
     text = page_html(found, details)

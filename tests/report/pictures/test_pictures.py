@@ -14,10 +14,10 @@ from physupport.report.pictures import COLUMN, WIDE, brackets_picture, elements_
 from physupport.report.pictures._model import Axis
 from physupport.report.plots._draw import draw
 
-ELEMENT = {"coordinates": [2.0], "state": "witnessed", "n_witnessed": 1, "n_possible": 3, "explanations": []}
+ELEMENT = {"coordinates": [2.0], "state": "kept", "n_kept": 1, "n_not_asked": 2, "explanations": []}
 FIELD = {
     "field": "north & south", "label": "GROUP", "coordinate_names": ["place"],
-    "elements": [ELEMENT | {"id": "a"}, ELEMENT | {"id": "b", "coordinates": [3.0], "state": "possible"}],
+    "elements": [ELEMENT | {"id": "a"}, ELEMENT | {"id": "b", "coordinates": [3.0], "state": "not asked"}],
     "absent": ELEMENT | {"state": "excluded", "coordinates": []}, "plug_in": {"label": "FINE", "cell": ["a"]},
 }  # fmt: skip
 CURVE = {"explanation": 5, "role": "witness", "fields": ["A"], "lower": [0.0, None, 2.0], "upper": [0.0, None, 2.0]}
@@ -63,7 +63,7 @@ def test_a_gap_in_a_curve_is_a_gap_in_both():
 def test_signs_of_svg_stand_where_the_axis_puts_them():
     picture = map_pictures([FIELD], WIDE)[0]
     left, right = 384.0, 892.0
-    (x,) = re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="5.5" class="witnessed"', svg(picture, "one"))
+    (x,) = re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="5.5" class="kept"', svg(picture, "one"))
     # Written to a hundredth of a pixel.
     assert float(x) == pytest.approx(left + (right - left) * picture.panel.x.share(2.0), abs=0.006)
 

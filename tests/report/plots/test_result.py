@@ -87,7 +87,7 @@ def empty(document):
         entry["label"] = "EMPTY"
         for part in (*entry["elements"], entry["absent"]):
             if part is not None:
-                part.update(state="excluded", n_witnessed=0, n_possible=0)
+                part.update(state="excluded", n_kept=0, n_not_asked=0)
 
 
 def without_elements(document):
@@ -114,7 +114,7 @@ def long_names_and_large_counts(document):
     for entry in document["fields"]:
         entry["coordinate_names"] = ["distance from the middle of the array in metres"]
         for element in entry["elements"]:
-            element.update(id=f"an element with the long name {element['id']}", n_possible=1_234_567)
+            element.update(id=f"an element with the long name {element['id']}", n_not_asked=1_234_567)
     library = document["library"]
     library["ids"] = document["library_coherence"]["ids"] = [f"an element with the long name {id}" for id in IDS]
     library["channels"] = [f"a channel with the long name {channel}" for channel in library["channels"]]
@@ -184,7 +184,7 @@ def test_without_matplotlib_the_extra_is_named(details, monkeypatch):
 
 def test_a_map_has_every_element_at_its_place_under_its_state(details, result):
     axes = plot_map(details)
-    for state in ("witnessed", "possible", "excluded"):
+    for state in ("kept", "not asked", "excluded"):
         expected = [
             (element["coordinates"][0], -i)
             for i, entry in enumerate(details.document["fields"])
@@ -209,7 +209,7 @@ def test_two_coordinates_make_a_plane(details):
     plane = changed(details, in_the_plane)
     axes = plot_map(plane)
     elements = [element for entry in plane.document["fields"] for element in entry["elements"]]
-    drawn = [point for state in ("witnessed", "possible", "excluded") for point in points(axes, state)]
+    drawn = [point for state in ("kept", "not asked", "excluded") for point in points(axes, state)]
     assert sorted(drawn) == sorted(tuple(element["coordinates"]) for element in elements)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("east", "north")
     assert_inside(axes)
@@ -231,7 +231,7 @@ def test_an_empty_profile_shows_everything_excluded(details):
     nothing = changed(details, empty)
     axes = plot_map(nothing)
     assert len(points(axes, "excluded")) == 6
-    assert points(axes, "witnessed") == points(axes, "possible") == []
+    assert points(axes, "kept") == points(axes, "not asked") == []
     assert texts(axes)[1:] == ["empty", "empty"]
     assert_inside(plot_elements(nothing, field="B"))
 
@@ -240,19 +240,19 @@ def test_bars_count_the_explanations_behind_each_element(details):
     axes = plot_elements(details, field="B")
     entry = details.document["fields"][1]
     parts = [*entry["elements"], entry["absent"]]
-    possible, witnessed = axes.containers
-    assert [bar.get_width() for bar in possible] == [part["n_possible"] for part in parts]
-    assert [bar.get_width() for bar in witnessed] == [part["n_witnessed"] for part in parts]
-    assert texts(axes) == [f"{part['n_witnessed']} / {part['n_possible']}" for part in parts]
+    both, kept = axes.containers
+    assert [bar.get_width() for bar in both] == [part["n_kept"] + part["n_not_asked"] for part in parts]
+    assert [bar.get_width() for bar in kept] == [part["n_kept"] for part in parts]
+    assert texts(axes) == [f"{part['n_kept']} + {part['n_not_asked']}" for part in parts]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["B0 (5)", "B1 (6)", "nothing there"]
     with pytest.raises(MisuseError, match=r"field must be given where there are several, got none\. They are A, B"):
         plot_elements(details)
 
 
-def test_of_very_many_elements_the_possible_ones_are_kept(details):
+def test_of_very_many_elements_those_not_excluded_are_drawn(details):
     def grow(document):
-        (pattern,) = (each for each in document["fields"][0]["elements"] if each["state"] == "witnessed")
-        excluded = {**pattern, "state": "excluded", "n_witnessed": 0, "n_possible": 0}
+        (pattern,) = (each for each in document["fields"][0]["elements"] if each["state"] == "kept")
+        excluded = {**pattern, "state": "excluded", "n_kept": 0, "n_not_asked": 0}
         document["fields"][0]["elements"] = [{**excluded, "id": str(i)} for i in range(99)] + [pattern]
 
     axes = plot_elements(changed(details, grow), field="A")
@@ -283,10 +283,10 @@ def test_regions_that_were_not_asked_about_have_no_state(details):
         document["fields"] = document["fields"][:1]
 
     axes = plot_library(changed(details, rename))
-    assert "not asked about" in [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "of no question" in [text.get_text() for text in axes.get_legend().get_texts()]
     assert_inside(axes)
     one = plot_library(changed(details, rename), region="B")
-    assert [line.get_label() for line in one.lines[1:]] == ["not asked about: B0", "not asked about: B1"]
+    assert [line.get_label() for line in one.lines[1:]] == ["of no question: B0", "of no question: B1"]
 
 
 def test_the_setting_of_the_responses_is_named(details):

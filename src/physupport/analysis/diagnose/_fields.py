@@ -107,20 +107,20 @@ class _Counts:
 
     def json(self, number: int, explanations: _Entries) -> dict[str, Any]:
         """One element."""
-        witnessed, possible = int(self.witnessed[number]), int(self.possible[number])
+        kept, possible = int(self.witnessed[number] + self.undecided[number]), int(self.possible[number])
         return {
-            "state": "witnessed" if witnessed else "possible" if possible else "excluded",
-            "n_witnessed": witnessed,
-            "n_possible": possible,
+            "state": "kept" if kept else "not asked" if possible else "excluded",
+            "n_kept": kept,
+            "n_not_asked": possible - kept,
             "explanations": explanations.get(number, []),
         }
 
 
 def _notes(result: Result, answer: Answer, shown: FieldElements, counts: _Counts) -> list[str]:
-    """Why elements of a settled field are possible though nothing was found out about them."""
+    """Why elements of a settled field were not asked about."""
     if answer.field in result.open_fields or not result.admissible.size:
         return []
-    is_left = (counts.witnessed == 0) & (counts.possible > counts.undecided)
+    is_left = (counts.witnessed + counts.undecided == 0) & (counts.possible > 0)
     names = [name for name, flag in zip(shown.names, is_left.tolist(), strict=False) if flag]
     if not names:
         return []
@@ -129,10 +129,7 @@ def _notes(result: Result, answer: Answer, shown: FieldElements, counts: _Counts
     is_final = shown.is_finest or answer.label in (Label.FINE, Label.ABSENT)
     it = "it" if is_one else "them"
     reason = f"no verdict on {it} would change the label" if is_final else "the label stays true whatever the verdict"
-    return [
-        f"{listed} {'is' if is_one else 'are'} possible, but {'was' if is_one else 'were'} not asked about further: "
-        f"{reason}."
-    ]
+    return [f"{listed} {'was' if is_one else 'were'} not asked about: {reason}."]
 
 
 def _elements(shown: FieldElements, counts: _Counts, explanations: _Entries) -> list[dict[str, Any]]:

@@ -199,8 +199,8 @@ def _size(result: Result) -> Iterator[str]:
         return
     resolved, unresolved = _dimensions(result)
     yield (
-        f"{trace.n_possible} of {trace.size} explanations are still possible, {trace.n_witnessed} of them found "
-        f"admissible and {trace.size - len(trace)} not asked about. Unresolved: {_listed(unresolved)}."
+        f"Of {trace.size} explanations {trace.n_witnessed + trace.n_indeterminate} are kept and "
+        f"{trace.size - len(trace)} were not asked about. Unresolved: {_listed(unresolved)}."
         + (f" Resolved: {_listed(resolved)}." if resolved else "")
     )
 

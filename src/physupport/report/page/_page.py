@@ -7,7 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._errors import MisuseError, visible
+from ..._errors import MisuseError
+from ..pictures._map import STATES, sign_of
 from ..pictures._words import counted, listed, number
 from ._draw import line_key
 from ._svg import key_sign, label_sign, point_sign
@@ -27,15 +28,13 @@ def page_html(report: "Report", details: "Details") -> str:
         value = f"those of {details.document['report']}"
         raise MisuseError("details", f"belong to the report {report.digests['document']}", value)
     css, script = _asset("page.css"), _asset("page.js")
-    text = _environment().get_template("page.html.j2").render(
+    return _environment().get_template("page.html.j2").render(
         page_view(report.document, details.document),
         css=css,
         script=script,
         policy=_policy(css, script),
         data=embedded_json(_data(report, details)),
     )  # fmt: skip
-    # Names come from anywhere: what a browser would obey and not show is written as an escape.
-    return "\n".join(map(visible, text.split("\n")))
 
 
 def write_page(path: str | Path, report: "Report", details: "Details") -> None:
@@ -87,7 +86,7 @@ def _environment() -> "Environment":
     filters = (choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
     environment.filters.update({function.__name__: function for function in filters})
     environment.globals.update(
-        states={state: key_sign(point_sign(state, 8, 8)) for state in ("witnessed", "possible", "excluded")},
+        states={state: key_sign(point_sign(sign_of(state), 8, 8)) for state in STATES},
         plug_in_key=key_sign(point_sign("plug-in", 8, 18)),
     )
     return environment

@@ -72,10 +72,10 @@ _PARTS: dict[str, tuple[tuple[Any, ...], ...]] = {
 
 
 def point_sign(sign: str, x: float, y: float, title: str = "") -> Svg:
-    """Witnessed is a disc, possible a ring, excluded a cross; a triangle points down to what a plug-in says."""
+    """Kept is a disc, not asked a ring, excluded a cross; a triangle points down to what a plug-in says."""
     content = (tag("title", title),) if title else ()
-    if sign in ("witnessed", "possible"):
-        return tag("circle", *content, cx=x, cy=y, r=5.5 if sign == "witnessed" else 4.75, class_=sign)
+    if sign in ("kept", "not-asked"):
+        return tag("circle", *content, cx=x, cy=y, r=5.5 if sign == "kept" else 4.75, class_=sign)
     if sign == "plug-in":
         return tag("path", *content, d=f"M{x - 4.5:.1f} {y - 14:.1f}h9l-4.5 6.5z", class_="plug-in-sign")
     arm = 3.25

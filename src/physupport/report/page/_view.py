@@ -85,6 +85,7 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
     return {
         **details,
         **entry,
+        "numbers": entry["numbers"] | _extent(entry),
         "key": f"field-{i}",
         "name": f"Region {entry['field']}" if is_map else entry["field"],
         "kind": kind_of(entry["label"]),
@@ -99,13 +100,19 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
     }
 
 
+def _extent(entry: Entry) -> dict[str, float]:
+    """Of what is kept, where there are distances."""
+    extent = (entry.get("set") or {}).get("extent")
+    return {} if extent is None else {"extent": extent}
+
+
 def _weak(label: str, details: Entry) -> str:
-    """Why elements of an ABSENT field may be possible nevertheless; empty where none is."""
+    """Why elements of an ABSENT field may be left nevertheless; empty where none is."""
     if label != "ABSENT" or all(element["state"] == "excluded" for element in details["elements"]):
         return ""
     return (
         f"Only what is as strong as the threshold {number(details['absence_threshold'])} counts as something there. "
-        f"Elements that are still witnessed or possible are so with strengths below it."
+        f"Elements that are kept or not asked about are so with strengths below it."
     )
 
 

@@ -20,6 +20,7 @@ LABELS = {
 # What the numbers of a field are; those of one's own questions keep their names.
 NUMBERS = {
     "possible_spread": "largest distance between elements still possible",
+    "extent": "largest distance between elements that are kept",
     "witnessed_spread": "largest distance between witnessed elements",
     "tolerance": "tolerance, the largest distance that is still FINE",
     "possible_present": "possible explanations with something there",

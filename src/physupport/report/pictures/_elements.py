@@ -12,14 +12,13 @@ _SIGN = -0.035  # where the sign of an element stands, in widths of the axes
 
 
 def elements_picture(entry: Entry, room: Room) -> Picture:
-    """Explanations behind each element of a field: those witnessed, within those possible."""
+    """Explanations behind each element of a field: those kept, and beyond them those not asked about."""
     parts, n_left_out = _shown(entry)
     lanes = range(0, -len(parts), -1)
-    marks: list[Mark] = [
-        Bars(lanes, [part[f"n_{name}"] for part in parts], f"bar-{name}", name) for name in ("possible", "witnessed")
-    ]
+    kept, both = [part["n_kept"] for part in parts], [part["n_kept"] + part["n_not_asked"] for part in parts]
+    marks: list[Mark] = [Bars(lanes, both, "bar-not-asked", "not asked"), Bars(lanes, kept, "bar-kept", "kept")]
     for lane, part in zip(lanes, parts, strict=True):
-        text = f"{grouped(part['n_witnessed'])} / {grouped(part['n_possible'])}"
+        text = f"{grouped(part['n_kept'])} + {grouped(part['n_not_asked'])}"
         marks.append(Text(1.02, lane, text, "count", shares="x"))
     points = [(part["state"], _SIGN, lane, element_title(part)) for lane, part in zip(lanes, parts, strict=True)]
     nothing = parts[-1] if entry["absent"] is not None else None
@@ -28,10 +27,9 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
     points += [("plug-in", _SIGN, lane, "A point-valued method") for lane in said]
     marks += signs(points, "x")
     ticks = [Tick(lane, _name(part), part["id"]) for lane, part in zip(lanes, parts, strict=True)]
-    horizontal = counting(1.02 * max(1, *(part["n_possible"] for part in parts)), room.n_ticks,
-                          name="explanations, witnessed / possible")  # fmt: skip
+    horizontal = counting(1.02 * max(1, *both), room.n_ticks, name="explanations, kept + not asked")
     panel = Panel(horizontal, Axis(0.5 - len(parts), 0.6, ticks, is_named=True), marks)
-    keys = [Key("bar-possible", "possible"), Key("bar-witnessed", "witnessed")]
+    keys = [Key("bar-not-asked", "not asked"), Key("bar-kept", "kept")]
     keys += [Key("plug-in", "point-valued method")] if said else []
     heading = ": ".join(filter(None, (shortened(entry["field"]), label_words(entry["label"]))))
     words = f"Elements {listed([part['id'] for part in parts])}."
@@ -41,7 +39,7 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
 
 
 def _shown(entry: Entry) -> tuple[list[Entry], int]:
-    """Elements, of very many the possible ones first, and nothing as the last; and how many are left out."""
+    """Elements, of very many those that are not excluded first, and nothing as the last; and how many are left out."""
     elements: list[Entry] = [*entry["elements"]]
     if len(elements) > _MOST:
         elements = sorted(elements, key=lambda element: element["state"] == "excluded")[:_MOST]

@@ -7,7 +7,8 @@ from ._model import Axis, Cells, Key, Line, Mark, Panel, Picture, Rule, Tick
 from ._rooms import COLUMN, Room, numbered
 from ._words import Entry, counted, listed, setting_words, shortened
 
-_DEPTHS = {"witnessed": 4, "possible": 3, "not asked about": 3, "excluded": 2}
+_OTHER = "of no question"  # elements of regions that no field is about
+_DEPTHS = {"kept": 4, "not asked": 3, _OTHER: 3, "excluded": 2}
 _DASHES = 6  # responses that dashes can tell apart
 _MOST_NAMED, _MOST_NAMED_ON_PAPER = 47, 30  # elements whose names fit beside a matrix
 _MOST_RUNS = 20  # regions whose names fit there
@@ -24,7 +25,7 @@ def members_of(library: Entry) -> dict[str, list[int]]:
 
 
 def states_of(fields: Sequence[Entry]) -> dict[tuple[str, str], str]:
-    """(region, id) -> witnessed, possible or excluded; of others nothing was asked."""
+    """(region, id) -> kept, not asked or excluded; of others nothing is known."""
     return {(entry["field"], part["id"]): part["state"] for entry in fields for part in entry["elements"]}
 
 
@@ -34,7 +35,7 @@ def responses_picture(
     """Responses of one region over the channels, on the scale of those among which it is drawn."""
     names = [library["ids"][i] for i in indices]
     known = states_of(fields)
-    states = [known.get((library["regions"][i], library["ids"][i]), "not asked about") for i in indices]
+    states = [known.get((library["regions"][i], library["ids"][i]), _OTHER) for i in indices]
     low, high = _range(library, among)
     pad = 0.04 * (high - low)
     name = _noun(library) if room.is_paper else ""
@@ -48,7 +49,7 @@ def responses_picture(
     region = library["regions"][indices[0]]
     noun = "real part of the response" if library["is_complex"] else "response"
     title = f"{noun.capitalize()} of {counted(len(indices), 'element')} of {region} over the channels"
-    # What is still possible is named first on paper, where few keys fit.
+    # What is not excluded is named first on paper, where few keys fit.
     keys = sorted(keys, key=lambda key: key.note == "excluded")[:12] if room.is_paper else keys
     size = room.width, 158.0 + 6.0 * len(keys) if room.is_paper else 118.0
     panel = Panel(_channel_axis(library, room), vertical, marks)
@@ -64,7 +65,7 @@ def lanes_picture(library: Entry, fields: Sequence[Entry]) -> Picture:
     marks: list[Mark] = []
     used = dict.fromkeys(_DEPTHS, False)
     for lane, indices in enumerate(members.values()):
-        states = [known.get((library["regions"][i], library["ids"][i]), "not asked about") for i in indices]
+        states = [known.get((library["regions"][i], library["ids"][i]), _OTHER) for i in indices]
         used |= dict.fromkeys(states, True)
         marks.append(Rule(-lane * step, "lane"))
         marks += _lines(library, indices, states, COLUMN, -lane * step)
@@ -73,7 +74,7 @@ def lanes_picture(library: Entry, fields: Sequence[Entry]) -> Picture:
                     name=f"{_noun(library)},\nlanes {step:.2g} apart")  # fmt: skip
     keys = [Key(_role(state), state) for state in _DEPTHS if used[state]]
     # A question without elements gives them no states.
-    keys = [] if [key.text for key in keys] == ["not asked about"] else keys
+    keys = [] if [key.text for key in keys] == [_OTHER] else keys
     size = COLUMN.width, 61.0 + n * max(9.4, min(39.6, 504.0 / n))
     panel = Panel(_channel_axis(library, COLUMN), vertical, marks, is_dense=n > 24)
     title = f"Responses of {counted(n, 'region')} over the channels"

@@ -1,4 +1,4 @@
-"""The elements that are still possible, on their physical axis or in the plane of their first two coordinates."""
+"""What is left of the elements, on their physical axis or in the plane of their first two coordinates."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from ._model import Axis, Key, Label, Line, Mark, Panel, Picture, Points, Rule, 
 from ._rooms import COLUMN, COMPACT, WIDE, Room, numbered, padded
 from ._words import Entry, counted, kind_of, label_words, listed, shortened
 
-STATES = ("excluded", "possible", "witnessed")  # the last lies on top
+STATES = ("excluded", "not asked", "kept")  # the last lies on top
 _ROOMY = 16  # fields that get high lanes; more would not fit on a page
 _MOST_NAMED = 24  # fields whose names a plane has room for
 _TOP, _BOTTOM = 26.0, 44.0
@@ -52,15 +52,15 @@ def map_picture(fields: Sequence[Entry], room: Room) -> Picture:
     names = fields[0]["coordinate_names"]
     size, margins, panel = (_plane if len(names) > 1 else _lanes)(fields, names, room)
     note = f" The first two of {len(names)} coordinates are drawn." if len(names) > 2 else ""
-    keys = [Key(state, state) for state in reversed(STATES)]
+    keys = [Key(sign_of(state), state) for state in reversed(STATES)]
     keys += [Key("plug-in", "point-valued method")] if any(entry["plug_in"] for entry in fields) else []
-    title = f"Elements that are still possible in {counted(len(fields), 'field')}"
+    title = f"Elements that are left in {counted(len(fields), 'field')}"
     return Picture(title, _description(fields) + note, size, margins, panel, keys=keys)
 
 
 def element_title(element: Entry) -> str:
     """A name with its state, as a hint."""
-    counts = f"explanations witnessed {element['n_witnessed']}, possible {element['n_possible']}"
+    counts = f"explanations kept {element['n_kept']}, not asked about {element['n_not_asked']}"
     return f"{element['id']}: {element['state']}; {counts}"
 
 
@@ -75,13 +75,18 @@ def is_said(entry: Entry, name: str | None) -> bool:
     return plug_in is not None and (name in plug_in["cell"] if name is not None else plug_in["label"] == "ABSENT")
 
 
+def sign_of(state: str) -> str:
+    """The sign of an element in this state."""
+    return state.replace(" ", "-")
+
+
 def signs(points: Sequence[tuple[str, float, float, str]], shares: Shares = "") -> Iterator[Points]:
     """One set of signs a state.  points: sign, x, y, title."""
     for sign in (*STATES, "plug-in"):
         chosen = [point for point in points if point[0] == sign]
         if chosen:
             _, xs, ys, titles = zip(*chosen, strict=True)
-            yield Points(sign, xs, ys, titles, shares)
+            yield Points(sign_of(sign), xs, ys, titles, shares)
 
 
 def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[Any, Any, Panel]:
@@ -177,5 +182,6 @@ def _description(fields: Sequence[Entry]) -> str:
 
 
 def _kept(entry: Entry) -> str:
-    names = [element["id"] for element in entry["elements"] if element["state"] != "excluded"]
-    return f"possible {listed(names, 6)}" if names else "no element possible"
+    named = {state: [each["id"] for each in entry["elements"] if each["state"] == state] for state in STATES[1:]}
+    told = [f"{state} {listed(names, 6)}" for state, names in reversed(named.items()) if names]
+    return ", ".join(told) or "no element kept"

@@ -62,7 +62,7 @@ class Axis:
 @final
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Signs: a witnessed disc, a possible ring, an excluded cross, or plug-in, a triangle pointing down to its place.
+    """Signs: a kept disc, a not-asked ring, an excluded cross, or plug-in, a triangle pointing down to its place.
 
     titles: hints, one a point or none at all.
     """

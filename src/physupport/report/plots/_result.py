@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def plot_map(result: Detailed | Details, ax: "Axes | None" = None, *, fields: Sequence[str] | None = None) -> "Axes":
-    """What the data leave possible, field by field, with the label of each.
+    """What the data leave, field by field, with the label of each.
 
     A lane for each field above the common coordinate; elements without coordinates stand in the order of the library.
-    With two or more coordinates, the plane of the first two.  A disc is witnessed, a ring possible, a cross excluded,
+    With two or more coordinates, the plane of the first two.  A disc is kept, a ring not asked, a cross excluded,
     and a triangle points to what a point-valued method would say.  fields: all that have elements, unless given.
     """
     entries = _with_elements(_document(result), fields)
@@ -29,10 +29,10 @@ def plot_map(result: Detailed | Details, ax: "Axes | None" = None, *, fields: Se
 
 
 def plot_elements(result: Detailed | Details, ax: "Axes | None" = None, *, field: str | None = None) -> "Axes":
-    """Explanations behind each element of a field: those witnessed, within those possible.
+    """Explanations behind each element of a field: those kept, and beyond them those not asked about.
 
     A bar for each element, and for nothing being there where that was allowed, with both numbers beside it.  Of more
-    than 60 elements those that are still possible come first; how many are left out stands below.  field: may be left
+    than 60 elements those that are not excluded come first; how many are left out stands below.  field: may be left
     out if there is only one.
     """
     entries = _with_elements(_document(result), None if field is None else [field])
@@ -67,7 +67,7 @@ def plot_brackets(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
 def plot_library(result: Detailed | Details, ax: "Axes | None" = None, *, region: str | None = None) -> "Axes":
     """Responses over the channels, or their real part if they are complex; what is excluded is thin and grey.
 
-    They are those of the first setting, which the axis names; regions that were not asked about are drawn in black.
+    They are those of the first setting, which the axis names; regions that no field is about are drawn in black.
     All regions: a lane for each, with its name at zero and one scale for all.  One region: its responses with their
     names and numbers.  Dashes tell the elements of a region apart.
     """

@@ -12,8 +12,8 @@ TINT, RED_TINT = "#0a5f9e1c", "#b0261c0d"
 TINY, SMALL, TEXT = 6, 7, 8  # points
 
 SIGNS: dict[str, dict[str, Any]] = {
-    "witnessed": {"marker": "o", "color": BLUE, "markeredgewidth": 1.3, "zorder": 4.3},
-    "possible": {"marker": "o", "color": "white", "markeredgecolor": BLUE, "markeredgewidth": 1.3, "zorder": 4.2},
+    "kept": {"marker": "o", "color": BLUE, "markeredgewidth": 1.3, "zorder": 4.3},
+    "not-asked": {"marker": "o", "color": "white", "markeredgecolor": BLUE, "markeredgewidth": 1.3, "zorder": 4.2},
     "excluded": {"marker": "x", "color": STRONG_LINE, "markeredgewidth": 1.1, "zorder": 4.1},
     "plug-in": {"marker": "v", "color": AMBER, "zorder": 5},
 }
@@ -25,9 +25,9 @@ LINES: dict[str, dict[str, Any]] = {
     "bracket-possible": {"color": INK, "linestyle": "--", "linewidth": 1.3},
     "bracket-witnessed": {"color": BLUE, "linewidth": 1.3},
     "open-line": {"color": STRONG_LINE, "linewidth": 0.8},
-    "response witnessed": {"color": BLUE, "linewidth": 1.9},
-    "response possible": {"color": BLUE, "linewidth": 1.0},
-    "response not-asked-about": {"color": INK, "linewidth": 0.8},
+    "response kept": {"color": BLUE, "linewidth": 1.9},
+    "response not-asked": {"color": BLUE, "linewidth": 1.0},
+    "response of-no-question": {"color": INK, "linewidth": 0.8},
     "response excluded": {"color": STRONG_LINE, "linewidth": 0.6},
     "region-frame": {"color": INK, "linewidth": 0.9},
     "lane": {"color": LINE, "linewidth": 0.7},
@@ -41,8 +41,8 @@ FILLS: dict[str, dict[str, Any]] = {
     "rejected-zone": {"color": RED_TINT, "linewidth": 0},
     "band": {"color": TINT, "linewidth": 0},
     "open-fields": {"color": LINE, "linewidth": 0},
-    "bar-possible": {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.0},
-    "bar-witnessed": {"facecolor": BLUE, "edgecolor": BLUE, "linewidth": 1.0},
+    "bar-not-asked": {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.0},
+    "bar-kept": {"facecolor": BLUE, "edgecolor": BLUE, "linewidth": 1.0},
 }
 # Of texts; the kinds of labels among them.
 INKS = {

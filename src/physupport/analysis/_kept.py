@@ -1,0 +1,64 @@
+"""The set that a run leaves of each field: what is kept by its verdict, and what was not asked about."""
+
+from typing import Any
+
+import numpy as np
+
+from .._codec import bound_json
+from .._typing import IntArray
+from ..aeb import Trace
+from ..judges import Verdict
+from ..questions import Said, column_of, predicates
+
+_BLOCK = 1 << 16
+
+
+def sets_json(trace: Trace) -> list[dict[str, Any] | None]:
+    """An entry for each answer; None where explanations say nothing of the field.
+
+    kept: all that an explanation has which was asked about and not rejected, with the one of the smallest upper bound
+    of the margin, of equal ones the first of the bank; in the order of these bounds, and null where nothing is
+    there.  not_asked: all that only explanations have which were not asked about.  extent: the largest distance within
+    what is kept.
+    """
+    question = predicates(trace.question)
+    kept = np.flatnonzero(trace.codes != Verdict.REJECTED)
+    kept = kept[np.lexsort((trace.queries[kept], trace.margins[kept, 1]))]
+    said, left = question.says(trace.queries[kept]), _unasked(trace)
+    found: list[dict[str, Any] | None] = []
+    for number, answer in enumerate(trace.answers):
+        column, rest = column_of(answer.field, said), column_of(answer.field, left)
+        if column is None or rest is None:
+            found.append(None)
+            continue
+        numbers, first = np.unique(column.numbers, return_index=True)
+        found.append(
+            {
+                "kept": [_element(trace, column, kept, place) for place in np.sort(first).tolist()],
+                "not_asked": _named(rest, np.setdiff1d(rest.numbers, numbers)),
+                "extent": question.extent(number, numbers[numbers >= 0]),
+            }
+        )
+    return found
+
+
+def _element(trace: Trace, column: Said, kept: IntArray, place: int) -> dict[str, Any]:
+    query, number = int(kept[place]), int(column.numbers[place])
+    margin = [bound_json(bound) for bound in trace.margins[query].tolist()]
+    name = None if number < 0 else column.names[number]
+    return {"name": name, "explanation": int(trace.queries[query]), "margin": margin}
+
+
+def _named(column: Said, numbers: IntArray) -> list[str | None]:
+    """Names in their order, nothing as the last."""
+    return [None if number < 0 else column.names[number] for number in [*numbers[numbers >= 0], *numbers[numbers < 0]]]
+
+
+def _unasked(trace: Trace) -> dict[str, Said]:
+    """What explanations that were not asked about say, each thing once; a block at a time."""
+    unasked, question = trace.brackets().unqueried(), predicates(trace.question)
+    found = {name: Said(said.names, said.numbers[:0]) for name, said in question.says(trace.queries[:0]).items()}
+    for start in range(0, len(unasked), _BLOCK):
+        for name, said in question.says(unasked[start : start + _BLOCK]).items():
+            found[name] = Said(said.names, np.union1d(found[name].numbers, said.numbers))
+    return found

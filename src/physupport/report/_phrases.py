@@ -1,0 +1,62 @@
+"""Names, lists and numbers as sentences write them."""
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+MOST_NAMES = 12
+
+
+def among(names: Sequence[str]) -> str:
+    """One of several, or the only one."""
+    return plain(names[0]) if len(names) == 1 else f"one of {listed(names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names with commas; of very many the first."""
+    return cut([*map(plain, names)], MOST_NAMES)
+
+
+def cut(parts: Sequence[str], most: int) -> str:
+    """Parts with commas, at most so many."""
+    return ", ".join(parts) if len(parts) <= most else f"{', '.join(parts[:most])} and {len(parts) - most} more"
+
+
+def plain(name: str) -> str:
+    """A name on one line: line ends and other characters that do not print are written as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
+
+
+def thing(name: str | None) -> str:
+    """What an explanation has somewhere."""
+    return "nothing there" if name is None else plain(name)
+
+
+def sentence_of(text: str) -> str:
+    """The text as the beginning of a sentence."""
+    return text[0].upper() + text[1:]
+
+
+def confidence(level: float) -> str:
+    """1 - level without rounding, which would make a certainty of it."""
+    return str(1 - Decimal(repr(level))) if level >= 1e-6 else f"1 - {level!r}"
+
+
+def below(value: float) -> str:
+    """A lower bound in four digits."""
+    return _rounded(value, ROUND_FLOOR)
+
+
+def above(value: float) -> str:
+    """An upper bound in four digits."""
+    return _rounded(value, ROUND_CEILING)
+
+
+def _rounded(value: float, direction: str) -> str:
+    # Twelve digits first: 0.1 + 0.2 is a rounding error above 0.3, and not a reason to say 0.3001.
+    exact = Decimal(f"{value:.12g}")
+    return f"{float(Context(prec=4, rounding=direction).create_decimal(exact)):.4g}"
+
+
+def count_of_queries(count: int) -> str:
+    """A number with its noun."""
+    return "1 query" if count == 1 else f"{count} queries"
