@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # -qq leaves errors only.
 INSTALL = $(BIN)/pip install -qq -c constraints.txt -e
 
-.PHONY: demo test bench lint types imports docs clean
+.PHONY: demo test fuzz bench lint types imports docs clean
 
 demo: $(VENV)/installed-plot
 	$(BIN)/physupport demo
@@ -15,6 +15,10 @@ demo: $(VENV)/installed-plot
 # Two workers, one thread each: more threads than cores only wait for each other. Tests of one long run share a worker.
 test: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# Three thousand mutated projects, data files and reports; the tests try the first fifty.
+fuzz: $(VENV)/installed-dev
+	PHYSUPPORT_FUZZ=0-3000 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/fuzz
 
 # Ratios taken in one run; nothing is asserted.
 bench: $(VENV)/installed-dev

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from unicodedata import category
 
 
 class PhysupportError(Exception):
@@ -36,6 +37,25 @@ def _text(value: object) -> str:
         return shown(value)
 
 
+# Control characters, invisible marks that turn the direction of text, halves of characters, and line separators.
+_OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that a terminal, a browser or a spreadsheet obeys or cannot print as an escape.
+
+    >>> visible("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii") if category(character) in _OBEYED else character
+
+
 class MisuseError(PhysupportError, ValueError):
     """An argument breaks a stated rule.
 
@@ -47,7 +67,7 @@ class MisuseError(PhysupportError, ValueError):
         # The value may be a message of its own with a full stop at its end; one is enough.
         found = re.sub(r"(?<=\w)\.$", "", shortened(_text(value)))
         message = f"{shortened(argument)} must {shortened(rule)}, got {found}."
-        super().__init__(message + (f" {remedy}" if remedy else ""))
+        super().__init__(message + (f" {shortened(remedy)}" if remedy else ""))
 
 
 class NotFiniteError(MisuseError):

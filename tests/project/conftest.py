@@ -101,7 +101,7 @@ def refused(small):
     def message(path, **options):
         before = small.contents(path.parent)
         with pytest.raises(MisuseError) as caught:
-            run_project(load_project(path), **options)
+            run_project(load_project(path, **options))
         assert small.contents(path.parent) == before
         assert "\n" not in str(caught.value)
         return str(caught.value)

@@ -56,7 +56,7 @@ def test_a_file_that_may_never_end(write, kind):
     if kind == "FIFO":
         os.mkfifo(path.parent / "pipe.csv")
     with pytest.raises(MisuseError, match="must be a file, got a device or a pipe"):
-        assemble(load_project(path))
+        assemble(load_project(path, trust=True))
     with pytest.raises(MisuseError, match="must be a readable file, got a device or a pipe"):
         load_project(path.parent / "pipe.csv" if kind == "FIFO" else "/dev/zero")
 
@@ -94,6 +94,23 @@ def test_headers_that_claim_a_billion_rows(tmp_path):
         read_array(tmp_path / "rows.npy")
 
 
+def test_an_hdf5_file_that_leads_to_another_one(tmp_path):
+    (tmp_path / "secret.bin").write_bytes(np.ones(16).tobytes())
+    layout = h5py.VirtualLayout(shape=(2, 8), dtype="f8")
+    layout[:] = h5py.VirtualSource("other.h5", "rows", shape=(2, 8))
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file.create_dataset("outside", (2, 8), "f8", external=[(str(tmp_path / "secret.bin"), 0, 128)])
+        file.create_virtual_dataset("virtual", layout)
+        file["linked"] = h5py.ExternalLink("other.h5", "rows")
+    for member, rule in {
+        "outside": "hold the entries of '/outside' itself",
+        "virtual": "hold the entries of '/virtual' itself",
+        "linked": "hold the member 'linked' as an array of numbers",
+    }.items():
+        with pytest.raises(MisuseError, match=rule):
+            read_array(tmp_path / "rows.h5", member)
+
+
 def test_what_is_packed_well_is_read(tmp_path):
     zeros = np.zeros((100_000, 8))
     np.savez_compressed(tmp_path / "rows.npz", rows=zeros)
@@ -110,7 +127,7 @@ def test_a_function_that_raises_anything(write, base, where):
     raised = f"class Own({base}): pass\n" + ("raise Own('no')\n" if where == "import" else "")
     (path.parent / "own.py").write_text(raised + "def f(places):\n    raise Own('no')\n")
     with pytest.raises(MisuseError, match="Own: no"):
-        assemble(load_project(path), trust=True)
+        assemble(load_project(path, trust=True))
 
 
 def test_no_warning_stands_before_a_message(write):

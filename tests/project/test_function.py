@@ -30,7 +30,7 @@ def test_it_is_run_only_where_the_user_trusts_it(write, refused):
 def test_trusted_it_answers_for_the_elements(write):
     path = write(OWN)
     (path.parent / "my_response.py").write_text(SOURCE)
-    found = assemble(load_project(path), trust=True)
+    found = assemble(load_project(path, trust=True))
     waves = np.exp(-((np.linspace(0, 1, 8)[:, None] - np.array([0.2, 0.35, 0.7, 0.9])) ** 2))
     expected = waves / np.linalg.norm(waves, axis=0)
     np.testing.assert_allclose(found.bank.states.elements, expected, rtol=0, atol=1e-15)
@@ -59,7 +59,7 @@ def test_every_project_has_its_own_also_in_one_process(write, tmp_path, name, fi
         folder = tmp_path.parent / f"{tmp_path.name} {scale}"
         shutil.copytree(tmp_path, folder)
         files = sorted(folder.rglob("*"))
-        elements = assemble(load_project(folder / path.name), trust=True).bank.states.elements
+        elements = assemble(load_project(folder / path.name, trust=True)).bank.states.elements
         waves = np.exp(-((np.linspace(0, 1, 8)[:, None] - np.array([0.2, 0.35, 0.7, 0.9])) ** 2) * scale)
         np.testing.assert_allclose(elements, waves / np.linalg.norm(waves, axis=0), rtol=0, atol=1e-15)
         assert sorted(folder.rglob("*")) == files
@@ -71,7 +71,7 @@ def test_a_module_of_that_name_that_was_there_before_is_another_one(write, monke
     monkeypatch.setitem(sys.modules, "my_response", other)
     path = write(OWN)
     (path.parent / "my_response.py").write_text(SOURCE)
-    assert assemble(load_project(path), trust=True).bank.size == 8
+    assert assemble(load_project(path, trust=True)).bank.size == 8
     assert sys.modules["my_response"] is other
 
 
@@ -100,7 +100,7 @@ def test_a_peak_of_ones_own_keeps_its_width(write):
     path = write(OWN, more="\n[parameters.width]\nvalues = [0.9, 1.0]\n")
     text = "import numpy as np\nfrom physupport.responses import Peak\npeaks = Peak(np.linspace(0, 1, 8), 0.15)\n"
     (path.parent / "my_response.py").write_text(text)
-    assert assemble(load_project(path), trust=True).bank.states.n_states == 8
+    assert assemble(load_project(path, trust=True)).bank.states.n_states == 8
 
 
 @pytest.mark.parametrize("name", ["no_such_module:peaks", "math:no_such_function", "math:pi"])

@@ -63,7 +63,7 @@ def test_a_function_is_told_with_its_file(write):
         b"import numpy as np\ndef peaks(places):\n    return np.exp(-(np.linspace(0, 1, 8)[:, None] - places.T) ** 2)\n"
     )
     (path.parent / "mine.py").write_bytes(source)
-    found = run_project(load_project(path, {"budget": 1}), trust=True).details.document["inputs"]
+    found = run_project(load_project(path, {"budget": 1}, trust=True)).details.document["inputs"]
     (entry,) = [each for each in found if each["stream"] == "elements.response.function"]
     assert (entry["path"], entry["sha256"]) == ("mine.py", hashlib.sha256(source).hexdigest())
 

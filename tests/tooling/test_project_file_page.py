@@ -112,6 +112,6 @@ def test_the_keys_of_the_details_are_those_of_a_document():
     document = diagnose(model.result_).document
     text = section("The files of a report")
     shown = [key for row in table(text, "| key | content |") for key in codes(row[0])]
-    assert shown == [*document]
+    assert shown == [*document, "sha256"]
     fields = [key for row in table(text, "| key of a field | content |") for key in codes(row[0])]
     assert {*fields} == {*document["fields"][0]}

@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from .._errors import MisuseError
+from .._errors import MisuseError, visible
 from .._version import __version__
-from ._text import visible
 
 MISUSE, REFUSED = 2, 3
 
@@ -47,7 +46,7 @@ def _program(
 def main() -> None:
     """Run the program; an argument that breaks a rule ends it with one message and exit code 2, no traceback."""
     # Arithmetic that overflows gives no number, which is told in a message; a warning before it helps nobody.
-    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"physupport\.")
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(physupport|numpy|scipy)\.")
     try:
         app(prog_name="physupport")
     except MisuseError as error:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from .._errors import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -45,7 +47,7 @@ class Status:
         if now - self._last < _SECONDS_BETWEEN and tick.used < tick.budget:
             return
         names, left = tick.open_fields(), (now - self._first) * (tick.budget / tick.used - 1.0)
-        listed = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+        listed = visible(", ".join(names[:_MOST_NAMED])) + (", ..." if len(names) > _MOST_NAMED else "")
         self._last, self.part, self.used, self.budget = now, "Queries", tick.used, tick.budget
         self.more = f"at most {timedelta(seconds=round(left))} left; open: {listed}"
         self.changed(self)
@@ -82,7 +84,7 @@ def _bar(console: "Console") -> Iterator[Callable[[Status], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, TextColumn("{task.fields[more]}"), console=console, transient=True) as bar:
+    with Progress(*columns, TextColumn("{task.fields[more]}", markup=False), console=console, transient=True) as bar:
         task = bar.add_task("Starting", total=None, more="")
 
         def changed(status: Status) -> None:

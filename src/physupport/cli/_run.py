@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._errors import MisuseError, misuse_named
+from .._errors import MisuseError, misuse_named, visible
 from ._app import app, exit_code
 from ._progress import run_progress, stopped_by_signal
-from ._text import load_project_at, show_lines, show_report, visible
+from ._text import load_project_at, show_lines, show_report
 from ._workers import use_workers
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def run(
         int | None, typer.Option(help="Threads; all cores unless given. No number depends on it.")
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Allow the project to name a Python function, which is then run.")
+        bool,
+        typer.Option(
+            "--trust",
+            help="Allow the project to reach outside its folder, and to name a Python function, which is then run.",
+        ),
     ] = False,
     resume: Annotated[
         bool,
@@ -71,11 +75,11 @@ def run(
     overrides = {key: value for key, value in given.items() if value is not None}
     try:
         with misuse_named(_option):
-            loaded = load_project_at(project, overrides)
+            loaded = load_project_at(project, overrides, trust=trust)
             if dry_run:
-                _dry_run(loaded, trust, as_json)
+                _dry_run(loaded, as_json)
                 return
-            finished, number = run_and_tell(loaded, trust=trust, resume=resume, quiet=quiet)
+            finished, number = run_and_tell(loaded, resume=resume, quiet=quiet)
     except KeyboardInterrupt as error:
         typer.echo("Stopped before there was anything to report; nothing was written.", err=True)
         raise typer.Exit(exit_code(*error.args or (SIGINT,))) from None
@@ -87,14 +91,12 @@ def run(
         raise typer.Exit(exit_code(number))
 
 
-def run_and_tell(
-    project: "Project", *, trust: bool = False, resume: bool = False, quiet: bool = False
-) -> "tuple[Finished, int]":
+def run_and_tell(project: "Project", *, resume: bool = False, quiet: bool = False) -> "tuple[Finished, int]":
     """Run with progress, and say on standard error what was read and noted; with the signal that ended it, or 0."""
     from ..project import run_project
 
     with run_progress(quiet) as status, stopped_by_signal(status.query) as stop:
-        finished = run_project(project, trust=trust, resume=resume, callback=stop, stage=status.stage)
+        finished = run_project(project, resume=resume, callback=stop, stage=status.stage)
     if not quiet:
         for entry in finished.details.document["inputs"]:
             typer.echo(f"read: {visible(_read_line(entry))}", err=True)
@@ -123,12 +125,12 @@ def show_finished(finished: "Finished") -> None:
     show_report(report)
     show_lines(sentence for sentence in finished.details.document["outcome"] if sentence != report.sentence)
     names = ", ".join(path.name for path in finished.files)
-    typer.echo(f"\nWritten to {finished.folder}: {names}.")
-    typer.echo(f"Open {finished.folder / 'report.html'} in a browser.")
+    typer.echo(f"\nWritten to {visible(str(finished.folder))}: {names}.")
+    typer.echo(f"Open {visible(str(finished.folder / 'report.html'))} in a browser.")
     report_file, project = (
         shlex.quote(str(path)) for path in (finished.folder / "report.json", finished.assembled.project.path)
     )
-    typer.echo(f"Check it: physupport verify {report_file} --project {project}")
+    typer.echo(f"Check it: physupport verify {visible(report_file)} --project {visible(project)}")
 
 
 def _option(argument: str) -> str:
@@ -151,14 +153,14 @@ def _budget(text: str) -> int | float:
         raise MisuseError("--budget", "be a number", repr(text)) from None
 
 
-def _dry_run(project: "Project", trust: bool, as_json: bool) -> None:
+def _dry_run(project: "Project", as_json: bool) -> None:
     import json
     from dataclasses import replace
     from time import process_time
 
     from ..project import assemble, forecast
 
-    assembled = assemble(project, trust=trust)
+    assembled = assemble(project)
     started = process_time()  # to start the program and read the files, which a run does again
     found: Forecast = forecast(assembled)
     found = replace(found, seconds=found.seconds + started)

@@ -1,14 +1,13 @@
 """Text that the commands read from files and show on a terminal."""
 
 import os
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from .._errors import MisuseError
+from .._errors import MisuseError, visible
 
 if TYPE_CHECKING:
     from ..project import Project
@@ -20,12 +19,12 @@ def report_path(given: str) -> str:
     return str(Path(given) / "report.json") if given != "-" and os.path.isdir(given) else given
 
 
-def load_project_at(given: Path, overrides: "dict[str, object] | None" = None) -> "Project":
+def load_project_at(given: Path, overrides: "dict[str, object] | None" = None, *, trust: bool = False) -> "Project":
     """The project of a file, which may be named by its folder."""
     from ..project import PROJECT_FILE, load_project
 
     # Unlike the method of a path, this function takes a name that no file can have for what is not there.
-    return load_project(given / PROJECT_FILE if os.path.isdir(given) else given, overrides)
+    return load_project(given / PROJECT_FILE if os.path.isdir(given) else given, overrides, trust=trust)
 
 
 def read_text(name: str, path: str) -> str:
@@ -36,24 +35,6 @@ def read_text(name: str, path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MisuseError(f"{name} {path}", "be a readable text file", error) from None
-
-
-# Control characters, invisible marks that turn the direction of text, halves of characters, and line separators.
-_OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-
-def visible(text: str) -> str:
-    r"""The text with every character that a terminal obeys or cannot print as an escape.
-
-    >>> visible("a\x1b[2Jb")
-    'a\\x1b[2Jb'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        each.encode("unicode_escape").decode("ascii") if unicodedata.category(each) in _OBEYED else each
-        for each in text
-    )
 
 
 _MOST_SHOWN = 8

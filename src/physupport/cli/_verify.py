@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._errors import MisuseError, misuse_named
+from .._errors import MisuseError, misuse_named, visible
 from ._app import REFUSED, app
-from ._text import load_project_at, read_text, report_path, show_report, visible
+from ._text import load_project_at, read_text, report_path, show_report
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..project import Differences
+    from ..project import Differences, Project
     from ..report import Report
     from ..verify import Verification
 
@@ -48,7 +48,7 @@ def show(
         raise typer.Exit(REFUSED)
     if html is not None:
         _write_page(shown, report, html)
-        typer.echo(f"Page written to {html}.", err=True)
+        typer.echo(f"Page written to {visible(str(html))}.", err=True)
     if as_json:
         typer.echo(shown.json(), nl=False)
     elif html is None:
@@ -70,7 +70,7 @@ def _write_page(report: "Report", path: str, html: Path) -> None:
     beside = Path(path).parent / "details.json"
     if path == "-" or not beside.is_file():
         raise MisuseError("--html", "come with details.json beside the report", f"none at {beside}")
-    details = Details.load(beside)
+    details = Details.from_json(read_text("details", str(beside)))
     if html.is_dir() or not html.parent.is_dir():
         raise MisuseError("--html", "name a file in a folder that exists", repr(str(html)))
     try:
@@ -96,6 +96,10 @@ def verify(
             "protocol that it describes."
         ),
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Allow the project to reach outside its folder, and to run its Python function."),
+    ] = False,
     protocol: Annotated[
         str | None, typer.Option(help="The hash of the protocol, as it was known before the data were read.")
     ] = None,
@@ -110,10 +114,11 @@ def verify(
     if data and project is not None:
         raise MisuseError("--project", "come without --data", project)
     text = read_text("report", report_path(report))
-    rows = read_data(text, data, project) if data or project is not None else None
+    loaded = None if project is None else load_project_at(project, trust=trust)
+    rows = read_data(text, data, loaded) if data or project is not None else None
     verification = check(text, rows, protocol=protocol)
-    if project is not None and verification.is_verified:
-        other = _project_differences(text, project)
+    if loaded is not None and verification.is_verified:
+        other = _project_differences(text, loaded)
         verification = replace(verification, findings=other.findings, notes=(*verification.notes, *other.notes))
     if as_json:
         typer.echo(_json(verification))
@@ -145,7 +150,7 @@ def _show(verification: "Verification") -> None:
         typer.echo(f"verified: every label follows from the trace{scored}")
 
 
-def read_data(report: str, data: list[str] | None, project: Path | None) -> "dict[str, Rows]":
+def read_data(report: str, data: list[str] | None, project: "Project | None") -> "dict[str, Rows]":
     """The table of each stream by name, complex numbers as pairs (Re, Im)."""
     tables: dict[str, Rows] = {} if project is None else _project_rows(project)
     for source in data or ():
@@ -162,17 +167,17 @@ def read_data(report: str, data: list[str] | None, project: Path | None) -> "dic
     return tables
 
 
-def _project_differences(report: str, path: Path) -> "Differences":
+def _project_differences(report: str, project: "Project") -> "Differences":
     """Where a report that was verified was made otherwise than a project file says."""
     from ..project import protocol_differences
 
-    return protocol_differences(load_project_at(path), json.loads(report)["protocol"])
+    return protocol_differences(project, json.loads(report)["protocol"])
 
 
-def _project_rows(path: Path) -> "dict[str, Rows]":
+def _project_rows(project: "Project") -> "dict[str, Rows]":
     from ..project import read_tables
 
-    return {name: _real(table.values) for name, table in read_tables(load_project_at(path)).items()}
+    return {name: _real(table.values) for name, table in read_tables(project).items()}
 
 
 def _stream_rows(report: str, name: str, path: str) -> "Rows":

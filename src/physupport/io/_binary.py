@@ -1,7 +1,8 @@
 """Arrays in binary files: NumPy, HDF5 and MATLAB."""
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -64,11 +65,13 @@ def _array(name: str, archive: "NpzFile", member: str) -> NDArray[np.generic]:
     return values
 
 
-def _opened(name: str, path: Path) -> "NpzFile":
+@contextmanager
+def _opened(name: str, path: Path) -> "Iterator[NpzFile]":
     if not zipfile.is_zipfile(path):
         raise MisuseError(name, "be an .npz archive", "a file of another kind")
-    archive: NpzFile = np.load(path, allow_pickle=False)
-    return archive
+    # Opened here: NumPy leaves it open if the archive is damaged.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        yield archive
 
 
 def read_hdf5(name: str, path: Path, member: str | None) -> Held:
@@ -105,6 +108,8 @@ def datasets(file: Any) -> list[str]:  # noqa: ANN401
 
 def numbers(name: str, path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa: ANN401
     """The entries of a dataset, complex ones as complex numbers whatever the writer called their parts."""
+    if dataset.is_virtual or dataset.external:
+        raise MisuseError(name, f"hold the entries of {dataset.name!r} itself", "a reference to another file")
     values = _mapped(path, dataset)
     if values is None:
         check_claim(name, dataset.name, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size())

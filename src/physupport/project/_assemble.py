@@ -93,14 +93,12 @@ class Assembled:
         return self.project.title
 
 
-def assemble(project: Project, *, trust: bool = False) -> Assembled:
+def assemble(project: Project) -> Assembled:
     """Read and check every file that a project names; of the rows, only kind and shape are looked at.
 
     Text files and archives are parsed whole, which they cannot be otherwise; no number of a row is used.
-
-    trust: whether a response may be a function of the user's own, which is then imported and called.
     """
-    physical = read_elements(project, trust=trust)
+    physical = read_elements(project)
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from .._errors import visible
 from ..aeb import Trace
 from ..analysis import Result
 from ..judges import Verdict
@@ -35,8 +36,12 @@ def fields_csv(path: Path, report: Report) -> None:
 
 
 def _plain(cell: str) -> str:
-    """A spreadsheet must not take a name for a formula: text that begins like one gets an apostrophe before it."""
-    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+    """A spreadsheet must not take a name for a formula: text that begins like one gets an apostrophe before it.
+
+    What would not be shown is written as an escape.
+    """
+    cell = visible(cell)
+    if not cell.startswith(("=", "+", "-", "@")):
         return cell
     try:
         float(cell)

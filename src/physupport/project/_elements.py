@@ -41,7 +41,7 @@ def read_element_file(project: Project) -> ElementList:
 
 
 def _columns(project: Project) -> dict[str, list[str]]:
-    path = project.file(project.settings.elements.file)
+    path = project.file("elements.file", project.settings.elements.file)
     is_archive = path.suffix.lower() == ".npz"
     with recorded(project, "elements", project.settings.elements.file, path) as entry:
         with named_by_key(project, "elements.file"):
@@ -134,12 +134,12 @@ class Physical:
         return entries // 2 if self.is_complex else entries
 
 
-def read_elements(project: Project, *, trust: bool = False) -> Physical:
+def read_elements(project: Project) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
     listed = read_element_file(project)
     check_bank_size(project, listed.regions)
     coordinates = listed.coordinates
-    given, parameters = nominal_response(project, coordinates, trust), _parameters(project)
+    given, parameters = nominal_response(project, coordinates), _parameters(project)
     with named_by_key(project, "elements"):
         plain = settings_grid(given, coordinates, [])
     settings = None

@@ -102,7 +102,7 @@ def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
 
     A link is followed: what it leads to is looked at and replaced.  Nothing is left of what was not written.
     """
-    place = folder.resolve()
+    place = Path(os.path.realpath(folder))
     cut = f".{place.name[:40]}-{pieces_hash(place.name)[:8]}"  # a long name has no room for more
     held = ReportFolder(name, folder, place, place.parent / cut)
     missing = [path for path in place.parents if not path.exists()]

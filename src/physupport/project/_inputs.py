@@ -48,7 +48,7 @@ def recorded(project: Project, key: str, name: str, path: Path) -> Iterator[Entr
 
 def read_recorded(project: Project, key: str, spec: File) -> Numbers:
     """The numbers of a file, in memory: what changes in the file afterwards does not matter."""
-    path = project.file(spec.file)
+    path = project.file(key, spec.file)
     with recorded(project, key, spec.file, path) as entry:
         with named_by_key(project, key):
             values = np.array(read_array(path, spec.member, header=spec.header))

@@ -1,5 +1,6 @@
 """From a project file to checked settings."""
 
+import os
 import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -71,28 +72,33 @@ Entry: TypeAlias = dict[str, Any]
 class Project:
     """A checked project file; the files that it names are not read yet.
 
-    overridden: the keys whose values came from elsewhere than the file.  read: filled as its files are read, other than
-    those of rows, by key.
+    overridden: the keys whose values came from elsewhere than the file.  is_trusted: whether it may reach outside its
+    folder and run a function.  read: filled as its files are read, other than those of rows, by key.
     """
 
     path: Path
     settings: ProjectFile
     overridden: frozenset[str] = frozenset()
+    is_trusted: bool = False
     read: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
 
     def name(self, key: str) -> str:
         """How a key is called in messages."""
         return _name(self.path, self.overridden, key)
 
-    def file(self, name: str) -> Path:
-        """A file that the project names, relative to the project file."""
-        return self.path.parent / name
+    def file(self, key: str, name: str) -> Path:
+        """What the project names under a key, relative to its file; outside its folder only if it is trusted."""
+        path = self.path.parent / name
+        if not self.is_trusted and not _real(path).is_relative_to(_real(self.path.parent)):
+            remedy = "It leads elsewhere: look at it, then run again with --trust."
+            raise MisuseError(self.name(key), "stay in the folder of the project", repr(name), remedy)
+        return path
 
     @property
     def folder(self) -> Path:
         """Where the report goes: beside the project file, or, given as an override, as seen from where one is."""
         folder = self.settings.output.folder
-        return Path(folder) if "output.folder" in self.overridden else self.file(folder)
+        return Path(folder) if "output.folder" in self.overridden else self.file("output.folder", folder)
 
     @property
     def title(self) -> str:
@@ -100,10 +106,12 @@ class Project:
         return self.settings.title or self.path.resolve().parent.name
 
 
-def load_project(path: str | Path, overrides: Mapping[str, object] | None = None) -> Project:
+def load_project(path: str | Path, overrides: Mapping[str, object] | None = None, *, trust: bool = False) -> Project:
     """Read a TOML file and check every key of it.
 
     overrides: values that replace those of the file, by key, such as {"level": 0.05, "output.folder": "again"}.
+    trust: whether the project may name files outside its folder, also through links, and a function of the user's own,
+    which is then imported and called.
     """
     path, given = Path(path), dict(overrides or {})
     content = _read(path)
@@ -114,7 +122,7 @@ def load_project(path: str | Path, overrides: Mapping[str, object] | None = None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise misuse(dict(first), lambda key: _name(path, frozenset(given), key)) from None
-    return Project(path, settings, frozenset(given))
+    return Project(path, settings, frozenset(given), trust)
 
 
 def _replace(table: dict[str, Any], keys: list[str], value: object) -> None:
@@ -129,6 +137,11 @@ def _name(path: Path, overridden: frozenset[str], key: str) -> str:
     if key in overridden:
         return f"override {key}"
     return f"{path.name}: {key}" if key else path.name
+
+
+def _real(path: Path) -> Path:
+    """Where a path leads; unlike the method of a path, links that go in circles are no fault."""
+    return Path(os.path.realpath(path))
 
 
 def _read(path: Path) -> dict[str, Any]:

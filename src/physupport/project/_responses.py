@@ -21,10 +21,10 @@ from ._load import Project, named_by_key
 from ._sections import File, FunctionResponse, RegisteredResponse
 
 
-def trusted_function(project: Project, name: str, trust: bool) -> Response:
+def trusted_function(project: Project, name: str) -> Response:
     """`module:function`; its module is run only where the user trusts the project."""
     key = project.name("elements.response.function")
-    if not trust:
+    if not project.is_trusted:
         remedy = "It runs a program of the project's choice: look at it, then run again with --trust."
         raise MisuseError(key, "be trusted to be run", repr(name), remedy)
     module, _, attribute = name.partition(":")
@@ -131,14 +131,14 @@ def read_numbers(project: Project, key: str, spec: File) -> Numbers:
     return values
 
 
-def nominal_response(project: Project, places: Array, trust: bool) -> Response | Numbers:
+def nominal_response(project: Project, places: Array) -> Response | Numbers:
     """What `settings_grid` takes: a response, or the (q, E) columns for elements at these places."""
     elements = project.settings.elements
     if elements.responses is not None:
         columns = read_numbers(project, "elements.responses", elements.responses)
         return _checked_columns(project, "elements.responses", columns, len(places))
     if isinstance(elements.response, FunctionResponse):
-        return trusted_function(project, elements.response.function, trust)
+        return trusted_function(project, elements.response.function)
     if not isinstance(elements.response, RegisteredResponse):
         raise MisuseError(project.name("elements"), "have responses", "none")
     with named_by_key(project, "elements.response"):

@@ -41,14 +41,12 @@ class Finished:
 def run_project(
     project: Project,
     *,
-    trust: bool = False,
     resume: bool = False,
     callback: Callable[[Tick], bool | None] | None = None,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Finished:
     """Read, propose, freeze, ask, report, and write the folder; a misuse anywhere leaves the folder as it was.
 
-    trust: whether a response may be a function of the user's own, which is then imported and called.
     resume: go on from the report in the folder, which must be of the same protocol and rows; only the budget may be
     another one.
     callback: told after every query; returns False to stop, and the report says what is certified by then.
@@ -58,7 +56,7 @@ def run_project(
     with reserved(name, project.folder) as held:
         earlier = _earlier(name, project.folder) if resume else None
         stage("Reading files")
-        assembled = assemble(project, trust=trust)
+        assembled = assemble(project)
         held.make_room(_report_bytes(assembled))
         stage("Looking at proposal rows")
         result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
@@ -130,8 +128,8 @@ _SAFE = ("policy", "budget", "stop")
 def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Differences:
     """Found is another level, seed, bank, question, judge, law, split or checkpoint: they decide which labels are true.
 
-    Another policy, budget or stop is noted: every part of the verdicts is safe.  Nothing is run for the comparison, so
-    that of a project with a function of its own only level and seed are compared.
+    Another policy, budget or stop is noted: every part of the verdicts is safe.  The function of a project that is
+    not trusted is not run: then only level and seed are compared.
     """
     settings = project.settings
     findings = [
@@ -139,8 +137,8 @@ def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Diffe
         for name, here in {"level": settings.level, "seed": settings.seed}.items()
         if here != protocol.get(name)
     ]
-    if isinstance(settings.elements.response, FunctionResponse):
-        note = "elements and questions of the project file were not compared: they need its function"
+    if isinstance(settings.elements.response, FunctionResponse) and not project.is_trusted:
+        note = "elements and questions of the project file were not compared: they need its function, run with --trust"
         return Differences(tuple(findings), (note,))
     try:
         described = assemble(project).protocol

@@ -167,7 +167,7 @@ def _response(entry: object) -> Section:
     if not isinstance(entry, dict):
         return RegisteredResponse.model_validate(entry)
     kind = entry.get("kind")
-    if kind not in RESPONSES:
+    if not isinstance(kind, str) or kind not in RESPONSES:
         raise broken(f"have a kind among {', '.join(sorted(RESPONSES))}, or a function", shown(kind))
     return _section(kind).model_validate(entry)
 

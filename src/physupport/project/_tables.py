@@ -51,7 +51,7 @@ def _codes(spec: Calibration | Deployment) -> File | None:
 def _read(project: Project, name: str, spec: Calibration | Deployment) -> Table:
     with named_by_key(project, f"data.{name}.file"):
         table = read_table(
-            project.file(spec.file),
+            project.file(f"data.{name}.file", spec.file),
             channels=spec.channels,
             label=name,
             member=spec.member,

@@ -7,6 +7,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from .._codec import dumped, loaded
 from .._errors import MisuseError
+from .._hashes import content_hash
 
 FORMAT, VERSION = "physupport details", 2
 
@@ -37,8 +38,8 @@ class Details:
         return f"<div><p>{escape(repr(self))}</p><ul>{said}</ul></div>"
 
     def json(self) -> str:
-        """The document as strict JSON, one line for each of its parts."""
-        return dumped(self.document)
+        """The document as strict JSON, one line for each of its parts, the last one its hash."""
+        return dumped(self.document | {"sha256": content_hash(self.document)})
 
     def save(self, path: str | Path) -> None:
         """Write the JSON."""
@@ -46,8 +47,12 @@ class Details:
 
     @classmethod
     def from_json(cls, text: str) -> "Details":
-        """Read the JSON; NaN and infinities are refused."""
-        return cls(loaded(text, "details"))
+        """Read the JSON; NaN, infinities and what was changed after it was written are refused."""
+        document = loaded(text, "details")
+        digest = document.pop("sha256", None)
+        if digest != content_hash(document):
+            raise MisuseError("details", "be as they were written", "a content that does not match its hash")
+        return cls(document)
 
     @classmethod
     def load(cls, path: str | Path) -> "Details":

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
+from physupport._hashes import content_hash
 from physupport.aeb import FixedOrder
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import coherence, diagnose, misfit, rows_needed
@@ -39,7 +40,10 @@ def test_it_has_all_parts_and_names_its_report(document, result):
 def test_it_survives_a_file(details, tmp_path):
     details.save(tmp_path / "details.json")
     assert Details.load(tmp_path / "details.json").document == details.document
-    assert json.loads((tmp_path / "details.json").read_text(encoding="utf-8")) == details.document
+    text = (tmp_path / "details.json").read_text(encoding="utf-8")
+    assert json.loads(text) == details.document | {"sha256": content_hash(details.document)}
+    with pytest.raises(MisuseError, match="must be as they were written"):
+        Details.from_json(text.replace('"seconds": {', '"seconds": {"more": 1, '))
 
 
 @pytest.mark.parametrize("text", ['{"format": "physupport report", "version": 1}', "[]", '{"format": NaN}', "{", "{}"])

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._errors import MisuseError
+from ..._errors import MisuseError, visible
 from ..pictures._map import STATES, sign_of
 from ..pictures._words import counted, listed, number
 from ._draw import line_key
@@ -28,13 +28,15 @@ def page_html(report: "Report", details: "Details") -> str:
         value = f"those of {details.document['report']}"
         raise MisuseError("details", f"belong to the report {report.digests['document']}", value)
     css, script = _asset("page.css"), _asset("page.js")
-    return _environment().get_template("page.html.j2").render(
+    text = _environment().get_template("page.html.j2").render(
         page_view(report.document, details.document),
         css=css,
         script=script,
         policy=_policy(css, script),
         data=embedded_json(_data(report, details)),
     )  # fmt: skip
+    # Names come from anywhere: what a browser would obey and not show is written as an escape.
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def write_page(path: str | Path, report: "Report", details: "Details") -> None:
