@@ -70,6 +70,13 @@ class MisuseError(PhysupportError, ValueError):
         super().__init__(message + (f" {shortened(remedy)}" if remedy else ""))
 
 
+class MissingError(MisuseError):
+    """Something that has to be given and was not."""
+
+    def __str__(self) -> str:
+        return f"{shortened(self.argument)} is required." + (f" {self.remedy}" if self.remedy else "")
+
+
 class NotFiniteError(MisuseError):
     """A number that is NaN or infinite."""
 

@@ -75,7 +75,7 @@ def test_a_budget_below_what_was_asked_is_refused(asked, tables, stopped):
     [
         ({"level": 0.2}, "another: level."),
         ({"policy": RegionalPolicy()}, "another: policy."),
-        ({"seed": 1}, "another: plausibility, seed, calibration.proposal_rows, deployment.proposal_rows."),
+        ({"seed": 1}, "another: seed."),
     ],
 )
 def test_another_protocol_is_refused_by_the_parts_that_differ(asked, tables, stopped, change, parts):

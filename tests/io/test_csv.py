@@ -127,7 +127,7 @@ def test_one_complex_number_makes_a_table_complex(file):
         ("a,1\n3,4\n", "must hold only numbers, or only names, in its first line, got 'a' beside '1'."),
         ("a,b\n", "must hold at least one line of numbers, got a header and nothing below it."),
         ("a,a\n1,2\n", "must have columns of distinct names, got 'a' more than once."),
-        ("a,\n1,2\n", "must name all of its columns, got no name for number 1."),
+        ("a,\n1,2\n", "must name all of its columns, got no name for number 2."),
         ("1\n\n2\n", "must have no empty lines, got one before line 3."),
         ("\n\n", "must hold at least one line, got an empty file."),
         ("\ufeff", "must hold at least one line, got an empty file."),
@@ -158,7 +158,7 @@ def test_columns_without_lines_are_empty(file):
     [
         ("A1,A,0.1\nA2,A,0.2\n", "must name its columns in the first line, got 'A1,A,0.1'."),
         ("id,id\na,b\n", "must have columns of distinct names, got 'id' more than once."),
-        ("id, \na,b\n", "must name all of its columns, got no name for number 1."),
+        ("id, \na,b\n", "must name all of its columns, got no name for number 2."),
         ("id,x\na\n", "must have 2 cells in every line, as in the first, got 1 cells in line 2."),
         ("", "must hold at least one line, got an empty file."),
     ],

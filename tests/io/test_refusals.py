@@ -230,7 +230,7 @@ def test_a_table_whose_channels_do_not_fit():
     source = Source("calibration", None, None, (2, 3), "float64")
     assert "name each of its 3 channels, got 2 names" in refusal(Table, TABLE, ("a", "b"), source)
     assert "'a' more than once" in refusal(Table, TABLE, ("a", "b", "a"), source)
-    assert "no name for number 1" in refusal(Table, TABLE, ("a", "", "c"), source)
+    assert "no name for number 2" in refusal(Table, TABLE, ("a", "", "c"), source)
     assert "have two axes" in refusal(Table, TABLE[0], ("a", "b", "c"), source)
 
 

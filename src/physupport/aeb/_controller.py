@@ -94,7 +94,8 @@ def continue_run(
     check_question(trace.question, docket.size)
     allowed = budget_queries(budget, docket.size)
     if allowed < len(trace):
-        raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, "Use trace.at for less.")
+        remedy = "What was asked stays asked; in Python, trace.at says what fewer would have found."
+        raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, remedy)
     suggested = proposals or Proposals()
     suggested.check_size(docket.size)
     log = _Log(trace, docket, np.empty(allowed, np.int64), len(trace))

@@ -28,11 +28,16 @@ def recovered_trace(seal: Seal, report: Report) -> Trace:
     return replayed(asked, Ending.STOPPED)
 
 
+_FOLLOWING = ("plausibility", "proposals", "proposal_rows", "numerator")
+
+
 def _check_same(seal: Seal, document: dict[str, Any]) -> None:
     """Refuse a report of another protocol, or about other rows, by the parts that differ."""
     differing = _differences(seal.content, document["protocol"])
-    remedy = "A run can only go on as it began: start it anew."
+    remedy = "Only the budget may change: start anew for anything else."
     if differing:
+        # What follows from another part, or from other rows, is named only where nothing else is.
+        differing = [part for part in differing if part.rpartition(".")[2] not in _FOLLOWING] or differing
         raise MisuseError("report", "be of the same protocol", f"another: {', '.join(differing)}", remedy)
     rows = [name for name, digest in seal.data.items() if document["data"].get(name) != digest]
     if rows or {*document["data"]} != {*seal.data}:

@@ -66,5 +66,5 @@ def check_finite(tables: Mapping[str, Table]) -> None:
             if not finite.all():
                 row, column = (int(i) for i in np.argwhere(~finite)[0])
                 label = name if table.source.path is None else f"{name} ({table.source.path})"
-                value = table.values[start + row, column]
-                raise MisuseError(label, "be finite", f"{value} in row {start + row}, column {table.channels[column]}")
+                where = f"row {start + row}, column {table.channels[column]} (rows counted from 0)"
+                raise MisuseError(label, "be finite", f"{table.values[start + row, column]} in {where}")

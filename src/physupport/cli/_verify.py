@@ -156,7 +156,10 @@ def read_data(report: str, data: list[str] | None, project: "Project | None") ->
     for source in data or ():
         name, _, path = source.partition("=")
         part = {name: _stream_rows(report, name, path)} if path else _archive_rows(Path(source))
+        known = _declared_shapes(report)
         for stream, table in part.items():
+            if known and stream not in known:
+                raise MisuseError(f"data {source}", f"name streams of the report, {', '.join(known)}", repr(stream))
             if stream in tables:
                 raise MisuseError(f"data {source}", "name each stream once", repr(stream))
             tables[stream] = table

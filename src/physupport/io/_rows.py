@@ -156,7 +156,8 @@ def _finite(rows: Array, start: int) -> Array:
     finite = np.isfinite(rows)
     if not finite.all():
         row, column = (int(i) for i in np.argwhere(~finite)[0])
-        raise NotFiniteError("rows", "be finite", f"{rows[row, column]} in row {start + row}, column {column}")
+        where = f"{rows[row, column]} in row {start + row}, column {column} (counted from 0)"
+        raise NotFiniteError("rows", "be finite", where)
     return rows
 
 

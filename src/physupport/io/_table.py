@@ -83,7 +83,7 @@ def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]
 def check_names(name: str, what: str, names: tuple[str, ...]) -> None:
     """Distinct texts, none of them empty."""
     if "" in names:
-        raise MisuseError(name, f"name all of its {what}", f"no name for number {names.index('')}")
+        raise MisuseError(name, f"name all of its {what}", f"no name for number {names.index('') + 1}")
     if len(set(names)) < len(names):
         twice = next(each for i, each in enumerate(names) if each in names[:i])
         raise MisuseError(name, f"have {what} of distinct names", f"{twice!r} more than once")

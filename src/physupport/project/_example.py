@@ -50,7 +50,8 @@ def write_example(folder: str | Path, example: str = "four-region") -> tuple[Pat
     made = EXAMPLES[example]()
     for name in made.files:
         if (folder / name).exists():
-            raise MisuseError("folder", f"have no {name} yet", folder, "Nothing was written: name another folder.")
+            remedy = "Nothing was written: name another folder."
+            raise MisuseError("folder", f"have no {name} yet", f"one in {folder.resolve()}", remedy)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in made.texts.items():

@@ -175,8 +175,9 @@ def _check_finite(name: str, table: Table, order: IntArray) -> None:
         bad = np.argwhere(~np.isfinite(table.values[rows].astype(np.complex128)))
         if len(bad):
             row, column = int(rows[bad[0, 0]]), int(bad[0, 1])
-            where = f"{table.values[row, column]} in row {row}, column {table.channels[column]}"
-            raise MisuseError(f"{name} ({table.source.path})", "be finite", where)
+            where = f"row {row}, column {table.channels[column]} (rows counted from 0)"
+            found = f"{table.values[row, column]} in {where}"
+            raise MisuseError(f"{name} ({table.source.path})", "be finite", found)
 
 
 def _stream_sentence(stream: StreamForecast) -> str:

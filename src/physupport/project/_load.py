@@ -10,12 +10,11 @@ from typing import Any, TypeAlias, final
 
 from pydantic import ValidationError
 
-from .._errors import MisuseError, misuse_named, shown
+from .._errors import MissingError, MisuseError, misuse_named, shown
 from ._schema import ProjectFile
 
 # What pydantic calls a broken rule, and how we say it; what it knows of the rule is filled in.
 _RULES = {
-    "missing": "be given",
     "greater_than": "be above {gt:g}",
     "greater_than_equal": "be at least {ge:g}",
     "less_than": "be below {lt:g}",
@@ -43,9 +42,10 @@ def misuse(details: Mapping[str, Any], name: Callable[[str], str]) -> MisuseErro
     kind = details["type"]
     if kind == "rule":
         return MisuseError(name(key), context["rule"], context["value"], context["remedy"])
+    if kind == "missing":
+        return MissingError(name(key), "be given", "nothing")
     rule = _RULES.get(kind, f"keep a rule ({details['msg']})").format(**context)
-    value = "nothing" if kind == "missing" else _shown(details["input"])
-    return MisuseError(name(key), rule, value)
+    return MisuseError(name(key), rule, _shown(details["input"]))
 
 
 def _key(place: tuple[int | str, ...]) -> str:

@@ -175,7 +175,8 @@ def _proposal_rows(table: RowTable, split: SplitRows) -> Array:
     finite = np.isfinite(rows)
     if not finite.all():
         row, channel = np.argwhere(~finite)[0].tolist()
-        raise MisuseError("table", "be finite", f"{rows[row, channel]} in row {order[row]}, channel {channel}")
+        where = f"row {order[row]}, channel {channel} (counted from 0)"
+        raise MisuseError("table", "be finite", f"{rows[row, channel]} in {where}")
     return rows.astype(np.float64)
 
 
