@@ -1,5 +1,6 @@
 """The program starts at once, answers plainly, and tells misuse from faults by its exit code."""
 
+import signal
 import subprocess
 import sys
 
@@ -20,7 +21,7 @@ def run(*arguments):
 def program(*arguments, setup=""):
     """The installed entry point, with its name and arguments as a shell would give them."""
     shell = f"import sys\nsys.argv = ['physupport', *{list(arguments)!r}]"
-    return run("-c", f"{shell}\nfrom physupport.cli import app, main\n{setup}\nmain()")
+    return run("-c", f"{shell}\nfrom physupport.__main__ import main\nfrom physupport.cli import app\n{setup}\nmain()")
 
 
 def loaded_after(statement):
@@ -54,6 +55,29 @@ def test_negative_control_the_same_look_sees_what_geometry_loads():
 def test_help_of_the_program_loads_nothing_heavy():
     shown = "from physupport.cli import app\napp(['--help'], standalone_mode=False)"
     assert loaded_after(shown) == []
+
+
+# Presses Ctrl-C where a module is looked for.
+INTERRUPTING = """
+import signal, sys
+
+class Interrupting:
+    def find_spec(name, path=None, target=None):
+        if name == {name!r}:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting)
+sys.argv = ["physupport", "run", {path!r}]
+from physupport.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["typer", "pydantic", "numpy.linalg", "scipy.linalg", "numba", "flint"])
+def test_ctrl_c_while_modules_are_loaded_is_silent(tmp_path, name):
+    assert CliRunner().invoke(app, ["init", str(tmp_path / "example")]).exit_code == 0
+    answer = run("-c", INTERRUPTING.format(name=name, path=str(tmp_path / "example")))
+    assert (answer.returncode, answer.stdout, answer.stderr) == (-signal.SIGINT, "", "")  # 130 in a shell
 
 
 def test_pictures_load_matplotlib_only_when_drawn():

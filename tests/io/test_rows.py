@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.io import ArrayRows, ReadRows
+from physupport.io import ArrayRows, ReadRows, as_pairs, read_table
 
 ROWS = np.arange(12.0).reshape(6, 2)
 
@@ -42,3 +42,18 @@ def test_blocks_follow_the_order():
     blocks = list(ArrayRows(ROWS, np.array([5, 0, 3]), block_rows=2).blocks())
     np.testing.assert_array_equal(np.vstack(blocks), ROWS[[5, 0, 3]])
     assert [len(block) for block in blocks] == [2, 1]
+
+
+def test_a_mapped_file_that_becomes_shorter_is_refused_before_the_system_ends_the_program(tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, np.arange(40_000.0).reshape(-1, 4))
+    mapped = np.load(path, mmap_mode="r")
+    table = read_table(path, channels=1, label="deployment")
+    turned = read_table(path, channels=0, label="deployment")
+    blocks = ArrayRows(mapped[1:, :2], block_rows=64).blocks()
+    assert next(blocks)[0].tolist() == [4.0, 5.0]
+    with path.open("r+b") as file:
+        file.truncate(8192)
+    for use in (lambda: next(blocks), table.digest, turned.digest, lambda: as_pairs(table.values)):
+        with pytest.raises(MisuseError, match=r"rows.npy must keep its length while it is in use, got 8,192 bytes"):
+            use()

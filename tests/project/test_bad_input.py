@@ -11,7 +11,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.io import read_archive, read_array
-from physupport.project import assemble, load_project
+from physupport.project import assemble, load_project, run_project
 
 LONG, LONGER = "9" * 400, "9" * 5000
 
@@ -130,10 +130,23 @@ def test_a_function_that_raises_anything(write, base, where):
         assemble(load_project(path, trust=True))
 
 
+@pytest.mark.parametrize("stage", ["Looking at proposal rows", "Writing the report"])
+def test_a_data_file_that_becomes_shorter_during_a_run(write, stage):
+    path = write(deployment=np.random.default_rng(0).normal(size=(4000, 8)))
+
+    def told(now):
+        if now == stage:
+            os.truncate(path.parent / "deployment.npy", 8192)
+
+    with pytest.raises(MisuseError, match=r"deployment.npy must keep its length while it is in use"):
+        run_project(load_project(path, {"budget": 3}), stage=told)
+    assert not (path.parent / "report").exists()
+
+
 def test_no_warning_stands_before_a_message(write):
     elements = "id,region,x\na1,A,1e308\na2,A,-1e308\nb1,B,0.7\nb2,B,0.9\n"
     path = write(elements=elements)
-    program = "from physupport.cli import main; main()"
+    program = "from physupport.__main__ import main; main()"
     answer = subprocess.run(
         [sys.executable, "-c", program, "run", str(path)], capture_output=True, text=True, check=False
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from mmap import mmap
 from typing import Final, final
 
 import numpy as np
@@ -68,7 +69,7 @@ class Table:
     def _blocks(self) -> Iterator[NDArray[np.generic]]:
         step = max(1, BLOCK_ENTRIES // self.values.shape[1])
         for start in range(0, len(self.values), step):
-            yield self.values[start : start + step]
+            yield check_whole(self.values)[start : start + step]
 
 
 def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -77,6 +78,20 @@ def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]
         raise MisuseError(name, "have no mask", "a masked array", "Leave rows out, or fill them in, beforehand.")
     if values.dtype.kind not in "iufc":
         raise MisuseError(name, "hold real or complex numbers", f"dtype {values.dtype}")
+    return values
+
+
+def check_whole(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Refuse a memory map of a file that became shorter: whoever reads what is gone is ended by the system.
+
+    To be called right before a part of it is read.
+    """
+    held = values
+    while isinstance(held.base, np.ndarray):
+        held = held.base
+    mapped: object = held.base
+    if isinstance(held, np.memmap) and isinstance(mapped, mmap) and mapped.size() < held.offset + held.nbytes:
+        raise MisuseError(f"file {held.filename}", "keep its length while it is in use", f"{mapped.size():,} bytes")
     return values
 
 
