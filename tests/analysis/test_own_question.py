@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from physupport.project._outputs import queries_csv
+from physupport.project._csv_tables import queries_csv
 
 from physupport import MisuseError
 from physupport.analysis import PhysicalSupport, StreamPlan

@@ -221,6 +221,12 @@ class Trace:
         """The fields that still need verdicts at the end."""
         return unsettled(self.answers, self.is_certified)
 
+    def possible(self) -> IntArray:
+        """U: explanations that were not rejected, asked about or not, in their order."""
+        is_possible = np.ones(self.size, dtype=np.bool_)
+        is_possible[self.queries[self.codes == Verdict.REJECTED]] = False
+        return np.flatnonzero(is_possible)
+
     def places(self) -> IntArray:
         """(M,) the number of the query that asked about each explanation, -1 if none did."""
         places = np.full(self.size, -1)

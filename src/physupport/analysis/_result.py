@@ -17,6 +17,7 @@ from ..judges import Verdict
 from ..questions import Answer, Predicates, Question, plugin_answers, predicates, said_by
 from ..report import Details, Report
 from ._protocol import Seal
+from ._write_report import said_answers
 
 NOT_ASKED = "not asked"
 _MOST_UNASKED = 50_000
@@ -66,12 +67,15 @@ class Result:
     def best(self) -> int:
         """The explanation that predicts the proposal rows of all streams best, the first of equal ones.
 
-        Found without held-out rows: whether it survives is for these to say.
+        Found without held-out rows: whether it survives is for these to say.  Where nothing proposes, the one that
+        least speaks against.
         """
         plausibility = self.seal.proposed.proposals.plausibility
-        if plausibility is None:
-            raise MisuseError("result", "come from a protocol with streams, which ranks", "one that does not")
-        return int(plausibility.argmax())
+        if plausibility is not None:
+            return int(plausibility.argmax())
+        if not len(self.trace):
+            raise MisuseError("result", "come from a protocol that ranks, or from a run with queries", "neither")
+        return int(self.trace.queries[self.trace.margins[:, 1].argmin()])
 
     @cached_property
     def plug_in(self) -> tuple[Answer, ...] | None:
@@ -82,6 +86,11 @@ class Result:
         if self.seal.proposed.proposals.plausibility is None:
             return None
         return plugin_answers(self.question, self.best, self.trace.size)
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """What may be said, as the report says it."""
+        return said_answers(self.trace, self.report.document.get("gate"))
 
     @cached_property
     def places(self) -> IntArray:

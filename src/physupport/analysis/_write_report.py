@@ -1,6 +1,7 @@
 """The report of a run: its document, put together from the frozen protocol and the trace."""
 
 import platform
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,19 @@ from .._hashes import chain_hash, content_hash
 from .._typing import IntArray
 from .._version import __version__
 from ..aeb import Trace
-from ..judges import Verdict
-from ..questions import Answer, encoded, predicates, said_by
+from ..judges import Verdict, judge_facts
+from ..questions import Answer, encoded, predicates, said_by, withheld
 from ..report import FORMAT, VERSION, Report, document_hash, trace_json
 from ._kept import sets_json
 from ._protocol import Seal
 
 
-def fields_json(trace: Trace) -> list[dict[str, Any]]:
+def fields_json(trace: Trace, answers: tuple[Answer, ...]) -> list[dict[str, Any]]:
     """An entry for each answer of a trace."""
     place = trace.places()
     entries = []
-    _check_answers(trace.answers, place)
-    for answer, left in zip(trace.answers, sets_json(trace), strict=True):
+    _check_answers(answers, place)
+    for answer, left in zip(answers, sets_json(trace), strict=True):
         excluded = nearest_excluded(trace, answer)
         entry: dict[str, Any] = {
             "field": answer.field,
@@ -85,6 +86,7 @@ def report(seal: Seal, trace: Trace) -> Report:
     protocol, bank = seal.content, seal.protocol.bank
     content = encoded(seal.question)
     data, data_digest = seal.data, content_hash(seal.data)
+    gate = judge_facts(seal.judge, trace.possible())
     digests = {
         "bank": protocol["bank"],
         "question": content_hash(protocol["question"]),
@@ -96,8 +98,9 @@ def report(seal: Seal, trace: Trace) -> Report:
         "format": FORMAT,
         "version": VERSION,
         "program": {"physupport": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        "fields": fields_json(trace),
-        "outcome": _outcome(trace),
+        "fields": fields_json(trace, said_answers(trace, gate)),
+        "outcome": _outcome(trace, gate),
+        "gate": gate,
         "protocol": protocol,
         "data": data,
         "trace": trace_json(trace.queries, trace.codes, trace.margins),
@@ -109,9 +112,19 @@ def report(seal: Seal, trace: Trace) -> Report:
     return Report(loaded(dumped(document)))
 
 
-def _outcome(trace: Trace) -> dict[str, Any]:
+def said_answers(trace: Trace, gate: Mapping[str, Any] | None) -> tuple[Answer, ...]:
+    """What may be said: the answers of the trace, or none of them where the judge withholds labels."""
+    return tuple(map(withheld, trace.answers)) if is_withheld(gate) else trace.answers
+
+
+def is_withheld(gate: Mapping[str, Any] | None) -> bool:
+    """Whether the facts of a judge keep all labels back."""
+    return bool(gate and gate["is_withheld"])
+
+
+def _outcome(trace: Trace, gate: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
-        "status": trace.status.name,
+        "status": "WITHHELD" if is_withheld(gate) else trace.status.name,
         "ending": trace.ending.name,
         "is_certified": trace.is_certified,
         "queries": len(trace),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import arb
@@ -94,6 +94,8 @@ class EvidenceJudge:
 @dataclass(frozen=True, slots=True)
 class ByEvidence:
     """Have the streams of a protocol judged by their evidence, at the level of the protocol."""
+
+    has_facts: ClassVar[bool] = False
 
     def encode(self) -> dict[str, object]:
         """The kind; streams, checkpoints and numerators stand with the streams."""

@@ -68,6 +68,10 @@ class JudgeSpec(Protocol):
     def splits(self, law: Law) -> bool:
         """Whether rows of this law are divided, so that some may propose; left out: all are."""
 
+    @property
+    def has_facts(self) -> bool:
+        """Whether the judge that it opens has `facts`, see `judge_facts`; left out: it has none."""
+
 
 def splits_rows(spec: JudgeSpec, law: Law) -> bool:
     """What a specification says of that, or leaves out."""

@@ -26,6 +26,7 @@ from ._question import (
     open_fields as open_fields,
     plugin_answers as plugin_answers,
     unsettled as unsettled,
+    withheld as withheld,
 )
 from ._region_rule import RegionRule as RegionRule
 from ._region_state import RegionState as RegionState

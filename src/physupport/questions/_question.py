@@ -1,7 +1,7 @@
 """What can be said of one field of a report and why, and the contract of a question: what verdicts are wanted for."""
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, Protocol, final
 
@@ -64,10 +64,11 @@ class Certificate:
 
     universal: true of every possible explanation (eq:universal-truth-predicate); witnesses, if any, are admissible
     explanations that show that nothing finer can come.  witnesses: admissible explanations that contradict each
-    other (eq:profile-ambiguity-predicate).  open: nothing is claimed.
+    other (eq:profile-ambiguity-predicate).  open: nothing is claimed.  withheld: nothing is, although the verdicts
+    alone would allow it.
     """
 
-    kind: Literal["universal", "witnesses", "open"]
+    kind: Literal["universal", "witnesses", "open", "withheld"]
     witnesses: tuple[int, ...] = ()
 
 
@@ -94,6 +95,13 @@ class Answer:
     def number(self, name: str) -> float:
         """One of the numbers; KeyError if the question does not give it."""
         return dict(self.numbers)[name]
+
+
+def withheld(answer: Answer) -> Answer:
+    """The answer without its label: the judge says that what is left may be left by accident."""
+    if answer.label is Label.EMPTY:
+        return answer
+    return replace(answer, label=Label.ABSTAIN, group=None, certificate=Certificate("withheld"))
 
 
 class Comparison(StrEnum):

@@ -27,18 +27,23 @@ _MOST_REGIONS = 6
 
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
-    outcome, level = document["outcome"], document["protocol"]["level"]
+    outcome, level, gate = document["outcome"], document["protocol"]["level"], document.get("gate")
     match outcome["status"]:
         case "REPORT":
             return (
                 f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
-                f"with probability at least {confidence(level)}.{_unasked(outcome)}{_undecided(outcome)}"
+                f"with probability at least {confidence(level)}.{_unasked(outcome)}{_undecided(outcome)}{_passed(gate)}"
             )
         case "EMPTY":
             return (
                 f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
                 f"event of probability at most {level!r} has occurred. A wider bank, or laws that fit the rows, would "
-                f"change this; more queries would not."
+                f"change this; more queries would not.{_missing(gate)}"
+            )
+        case "WITHHELD":
+            return (
+                f"No label is given: even the explanation that fits best is rejected, and what is left may be left by "
+                f"accident. A wider bank, or laws that fit the rows, would change this.{_missing(gate)}"
             )
         case _:
             return f"ABSTAIN as a whole: {_why(outcome)}"
@@ -69,6 +74,34 @@ def _undecided(outcome: Entry) -> str:
         return ""
     who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
     return f" {who} INDETERMINATE, so what {it} about is kept."
+
+
+# What the parts of a gate look along, and what stands out there is a sign of.
+_PARTS = {
+    "columns": "something that the bank does not have, at {place}",
+    "lags": "noise or a baseline that neighbouring channels share ({place})",
+    "spectrum": "{place}, such as another source or coloured noise",
+}
+
+
+def _missing(gate: Entry | None) -> str:
+    """What would explain the rest, where the gate rejects the best fit."""
+    if not gate or not gate.get("is_best_rejected"):
+        return ""
+    finding = min(gate["findings"], key=lambda finding: finding["p"])
+    sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
+    return f" What the best fit leaves is a sign of {sign} (p = {finding['p']:.2g})."
+
+
+def _passed(gate: Entry | None) -> str:
+    """What the gate looked at without finding anything, and what it cannot see."""
+    if not gate or not gate.get("findings"):
+        return ""
+    least = min(finding["p"] for finding in gate["findings"])
+    return (
+        f" What the best fit leaves shows no sign of a misfit (smallest p = {least:.2g}); one below 4 to 5 standard "
+        f"deviations of the noise would not be seen."
+    )
 
 
 def _why(outcome: Entry) -> str:
@@ -138,6 +171,8 @@ def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
     """One field; kind is that of the question."""
     if entry["label"] == Label.EMPTY:
         return f"{_title(entry, kind)}: nothing can be said, because no explanation survives."
+    if entry["certificate"] == "withheld":
+        return f"{_title(entry, kind)}: no label is given, because the explanation that fits best is itself rejected."
     if kind == "regional map":
         return _region_sentence(entry, outcome)
     if kind == "resolution":

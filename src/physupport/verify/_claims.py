@@ -1,7 +1,7 @@
 """The trace of a document: its form, its chain of hashes, and the sets that it leads to."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -81,7 +81,7 @@ def _contradictions(codes: IntArray, margins: Array) -> Iterator[tuple[int, str]
 _UNIVERSAL = ("FINE", "GROUP", "ABSENT")
 
 
-def outcome_findings(outcome: Node, protocol: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+def outcome_findings(outcome: Node, protocol: Node, trace: ReadTrace, rules: Rules, is_withheld: bool) -> Iterator[str]:
     """Status, ending and counts."""
     count = len(trace)
     possible, witnessed = trace.possible(count), trace.witnessed(count)
@@ -94,7 +94,7 @@ def outcome_findings(outcome: Node, protocol: Node, trace: ReadTrace, rules: Rul
         "is_certified": is_certified,
         "status": _status(possible, witnessed, is_certified),
     }
-    for name, value in facts.items():
+    for name, value in (facts | ({"status": "WITHHELD"} if is_withheld else {})).items():
         if outcome[name] != value:
             yield f"the outcome says {name} = {outcome[name]}, but the trace gives {value}"
     if outcome["ending"] not in _endings(outcome, protocol, facts, trace):
@@ -137,7 +137,9 @@ def _is_over(trace: ReadTrace, count: int, rules: Rules, protocol: Node) -> bool
     return rules.is_certified(possible, witnessed) and (bool(witnessed.any()) or not protocol["until_witnessed"])
 
 
-def field_findings(fields: Sequence[Node], protocol: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
+def field_findings(
+    fields: Sequence[Node], protocol: Node, trace: ReadTrace, rules: Rules, is_withheld: bool
+) -> Iterator[str]:
     """Labels and all that stands with them; reports of before a run said when to stop do not tell the set."""
     possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
     derived = rules.derive(possible, witnessed)
@@ -145,9 +147,14 @@ def field_findings(fields: Sequence[Node], protocol: Node, trace: ReadTrace, rul
         yield "the fields are not those of the question"
         return
     for entry, field in zip(fields, derived, strict=True):
-        yield from _field_findings(entry, field)
-        yield from _witness_findings(entry, trace, rules, witnessed)
-        yield from _excluded_findings(entry, trace, rules)
+        if is_withheld:
+            yield from _field_findings(entry, replace(field, label="ABSTAIN", group=None, certificate="withheld"))
+            if entry["witnesses"] or entry["excluded"] is not None:
+                yield f"{field.field}: explanations are named for a label that is withheld"
+        else:
+            yield from _field_findings(entry, field)
+            yield from _witness_findings(entry, trace, rules, witnessed)
+            yield from _excluded_findings(entry, trace, rules)
         if "stop" in protocol or "set" in entry:
             yield from _set_findings(entry, trace, rules)
 

@@ -14,7 +14,7 @@ from .._stored import Node, Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, split_rows, undivided_rows
-from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key
+from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key, judge_facts
 from ..laws import Law, Opponent, decode_law
 from ._claims import ReadTrace
 from ._protocol import judge_of
@@ -22,6 +22,8 @@ from ._protocol import judge_of
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
 # more than their usual width of about 1e-9, they are not those of the same rows.
 MARGIN_TOLERANCE = 1e-6
+# Of p-values that are counts of draws: a few counts.
+_FACT_TOLERANCE = 0.01
 
 Tables = Mapping[str, NDArray[np.generic]]
 
@@ -33,10 +35,9 @@ PLAUSIBILITY = (
 )
 
 
-def data_findings(
-    protocol: Node, digest: str, data: Node, bank: Bank, trace: ReadTrace, tables: Tables, notes: list[str]
-) -> Iterator[str]:
+def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, notes: list[str]) -> Iterator[str]:
     """Hashes of the rows, the proposals, and every verdict; notes takes what is no reason to refuse."""
+    protocol, data = document["protocol"], document["data"]
     streams = protocol["streams"]
     names = [stream["name"] for stream in streams]
     if {*names} != {*tables} or {*names} != {*data} or len({*names}) < len(names):
@@ -64,8 +65,9 @@ def data_findings(
     if judge is not None and len(trace):
         parts = zip(map(_ReadStream.of, streams), splits, strict=True)
         held_out = [_sealed(read, tables[read.name], split, bank) for read, split in parts]
-        opened = judge.open(Sealed(bank, protocol["level"], tuple(held_out), digest))
+        opened = judge.open(Sealed(bank, protocol["level"], tuple(held_out), document["digests"]["protocol"]))
         yield from _verdict_findings(opened.verdicts(trace.queries), trace)
+        yield from _fact_findings(document.get("gate"), judge_facts(opened, np.flatnonzero(trace.possible(len(trace)))))
 
 
 def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
@@ -77,6 +79,26 @@ def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
     off = _differs(trace.margins[:, 0], scored.lower) | _differs(trace.margins[:, 1], scored.upper)
     if off.any():
         yield f"{int(off.sum())} margins are not what the rows give, that of explanation {trace.queries[off][0]} first"
+
+
+def _fact_findings(given: Node | None, again: Node | None) -> Iterator[str]:
+    """What the judge says of the answer as a whole; p-values may differ by what rounding counts."""
+    flat, found = dict(_flat(given)), dict(_flat(again))
+    for name in sorted({*flat, *found}):
+        mine, other = flat.get(name), found.get(name)
+        is_near = isinstance(mine, float) and isinstance(other, float) and abs(mine - other) <= _FACT_TOLERANCE
+        if mine != other and not is_near:
+            yield f"of the answer as a whole the report says {name} = {mine}, but the rows give {other}"
+
+
+def _flat(node: object, name: str = "gate") -> Iterator[tuple[str, object]]:
+    """Single values by their path."""
+    entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else None
+    if entries is None:
+        yield name, node
+    else:
+        for key, value in entries:
+            yield from _flat(value, f"{name}.{key}")
 
 
 def _differs(given: Array, found: Array) -> NDArray[np.bool_]:

@@ -86,6 +86,13 @@ def judge_of(protocol: Node) -> JudgeSpec | None:
     return decoded(content) if kind in JUDGES else None
 
 
+def gate_findings(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
+    """Facts of the judge that are missing, or that this judge does not give; rows tell whether they are true."""
+    has_facts = bool(document.get("gate"))
+    if judge is not None and has_facts != bool(getattr(judge, "has_facts", False)):
+        yield f"the report {'has' if has_facts else 'lacks'} what its judge says of the answer as a whole"
+
+
 def protocol_notes(protocol: Node, is_known: bool) -> Iterator[str]:
     """What is taken as it stands: judges that are not known here, and what proposal rows are said to have led to."""
     if protocol["streams"] and not is_known:

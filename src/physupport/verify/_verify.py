@@ -20,7 +20,7 @@ from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
 from ._claims import ReadTrace, budget_notes, check_digest, field_findings, outcome_findings, read_trace
 from ._data import data_findings
-from ._protocol import bank_findings, check_size, judge_of, protocol_findings, protocol_notes
+from ._protocol import bank_findings, check_size, gate_findings, judge_of, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import own_rules, resolution_rules
 from ._view import Rules
@@ -76,6 +76,7 @@ def verify(
     notebook.collect(lambda: _digest_findings(document, protocol))
     notebook.collect(lambda: protocol_findings(document["protocol"], document["data"]))
     judge = notebook.attempt(lambda: judge_of(document["protocol"]))
+    notebook.collect(lambda: gate_findings(document, judge))
     held = notebook.attempt(lambda: _bank(document))
     if held is not None and held.bank is not None:
         bank = held.bank
@@ -163,8 +164,7 @@ def _scored(
 ) -> Iterable[str]:
     if bank is None or trace is None:
         raise Refusal("the rows cannot be scored: the report has no sound bank or trace")
-    protocol, digest = document["protocol"], document["digests"]["protocol"]
-    return data_findings(protocol, digest, document["data"], bank, trace, rows, notes)
+    return data_findings(document, bank, trace, rows, notes)
 
 
 def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
@@ -229,9 +229,11 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None,
 
 
 def _claims(document: Mapping[str, Any], trace: ReadTrace, rules: Rules) -> Iterable[str]:
-    outcome = document["outcome"]
-    yield from outcome_findings(outcome, document["protocol"], trace, rules)
-    yield from field_findings(document["fields"], document["protocol"], trace, rules)
+    outcome, is_withheld = document["outcome"], bool((document.get("gate") or {}).get("is_withheld"))
+    if is_withheld and not trace.possible(len(trace)).any():
+        yield "labels are withheld although nothing is possible"
+    yield from outcome_findings(outcome, document["protocol"], trace, rules, is_withheld)
+    yield from field_findings(document["fields"], document["protocol"], trace, rules, is_withheld)
 
 
 def _text_of(error: Exception) -> str:

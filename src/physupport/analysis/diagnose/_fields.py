@@ -28,7 +28,7 @@ def fields_json(
     result: Result, levels: tuple[LevelAnswers, ...], needed: tuple[RowsNeeded, ...], names: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     """An entry for each answer of the run.  names: of the coordinates; x, y, z unless given."""
-    answers, plug_in = result.trace.answers, result.plug_in
+    answers, plug_in = result.answers, result.plug_in
     shown = [result.predicates.elements(number) for number in range(len(answers))]
     listed = _Listed(result, tuple(answer.field for answer, field in zip(answers, shown, strict=True) if field.names))
     counts = _Counts.of_fields(result)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class ByRotation:
 
     The draws come from the hash of the protocol.  outsiders: None leaves the gate out.
     """
+
+    has_facts: ClassVar[bool] = True
 
     draws: int = 999
     gate_draws: int = 1999

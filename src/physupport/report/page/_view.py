@@ -26,6 +26,7 @@ _CERTIFICATES = {
     "universal": "It holds for every explanation that is still possible.",
     "witnesses": "Admissible explanations contradict each other, so nothing finer may be said.",
     "open": "Nothing is claimed.",
+    "withheld": "Nothing is claimed, because the explanation that fits best is itself rejected.",
 }
 _NO_DETAILS: dict[str, Any] = {
     "is_optional": False, "coordinate_names": [], "tolerance": None, "elements": [], "absent": None, "groups": [],

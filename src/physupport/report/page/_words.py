@@ -40,6 +40,7 @@ STATUSES = {
     "REPORT": "certified",
     "ABSTAIN": "left open as a whole",
     "EMPTY": "no explanation survives",
+    "WITHHELD": "labels withheld",
 }
 
 
