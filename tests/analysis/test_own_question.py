@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from physupport.project._csv_tables import queries_csv
 
 from physupport import MisuseError
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.analysis.diagnose import diagnose, rows_needed
 from physupport.analysis.diagnose._misfit import _dimensions
 from physupport.banks import Bank, Library, library_bank
+from physupport.project._csv_tables import queries_csv
 from physupport.questions import Answer, Certificate, Farness, FieldElements, Label, Said, Sides, Unanswerable
 from physupport.verify import verify
 

@@ -39,7 +39,7 @@ def refusal(path, overrides=None):
         ("seed = 3", "seed = -1", "project.toml: seed must be at least 0, got -1."),
         ("channels = 1", "channels = 0.5", "channels must be the number or the name of the axis"),
         ("channels = 1", "", "project.toml: data.deployment.channels is required."),
-        ('law = "covariance"', 'law = "latent"', "law must be 'covariance' or 'mean', got 'latent'."),
+        ('law = "covariance"', 'law = "latent"', "law must be 'covariance' or 'gaussian' or 'mean', got 'latent'."),
         ("proposal = 0.4", "proposal = 1.0", "project.toml: data.deployment.proposal must be below 1, got 1.0."),
         ("[elements]", "elements = 3\n[other]", "project.toml must have no other keys than"),
         (RESPONSE, "", "project.toml: elements must have one of the keys responses and response, got neither."),
@@ -87,10 +87,14 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(write, old, new, n
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("activity = 0.3", "", "data.calibration must have the key activity with the law latent, got none."),
+        ("activity = 0.3", "", "data.calibration.activity is required."),
         ("activity = 0.3", "activity = 1.2", "data.calibration.activity must be below 1, got 1.2."),
-        ('"latent"', '"known codes"', "data.calibration must have no key activity with the law known codes"),
-        ("activity = 0.3", 'activity = 0.3\ncodes = "c.npy"', "must have no key codes with the law latent, got codes."),
+        ('"latent"', '"known codes"', "data.calibration.activity must be left out with the law known codes"),
+        (
+            "activity = 0.3",
+            'activity = 0.3\ncodes = "c.npy"',
+            "data.calibration.codes must be left out with the law latent, got a value.",
+        ),
     ],
 )
 def test_the_calibration_law_decides_which_keys_it_needs(write, small, old, new, message):

@@ -18,7 +18,7 @@ from ..aeb import Policy, Proposals, Stop, Trace, budget_queries, continue_run, 
 from ..aeb._controller import Callback, check_question
 from ..aeb._trace import check_stop
 from ..banks import Bank
-from ..io import split_rows, undivided_rows
+from ..io import SplitRows, split_rows, undivided_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
 from ..laws import Opponent
 from ..questions import Question, predicates
@@ -84,12 +84,17 @@ class AnalysisProtocol:
         """
         if self.bank is None or name not in self.streams:
             raise MisuseError("name", f"be one of the streams {tuple(self.streams)}", repr(name))
+        split = self.split(name, len(table))
+        return ProposedStream.proposed(self, name, self.streams[name], self.bank, table, split)
+
+    def split(self, name: str, n_rows: int) -> SplitRows:
+        """Which of so many rows of a stream propose; none where its judge needs none."""
         plan, seed = self.streams[name], SeedSequence(self.seed)
+        if not splits_rows(self.judge, plan.law):
+            return undivided_rows(n_rows)
         if len(self.streams) > 1:
             seed = seed.spawn(len(self.streams))[[*self.streams].index(name)]
-        is_split = splits_rows(self.judge, plan.law)
-        split = split_rows(len(table), plan.fraction, seed) if is_split else undivided_rows(len(table))
-        return ProposedStream.proposed(self, name, plan, self.bank, table, split)
+        return split_rows(n_rows, plan.fraction, seed)
 
     def read(self, **tables: NDArray[np.generic] | ProposedStream) -> "Seal":
         """Split the rows, propose, and freeze; held-out rows stay unread until the seal is asked for its judge.

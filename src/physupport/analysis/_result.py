@@ -87,6 +87,11 @@ class Result:
             return None
         return plugin_answers(self.question, self.best, self.trace.size)
 
+    @property
+    def has_evidence(self) -> bool:
+        """Whether every stream has a numerator, so that verdicts are those of an e-process."""
+        return all(part.opponent is not None for part in self.seal.parts)
+
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
         """What may be said, as the report says it."""

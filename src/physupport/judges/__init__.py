@@ -31,11 +31,13 @@ from ._proposal import (
 )
 from ._scored import Bounds as Bounds
 from ._specs import (
+    JUDGE_MAKERS as JUDGE_MAKERS,
     JUDGES as JUDGES,
     JudgeSpec as JudgeSpec,
     Sealed as Sealed,
     SealedStream as SealedStream,
     decoded as decoded,
+    make_judge as make_judge,
     register as register,
     splits_rows as splits_rows,
 )

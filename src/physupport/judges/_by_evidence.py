@@ -113,7 +113,7 @@ class ByEvidence:
         return EvidenceJudge(sealed.evidence, sealed.level)
 
 
-@register("evidence")
+@register("evidence", make=ByEvidence)
 def _decoded(content: Mapping[str, object]) -> ByEvidence:
     """Nothing but the kind counts: the assumption is said in words, which may be improved."""
     if content.keys() != ByEvidence().encode().keys():

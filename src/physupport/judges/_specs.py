@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Protocol, final
 
 from .._errors import MisuseError
@@ -83,14 +84,34 @@ Decode = Callable[[Mapping[str, object]], JudgeSpec]
 JUDGES: dict[str, Decode] = {}
 
 
-def register(kind: str) -> Callable[[Decode], Decode]:
-    """Enter the function that reads specifications of this kind back; there is no other list of judges."""
+# Those that can be made by name, from options that all have defaults.
+JUDGE_MAKERS: dict[str, Callable[..., JudgeSpec]] = {}
+
+
+def register(kind: str, make: Callable[..., JudgeSpec] | None = None) -> Callable[[Decode], Decode]:
+    """Enter the function that reads specifications of this kind back; there is no other list of judges.
+
+    make: what makes one by name, where project files may have it.
+    """
 
     def entered(decode: Decode) -> Decode:
         JUDGES[kind] = decode
+        if make is not None:
+            JUDGE_MAKERS[kind] = make
         return decode
 
     return entered
+
+
+def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
+    """A judge by name; options that are None count as left out."""
+    if kind not in JUDGE_MAKERS:
+        raise MisuseError("judge", f"be one of {', '.join(JUDGE_MAKERS)}", repr(kind))
+    make, given = JUDGE_MAKERS[kind], {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in signature(make).parameters:
+            raise MisuseError(name, f"be left out with the judge {kind}", "it")
+    return make(**given)
 
 
 def decoded(content: Mapping[str, object]) -> JudgeSpec:

@@ -43,7 +43,9 @@ class Law(Protocol):
     has_sign: ClassVar[bool] = True  # whether rows tell an atom from its negative
     has_strengths: ClassVar[bool] = True  # whether rows are as strong as the explanation says, not as fits them best
     is_linear: ClassVar[bool] = False  # whether rows are linear in free coefficients, so that there is a `design`
-    file_keys: ClassVar[Mapping[str, bool]] = {}  # of a project file, beyond those of all laws: whether it is needed
+    # Of a project file, what some laws have: keys of its stream, of regions, and tables; and whether each is needed.
+    file_keys: ClassVar[Mapping[str, bool]] = {"noise": True, "proposal": True, "regions.strength": True}
+    usual_judge: ClassVar[str] = "evidence"
     thresholds: Mapping[str, float] = MappingProxyType({})  # where has_strengths is False: what marks reach even so
     opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
 

@@ -9,26 +9,34 @@ from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ..io import Table
+from ..judges import JudgeSpec, make_judge
+from ..judges.rotation import Scan
+from ..laws import law_named
 from ..questions import RegionalMap
 from ._elements import Physical, read_elements
 from ._load import Project, named_by_key
+from ._mixture import judge_note, known_noises, mixture_options, region_marks
 from ._question import RegionResolution, project_question
 from ._tables import checked_tables, stream_specs
+
+# The share of rows that propose where a project leaves it out, as it does where none need to.
+_HALF = 0.5
 
 
 def project_bank(project: Project, physical: Physical) -> Bank:
     """States from elements and parameters, supports from regions, nuisances from the laws."""
     settings = project.settings
+    noises = known_noises(settings.data.deployment)
     with named_by_key(project, "regions"):
         return library_bank(
             physical.library,
             _supports(project),
-            {name: region.strength for name, region in settings.regions.items()},
+            {name: region_marks(region) for name, region in settings.regions.items()},
             regions=tuple(settings.regions),
             extra=physical.shared,
             settings=physical.settings,
             calibration=_calibration_nuisances(project),
-            deployment=product_grid(noise=settings.data.deployment.noise),
+            deployment=None if noises is None else product_grid(noise=noises),
         )
 
 
@@ -37,8 +45,8 @@ def _calibration_nuisances(project: Project) -> Nuisances | None:
     if spec is None:
         return None
     if spec.activity is None:
-        return product_grid(noise=spec.noise)
-    return product_grid(p=spec.activity, noise=spec.noise)
+        return product_grid(noise=known_noises(spec) or ())
+    return product_grid(p=spec.activity, noise=known_noises(spec) or ())
 
 
 def _supports(project: Project) -> list[tuple[str, ...]]:
@@ -102,18 +110,30 @@ def assemble(project: Project) -> Assembled:
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
-    settings = project.settings
+    settings, judge = project.settings, _judge(project)
     protocol = AnalysisProtocol(
         question=question,
         policy=_policy(project, question),
         level=settings.level,
         budget=settings.budget,
         bank=bank,
-        streams=_plans(project, physical),
+        streams=_plans(project, physical, bank),
         seed=settings.seed,
         stop=settings.stop,
+        judge=judge,
     )
-    return Assembled(project, protocol, bank, question, tables, physical.notes)
+    notes = physical.notes if settings.judge is not None else (*physical.notes, judge_note(project, judge.encode()))
+    return Assembled(project, protocol, bank, question, tables, notes)
+
+
+def _judge(project: Project) -> JudgeSpec:
+    """The one named, or the usual one of the law."""
+    settings = project.settings
+    usual = law_named(settings.data.deployment.law).usual_judge
+    scan = settings.outsiders
+    options = {"outsiders": None if scan is None else Scan(scan.elements, scan.share)}
+    with named_by_key(project, "judge"):
+        return make_judge(settings.judge or usual, options)
 
 
 def _policy(project: Project, question: RegionalMap | RegionResolution) -> Policy | Callable[[Proposed], Policy]:
@@ -123,8 +143,11 @@ def _policy(project: Project, question: RegionalMap | RegionResolution) -> Polic
     return named_policy(name, question, seed)
 
 
-def _plans(project: Project, physical: Physical) -> dict[str, StreamPlan]:
-    return {
-        name: StreamPlan(spec.law, spec.proposal, is_complex=physical.is_complex, first=spec.first_checkpoint)
-        for name, spec in stream_specs(project).items()
-    }
+def _plans(project: Project, physical: Physical, bank: Bank) -> dict[str, StreamPlan]:
+    plans, options = {}, {"deployment": mixture_options(project, physical)}
+    for name, spec in stream_specs(project).items():
+        given = {"is_complex": physical.is_complex, "first": spec.first_checkpoint, **options.get(name, {})}
+        with named_by_key(project, f"data.{name}"):
+            plans[name] = StreamPlan(spec.law, spec.proposal or _HALF, **given)  # type: ignore[arg-type]
+            plans[name].law.completed(bank)
+    return plans

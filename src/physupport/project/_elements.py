@@ -169,7 +169,7 @@ def check_bank_size(project: Project, regions: Sequence[str]) -> None:
     settings = project.settings
     grids = [spec.values for _, spec in settings.parameters if spec is not None]
     data = [spec for spec in (settings.data.calibration, settings.data.deployment) if spec is not None]
-    grids += [spec.noise for spec in data]
+    grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
         grids.append(settings.data.calibration.activity)
     states = prod(Counter(regions).values())
@@ -181,7 +181,11 @@ def check_bank_size(project: Project, regions: Sequence[str]) -> None:
 
 def _n_supports(settings: ProjectFile) -> int:
     """Supports, each with every combination of the strengths of its regions; none of them is made."""
-    levels = {name: len(region.strength) for name, region in settings.regions.items()}
+    # Of an open coefficient, two marks if there is a threshold.
+    levels = {
+        name: 1 + (region.absence_threshold is not None) if region.strength is None else len(region.strength)
+        for name, region in settings.regions.items()
+    }
     listed = settings.supports.choices
     if listed is not None:
         return sum(prod(levels.get(name, 1) for name in support) for support in listed)

@@ -5,13 +5,14 @@ from time import perf_counter
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..aeb import budget_queries
 from ..analysis import StreamPlan
 from ..banks import Bank
-from ..io import ArrayRows, SplitRows, Table, as_pairs, split_rows, split_streams
+from ..io import ArrayRows, SplitRows, Table, as_pairs
 from ..laws import Law
 from ._assemble import Assembled
 from ._fit import law_doubts
@@ -24,6 +25,9 @@ _SECONDS_A_QUERY, _SECONDS_A_REPORT = 4.5e-5, 0.25
 
 # The longest that the laws of a stream are tried on the proposal rows for.
 _MOST_SECONDS = 10.0
+
+# A verdict by rotations against one rival.
+_SECONDS_A_ROTATION = 1e-6
 
 # Which rows propose and which judge, as 8-byte numbers, and the sorted copies with which that is checked.
 _BYTES_A_ROW = 40
@@ -91,15 +95,9 @@ def forecast(assembled: Assembled) -> Forecast:
     bank, protocol = assembled.bank, assembled.protocol
     queries = budget_queries(protocol.budget, bank.size)
     counts = [len(assembled.tables[name].values) for name in protocol.streams]
-    shares = [plan.fraction for plan in protocol.streams.values()]
-    splits = (
-        split_streams(counts, shares, protocol.seed)
-        if len(counts) > 1
-        else (split_rows(counts[0], shares[0], protocol.seed),)
-    )
     streams = tuple(
-        _stream_forecast(assembled, name, plan, split, queries)
-        for (name, plan), split in zip(protocol.streams.items(), splits, strict=True)
+        _stream_forecast(assembled, name, plan, protocol.split(name, count), queries)
+        for (name, plan), count in zip(protocol.streams.items(), counts, strict=True)
     )
     columns = 8 * _COLUMNS + 4 * _COLUMNS_A_REGION * len(assembled.question.regions)
     scored = sum(16 * min(stream.n_laws, queries) * len(stream.checkpoints) for stream in streams)
@@ -125,15 +123,11 @@ def _stream_forecast(
     bank, table = assembled.bank, assembled.tables[name]
     law = plan.law.completed(bank)
     n_laws, rows = law.n_keys(bank), as_pairs(table.values) if law.is_complex else table.values
-    few = split.proposal[:_MOST_ROWS]
-    _check_finite(name, table, split.proposal)
-    a_row, a_key = _measured(law, bank, ArrayRows(rows, few), n_laws)
     proposal, held_out = len(split.proposal), len(split.held_out)
-    # With sufficient statistics a key costs the same for any number of rows.
-    relative = (1.0, 1.0) if law.has_statistics else (proposal / len(few), held_out / len(few))
-    proposing, judging = a_key * n_laws * relative[0], a_key * min(n_laws, queries) * relative[1]
-    is_tried = proposing < _MOST_SECONDS
-    doubts = tuple(law_doubts(assembled.protocol.propose(name, rows), bank)) if is_tried else (_untried(name),)
+    if proposal:
+        seconds, doubts = _tried(assembled, name, law, rows, split, queries)
+    else:
+        seconds, doubts = _SECONDS_A_ROTATION * min(n_laws, queries) * n_laws, (_unseen(name),)
     return StreamForecast(
         name=name,
         file=str(table.source.path),
@@ -143,10 +137,27 @@ def _stream_forecast(
         held_out_rows=held_out,
         checkpoints=tuple(plan.stops(held_out).tolist()),
         n_laws=n_laws,
-        seconds=a_row * (proposal + held_out) + proposing + judging,
+        seconds=seconds,
         copied_bytes=0 if np.shares_memory(rows, table.values) else rows.nbytes,
         doubts=doubts,
     )
+
+
+def _tried(
+    assembled: Assembled, name: str, law: Law, rows: NDArray[np.generic], split: SplitRows, queries: int
+) -> tuple[float, tuple[str, ...]]:
+    """Seconds to score all rows, and what speaks against their law, after a few laws on proposal rows."""
+    bank, few = assembled.bank, split.proposal[:_MOST_ROWS]
+    _check_finite(name, assembled.tables[name], split.proposal)
+    n_laws = law.n_keys(bank)
+    a_row, a_key = _measured(law, bank, ArrayRows(rows, few), n_laws)
+    proposal, held_out = len(split.proposal), len(split.held_out)
+    # With sufficient statistics a key costs the same for any number of rows.
+    relative = (1.0, 1.0) if law.has_statistics else (proposal / len(few), held_out / len(few))
+    proposing, judging = a_key * n_laws * relative[0], a_key * min(n_laws, queries) * relative[1]
+    is_tried = proposing < _MOST_SECONDS
+    doubts = tuple(law_doubts(assembled.protocol.propose(name, rows), bank)) if is_tried else (_untried(name),)
+    return a_row * (proposal + held_out) + proposing + judging, doubts
 
 
 def _measured(law: Law, bank: Bank, rows: ArrayRows, n_laws: int) -> tuple[float, float]:
@@ -162,6 +173,10 @@ def _measured(law: Law, bank: Bank, rows: ArrayRows, n_laws: int) -> tuple[float
         if scored > _LONG_ENOUGH or count == n_laws:
             return read / rows.n_rows, scored / count
         count = min(4 * count, n_laws)
+
+
+def _unseen(name: str) -> str:
+    return f"All {name} rows judge, so that none was looked at."
 
 
 def _untried(name: str) -> str:

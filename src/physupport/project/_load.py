@@ -41,11 +41,15 @@ def misuse(details: Mapping[str, Any], name: Callable[[str], str]) -> MisuseErro
     key, context = _key(details["loc"]), dict(details.get("ctx", {}))
     kind = details["type"]
     if kind == "rule":
-        return MisuseError(name(key), context["rule"], context["value"], context["remedy"])
-    if kind == "missing":
-        return MissingError(name(key), "be given", "nothing")
+        return MisuseError(name(_joined(key, context["key"])), context["rule"], context["value"], context["remedy"])
+    if kind in ("missing", "needed"):
+        return MissingError(name(_joined(key, context.get("key", ""))), "be given", "nothing")
     rule = _RULES.get(kind, f"keep a rule ({details['msg']})").format(**context)
     return MisuseError(name(key), rule, _shown(details["input"]))
+
+
+def _joined(table: str, key: str) -> str:
+    return ".".join(filter(None, (table, key)))
 
 
 def _key(place: tuple[int | str, ...]) -> str:

@@ -12,6 +12,7 @@ from ..aeb import Proposals, Tick, budget_queries
 from ..analysis import AnalysisProtocol, Proposed, Result, StreamPlan, analyse
 from ..analysis.diagnose import diagnose
 from ..banks import Bank
+from ..judges import splits_rows
 from ..report import Details, Report
 from ..report.page import write_page
 from ._assemble import Assembled, assemble
@@ -165,15 +166,22 @@ def _parts(protocol: AnalysisProtocol, told: Mapping[str, Any]) -> Iterator[tupl
     # Reports of before judges described themselves do not name theirs.
     yield "judge", json.loads(json.dumps(protocol.judge.encode())) if told.get("judge") is not None else None
     rows = {each["name"]: each["rows"] for each in told["streams"]}
-    yield "streams", [[name, *_described(plan, bank, rows.get(name, 0))] for name, plan in protocol.streams.items()]
+    yield (
+        "streams",
+        [
+            [name, *_described(plan, bank, rows.get(name, 0), splits_rows(protocol.judge, plan.law))]
+            for name, plan in protocol.streams.items()
+        ],
+    )
 
 
-def _described(plan: StreamPlan, bank: Bank | None, rows: int) -> list[object]:
+def _described(plan: StreamPlan, bank: Bank | None, rows: int, is_split: bool) -> list[object]:
     """Law, share and checkpoints of a stream of so many rows."""
     law = plan.law if bank is None else plan.law.completed(bank)
-    held_out = rows - int(Fraction(repr(plan.fraction)) * rows)
+    fraction = plan.fraction if is_split else 0.0
+    held_out = rows - int(Fraction(repr(fraction)) * rows)
     stops = plan.stops(held_out).tolist() if held_out else []
-    return [json.loads(json.dumps(law.encode())), float(plan.fraction), stops]
+    return [json.loads(json.dumps(law.encode())), float(fraction), stops]
 
 
 def _told(name: str, protocol: Mapping[str, Any]) -> object:

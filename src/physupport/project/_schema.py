@@ -2,13 +2,27 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, model_validator
 
 from .._errors import shown
 from ..aeb import Stop
 from ..analysis import PolicyName
-from ..laws import Part, law_named, laws_of_files
-from ._sections import FileName, FileSpec, Grid, Probabilities, ResponseSpec, Section, Values, Variances, broken
+from ..judges import JUDGE_MAKERS
+from ..laws import LAWS, Part, law_named, laws_of_files
+from ._sections import (
+    FileName,
+    FileSpec,
+    Grid,
+    Probabilities,
+    ResponseSpec,
+    Section,
+    Values,
+    Variances,
+    as_values,
+    broken,
+    needed,
+    variances,
+)
 
 
 def _budget(given: object) -> object:
@@ -26,6 +40,12 @@ def _channels(given: object) -> object:
 
 
 ASKS = ("fine", "group", "presence", "absence", "ambiguity")
+
+
+def _judge(given: object) -> object:
+    if given not in JUDGE_MAKERS:
+        raise broken(f"be {' or '.join(map(repr, JUDGE_MAKERS))}", shown(given))
+    return given
 
 
 def _ask(given: object) -> object:
@@ -55,6 +75,32 @@ Whole = Annotated[int, Field(ge=1)]
 Text = Annotated[str, Field(min_length=1)]
 
 
+class NoiseFile(Section):
+    """What is known of the noise of the channels, from one file."""
+
+    variance: FileSpec | None = None
+    covariance: FileSpec | None = None
+    rows: FileSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "NoiseFile":
+        if sum(spec is not None for spec in (self.variance, self.covariance, self.rows)) != 1:
+            raise broken("have one of the keys variance, covariance and rows", "another number of them")
+        return self
+
+
+def _noise(given: object) -> object:
+    """The word unknown, a file, or numbers in one of their spellings."""
+    if given == "unknown":
+        return given
+    if isinstance(given, dict) and {*given} & {*NoiseFile.model_fields}:
+        return NoiseFile.model_validate(given)
+    return variances(given)
+
+
+Noise = Annotated[InstanceOf[NoiseFile] | Literal["unknown"] | tuple[float, ...], BeforeValidator(_noise)]
+
+
 class Stream(Section):
     """Rows of one kind: where they are, what made them, and how many of them may propose."""
 
@@ -62,10 +108,35 @@ class Stream(Section):
     member: Text | None = None
     header: bool | None = None
     channels: Channels
-    noise: Variances
-    proposal: Share
+    law: str
+    noise: Noise | None = None
+    proposal: Share | None = None
     unit: str = ""
     first_checkpoint: Whole = 128
+
+    @model_validator(mode="after")
+    def _law_has_what_it_needs(self) -> "Stream":
+        keys = law_named(self.law).file_keys
+        for key in type(self).model_fields:
+            if key in OF_LAWS:
+                check_of_law(key, key, self.law, getattr(self, key) is not None)
+        if self.noise is not None and not isinstance(self.noise, tuple) and "noise.open" not in keys:
+            raise broken(f"be numbers with the law {self.law}", self.noise, key="noise")
+        return self
+
+
+# Keys that some laws have and others have not.
+OF_LAWS = {key for law in LAWS.values() for key in law.file_keys}
+
+
+def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
+    """A key that its law needs is there, and none that it has not; place: of the key within what is checked."""
+    keys = law_named(law).file_keys
+    if keys.get(key) and not is_given:
+        raise needed(place)
+    if is_given and key not in keys:
+        takers = " or ".join(repr(other.name) for other in LAWS.values() if key in other.file_keys)
+        raise broken(f"be left out with the law {law}", "a value", f"It goes with the law {takers}.", key=place)
 
 
 def _known(part: Part) -> Any:  # noqa: ANN401
@@ -87,21 +158,12 @@ class Calibration(Stream):
     activity: Probabilities | None = None
     codes: FileSpec | None = None
 
-    @model_validator(mode="after")
-    def _law_has_what_it_needs(self) -> "Calibration":
-        known = law_named(self.law).file_keys
-        for key, value in {"activity": self.activity, "codes": self.codes}.items():
-            if value is None and known.get(key):
-                raise broken(f"have the key {key} with the law {self.law}", "none")
-            if value is not None and key not in known:
-                raise broken(f"have no key {key} with the law {self.law}", key)
-        return self
-
 
 class Deployment(Stream):
     """Rows of the signal that is asked about."""
 
     law: Annotated[str, _known("deployment")]
+    rows: Literal["same mean", "free"] | None = None
 
 
 class Data(Section):
@@ -175,10 +237,46 @@ def _checked_groups(given: object, depth: int = 1) -> object:
     return given
 
 
+def _coefficient(given: object) -> object:
+    if given in ("free", ">= 0"):
+        return given
+    if isinstance(given, list) and len(given) == 2:
+        low, high = as_values(given)
+        if low < high:
+            return low, high
+    raise broken("be 'free', '>= 0', or [low, high] with low below high", shown(given))
+
+
+Coefficient = Annotated[Literal["free", ">= 0"] | tuple[float, float], BeforeValidator(_coefficient)]
+
+
+class Background(Section):
+    """Columns that are always there and never asked about."""
+
+    polynomial: Annotated[int, Field(ge=0, le=50)] | None = None
+    splines: Annotated[int, Field(ge=4, le=1000)] | None = None
+    atoms: FileSpec | None = None
+    reference: bool = False
+
+    @model_validator(mode="after")
+    def _something(self) -> "Background":
+        if self.polynomial is None and self.splines is None and self.atoms is None and not self.reference:
+            raise broken("have one of the keys polynomial, splines, atoms and reference", "none")
+        return self
+
+
+class OutsiderSpec(Section):
+    """What may be there and is not in the bank."""
+
+    elements: Literal["rest", "none"] = "rest"
+    share: Share = 0.2
+
+
 class Region(Section):
     """What may be active in a part of space, and what is asked about it."""
 
-    strength: Variances
+    strength: Variances | None = None
+    coefficient: Coefficient | None = None
     presence: Literal["always", "optional"] = "always"
     tolerance: Annotated[float, Field(ge=0.0)] = 0.0
     groups: Annotated[dict[str, Any] | None, BeforeValidator(lambda given: _checked_groups(given))] = None
@@ -226,6 +324,7 @@ class ProjectFile(Section):
     level: Share
     budget: Budget = 1.0
     seed: Annotated[int, Field(ge=0), AfterValidator(_seed)] = 0
+    judge: Annotated[str, BeforeValidator(_judge)] | None = None
     policy: PolicyName | None = None
     stop: Stop = "set"
     output: Output = Output()
@@ -235,3 +334,14 @@ class ProjectFile(Section):
     regions: Annotated[dict[str, Region], Field(min_length=1)]
     supports: Supports = Supports()
     resolution: AskedResolution | None = None
+    background: Background | None = None
+    outsiders: OutsiderSpec | None = None
+
+    @model_validator(mode="after")
+    def _law_has_what_it_needs(self) -> "ProjectFile":
+        law = self.data.deployment.law
+        check_of_law("background", "background", law, self.background is not None)
+        for name, region in self.regions.items():
+            for key in ("strength", "coefficient"):
+                check_of_law(f"regions.{key}", f"regions.{name}.{key}", law, getattr(region, key) is not None)
+        return self

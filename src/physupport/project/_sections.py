@@ -26,9 +26,14 @@ from ..responses import RESPONSES
 MOST_VALUES = 10_000
 
 
-def broken(rule: str, value: object, remedy: str = "") -> PydanticCustomError:
-    """A rule of our own that a key breaks, in the words of a `MisuseError`."""
-    return PydanticCustomError("rule", "{rule}", {"rule": rule, "value": str(value), "remedy": remedy})
+def broken(rule: str, value: object, remedy: str = "", key: str = "") -> PydanticCustomError:
+    """A rule of our own that a key breaks, in the words of a `MisuseError`; key: within the table that is checked."""
+    return PydanticCustomError("rule", "{rule}", {"rule": rule, "value": str(value), "remedy": remedy, "key": key})
+
+
+def needed(key: str) -> PydanticCustomError:
+    """A key that is required here, within the table that is checked."""
+    return PydanticCustomError("needed", "required", {"key": key})
 
 
 class Section(BaseModel):
@@ -109,6 +114,11 @@ def _checked(*checks: Any) -> BeforeValidator:  # noqa: ANN401
         return values
 
     return BeforeValidator(validate)
+
+
+def variances(given: object) -> tuple[float, ...]:
+    """Distinct numbers above 0, in one of their spellings."""
+    return _distinct(_positive(as_values(given)))
 
 
 Values = Annotated[tuple[float, ...], _checked()]

@@ -37,7 +37,7 @@ def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[s
         _check_numbers(project, name, table, physical)
         n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
         _check_width(project, name, table, physical, n_codes)
-        if not int(Fraction(repr(spec.proposal)) * len(table.values)):
+        if spec.proposal is not None and not int(Fraction(repr(spec.proposal)) * len(table.values)):
             rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
             raise MisuseError(project.name(f"data.{name}.proposal"), rule, spec.proposal)
         tables[name] = _with_codes(project, table, spec, n_atoms)

@@ -31,7 +31,8 @@ def diagnose(
     """
     level = float(result.seal.protocol.level)
     found = misfit(result)
-    again = other_levels(result.trace, level, sorted({level, *levels}))
+    # Margins of an e-process are log evidence, and can be compared with any threshold.
+    again = other_levels(result.trace, level, sorted({level, *levels}) if result.has_evidence else [level])
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,

@@ -47,6 +47,8 @@ def library_coherence_json(result: Result) -> dict[str, Any] | None:
 
 def evidence_json(result: Result) -> dict[str, Any]:
     """Log evidence against explanations that were asked about, at every step of the path."""
+    if not result.has_evidence:
+        return {"streams": [], "steps": [], "threshold": float(-np.log(result.seal.protocol.level)), "curves": []}
     evidence = result.seal.evidence
     chosen = _curves(result)
     curves: list[dict[str, Any]] = []

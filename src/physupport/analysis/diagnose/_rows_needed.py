@@ -85,8 +85,10 @@ def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
     against a rival grows by the divergence of their laws a row; what is missing is the threshold less the log
     likelihood ratio of reference to rival over the held-out rows so far.  These are expectations, not guarantees, and
     each stream is taken on its own.  Nothing is given for a field on whose finest statement the reference and all
-    admissible explanations agree.
+    admissible explanations agree, nor where rows are judged without an e-process.
     """
+    if not result.has_evidence:
+        return ()
     fields = [answer.field for answer in result.trace.answers]
     return tuple(
         found

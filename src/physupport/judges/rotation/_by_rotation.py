@@ -78,7 +78,7 @@ class ByRotation:
         return BankRotation.of(self, sealed, linear[0], sealed.evidence_of(others) if others else None)
 
 
-@register("rotation")
+@register("rotation", make=ByRotation)
 def _decoded(content: Mapping[str, object]) -> ByRotation:
     check_form(content, _FORM, "judge")
     scan = content["outsiders"]

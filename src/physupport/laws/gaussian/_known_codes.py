@@ -1,6 +1,6 @@
 """Calibration with observed codes: rows are dictionary times code plus white noise."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar, final
@@ -16,7 +16,7 @@ from ...banks import Bank, StateFamily
 from ...io import RowSource
 from ...io._rows import as_complex, as_pairs, atom_table, doubled
 from .._balls import sub
-from .._law import Energy, Part, register
+from .._law import Energy, Law, Part, register
 from .._noisy import NoisyLaw, chi_square
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._white_noise import (
@@ -39,7 +39,7 @@ class KnownCodes(NoisyLaw):
 
     name: ClassVar[str] = "known codes"
     part: ClassVar[Part] = "calibration"
-    file_keys: ClassVar[dict[str, bool]] = {"codes": False}
+    file_keys: ClassVar[Mapping[str, bool]] = {**Law.file_keys, "codes": False}
 
     def n_codes(self, n_atoms: int) -> int:
         """One for each atom."""

@@ -48,6 +48,10 @@ class Linear(Law):
     has_strengths: ClassVar[bool] = False
     has_sign: ClassVar[bool] = False
     is_linear: ClassVar[bool] = True
+    file_keys: ClassVar[Mapping[str, bool]] = {
+        "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
+    }  # fmt: skip
+    usual_judge: ClassVar[str] = "rotation"
 
     rows: str = "same mean"
     background: ArrayLike | None = None

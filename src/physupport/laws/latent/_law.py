@@ -16,7 +16,7 @@ from ..._typing import Array
 from ...banks import ArrayStates, Bank
 from ...io import RowSource
 from .._base import BankKey, Opponent, Stream
-from .._law import Energy, Part, register
+from .._law import Energy, Law, Part, register
 from .._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
 from ..codes._laws import BernoulliGaussian, CodeLaw, checked_activity, decode_code_law, law_moments
 from ..codes._mixture import make_calibration
@@ -77,7 +77,7 @@ class Latent(NoisyLaw):
     why_real: ClassVar[str] = "Latent codes are real; a complex calibration needs known codes, or can be left out."
     has_statistics: ClassVar[bool] = False
     has_sign: ClassVar[bool] = False
-    file_keys: ClassVar[dict[str, bool]] = {"activity": True}
+    file_keys: ClassVar[Mapping[str, bool]] = {**Law.file_keys, "activity": True}
     opponents = {"key": BankKey.decode, "point": LatentPoint.decode}  # noqa: RUF012  # shared on purpose
 
     laws: Sequence[CodeLaw] | None = None

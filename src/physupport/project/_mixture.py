@@ -1,0 +1,156 @@
+"""Rows as people have them: background, noise and coefficients that a project leaves open, as options of their law."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.interpolate import BSpline
+
+from .._errors import MisuseError
+from .._typing import Array, Field
+from ..io import as_pairs
+from ._elements import Physical
+from ._inputs import read_recorded
+from ._load import Project
+from ._schema import Calibration, Deployment, NoiseFile, Region
+from ._sections import File
+
+_KEY = "data.deployment.noise"
+# Rows without a signal, by channels: an estimate from fewer has directions that look far too quiet.
+_LEAST_ROWS = 2
+
+
+def known_noises(spec: Calibration | Deployment) -> tuple[float, ...] | None:
+    """Variances that make nuisance settings of the bank: numbers as they are, 1 of a known covariance."""
+    if isinstance(spec.noise, tuple):
+        return spec.noise
+    is_known = isinstance(spec.noise, NoiseFile) and spec.noise.rows is None
+    return (1.0,) if is_known else None
+
+
+def region_marks(region: Region) -> tuple[float, ...]:
+    """Strengths; of coefficients that are open, marks of what is active, and of what reaches the threshold."""
+    if region.strength is not None:
+        return region.strength
+    threshold = region.absence_threshold
+    return (1.0,) if threshold is None else (0.5 * threshold, threshold)
+
+
+def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
+    """What the law of the deployment rows is told beyond its bank; nothing if it leaves nothing open."""
+    settings = project.settings
+    spec, regions = settings.data.deployment, settings.regions
+    boxes = {name: box for name, region in regions.items() if (box := _box(region)) is not None}
+    thresholds = {
+        name: region.absence_threshold
+        for name, region in regions.items()
+        if region.strength is None and region.absence_threshold is not None
+    }
+    options: dict[str, object] = {
+        "rows": spec.rows,
+        "background": _background(project, physical),
+        "covariance": _covariance(project, physical),
+        "is_estimated": True if isinstance(spec.noise, NoiseFile) and spec.noise.rows is not None else None,
+        "coefficients": boxes or None,
+        "thresholds": thresholds or None,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _box(region: Region) -> tuple[float, float] | None:
+    if isinstance(region.coefficient, tuple):
+        return region.coefficient
+    return (0.0, np.inf) if region.coefficient == ">= 0" else None
+
+
+def _background(project: Project, physical: Physical) -> Array | None:
+    """(q, b), or pairs (2 q, b), the columns one after the other in the order of the schema."""
+    spec, q = project.settings.background, physical.n_channels
+    if spec is None:
+        return None
+    axis = np.linspace(-1.0, 1.0, q)
+    columns: list[Field] = []
+    if spec.polynomial is not None:
+        columns.append(np.polynomial.legendre.legvander(axis, spec.polynomial))
+    if spec.splines is not None:
+        columns.append(_splines(axis, spec.splines))
+    if spec.reference:
+        columns.append(np.ones((q, 1)))
+    if spec.atoms is not None:
+        columns.append(_columns(project, "background.atoms", spec.atoms, q, physical.is_complex))
+    made = np.hstack(columns)
+    return as_pairs(made, axis=0) if physical.is_complex else np.asarray(made, dtype=np.float64)
+
+
+def _splines(axis: Array, count: int) -> Array:
+    """(q, count) cubic splines that sum up to 1, on equally long pieces."""
+    inner = np.linspace(-1.0, 1.0, count - 2)
+    knots = np.concatenate([[-1.0] * 3, inner, [1.0] * 3])
+    return np.asarray(BSpline.design_matrix(axis, knots, 3).toarray())
+
+
+def _columns(project: Project, key: str, file: File, q: int, is_complex: bool) -> Field:
+    columns = read_recorded(project, key, file)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or len(columns) != q:
+        raise MisuseError(project.name(key), f"be columns of {q} entries, one for each channel", columns.shape)
+    if np.iscomplexobj(columns) and not is_complex:
+        raise MisuseError(project.name(key), "be real as the responses are", "complex numbers")
+    return columns
+
+
+def _covariance(project: Project, physical: Physical) -> Array | None:
+    """(q,) variances, (q, q), or pairs of its rows (2 q, q)."""
+    spec, q = project.settings.data.deployment.noise, physical.n_channels
+    if isinstance(spec, tuple) and len(spec) == q > 1:
+        raise MisuseError(
+            project.name(_KEY),
+            "be told apart: values to try, or one for each of the channels",
+            f"{q} of them for {q} channels",
+            'For one a channel write { variance = "file.npy" } with the law gaussian; of values to try take another '
+            "number.",
+        )
+    if not isinstance(spec, NoiseFile):
+        return None
+    (key, file), *_ = ((name, part) for name, part in spec if part is not None)
+    values = read_recorded(project, f"{_KEY}.{key}", file)
+    with np.errstate(invalid="ignore"):
+        if not np.isfinite(values.astype(np.complex128)).all():
+            raise MisuseError(project.name(f"{_KEY}.{key}"), "be finite", "a number that is not")
+    made = _CHECKS[key](project.name(f"{_KEY}.{key}"), values, q)
+    if np.iscomplexobj(made) and not physical.is_complex:
+        raise MisuseError(project.name(f"{_KEY}.{key}"), "be real as the responses are", "complex numbers")
+    return as_pairs(made, axis=0) if physical.is_complex and made.ndim == 2 else np.asarray(made, dtype=np.float64)
+
+
+def _variance(key: str, values: Field, q: int) -> Field:
+    if values.shape not in ((q,), (q, 1), (1, q)):
+        raise MisuseError(key, f"hold {q} variances, one for each channel", f"shape {values.shape}")
+    if not values.min() > 0.0:
+        raise MisuseError(key, "be above 0", values.min())
+    return values.reshape(-1)
+
+
+def _matrix(key: str, values: Field, q: int) -> Field:
+    if values.shape != (q, q):
+        raise MisuseError(key, f"have shape {(q, q)}", values.shape)
+    return values
+
+
+def _estimated(key: str, values: Field, q: int) -> Field:
+    """The covariance of rows without a signal."""
+    if values.ndim != 2 or values.shape[1] != q:
+        raise MisuseError(key, f"have {q} columns, one for each channel", f"shape {values.shape}")
+    if len(values) < _LEAST_ROWS * q:
+        remedy = "Record more of them, or give the variances of the channels."
+        raise MisuseError(key, f"hold at least {_LEAST_ROWS * q} rows without a signal", len(values), remedy)
+    left = values - values.mean(axis=0)
+    return np.asarray(left.T @ left.conj() / (len(values) - 1))
+
+
+_CHECKS = {"variance": _variance, "covariance": _matrix, "rows": _estimated}
+
+
+def judge_note(project: Project, judge: Mapping[str, object]) -> str:
+    """Who judges, where the project leaves that open, and why."""
+    law = project.settings.data.deployment.law
+    return f"The judge is {judge['judge']}, the usual one for rows of the law {law}; it assumes: {judge['assumes']}."

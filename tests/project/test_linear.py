@@ -1,0 +1,149 @@
+"""Projects with rows as people have them: one row, unknown amplitudes, background and noise level."""
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.project import load_project, run_project
+from physupport.verify import verify
+
+Q, PLACES = 80, np.linspace(8.0, 72.0, 17)
+AXIS = np.arange(Q)
+LINES = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 2.5) ** 2)
+BASELINE = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, Q), 2) @ [30.0, -8.0, 4.0]
+PROJECT = """
+level = 0.05
+
+[data.deployment]
+file = "row.npy"
+channels = 1
+law = "gaussian"
+
+[background]
+polynomial = 2
+
+[elements]
+file = "lines.csv"
+coordinates = ["place"]
+responses = "lines.npy"
+
+[regions.line]
+coefficient = ">= 0"
+presence = "optional"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A project, of which texts may be replaced and files added."""
+
+    def made(rows, *replaced, lines=LINES, **files):
+        text = PROJECT
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "project.toml").write_text(text)
+        np.save(tmp_path / "row.npy", np.atleast_2d(rows))
+        np.save(tmp_path / "lines.npy", lines)
+        for name, values in files.items():
+            np.save(tmp_path / f"{name}.npy", values)
+        listed = [f"L{i},line,{place}" for i, place in enumerate(PLACES)]
+        (tmp_path / "lines.csv").write_text("\n".join(["id,region,place", *listed]))
+        return tmp_path / "project.toml"
+
+    return made
+
+
+def noise(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape or (Q,))
+
+
+def answer(path):
+    return run_project(load_project(path)).result.report
+
+
+def refusal(path):
+    with pytest.raises(MisuseError) as caught:
+        run_project(load_project(path))
+    return str(caught.value)
+
+
+def test_one_row_names_its_line_and_the_report_verifies(folder):
+    row = 12.0 * LINES[:, 6] + BASELINE + noise(1)
+    path = folder(row)
+    report = answer(path)
+    assert [(str(field.label), field.cell) for field in report.fields] == [("FINE", ("L6",))]
+    found = verify(report.json(), {"deployment": row[None]})
+    assert found.is_verified
+    assert found.are_verdicts_scored
+
+
+def test_a_line_that_is_not_in_the_list_makes_the_answer_empty_and_says_where(folder):
+    row = 12.0 * LINES[:, 6] + 12.0 * np.exp(-0.5 * ((AXIS - 50.0) / 1.0) ** 2) + BASELINE + noise(2)
+    report = answer(folder(row))
+    assert report.status == "EMPTY"
+    assert "something that the bank does not have, at channel" in report.sentence
+    place = min(report.document["gate"]["findings"], key=lambda finding: finding["p"])["place"]
+    assert any(46 <= int(word) <= 54 for word in place.split() if word.isdigit())
+
+
+def test_nothing_there_is_absent_below_a_threshold(folder):
+    threshold = ('presence = "optional"', 'presence = "optional"\nabsence_threshold = 25.0')
+    report = answer(folder(BASELINE + noise(3), threshold))
+    assert [str(field.label) for field in report.fields] == ["ABSENT"]
+    strong = answer(folder(30.0 * LINES[:, 6] + BASELINE + noise(3), threshold))
+    assert [str(field.label) for field in strong.fields] == ["FINE"]
+
+
+def test_the_wrong_sign_is_rejected(folder):
+    row = -12.0 * LINES[:, 6] + BASELINE + noise(4)
+    assert answer(folder(row)).status == "EMPTY"
+    free = answer(folder(row, ('coefficient = ">= 0"', 'coefficient = "free"')))
+    assert [field.cell for field in free.fields] == [("L6",)]
+
+
+@pytest.mark.parametrize("kind", ["variance", "covariance", "rows"])
+def test_what_is_known_of_the_noise_is_used(folder, kind):
+    deviations = np.linspace(0.5, 2.0, Q)
+    given = {"variance": deviations**2, "covariance": np.diag(deviations**2), "rows": deviations * noise(5, 400, Q)}
+    row = 12.0 * LINES[:, 6] + BASELINE + deviations * noise(6)
+    path = folder(row, ('law = "gaussian"', f'law = "gaussian"\nnoise = {{ {kind} = "n.npy" }}'), n=given[kind])
+    report = answer(path)
+    assert [field.cell for field in report.fields] == [("L6",)]
+    assert report.document["protocol"]["streams"][0]["law"]["is_estimated"] == (kind == "rows")
+    assert verify(report.json(), {"deployment": row[None]}).is_verified
+
+
+def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder):
+    waveforms = 4.0 * (noise(7, 12, 2) @ [[1.0, 0.9], [0.0, 0.4]])  # correlated
+    lines = LINES * np.exp(0.3j * AXIS[:, None] * PLACES / 10.0)
+    complex_noise = (noise(8, 12, Q) + 1j * noise(9, 12, Q)) / np.sqrt(2.0)
+    some = slice(0, Q, 4)
+    rows, lines = (waveforms[:, :1] * lines[:, 6] + complex_noise)[:, some], lines[some]
+    law = ('law = "gaussian"', 'law = "gaussian"\nrows = "free"')
+    path = folder(rows, law, ('coefficient = ">= 0"', 'coefficient = "free"'), lines=lines)
+    report = answer(path)
+    assert [field.cell for field in report.fields] == [("L6",)]
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        (("polynomial = 2", 'atoms = "lines.npy"'), "background must leave something of every atom"),
+        (('law = "gaussian"', 'law = "gaussian"\nnoise = { covariance = "n.npy" }'), "have no negative eigenvalue"),
+        (('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'), "proposal must be left out with the law gaussian"),
+        (
+            ('law = "gaussian"', f"law = 'gaussian'\nnoise = {[*range(1, Q + 1)]}"),
+            "be told apart: values to try, or one",
+        ),
+        (('coefficient = ">= 0"', "strength = 1.0"), "strength must be left out with the law gaussian"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_key_and_a_remedy(folder, replaced, message):
+    bad = -np.eye(Q)
+    assert message in refusal(folder(BASELINE + noise(10), replaced, n=bad))
+
+
+def test_too_few_channels_beside_the_background_are_refused(folder):
+    few = slice(30, 37)
+    assert "leave a residual of at least 5 dimensions" in refusal(folder(noise(11)[few], lines=LINES[few]))
