@@ -11,7 +11,7 @@ from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ..io import Table
 from ..judges import JudgeSpec, make_judge
 from ..judges.rotation import Scan
-from ..laws import law_named
+from ..laws import Law, law_named
 from ..questions import RegionalMap
 from ._elements import Physical, read_elements
 from ._load import Project, named_by_key
@@ -122,7 +122,8 @@ def assemble(project: Project) -> Assembled:
         stop=settings.stop,
         judge=judge,
     )
-    notes = physical.notes if settings.judge is not None else (*physical.notes, judge_note(project, judge.encode()))
+    is_chosen = settings.judge is None and law_named(settings.data.deployment.law).usual_judge != Law.usual_judge
+    notes = (*physical.notes, *([judge_note(project, judge.encode())] if is_chosen else []))
     return Assembled(project, protocol, bank, question, tables, notes)
 
 
