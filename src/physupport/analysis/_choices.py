@@ -8,6 +8,7 @@ from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
 from ..aeb import EndpointPolicy, FarthestFirst, FixedOrder, Policy, RandomOrder, RegionalPolicy, budget_queries
 from ..banks import Bank, Library, bank_regions, library_bank
+from ..judges import JudgeSpec, make_judge
 from ..laws import law_named
 from ..questions import Predicates, Question, RegionalMap, RegionRule, predicates
 from ._plans import StreamPlan
@@ -158,4 +159,11 @@ def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion
     for plan in streams.values():
         plan.law.completed(bank)
     seed, stop = check_count("random_state", seed, 0), params["stop"]
-    return AnalysisProtocol(question, policy, level, budget, bank, streams, seed, stop=stop)
+    judge = chosen_judge(params["judge"], streams)
+    return AnalysisProtocol(question, policy, level, budget, bank, streams, seed, stop=stop, judge=judge)
+
+
+def chosen_judge(judge: str | JudgeSpec | None, streams: Mapping[str, StreamPlan]) -> JudgeSpec:
+    """The judge given, or by its name, or the usual one of the last stream, which is the deployment if there is one."""
+    usual = [plan.law.usual_judge for plan in streams.values()][-1]
+    return make_judge(judge or usual, {}) if judge is None or isinstance(judge, str) else judge

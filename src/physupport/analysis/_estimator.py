@@ -13,6 +13,7 @@ from .._errors import MisuseError
 from ..aeb import Policy, Stop
 from ..banks import Bank, Library
 from ..io import Table
+from ..judges import JudgeSpec
 from ..questions import Question, RegionRule
 from ..report import Report
 from ._analyse import analyse_tables, located
@@ -51,6 +52,8 @@ class PhysicalSupport:
         the usual one for the question.
     stop: `set` asks, once the labels are certified, about everything else that is still possible, so that what is kept
         is known by its verdict; `label` stops with the labels, and leaves the rest not asked about.
+    judge: who may reject an explanation, by name (evidence, rotation) if need be; None takes the usual one of the
+        deployment law, rotation for `gaussian` and evidence for the others.
     channels: which axis of the rows runs over channels, by number or, for labelled arrays, by name; plain arrays are
         rows by channels unless this says otherwise.
 
@@ -75,6 +78,7 @@ class PhysicalSupport:
         policy: Policy | Callable[[Proposed], Policy] | PolicyName | None = None,
         channels: int | str | None = None,
         stop: Stop = "set",
+        judge: str | JudgeSpec | None = None,
     ) -> None:
         self.bank = bank
         self.question = question
@@ -88,6 +92,7 @@ class PhysicalSupport:
         self.policy = policy
         self.channels = channels
         self.stop = stop
+        self.judge = judge
 
     def fit(self, calibration: Rows | None = None, y: object = None) -> Self:  # noqa: ARG002
         """Check the parameters, split the calibration rows and read those that propose; y is not used.

@@ -28,7 +28,7 @@ class StreamPlan:
     """Rows of one kind: their law, the share that proposes, and the checkpoints of the rest.
 
     law: one of `physupport.laws`, or its name with its options, as in StreamPlan("mean", 0.5, noises=[0.5]).
-    checkpoints: prefix lengths; None doubles from `first` on.
+    checkpoints: prefix lengths; None doubles from `first` on.  Where the judge needs no proposal, all rows judge.
     """
 
     law: Law
@@ -39,7 +39,7 @@ class StreamPlan:
     def __init__(
         self,
         law: str | Law,
-        fraction: float,
+        fraction: float = 0.5,
         *,
         first: int = 128,
         checkpoints: Sequence[int] | IntArray | None = None,

@@ -6,8 +6,11 @@ PAGE = (Path(__file__).parents[3] / "docs" / "rotation.md").read_text()
 
 
 def test_the_example_keeps_the_truth_and_finds_the_outsider(capsys):
-    (example,) = (block for block in PAGE.split("```")[1::2] if block.startswith("python\n"))
-    exec(compile(example.removeprefix("python\n"), "docs/rotation.md", "exec"), {})
+    examples = [block.removeprefix("python\n") for block in PAGE.split("```")[1::2] if block.startswith("python\n")]
+    shown = [block.removeprefix("text\n") for block in PAGE.split("```")[1::2] if block.startswith("text\n")]
+    exec(compile(examples[0], "docs/rotation.md", "exec"), {})
+    assert [capsys.readouterr().out] == shown
+    exec(compile(examples[1], "docs/rotation.md", "exec"), {})
     retained, outsider = capsys.readouterr().out.splitlines()
     assert "(11,)" in retained
     assert "()," not in retained
