@@ -16,6 +16,8 @@ from ..._typing import Array, IntArray
 MOST_STEPS = 80
 # A fit stops once it is proven to be this near the best, in units of log likelihood.
 GAP = 1e-7
+# Parts of a column below this are left out of a fit, not of its bounds: numbers near underflow are slow.
+_NOTHING = 1e-100
 _STEP, _CENTRE, _RIDGE = 0.99, 0.03, 1e-15
 
 
@@ -39,7 +41,8 @@ def fit_all(
                 r += 1
         for i in range(n):
             for j in range(r):
-                shapes[i, j] = columns[own[j], i] / sums[own[j]]
+                shape = columns[own[j], i] / sums[own[j]]
+                shapes[i, j] = shape if shape > _NOTHING else 0.0
         _fit(shapes, counts, r, steps, fitted)
         for j in range(width):
             amounts[e, j] = fitted[j] if j < r else 0.0
