@@ -13,6 +13,7 @@ from .._hashes import chain_hash, content_hash
 from .._typing import IntArray
 from .._version import __version__
 from ..aeb import Trace
+from ..banks import grid_edges
 from ..judges import Verdict, judge_facts
 from ..questions import Answer, encoded, predicates, said_by, withheld
 from ..report import FORMAT, VERSION, Report, document_hash, trace_json
@@ -101,6 +102,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "fields": fields_json(trace, said_answers(trace, gate)),
         "outcome": _outcome(trace, gate),
         "gate": gate,
+        "edges": [] if bank is None else grid_edges(bank, np.setdiff1d(trace.possible(), trace.brackets().unqueried())),
         "protocol": protocol,
         "data": data,
         "trace": trace_json(trace.queries, trace.codes, trace.margins),

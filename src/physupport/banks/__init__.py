@@ -23,6 +23,7 @@ from ._distances import (
     physical_diameter as physical_diameter,
     projective_distances as projective_distances,
 )
+from ._edges import grid_edges as grid_edges
 from ._forward import forward_library as forward_library
 from ._library import Library as Library, LibraryStates as LibraryStates
 from ._nuisances import Nuisances as Nuisances, product_grid as product_grid

@@ -81,6 +81,7 @@ _PROTOCOL = {
     "proposals": [int], "plausibility": (HASH, None), "policy": dict, "budget": int, "until_witnessed": bool,
     "stop": Maybe(("label", "set")),
 }  # fmt: skip
+_EDGE = {"of": str, "value": float, "end": ("lowest", "highest")}
 _GATE = Check(
     "an object that says whether labels are withheld",
     lambda value: isinstance(value, dict) and isinstance(value.get("is_withheld"), bool),
@@ -91,7 +92,8 @@ _DIGESTS = {
 _SENTENCE = {"sentence": str}
 DOCUMENT: Form = {
     "format": FORMAT, "version": VERSION, "program": {"physupport": str, "numpy": str, "python": str},
-    "fields": [_FIELD], "outcome": _OUTCOME, "gate": Maybe((_GATE, None)), "protocol": _PROTOCOL, "data": _HASHES,
+    "fields": [_FIELD], "outcome": _OUTCOME, "gate": Maybe((_GATE, None)), "edges": Maybe([_EDGE]),
+    "protocol": _PROTOCOL, "data": _HASHES,
     "trace": {"queries": ANY, "codes": ANY, "lower": ANY, "upper": ANY},
     "question": _QUESTION, "bank": (dict, None), "digests": _DIGESTS,
 }  # fmt: skip

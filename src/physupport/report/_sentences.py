@@ -27,6 +27,20 @@ _MOST_REGIONS = 6
 
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
+    return _outcome(document) + edge_sentence(document)
+
+
+def edge_sentence(document: Entry) -> str:
+    """A warning where what is kept touches the end of a grid; empty if it does not."""
+    touched = [f"{edge['of']} ({edge['value']:.6g})" for edge in document.get("edges", ())]
+    if not touched or document["outcome"]["status"] == "EMPTY":
+        return ""
+    more = f" and {len(touched) - MOST_NAMES} more" if len(touched) > MOST_NAMES else ""
+    which = ", ".join(touched[:MOST_NAMES]) + more
+    return f" What is kept touches the end of the grid of {which}: nobody looked beyond it."
+
+
+def _outcome(document: Entry) -> str:
     outcome, level, gate = document["outcome"], document["protocol"]["level"], document.get("gate")
     match outcome["status"]:
         case "REPORT":

@@ -14,7 +14,7 @@ from .._codec import loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._stored import Node, Refusal
-from ..banks import Bank
+from ..banks import Bank, grid_edges
 from ..judges import JudgeSpec
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
@@ -86,7 +86,7 @@ def verify(
     if trace is not None:
         notebook.passes(lambda: _check_chain(document["digests"], trace))
     if trace is not None and rules is not None:
-        notebook.collect(lambda: _claims(document, trace, rules))
+        notebook.collect(lambda: _claims(document, None if held is None else held.bank, trace, rules))
     scored: list[str] = []
     if rows is not None:
         notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored))
@@ -228,8 +228,12 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None,
     return _RULES[kind](asked, content, bank, size)
 
 
-def _claims(document: Mapping[str, Any], trace: ReadTrace, rules: Rules) -> Iterable[str]:
+def _claims(document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace, rules: Rules) -> Iterable[str]:
     outcome, is_withheld = document["outcome"], bool((document.get("gate") or {}).get("is_withheld"))
+    if "edges" in document and bank is not None:
+        kept = trace.possible(len(trace)) & np.isin(np.arange(trace.size), trace.queries)
+        if document["edges"] != grid_edges(bank, np.flatnonzero(kept)):
+            yield "the ends of grids that are touched are not those that the trace gives"
     if is_withheld and not trace.possible(len(trace)).any():
         yield "labels are withheld although nothing is possible"
     yield from outcome_findings(outcome, document["protocol"], trace, rules, is_withheld)

@@ -1,0 +1,103 @@
+"""Labels are withheld where the best fit is itself rejected, in every output, and nobody can take that back."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from physupport._hashes import content_hash
+from physupport.analysis import PhysicalSupport, StreamPlan
+from physupport.banks import Library
+from physupport.report import Report, document_hash
+from physupport.verify import verify
+
+PLACES = np.linspace(4.0, 36.0, 17)
+LINES = np.exp(-0.5 * ((np.arange(40)[:, None] - PLACES) / 4.0) ** 2)
+LIBRARY = Library([f"L{i}" for i in range(17)], ["axis"] * 17, PLACES[:, None], LINES / np.linalg.norm(LINES, axis=0))
+
+
+@pytest.fixture(scope="module")
+def withheld():
+    """Rows with a spike that no line has, and the first report on such rows that withholds its labels."""
+    plan = StreamPlan("gaussian", background=np.ones((40, 1)))
+    model = PhysicalSupport(LIBRARY, calibration=None, deployment=plan, alpha=0.2).fit()
+    for seed in range(100):
+        row = 3.0 * LINES[:, 6] + np.random.default_rng(seed).standard_normal(40)
+        row[20] += 4.0
+        report = model.report(row[None])
+        if report.status == "WITHHELD":
+            return model.result_, row[None]
+    raise AssertionError("none of 100 rows has its best fit rejected and another kept")
+
+
+def changed(report, change):
+    """A document after a change, with all hashes made to fit again."""
+    document = copy.deepcopy(report.document)
+    change(document)
+    document["digests"]["data"] = content_hash(document["data"])
+    document["digests"]["document"] = document_hash(document)
+    return document
+
+
+def test_no_output_shows_a_label_that_is_withheld(withheld):
+    result, _ = withheld
+    report, details = result.report, result.details().document
+    assert {field.label for field in report.fields} == {"ABSTAIN"}
+    assert {field.certificate for field in report.fields} == {"withheld"}
+    assert {entry["label"] for entry in details["fields"]} == {"ABSTAIN"}
+    text = report.text()
+    assert "FINE" not in text
+    assert "No label is given" in text
+    assert "channel 20" in text or "channels" in text
+    assert result.trace.answers[0].label != "ABSTAIN"  # what the verdicts alone would have said
+
+
+def test_a_report_that_withholds_verifies(withheld):
+    result, rows = withheld
+    assert verify(result.report.json()).is_verified
+    assert verify(result.report.json(), {"deployment": rows}).is_verified
+    assert Report.from_json(result.report.json()).status == "WITHHELD"
+
+
+def unwithheld(document):
+    document["gate"]["is_withheld"] = False
+    document["outcome"]["status"] = "REPORT"
+
+
+def without_facts(document):
+    document["gate"] = None
+
+
+def another_place(document):
+    document["gate"]["findings"][0]["place"] = "channel 3"
+
+
+def another_p(document):
+    document["gate"]["findings"][0]["p"] = 0.9
+
+
+def labelled(document):
+    document["fields"][0]["label"] = "FINE"
+
+
+@pytest.mark.parametrize("change", [unwithheld, without_facts, labelled])
+def test_taking_it_back_is_refused_without_rows(withheld, change):
+    assert not verify(changed(withheld[0].report, change)).is_verified
+
+
+@pytest.mark.parametrize("change", [unwithheld, without_facts, another_place, another_p])
+def test_other_facts_than_those_of_the_rows_are_refused(withheld, change):
+    result, rows = withheld
+    assert not verify(changed(result.report, change), {"deployment": rows}).is_verified
+
+
+def test_the_end_of_a_grid_is_named_and_checked():
+    plan = StreamPlan("gaussian", background=np.ones((40, 1)))
+    model = PhysicalSupport(LIBRARY, calibration=None, deployment=plan).fit()
+    row = 9.0 * LINES[:, 0] + np.random.default_rng(1).standard_normal(40)
+    report = model.report(row[None])
+    assert report.document["edges"] == [{"of": "region axis", "value": 4.0, "end": "lowest"}]
+    assert "touches the end of the grid of region axis (4)" in report.sentence
+    inner = model.report((9.0 * LINES[:, 8] + np.random.default_rng(2).standard_normal(40))[None])
+    assert inner.document["edges"] == []
+    assert not verify(changed(report, lambda document: document["edges"].clear())).is_verified
