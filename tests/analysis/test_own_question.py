@@ -11,8 +11,18 @@ from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.analysis.diagnose import diagnose, rows_needed
 from physupport.analysis.diagnose._misfit import _dimensions
 from physupport.banks import Bank, Library, library_bank
-from physupport.project._csv_tables import queries_csv
-from physupport.questions import Answer, Certificate, Farness, FieldElements, Label, Said, Sides, Unanswerable
+from physupport.questions import (
+    Answer,
+    Certificate,
+    Farness,
+    FieldElements,
+    Label,
+    Said,
+    Sides,
+    Unanswerable,
+    predicates,
+)
+from physupport.report import query_lines
 from physupport.verify import verify
 
 NAMES = ("low", "high")
@@ -177,10 +187,10 @@ def test_details_count_what_the_question_says_and_rows_would_tell_its_sides_apar
     assert "the dictionary state" not in " ".join([*resolved, *unresolved])
 
 
-def test_queries_are_written_with_what_they_say(bank, tmp_path):
+def test_queries_are_written_with_what_they_say(bank):
     result, _ = asked(bank, 300)
-    queries_csv(tmp_path / "queries.csv", result)
-    lines = [*csv.DictReader((tmp_path / "queries.csv").read_text().splitlines())]
+    trace, says = result.trace, predicates(result.question).says
+    lines = [*csv.DictReader(query_lines(trace.queries, trace.codes, trace.margins, says))]
     halves = Half(bank).half(result.trace.queries)
     assert [line["half"] for line in lines] == [NAMES[half] for half in halves]
 

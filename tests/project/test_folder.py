@@ -24,10 +24,10 @@ def test_a_fault_while_writing_leaves_the_earlier_report_whole(write, small, fol
     run_project(load_project(path))
     before = small.contents(path.parent)
 
-    def broken(path, result):
+    def broken(*arguments):
         raise RuntimeError("disk on fire")
 
-    monkeypatch.setattr("physupport.project._run.queries_csv", broken)
+    monkeypatch.setattr("physupport.project._run.query_lines", broken)
     with pytest.raises(RuntimeError, match="disk on fire"):
         run_project(load_project(path, {"level": 0.2}))
     assert small.contents(path.parent) == before

@@ -107,9 +107,11 @@ def verify(
 ) -> None:
     """Derive every label of a report again from its trace, and, with data, score every verdict again.
 
+    Page and tables beside a report.json are made again, and must be the same.
+
     Exit codes: 0, verified; 3, refused, one line for each finding; 2, misuse.
     """
-    from ..verify import verify as check
+    from ..verify import verify as check, verify_beside
 
     if data and project is not None:
         raise MisuseError("--project", "come without --data", project)
@@ -117,15 +119,24 @@ def verify(
     loaded = None if project is None else load_project_at(project, trust=trust)
     rows = read_data(text, data, loaded) if data or project is not None else None
     verification = check(text, rows, protocol=protocol)
+    path = Path(report_path(report))
+    if path.name == "report.json" and verification.is_verified:
+        beside = verify_beside(text, path.parent)
+        verification = _with(verification, beside)
     if loaded is not None and verification.is_verified:
         other = _project_differences(text, loaded)
-        verification = replace(verification, findings=other.findings, notes=(*verification.notes, *other.notes))
+        verification = _with(verification, other)
     if as_json:
         typer.echo(_json(verification))
     else:
         _show(verification)
     if not verification.is_verified:
         raise typer.Exit(REFUSED)
+
+
+def _with(verification: "Verification", other: "Verification | Differences") -> "Verification":
+    """What else was found of a report that was verified so far."""
+    return replace(verification, findings=other.findings, notes=(*verification.notes, *other.notes))
 
 
 def _json(verification: "Verification") -> str:

@@ -13,10 +13,10 @@ from ..analysis import AnalysisProtocol, Proposed, Result, StreamPlan, analyse
 from ..analysis.diagnose import diagnose
 from ..banks import Bank
 from ..judges import splits_rows
-from ..report import Details, Report
+from ..questions import predicates
+from ..report import Details, Report, field_lines, query_lines
 from ..report.page import write_page
 from ._assemble import Assembled, assemble
-from ._csv_tables import fields_csv, queries_csv
 from ._folder import reserved
 from ._inputs import verify_command
 from ._load import Project
@@ -68,8 +68,8 @@ def run_project(
                 "report.html": lambda path: write_page(path, report, details),
                 "report.json": lambda path: _write(path, report.json()),
                 "details.json": lambda path: _write(path, details.json()),
-                "fields.csv": lambda path: fields_csv(path, report),
-                "queries.csv": lambda path: queries_csv(path, result),
+                "fields.csv": lambda path: _write_lines(path, field_lines(report)),
+                "queries.csv": lambda path: _write_lines(path, _query_lines(result)),
             }
         )
     return Finished(assembled, result, details, files)
@@ -113,6 +113,16 @@ def _details(assembled: Assembled, result: Result) -> Details:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="")
+
+
+def _write_lines(path: Path, lines: Iterator[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(lines)
+
+
+def _query_lines(result: Result) -> Iterator[str]:
+    trace = result.trace
+    return query_lines(trace.queries, trace.codes, trace.margins, predicates(result.seal.question).says)
 
 
 class Differences(NamedTuple):

@@ -14,3 +14,4 @@ from ._schema import (
     trace_json as trace_json,
 )
 from ._sentences import field_sentences as field_sentences, outcome_sentence as outcome_sentence
+from ._tables import field_lines as field_lines, query_lines as query_lines

@@ -228,6 +228,11 @@ def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None,
     return _RULES[kind](asked, content, bank, size)
 
 
+def rules_of(document: Mapping[str, Any]) -> Rules:
+    """The label rules of a verified document that holds its question."""
+    return _rules(document, _bank(document).bank, None, None)
+
+
 def _claims(document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace, rules: Rules) -> Iterable[str]:
     outcome, is_withheld = document["outcome"], bool((document.get("gate") or {}).get("is_withheld"))
     if "edges" in document and bank is not None:
