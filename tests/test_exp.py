@@ -98,10 +98,10 @@ def test_the_row_loop_compiles_to_packed_machine_code():
     features = get_host_cpu_features()
     if not (features.get("avx2") and features.get("fma")):
         pytest.skip("this processor has no wide registers or no fused operations")
-    compiled = njit(fastmath={"contract"})(kernels.pair.py_func)
-    x = np.ones(4 * kernels.B)
-    compiled((0,) * 4, x, x[:4], x[:4], 1.0, 1.0, x[: 2 * kernels.B].copy(), x[: 2 * kernels.B].copy())
+    compiled = njit(fastmath={"contract"})(kernels.nested_step.py_func)
+    x, r, s = (np.zeros(lines * kernels.S) for lines in (8, 3, 3))
+    compiled(x, np.ones((4, 4)), 3, np.ones(4), r, 0, s, 0)
     (assembly,) = compiled.inspect_asm().values()
     assert "ymm" in assembly or "zmm" in assembly
-    # Two polynomials of degree 11 and two inner products of four terms.
-    assert len(re.findall(r"vfn?m(?:add|sub)\w*pd|vmulpd", assembly)) >= 28
+    # Four polynomials of degree 11 and four inner products of four terms.
+    assert len(re.findall(r"vfn?m(?:add|sub)\w*pd|vmulpd", assembly)) >= 56

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from ..._arrays import check_indices
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
-from ..._exp import LN2, LOG_ERROR, U, log_mantissas
-from ..._typing import Array, BoolArray, IntArray
+from ..._exp import LN2, log_mantissas
+from ..._typing import Array, IntArray
 from ...banks import StateFamily
 from ...io import RowSource
 from .._base import Scores
@@ -20,7 +20,6 @@ from .._threads import in_pieces
 from ..codes._laws import CodeLaw
 from ..gaussian._statistics import check_checkpoints
 from ._latent_errors import (
-    RANGE,
     Family,
     Run,
     final_errors,
@@ -28,53 +27,11 @@ from ._latent_errors import (
     log_likelihood_balls,
     total_errors,
 )
-from ._latent_factors import mixed_trees, nested_passes, nested_trees
-from ._latent_kernels import B, add_squares, score_segment
+from ._latent_factors import Factors, nested_passes
+from ._latent_kernels import inner_products, score_mixed, score_nested
+from ._latent_sums import B, S, add_squares, make_work
 
 _GUARD_BITS: Final = 128
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Factors:
-    """What the row loops need of F densities: the trees, and the errors that come with them."""
-
-    atoms: Array  # (F, q, n)
-    noises: Array  # (F,)
-    directions: Array  # (F, sets, d)
-    multipliers: Array  # (F, sets)
-    scalars: Array  # (F, 4): path, relative error of the multipliers, determinant and its error
-    trusted: BoolArray  # (F,) whether the multipliers keep products normal
-
-    @classmethod
-    def prepare(cls, family: Family, atoms: Array, noises: Array, variances: Array) -> Self:
-        """Grow the trees of every dictionary; variances: (F,), used where the family is nested."""
-        n_factors, q, n = atoms.shape
-        n_sets = max(1, len(family.used)) << n
-        directions, multipliers = np.empty((n_factors, n_sets, min(q, n))), np.empty((n_factors, n_sets))
-        scalars = np.zeros((n_factors, 4))
-
-        def grow(part: slice) -> None:
-            filled = directions[part], multipliers[part], scalars[part]
-            if family.is_nested:
-                nested_trees(atoms[part], noises[part], variances[part], *filled)
-            else:
-                mixed_trees(atoms[part], noises[part], family.trees, *filled)
-
-        in_pieces(n_factors, grow)
-        # The row loops take coordinates two by two.
-        directions = np.pad(directions, ((0, 0), (0, 0), (0, min(q, n) % 2)))
-        trusted = np.all((multipliers < RANGE) & (multipliers > 1.0 / RANGE), axis=1)
-        return cls(atoms, noises, directions, multipliers, scalars, trusted)
-
-    def log_determinants(self) -> tuple[Array, Array]:
-        """Logarithms (F,) of the determinants and their errors (F,)."""
-        mantissa, exponent = np.frexp(self.scalars[:, 2])
-        value = (exponent - 1.0) * LN2 + log_mantissas(2.0 * mantissa)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            relative = self.scalars[:, 3] / self.scalars[:, 2]
-            error = np.where(relative < 0.5, relative / (1.0 - relative), np.inf)
-        return value, error * (1.0 + 8.0 * U) + LOG_ERROR + 4.0 * U * np.abs(value)
 
 
 @final
@@ -84,6 +41,8 @@ class Batch:
 
     family: Family
     factors: Factors
+    elements: Array  # (E, q) whose inner products with the rows are looked at, if there are fewer atoms than entries
+    index: IntArray  # (F, d) which of them, or of the entries of a row, each factor looks at
     positions: IntArray  # (k,) where the scores of each key belong
     factor: IntArray  # (k,) increasing
     first_key: IntArray  # (F + 1,)
@@ -92,20 +51,22 @@ class Batch:
     reference: Array  # (F, 2) sums of reference exponents, compensated
     product: Array  # (k,) product of the densities without its power of two
     power: IntArray  # (k,)
-    noted: tuple[Array, Array, IntArray]  # (F, c), (k, c), (k, c)
+    noted: tuple[Array, Array, IntArray]  # (F, c), (k, c), (k, c); at checkpoints
 
     @classmethod
     def prepare(
-        cls, family: Family, dictionaries: Array, state: IntArray, nuisance: IntArray, positions: IntArray, n_notes: int
+        cls, family: Family, states: StateFamily, state: IntArray, nuisance: IntArray, positions: IntArray, n_notes: int
     ) -> Self:
-        """Group keys by (dictionary, noise, variance).  dictionaries: (K, q, n); state, nuisance, positions: (k,)."""
+        """Group keys by (state, noise, variance).  state, nuisance, positions: (k,)."""
         variance = family.variances[nuisance]
-        columns = np.stack([state.astype(np.float64), family.noises[nuisance], variance], axis=1)
-        distinct, factor = np.unique(columns, axis=0, return_inverse=True)
+        defining = np.stack([state.astype(np.float64), family.noises[nuisance], variance], axis=1)
+        distinct, factor = np.unique(defining, axis=0, return_inverse=True)
         factor = factor.reshape(-1)
         order = np.argsort(factor, kind="stable")
         factor = factor[order]
-        atoms = np.ascontiguousarray(dictionaries[distinct[:, 0].astype(np.int64)])
+        columns = states.element_index(distinct[:, 0].astype(np.int64))  # (F, n)
+        atoms = np.ascontiguousarray(states.elements[:, columns].transpose(1, 0, 2))
+        elements, index = _looked_at(states.elements, columns)
         factors = Factors.prepare(family, atoms, distinct[:, 1].copy(), distinct[:, 2].copy())
         first_key = np.searchsorted(factor, np.arange(len(distinct) + 1))
         k, f = len(factor), len(distinct)
@@ -113,28 +74,36 @@ class Batch:
         running = (np.zeros((f, 2)), np.ones(k), np.zeros(k, dtype=np.int64))
         nuisance = nuisance[order]
         weights = np.pad(family.weights[nuisance], ((0, 0), (0, -family.weights.shape[1] % 4)))
-        return cls(family, factors, positions[order], factor, first_key, nuisance, weights, *running, notes)
+        return cls(
+            family, factors, elements, index, positions[order], factor, first_key, nuisance, weights, *running, notes
+        )
 
-    def advance(self, segment: Array) -> None:
-        """Carry the sums over a stretch of rows, (q, length)."""
-        f = self.factors
-        passes = nested_passes(f.atoms.shape[2])
+    def advance(self, segment: Array, ends: IntArray, notes: IntArray) -> None:
+        """Carry the sums over rows, (q, length), and note what they are at the ends that have a number."""
+        f, table, n = self.factors, self._coordinates(segment), self.factors.atoms.shape[2]
+        is_nested = self.family.is_nested
+        kernel, paths = (score_nested, nested_passes(n)) if is_nested else (score_mixed, self.family.used)
+        most_keys = int(np.diff(self.first_key).max())
 
         def score(part: slice) -> None:
-            keys = self.first_key[part.start : part.stop + 1]
-            score_segment(
-                segment, f.atoms[part], passes, self.family.used, f.directions[part], f.multipliers[part],
-                keys, self.weights, self.reference[part], self.product, self.power,
+            sums = self.reference[part], self.product, self.power
+            noted = self.noted[0][part], self.noted[1], self.noted[2]
+            work = make_work(f.directions.shape[2], self.weights.shape[1], most_keys)
+            kernel(
+                table, self.index[part], paths, f.directions[part], f.multipliers[part], ends, notes,
+                self.first_key[part.start : part.stop + 1], self.weights, sums, noted,
+                work, np.empty((n + 1 if is_nested else 1) * S),
             )  # fmt: skip
 
         in_pieces(len(f.atoms), score)
 
-    def note(self, checkpoint: int) -> None:
-        """Remember the sums as they are now."""
-        reference, product, power = self.noted
-        reference[:, checkpoint] = self.reference.sum(axis=1)
-        product[:, checkpoint] = self.product
-        power[:, checkpoint] = self.power
+    def _coordinates(self, segment: Array) -> Array:
+        """(C, length) what the densities see of the rows: their entries, or their inner products with fewer atoms."""
+        if not len(self.elements):
+            return segment
+        table = np.empty((len(self.elements), segment.shape[1]))
+        in_pieces(len(table), lambda part: inner_products(self.elements[part], segment, table[part]), _LEAST_PRODUCTS)
+        return table
 
     def scores(self, run: Run) -> tuple[Array, Array]:
         r"""Log likelihoods and errors, (k, c).
@@ -162,6 +131,15 @@ class Batch:
         return np.where(certain, values, 0.0), np.where(certain, errors, np.inf)
 
 
+def _looked_at(elements: Array, columns: IntArray) -> tuple[Array, IntArray]:
+    """Elements (E, q) and which of them (F, n) every factor needs; none, and all entries (F, q), if q <= n."""
+    q, (n_factors, n) = len(elements), columns.shape
+    if n >= q:
+        return np.empty((0, q)), np.tile(np.arange(q), (n_factors, 1))
+    used, index = np.unique(columns, return_inverse=True)
+    return np.ascontiguousarray(elements[:, used].T), index.reshape(columns.shape)
+
+
 def _log_two_pi_noise(noises: Array, width: int) -> Array:
     r""":math:`\frac q2 \log 2\pi\nu`, rounded once from 128 bits; (F,)."""
     distinct, which = np.unique(noises, return_inverse=True)
@@ -172,6 +150,8 @@ def _log_two_pi_noise(noises: Array, width: int) -> Array:
 
 # Rows that all factors work through before the next are read: small enough to stay in a processor's own memory.
 SEGMENT_ROWS: Final = 2048
+# Inner products of a segment that are worth a thread: some hundred microseconds.
+_LEAST_PRODUCTS: Final = 64
 # Numbers in the tables of one batch of factors: 64 MiB.
 _TABLE: Final = 2**23
 _MOST_ATOMS: Final = 20
@@ -226,15 +206,15 @@ class LatentStream:
         return log_likelihood_balls(self.rows, atoms, self.laws[nuisance], noise, self.checkpoints, bits)
 
     def _batch(self, family: Family, state: IntArray, nuisance: IntArray, positions: IntArray) -> Batch:
-        distinct, which = np.unique(state, return_inverse=True)
-        index = self.states.element_index(distinct)  # (k, n)
-        dictionaries = self.states.elements[:, index].transpose(1, 0, 2)  # (k, q, n)
-        return Batch.prepare(family, dictionaries, which, nuisance, positions, len(self.checkpoints))
+        return Batch.prepare(family, self.states, state, nuisance, positions, len(self.checkpoints))
 
     def _parts(self, state: IntArray) -> Iterator[IntArray]:
         """Positions of keys, states together, in batches whose tables have a bounded size."""
         order = np.argsort(state, kind="stable")
         per_state = sum(family.table_size for family in self.families) * min(self.rows.width, self.states.n_atoms)
+        # Inner products with the rows of a segment, unless they are few because states share their elements.
+        if self.states.n_atoms < self.rows.width and self.states.elements.shape[1] * SEGMENT_ROWS > _TABLE:
+            per_state += self.states.n_atoms * SEGMENT_ROWS
         _, start = np.unique(state[order], return_index=True)
         for first in range(0, len(start), max(1, _TABLE // per_state)):
             stop = first + max(1, _TABLE // per_state)
@@ -257,36 +237,38 @@ def latent_stream(
 
 
 def _read(rows: RowSource, checkpoints: IntArray, batches: list[Batch]) -> Run:
-    """Carry all batches through one reading of the rows, noting their state at every checkpoint."""
-    squares, noted, n_segments, done = np.zeros(2), [], 0, 0
-    for segment in _segments(rows, checkpoints):
-        add_squares(segment, squares)
-        done, n_segments = done + segment.shape[1], n_segments + 1
-        reached = np.flatnonzero(checkpoints == done)
+    """Carry all batches through one reading of the rows, noting their sums at every checkpoint."""
+    squares, noted, n_stretches = np.zeros((1, 2)), [], 0
+    for segment, ends, notes in _segments(rows, checkpoints):
         for batch in batches:
-            batch.advance(segment)
-        if reached.size:
-            noted.append((n_segments, squares.sum()))
-            for batch in batches:
-                batch.note(int(reached[0]))
+            batch.advance(segment, ends, notes)
+        for start, end, note in zip([0, *ends], ends, notes, strict=False):
+            add_squares(segment, start, end, squares)
+            n_stretches += 1
+            if note >= 0:
+                noted.append((n_stretches, squares.sum()))
     counts, totals = zip(*noted, strict=True)
     blocks = -(-SEGMENT_ROWS // B)
     return Run(checkpoints, np.array(counts), np.array(totals), rows.width, B, blocks)
 
 
-def _segments(rows: RowSource, checkpoints: IntArray) -> Iterator[Array]:
-    """The rows as columns, (width, length), cut at checkpoints and every SEGMENT_ROWS rows however they are stored."""
+def _segments(rows: RowSource, checkpoints: IntArray) -> Iterator[tuple[Array, IntArray, IntArray]]:
+    """The rows as columns, (width, length), in equal lengths however they are stored; in each of them the ends of its
+    stretches, the last with it, and their numbers among the checkpoints or -1.
+    """
     last = int(checkpoints[-1])
-    ends = iter(sorted({*checkpoints.tolist(), *range(SEGMENT_ROWS, last, SEGMENT_ROWS)}))
-    buffer, filled, done, end = np.empty((rows.width, SEGMENT_ROWS)), 0, 0, next(ends)
+    buffer, filled, done = np.empty((rows.width, min(last, SEGMENT_ROWS))), 0, 0
     for block in rows.blocks():
         start = 0
         while start < len(block) and done < last:
-            take = min(end - done, len(block) - start)
+            take = min(buffer.shape[1] - filled, last - done, len(block) - start)
             buffer[:, filled : filled + take] = block[start : start + take].T
             start, filled, done = start + take, filled + take, done + take
-            if done == end:
-                yield np.ascontiguousarray(buffer[:, :filled])
-                filled, end = 0, next(ends, last)
+            if filled == buffer.shape[1] or done == last:
+                inside = np.flatnonzero((checkpoints > done - filled) & (checkpoints <= done))
+                ends = np.union1d(checkpoints[inside], [done])
+                notes = np.where(np.isin(ends, checkpoints), np.searchsorted(checkpoints, ends), -1)
+                yield np.ascontiguousarray(buffer[:, :filled]), ends - (done - filled), notes
+                filled = 0
         if done == last:
             return

@@ -24,11 +24,11 @@ class Run:
     """How the rows were read: what all keys share at each checkpoint, (c,) each."""
 
     n_rows: IntArray
-    n_segments: IntArray
+    n_stretches: IntArray
     squares: Array  # computed sum of squared entries
     width: int
     lanes: int
-    blocks: int  # most blocks in one segment
+    blocks: int  # most blocks in one stretch
 
     @property
     def squares_error(self) -> Array:
@@ -40,12 +40,12 @@ class Run:
     def reference_error(self) -> Array:
         """Relative error of the sums of reference exponents: lanes, their folding, and a compensated sum."""
         depth = self.blocks + self.lanes.bit_length() + 4.0
-        return np.asarray(depth * U + 2.0 * (self.n_segments * U) ** 2, dtype=np.float64)
+        return np.asarray(depth * U + 2.0 * (self.n_stretches * U) ** 2, dtype=np.float64)
 
     @property
     def multiplications(self) -> Array:
         """Most roundings in the product of the densities of the rows."""
-        return self.n_rows + self.n_segments * (self.lanes + 1.0)
+        return self.n_rows + self.n_stretches * (self.lanes + 1.0)
 
 
 def exponent_errors(run: Run, n_atoms: int, path: Array, reference: Array) -> Array:
@@ -192,8 +192,9 @@ _ABSENT: Final = -1.0
 class Family:
     """Nuisances that one kind of tree serves.
 
-    Nested: one active variance and a positive weight of the full set; the tree hangs from the full set.  Mixed: all
-    others that agree in which sizes occur with which variance; one tree a variance, rooted at the empty set.
+    Nested: two atoms or more, one active variance and a positive weight of the full set; the tree hangs from the full
+    set.  Mixed: all others that agree in which sizes occur with which variance; one tree a variance, rooted at the
+    empty set.
     """
 
     members: BoolArray  # (m,) which nuisances
@@ -239,7 +240,7 @@ def law_families(laws: tuple[CodeLaw, ...], noises: Array, n_atoms: int) -> tupl
 def _kind(occurs: BoolArray, variances: Array) -> tuple[float, ...]:
     """Nothing for nested laws; for others the variance of each size, marked where the size does not occur."""
     active = variances[1:][occurs[1:]]
-    if occurs[-1] and np.all(active == variances[-1]):
+    if len(occurs) > 2 and occurs[-1] and np.all(active == variances[-1]):
         return ()
     return (0.0 if occurs[0] else _ABSENT, *np.where(occurs[1:], variances[1:], _ABSENT).tolist())
 

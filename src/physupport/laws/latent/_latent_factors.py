@@ -10,14 +10,18 @@ All of it runs on balls (value, error).  Where n < q the rows enter through :mat
 :math:`h = D g`.
 """
 
+from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, Self, final
 
 import numpy as np
 from numba import njit
 
-from ..._typing import Array, IntArray
+from ..._exp import LN2, LOG_ERROR, log_mantissas
+from ..._typing import Array, BoolArray, IntArray
 from .._balls import TINY, UP, U, add, div, dot, mul, sqrt, sub
+from .._threads import in_pieces
+from ._latent_errors import RANGE, Family
 from ._latent_kernels import count_bits
 
 # sqrt(log2(e) / 2): the square of h . y, so scaled, counts powers of two of the density.
@@ -194,12 +198,54 @@ def lowest_bit(mask: int) -> int:
 
 @cache
 def nested_passes(n_atoms: int) -> IntArray:
-    """(2^(n-1) - 1, 3) parent level, set and size of the sets that hold atom 0, without the full one; depth first."""
+    """(2^(n-2), 3) parent level, set that holds the first two atoms, its size less two; depth first, neither last."""
     passes: list[tuple[int, int, int]] = []
     stack = [(0, (1 << n_atoms) - 1, n_atoms)]
     while stack:
         level, mask, lowest_absent = stack.pop()
-        if level:
-            passes.append((level - 1, mask, mask.bit_count()))
-        stack.extend((level + 1, mask & ~(1 << j), j) for j in range(1, lowest_absent))
-    return np.array(passes, dtype=np.int64).reshape(-1, 3)
+        passes.append((level, mask, mask.bit_count() - 2))
+        stack.extend((level + 1, mask & ~(1 << j), j) for j in reversed(range(2, lowest_absent)))
+    return np.array(passes, dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Factors:
+    """What the row loops need of F densities: the trees, and the errors that come with them."""
+
+    atoms: Array  # (F, q, n)
+    noises: Array  # (F,)
+    directions: Array  # (F, sets, d)
+    multipliers: Array  # (F, sets)
+    scalars: Array  # (F, 4): path, relative error of the multipliers, determinant and its error
+    trusted: BoolArray  # (F,) whether the multipliers keep products normal
+
+    @classmethod
+    def prepare(cls, family: Family, atoms: Array, noises: Array, variances: Array) -> Self:
+        """Grow the trees of every dictionary; variances: (F,), used where the family is nested."""
+        n_factors, q, n = atoms.shape
+        n_sets = max(1, len(family.used)) << n
+        directions, multipliers = np.empty((n_factors, n_sets, min(q, n))), np.empty((n_factors, n_sets))
+        scalars = np.zeros((n_factors, 4))
+
+        def grow(part: slice) -> None:
+            filled = directions[part], multipliers[part], scalars[part]
+            if family.is_nested:
+                nested_trees(atoms[part], noises[part], variances[part], *filled)
+            else:
+                mixed_trees(atoms[part], noises[part], family.trees, *filled)
+
+        in_pieces(n_factors, grow)
+        # The row loops take coordinates four by four.
+        directions = np.pad(directions, ((0, 0), (0, 0), (0, -min(q, n) % 4)))
+        trusted = np.all((multipliers < RANGE) & (multipliers > 1.0 / RANGE), axis=1)
+        return cls(atoms, noises, directions, multipliers, scalars, trusted)
+
+    def log_determinants(self) -> tuple[Array, Array]:
+        """Logarithms (F,) of the determinants and their errors (F,)."""
+        mantissa, exponent = np.frexp(self.scalars[:, 2])
+        value = (exponent - 1.0) * LN2 + log_mantissas(2.0 * mantissa)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            relative = self.scalars[:, 3] / self.scalars[:, 2]
+            error = np.where(relative < 0.5, relative / (1.0 - relative), np.inf)
+        return value, error * (1.0 + 8.0 * U) + LOG_ERROR + 4.0 * U * np.abs(value)
