@@ -20,8 +20,10 @@ _SOBOL_POINTS = 128
 _VALUE_TOLERANCE, _GRADIENT_TOLERANCE = 1e-12, 1e-8
 # Maxima this close are one: they differ by less than the stopping rule can tell.
 _EQUAL_MAXIMA = 1e-10
-# Points of the cube this close climb to one maximum: the stopping rule leaves a thousandth of it between them.
-_SAME_POINT = 1e-3
+# A climb under a cheaper objective need only find its hill: it ends some hundredths of the cube from the top of it at
+# most, and points that close climb to one maximum.
+_ROUGH_TOLERANCE = 1e-8
+_SAME_POINT = 3e-2
 
 
 @final
@@ -72,7 +74,8 @@ def propose_continuous(
     objective: theta (d,) to (value, gradient (d,)).  box: (d, 2) lower and upper ends.  starts: (m, d) points of the
     cube, `start_points(d)` if left out.  value: the value alone, if it is cheaper than with its gradient; it ranks the
     start points.  first: a cheaper objective much like the whole one, as of a part of the rows: start points are ranked
-    and climb under it (so does value), and only its distinct maxima climb on under the objective.
+    and climb under it, though not to the end (value may be cheaper still), and only the distinct places where they come
+    to rest climb on under the objective.
     """
     ends = check_array("box", box, (None, 2))
     if len(ends) == 0 or np.any(ends[:, 0] >= ends[:, 1]):
@@ -86,9 +89,9 @@ def propose_continuous(
     if not np.isfinite(losses).all():
         raise MisuseError("value", "return finite numbers", losses)
     best = points[np.argsort(losses, kind="stable")[: check_count("n_best", n_best)]]
-    climbs = runs = [_climb(rough, point) for point in best]
+    climbs = runs = [_climb(rough, point, _VALUE_TOLERANCE if first is None else _ROUGH_TOLERANCE) for point in best]
     if first is not None:
-        runs = [_climb(loss, point) for point in _distinct(climbs)]
+        runs = [_climb(loss, point, _VALUE_TOLERANCE) for point in _distinct(climbs)]
         climbs = climbs + runs
     least = min(float(run.fun) for run in runs)
     winner = min((run.x for run in runs if run.fun <= least + _EQUAL_MAXIMA), key=lambda x: float(np.linalg.norm(x)))
@@ -96,14 +99,14 @@ def propose_continuous(
     return Maximum(_unscaled(winner, ends), winner, -loss(winner)[0], evaluations)
 
 
-def _climb(loss: Objective, start: Array) -> OptimizeResult:
+def _climb(loss: Objective, start: Array, tolerance: float) -> OptimizeResult:
     return minimize(
         loss,
         start,
         jac=True,
         method="L-BFGS-B",
         bounds=[(-1.0, 1.0)] * len(start),
-        options={"ftol": _VALUE_TOLERANCE, "gtol": _GRADIENT_TOLERANCE},
+        options={"ftol": tolerance, "gtol": _GRADIENT_TOLERANCE},
     )
 
 

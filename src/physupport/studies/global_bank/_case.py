@@ -17,7 +17,7 @@ from .._tasks import balanced, split_seed
 from . import _design as design
 
 STREAM = "calibration"
-_LEAST_ROWS, _PART = 4096, 8  # of the proposal rows, one in 8 is searched first, but not fewer than these
+_LEAST_ROWS, _PART = 2048, 16  # of the proposal rows, one in 16 is searched first, but not fewer than these
 
 
 def study_seals(condition: design.Condition, data_seed: int, split: int | None = None) -> tuple[Seal, ...]:
