@@ -95,6 +95,35 @@ def test_divergences_are_positive_and_vanish_from_itself(name):
         assert (divergences[1:] > 0.0).all()
 
 
+@pytest.mark.parametrize(("name", "is_complex"), CASES)
+def test_what_a_law_draws_in_the_place_of_rows_is_what_rows_would_give(name, is_complex):
+    """Means and covariances of the log likelihoods, against those of rows; both errors are those of 300 records."""
+    bank = make_bank(is_complex)
+    law, rng, explanation = make(name, is_complex, bank), np.random.default_rng(8), bank.size - 1
+    given = law.sample(bank, explanation, rng, 12)
+    draw = law.sampler(bank, ArrayRows(given))
+    if draw is None:
+        return
+    keys = np.unique(law.keys(bank)(np.arange(bank.size)))[:6]
+    own, q, runs = int(law.keys(bank)(explanation)[0]), len(bank.states.elements), 300
+    by_rows = np.empty((runs, len(keys)))
+    for run in range(runs):
+        rows = law.sample(bank, explanation, rng, 12)
+        if rows.shape[1] > q:  # given the codes that there are
+            rows[:, :q] += law._signal(bank.explanation(explanation).atoms, given[:, q:] - rows[:, q:])
+            rows[:, q:] = given[:, q:]
+        by_rows[run] = law.stream(bank, ArrayRows(rows), [12]).log_likelihood(keys).values[:, 0]
+    drawn = draw(own, keys, np.random.default_rng(9), 20000)
+    off = (by_rows.mean(axis=0) - drawn.mean(axis=0)) / (drawn.std(axis=0) / np.sqrt(runs))
+    assert np.abs(off).max() < 5.0
+    ratios = np.log(by_rows.std(axis=0) / drawn.std(axis=0))
+    assert np.abs(ratios).max() < 5.0 / np.sqrt(
+        runs
+    )  # a deviation errs by about 1 / sqrt(2 runs), heavier tails included
+    few, many = np.corrcoef(by_rows.T), np.corrcoef(drawn.T)
+    assert np.abs(few - many).max() < 5.0 / np.sqrt(runs)
+
+
 def test_options_that_a_law_does_not_take_are_refused():
     remedy = "Latent codes are real"
     with pytest.raises(MisuseError, match=rf"is_complex must be left out for 'latent', got True\. {remedy}"):

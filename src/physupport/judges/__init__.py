@@ -1,6 +1,6 @@
 """Who may reject an explanation, at a level, with proven bounds of what decided it."""
 
-from . import conformal as conformal, counts as counts, rotation as rotation
+from . import conformal as conformal, counts as counts, rotation as rotation, simulation as simulation
 from ._by_evidence import (
     ByEvidence as ByEvidence,
     Docket as Docket,

@@ -7,6 +7,7 @@ from ._law import (
     Energy as Energy,
     Law as Law,
     Part as Part,
+    Sampler as Sampler,
     decode_law as decode_law,
     law_named as law_named,
     laws_of_files as laws_of_files,

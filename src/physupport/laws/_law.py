@@ -19,6 +19,11 @@ from ._design import Design
 Part = Literal["calibration", "deployment"]
 
 
+# A key, keys (r,), a generator and a count to (count, r): log likelihoods of these keys, of so many records of rows
+# that are drawn under the key, each as long as one that is given.
+Sampler = Callable[[int, IntArray, np.random.Generator, int], Array]
+
+
 class Energy(NamedTuple):
     """The energy of rows under an explanation, and its mean and deviation if that made them."""
 
@@ -79,6 +84,20 @@ class Law(Protocol):
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, width) independent rows of one explanation."""
+
+    def sampler(self, bank: Bank, rows: RowSource) -> Sampler | None:  # noqa: ARG002
+        """Draws of log likelihoods where a few numbers tell all about rows like these; None: `sample` rows.
+
+        Parts of the rows that the law leaves open, such as codes that are known, stay what they are.
+        """
+        return None
+
+    def symmetries(self, bank: Bank, keys: IntArray) -> Array | None:  # noqa: ARG002
+        """(k, d) numbers of tuples of keys (k, r): equal ones have log likelihoods of one joint law.
+
+        That is, of all keys of the tuple, of rows of its first.  None: nothing is known of that.
+        """
+        return None
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows, scored under every key."""

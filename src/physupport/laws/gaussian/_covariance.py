@@ -7,6 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
 
 from ..._arrays import check_indices
 from ..._typing import Array, IntArray
@@ -15,7 +16,7 @@ from ...io import RowSource
 from ...io._rows import atom_table, doubled, turned
 from .._balls import UP, U
 from .._base import Scores
-from .._law import Energy, Part, register
+from .._law import Energy, Part, Sampler, register
 from .._noisy import NoisyLaw, chi_square, whitened_energy
 from .._threads import in_pieces
 from ._covariance_kernels import covariance_scores
@@ -60,6 +61,17 @@ class Covariance(NoisyLaw):
         (factor,), (noise,) = self.factors(bank, bank.deployment_keys(explanation))
         signal = rng.standard_normal((n_rows, factor.shape[1])) @ factor.T
         return np.asarray(signal + np.sqrt(noise) * rng.standard_normal(signal.shape))
+
+    def sampler(self, bank: Bank, rows: RowSource) -> Sampler:
+        r"""Second moments instead of rows: :math:`S = CAA^\top C^\top`, :math:`CC^\top = \Sigma`, by Bartlett's A."""
+        n = rows.n_rows
+
+        def draw(key: int, keys: IntArray, rng: np.random.Generator, count: int) -> Array:
+            factor = np.linalg.cholesky(self.covariances(bank, np.array([key]))[0])
+            moments = factor @ bartlett(rng, count, len(factor), n)  # (count, q, min(q, n))
+            return np.column_stack([_log_likelihoods(law, moments, n) for law in self.covariances(bank, keys)])
+
+        return draw
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "CovarianceStream":
         """The rows (N, q), read once and scored under every deployment key; strengths are variances of the sources."""
@@ -155,6 +167,33 @@ class CovarianceStream:
     @cached_property
     def _exact(self) -> ExactMoments:
         return exact_moments([self.rows], self.checkpoints, second_products)
+
+
+def bartlett(rng: np.random.Generator, count: int, size: int, n_rows: int) -> Array:
+    r"""(count, q, min(q, n)) matrices A with :math:`AA^\top` as the second moments of n rows of q normal numbers.
+
+    Lower triangular with normal numbers below roots of chi-square ones of n, n - 1, ... degrees of freedom; of fewer
+    rows than entries, the rows themselves.
+    """
+    if n_rows < size:
+        return rng.standard_normal((count, size, n_rows))
+    factor = np.tril(rng.standard_normal((count, size, size)), -1)
+    index = np.arange(size)
+    factor[:, index, index] = np.sqrt(rng.chisquare(n_rows - index, (count, size)))
+    return factor
+
+
+def _log_likelihoods(covariance: Array, factors: Array, n_rows: int) -> Array:
+    r"""(count,) :math:`-\tfrac n2\log\det(2\pi\Sigma) - \tfrac12|L^{-1}F|^2` of second moments :math:`FF^\top`.
+
+    factors: F, (count, q, m).
+    """
+    lower = np.linalg.cholesky(covariance)
+    count, size, width = factors.shape
+    stacked = factors.transpose(1, 0, 2).reshape(size, count * width)
+    white = solve_triangular(lower, stacked, lower=True).reshape(size, count, width)
+    log_det = 2.0 * float(np.log(np.diag(lower)).sum()) + size * float(np.log(2.0 * np.pi))
+    return np.asarray(-0.5 * (n_rows * log_det + np.sum(white**2, axis=(0, 2))))
 
 
 def second_products(rows: Array) -> list[tuple[Array, Array]]:

@@ -16,7 +16,7 @@ from ...banks import Bank, StateFamily
 from ...io import RowSource
 from ...io._rows import as_complex, as_pairs, atom_table, doubled
 from .._balls import sub
-from .._law import Energy, Law, Part, register
+from .._law import Energy, Law, Part, Sampler, register
 from .._noisy import NoisyLaw, chi_square
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._white_noise import (
@@ -51,6 +51,38 @@ class KnownCodes(NoisyLaw):
         codes = rng.standard_normal((n_rows, self.width(bank) - len(atoms)))
         noise = np.sqrt(self.entry_noises(nuisance)) * rng.standard_normal((n_rows, len(atoms)))
         return np.hstack([self._signal(atoms, codes) + noise, codes])
+
+    def sampler(self, bank: Bank, rows: RowSource) -> Sampler:
+        r"""Given the codes C: with :math:`CC^\top = HH^\top` of rank r, noise enters by a normal (q, r) matrix G.
+
+        :math:`|\sqrt\nu E - \Delta C|^2 = |\sqrt\nu G - \Delta H|^2 + \nu\chi^2_{(n-r)q}`, as the rest of E is
+        orthogonal to the codes.
+        """
+        q = len(bank.states.elements)
+        gram = sum((block[:, q:].T @ block[:, q:] for block in rows.blocks()), np.zeros((1, 1)))
+        values, vectors = np.linalg.eigh(gram)
+        seen = values > len(values) * np.finfo(np.float64).eps * values[-1]
+        root, freedom = vectors[:, seen] * np.sqrt(values[seen]), (rows.n_rows - int(seen.sum())) * q
+
+        def draw(key: int, keys: IntArray, rng: np.random.Generator, count: int) -> Array:
+            (own,), (noise,) = self._maps(bank, np.array([key]))
+            maps, noises = self._maps(bank, keys)  # (r, q, codes), (r,)
+            normal = rng.standard_normal((count, q, root.shape[1]))
+            rest = rng.chisquare(freedom, count) if freedom else np.zeros(count)
+            gaps = (maps - own) @ root
+            squares = noise * (np.sum(normal**2, axis=(1, 2)) + rest)[:, None] + np.sum(gaps**2, axis=(1, 2))
+            squares -= 2.0 * np.sqrt(noise) * np.einsum("rqc,bqc->br", gaps, normal)
+            return np.asarray(-0.5 * (rows.n_rows * q * np.log(2.0 * np.pi * noises) + squares / noises))
+
+        return draw
+
+    def _maps(self, bank: Bank, keys: IntArray) -> tuple[Array, Array]:
+        """(k, q, codes) real matrices from codes to rows, and (k,) the variance of each real entry."""
+        parts = bank.calibration_parts(keys)
+        index = bank.states.element_index(parts.state)
+        codes = np.eye(self.width(bank) - len(bank.states.elements))
+        maps = [self._signal(bank.states.elements[:, chosen], codes).T for chosen in index]
+        return np.array(maps), self.entry_noises(parts.nuisance)
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[DictionaryResiduals]":
         """The rows, scored under every state and noise."""

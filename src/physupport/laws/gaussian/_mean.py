@@ -14,7 +14,7 @@ from ...banks import Bank, array_bank
 from ...io import RowSource
 from ...io._rows import atom_table
 from .._balls import add, mul, sub
-from .._law import Energy, Part, register
+from .._law import Energy, Part, Sampler, register
 from .._noisy import NoisyLaw, chi_square, squares
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._white_noise import (
@@ -49,6 +49,21 @@ class Mean(NoisyLaw):
         """(n_rows, q) rows about the mean of an explanation."""
         (mean,), (variance,) = self.means(bank, bank.deployment_keys(explanation))
         return np.asarray(mean + np.sqrt(variance) * rng.standard_normal((n_rows, len(mean))))
+
+    def sampler(self, bank: Bank, rows: RowSource) -> Sampler:
+        r"""The mean of n rows and their scatter about it, :math:`N(\mu, \nu/n)` and :math:`\nu\chi^2_{(n-1)q}`."""
+        n, q = rows.n_rows, rows.width
+
+        def draw(key: int, keys: IntArray, rng: np.random.Generator, count: int) -> Array:
+            (own,), (noise,) = self.means(bank, np.array([key]))
+            means, noises = self.means(bank, keys)  # (r, q), (r,)
+            off = np.sqrt(noise / n) * rng.standard_normal((count, q))  # of the mean of the rows from its own
+            scatter = noise * rng.chisquare((n - 1) * q, count) if n > 1 else np.zeros(count)
+            gaps = means - own
+            squares = np.sum(off**2, axis=1)[:, None] - 2.0 * off @ gaps.T + np.sum(gaps**2, axis=1)
+            return np.asarray(-0.5 * (n * q * np.log(2.0 * np.pi * noises) + (scatter[:, None] + n * squares) / noises))
+
+        return draw
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[MeanResiduals]":
         """The rows (N, q), read once and scored under every deployment key; strengths are coefficients.

@@ -12,7 +12,7 @@ from ..._arrays import read_only
 from ..._codec import array_json, real
 from ..._errors import MisuseError
 from ..._stored import ANY, Refusal, check_form
-from ..._typing import Array
+from ..._typing import Array, IntArray
 from ...banks import ArrayStates, Bank
 from ...io import RowSource
 from .._base import BankKey, Opponent, Stream
@@ -129,6 +129,18 @@ class Latent(NoisyLaw):
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LatentStream:
         """The rows, scored under every state and nuisance."""
         return latent_stream(rows, bank.states, self.code_laws, self.variances, checkpoints)
+
+    def symmetries(self, bank: Bank, keys: IntArray) -> Array:
+        r"""The nuisances, and the inner products of all atoms of the tuple.
+
+        Equal inner products mean one turn Q of all dictionaries, and with :math:`y = Dc + \xi`, whose noise is white,
+        :math:`Qy` has the law of QD while no density at QD tells Qy from y at D.
+        """
+        parts = bank.calibration_parts(keys.ravel())
+        index = bank.states.element_index(parts.state).reshape(len(keys), -1)  # (k, r n)
+        atoms = bank.states.elements[:, index].transpose(1, 0, 2)
+        gram = np.swapaxes(atoms, 1, 2) @ atoms
+        return np.hstack([parts.nuisance.reshape(keys.shape), gram.reshape(len(keys), -1)])
 
     def own_opponent(self, rows: RowSource) -> LatentPoint | None:
         """What the function that proposes makes of the rows."""

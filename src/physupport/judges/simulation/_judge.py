@@ -1,0 +1,253 @@
+"""The simulation judge: an exact Monte Carlo test of every explanation that a gate leaves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple, final
+
+import numpy as np
+
+from ..._arrays import check_indices
+from ..._checks import check_count, check_open
+from ..._errors import MisuseError
+from ..._stored import check_form
+from ..._typing import Array, IntArray
+from ...banks import Bank
+from ...laws import Law
+from .._judge import Verdict, Verdicts, alone
+from .._scored import Bounds
+from .._specs import Sealed, register
+from ..rotation._contest import Counts, check_draws, count_margins
+from ._rivals import Rivals, nearest, neighbours
+from ._simulated import LEAST_PIECES, MOST_PIECES, SimulatedStream
+from ._statistics import Statistic, ratio, score
+
+# Of the level, what the gate takes; the rest is for the draws.
+GATE_SHARE = 0.01
+PIECES = (LEAST_PIECES, MOST_PIECES)
+# At which a bad fit is said to be one; it rejects nothing.
+FIT_LEVEL = 0.01
+# Relative, of a sum of log likelihoods that no proof covers; far more than its rounding.
+_ROUNDING = 1e-12
+
+
+class Kind(NamedTuple):
+    """Whom an explanation is compared with, and by what."""
+
+    rivals: Rivals
+    statistic: Statistic
+
+
+KINDS = {"score": Kind(neighbours, score), "ratio": Kind(nearest, ratio)}
+ASSUMES = (
+    "streams are independent, and so are the rows of each, with the law of the explanation; draws are of one data set"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BySimulation:
+    """Have simple explanations judged by simulation from all rows: all that is fixed before a row is read.
+
+    statistic: `score` for states in the order of a smooth coordinate, such as an orientation, or `ratio` for libraries.
+    draws: B.  copies: records that are simulated, at least, where rows have to be.  rivals: states, and supports, that
+    `ratio` compares with.  The draws come from the hash of the frozen protocol, its seed included: give every data set
+    a seed of its own.
+    """
+
+    has_facts: ClassVar[bool] = True
+
+    statistic: str = "ratio"
+    draws: int = 399
+    copies: int = 24
+    rivals: int = 16
+
+    def __post_init__(self) -> None:
+        if self.statistic not in KINDS:
+            raise MisuseError("statistic", f"be one of {', '.join(KINDS)}", repr(self.statistic))
+        check_count("draws", self.draws)
+        check_count("copies", self.copies, 2)
+        check_count("rivals", self.rivals)
+
+    def splits(self, law: Law) -> bool:  # noqa: ARG002
+        """Nothing is chosen from rows, so all of them judge."""
+        return False
+
+    def encode(self) -> dict[str, object]:
+        """The statistic and the sizes; the draws follow from the hash of the protocol."""
+        return {
+            "judge": "simulation",
+            "assumes": ASSUMES,
+            "statistic": self.statistic,
+            "draws": int(self.draws),
+            "copies": int(self.copies),
+            "rivals": int(self.rivals),
+            "pieces": list(PIECES),
+            "gate_share": GATE_SHARE,
+        }
+
+    def open(self, sealed: Sealed) -> "SimulationJudge":
+        """The judge; the first verdict reads the rows."""
+        for each in sealed.streams:
+            if each.law.is_linear:
+                rule = "be 'rotation' where coefficients are free: what is not fully specified cannot be simulated"
+                raise MisuseError("judge", rule, f"'simulation' for {each.law.name} rows")
+        seed = int(sealed.digest, 16)
+        streams = tuple(
+            SimulatedStream(i, sealed.bank, each.law, each.rows, each.keys_of, seed, self.draws, self.copies)
+            for i, each in enumerate(sealed.streams)
+        )
+        return SimulationJudge(self, sealed.bank, streams, sealed.level)
+
+
+@register("simulation", BySimulation)
+def _decoded(content: Mapping[str, object]) -> BySimulation:
+    """What `encode` wrote; with other pieces or another gate it was another program."""
+    form = {"judge": str, "assumes": str, "statistic": str, "draws": int, "copies": int, "rivals": int}
+    check_form(content, form | {"pieces": [int], "gate_share": float}, "the judge")
+    if (content["pieces"], content["gate_share"]) != ([*PIECES], GATE_SHARE):
+        raise MisuseError("judge", f"cut rows into {PIECES} pieces, with a gate of {GATE_SHARE} of the level", content)
+    sizes = {name: int(str(content[name])) for name in ("draws", "copies", "rivals")}
+    return BySimulation(str(content["statistic"]), **sizes)
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: the gate is opened when first asked for
+class SimulationJudge:
+    r"""Rejects an explanation that made the rows with probability at most its level.
+
+    The gate takes 1 % of the level: :math:`\frac1M\sum_{e'}L(e')/L(e)` over all rows is an e-value.  Of what it leaves,
+    the statistic of the rows is ranked among B draws with which it is exchangeable under the explanation, and
+    :math:`p = (1 + \#\{t_b \ge t\})/(1 + B)` at most 99 % of the level rejects.  A draw counts whenever rounding does
+    not exclude that it reaches the rows: rounding can keep, never lose.
+    Not valid under optional stopping: the number of rows is fixed beforehand.
+    """
+
+    spec: BySimulation
+    bank: Bank
+    streams: tuple[SimulatedStream, ...]
+    level: float
+
+    def __post_init__(self) -> None:
+        check_open("level", self.level, 0.0, 1.0)
+        check_draws(self.drawn_level, self.spec.draws)
+
+    @property
+    def size(self) -> int:
+        """The size of the bank."""
+        return self.bank.size
+
+    @property
+    def drawn_level(self) -> float:
+        """What the gate leaves."""
+        return (1.0 - GATE_SHARE) * self.level
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """The margin is the larger of gate and draws: one that rejects suffices."""
+        asked = check_indices("explanations", explanations, self.size)
+        lower, upper = self.gate.lower[asked], self.gate.upper[asked]
+        is_left = lower <= 0.0
+        upper = np.where(is_left, upper, np.maximum(upper, np.log(self.spec.draws + 1.0)))
+        if is_left.any():
+            below, above = count_margins(
+                self.counts(asked[is_left]), self.drawn_level, self.spec.draws, is_screened=False
+            )
+            lower[is_left], upper[is_left] = np.maximum(lower[is_left], below), np.maximum(upper[is_left], above)
+        codes = np.select([lower > 0.0, upper <= 0.0], [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
+        return Verdicts(codes.astype(np.uint8), lower, upper)
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:  # noqa: ARG002
+        """The gate alone would be cheap for others; what it leaves is not."""
+        return alone(self, e)
+
+    def encode(self) -> dict[str, object]:
+        """What its specification fixed."""
+        return self.spec.encode()
+
+    @cached_property
+    def gate(self) -> Bounds:
+        r"""Bounds (M,) of :math:`\log\{\frac1M\sum_{e'}L(e')/L(e)\} + \log(.01\alpha)`; positive rejects."""
+        each = [stream.whole(np.arange(self.size)) for stream in self.streams]
+        lower, upper = (np.sum([getattr(part, side) for part in each], axis=0) for side in ("lower", "upper"))
+        threshold = np.log(GATE_SHARE * self.level)
+        error = _ROUNDING * (1.0 + np.abs(lower[np.isfinite(lower)]).max(initial=0.0))
+        return Bounds(_log_mean(lower) - upper + threshold - error, _log_mean(upper) - lower + threshold + error)
+
+    @cached_property
+    def left(self) -> IntArray:
+        """(k,) explanations that the gate leaves."""
+        return np.flatnonzero(self.gate.lower <= 0.0)
+
+    def counts(self, explanations: IntArray) -> Counts:
+        """How many draws reach the statistic of the rows, at least and at most, for explanations (k,) that are left."""
+        found = np.array([self._count(int(e)) for e in explanations], dtype=np.int64).reshape(-1, 2)
+        return Counts(found[:, 0], found[:, 1], np.full(len(found), np.inf))
+
+    def fit(self, explanation: int) -> float:
+        r"""Two-sided p-value of the log likelihood of the rows under an explanation that the gate leaves.
+
+        It asks whether the rows look like those of the explanation at all, whatever its rivals, and rejects nothing:
+        if the explanation made the rows, it is at most t with probability at most t.
+        """
+        values = self._log_likelihoods(explanation)[:, 0]
+        tails = 1.0 + min(int(np.sum(values[1:] <= values[0])), int(np.sum(values[1:] >= values[0])))
+        return float(min(1.0, 2.0 * tails / (1.0 + self.spec.draws)))
+
+    def facts(self, possible: IntArray) -> dict[str, object]:
+        """Whether the rows look like those of what is possible: the largest `fit`, of the best if nothing is.
+
+        If what made the rows is possible, it is at most t with probability at most t.  No label is withheld.
+        """
+        best = int(self.left[np.argmin(self.gate.upper[self.left])])
+        kept = np.intersect1d(possible, self.left)
+        p = max((self.fit(int(e)) for e in kept), default=self.fit(best))
+        finding = {"part": "fit", "place": "rows that none of the explanations would make", "p": p}
+        return {
+            "best": best,
+            "is_best_rejected": p <= FIT_LEVEL,
+            "is_withheld": False,
+            "level": FIT_LEVEL,
+            "findings": [finding],
+        }
+
+    def _count(self, e: int) -> tuple[int, int]:
+        likelihoods = self._log_likelihoods(e)
+        error = self._error(e) + _ROUNDING * float(np.abs(likelihoods).max())
+        values, errors = KINDS[self.spec.statistic].statistic(likelihoods[:, 1:] - likelihoods[:, :1], 2.0 * error)
+        gap, slack = values[1:] - values[0], errors[1:] + errors[0]
+        # What is no number is counted as most, and not as least.
+        return int(np.sum(gap > slack)), int(np.sum(~(gap < -slack)))
+
+    def _error(self, e: int) -> float:
+        """Of the log likelihoods of an explanation; those of its rivals are like it."""
+        whole = [stream.whole(np.array([e])) for stream in self.streams]
+        return float(sum((part.upper - part.lower)[0] for part in whole))
+
+    def _log_likelihoods(self, e: int) -> Array:
+        """(B + 1, 1 + R) of an explanation and its rivals, all streams together, the rows first."""
+        row = int(np.searchsorted(self.left, e))
+        if row == len(self.left) or self.left[row] != e:
+            raise MisuseError("explanation", "be one that the gate leaves", e)
+        total = np.zeros(1)
+        for stream, models in zip(self.streams, self._models, strict=True):
+            model = int(models[row])
+            stream.simulate(model, self._rivals[int(np.searchsorted(self.left, model))])
+            total = total + stream.log_likelihoods(np.concatenate([[e], self._rivals[row]]), model)
+        return total
+
+    @cached_property
+    def _rivals(self) -> IntArray:
+        """(left, R)."""
+        return KINDS[self.spec.statistic].rivals(self.bank, self.left, self.spec.rivals)
+
+    @cached_property
+    def _models(self) -> list[IntArray]:
+        """Of each stream, whose draws serve every explanation that the gate leaves."""
+        tuples = np.column_stack([self.left, self._rivals])
+        return [stream.models(tuples) for stream in self.streams]
+
+
+def _log_mean(values: Array) -> float:
+    """Log of the mean of exponentials."""
+    top = float(values.max())
+    return top + float(np.log(np.mean(np.exp(values - top)))) if np.isfinite(top) else top
