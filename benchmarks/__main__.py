@@ -26,7 +26,7 @@ from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
 
-from . import _banks, _baseline, _columns, _project
+from . import _banks, _baseline, _columns, _maps, _project
 from ._peak import exp_fma_peak
 from ._studies import studies
 
@@ -207,6 +207,7 @@ CASES = {
     "studies": studies,
     "second_start": second_start,
     **_project.CASES,
+    **_maps.CASES,
 }
 # What a case runs in a process of its own.
 PARTS = {"judge_million": judge_million, "score_one": score_one}

@@ -131,6 +131,23 @@ def test_files_and_labelled_arrays_give_the_same_map_with_their_names(protocol, 
     assert found.about["coordinates"]["y"][:2] == ["0.0", "0.5"]
 
 
+def test_a_dataset_has_the_axes_and_is_stored_in_chunks(protocol, image, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    given = xarray.DataArray(
+        image[0], dims=("y", "x", "band"), coords={"x": np.arange(13) * 2.0}, attrs={"units": "mV"}
+    )
+    found = map_signals(given, protocol, tmp_path / "out")
+    data = found.to_xarray()
+    assert data["label"].dims == ("y", "x", "region")
+    assert data["noise"].attrs["units"] == "mV"
+    assert data.coords["x"].values.tolist()[:2] == ["0.0", "2.0"]
+    np.testing.assert_array_equal(data["label"].sel(region="axis"), found.array("label")[..., 0])
+    pytest.importorskip("zarr")
+    data.to_zarr(tmp_path / "map.zarr", zarr_format=2, encoding={"kept": {"chunks": (4, 5, 2)}})
+    again = as_signals(tmp_path / "map.zarr", member="kept")
+    np.testing.assert_array_equal(again.read(0, 130), found.array("kept").reshape(130, -1))
+
+
 def test_a_folder_of_another_map_and_signals_of_another_shape_are_refused(protocol, image, mapped):
     with pytest.raises(MisuseError, match="same map"):
         map_signals(image[0], replace(protocol, level=0.2), mapped.store.folder, block=32)

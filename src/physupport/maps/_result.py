@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, final
 
@@ -65,6 +66,20 @@ class SignalMap:
         for element in range(out.shape[-1]):
             out[..., element] = kept[..., slots == element].any(axis=-1)
         return out
+
+    def to_xarray(self) -> Any:  # noqa: ANN401  xarray carries no types
+        """A Dataset over the axes of the signals, with their coordinates; its `to_zarr` writes a chunked store."""
+        xarray, about = import_module("xarray"), self.about
+        names = sorted(path.stem for path in self.store.folder.glob("*.npy") if not path.stem.endswith("_hashes"))
+        further = {"label": "region", "group": "region", "kept": "byte"}
+        arrays: dict[str, tuple[Any, ...]] = {}
+        for name in names:
+            last = further.get(name.removeprefix("share_"))
+            arrays[name] = ([*about["axes"], *([last] if last else [])], self.array(name))
+        arrays["noise"] = (*arrays["noise"], {"units": about["unit"]})
+        coordinates = {axis: list(values) for axis, values in about["coordinates"].items()}
+        attributes = {key: about[key] for key in ("labels", "gates", "level")} | {"rate": about["rate"] or 0.0}
+        return xarray.Dataset(arrays, coordinates | {"region": [*self.regions]}, attributes)
 
     def sentence(self, index: tuple[int, ...]) -> str:
         """What is said of one signal, at its own level."""

@@ -1,0 +1,47 @@
+"""On Dask workers, one of them killed in the middle, a map is the same bytes."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from physupport.maps import MapProtocol, as_signals, map_signals
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.slow,
+    # Of the cluster itself, when a worker is killed and when it is closed.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+
+
+def test_a_killed_worker_changes_no_byte(bank, tmp_path):
+    rows, _ = bank.signals(np.repeat([0.0, 8.0], 150), seed=9)
+    protocol = MapProtocol(bank.spec, bank.question, level=0.1, rate=0.2)
+    plain = map_signals(rows, protocol, tmp_path / "threads", block=16, threads=2)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        first, *_ = waiting = list(client.run(os.getpid).values())
+
+        def kill_one(done, total):
+            if done == 3 and first in waiting:  # once, of two layers
+                waiting.remove(first)
+                os.kill(first, signal.SIGKILL)
+
+        address = cluster.scheduler_address
+        mapped = map_signals(rows, protocol, tmp_path / "dask", block=16, scheduler=address, progress=kill_one)
+        assert first not in client.run(os.getpid).values()
+    assert content(mapped.store.folder) == content(plain.store.folder)
+
+
+def test_dask_arrays_are_read_in_blocks():
+    array = pytest.importorskip("dask.array")
+    values = np.arange(120.0).reshape(3, 4, 10)
+    signals = as_signals(array.from_array(values, chunks=(1, 2, 10)))
+    np.testing.assert_array_equal(signals.read(3, 9), values.reshape(12, 10)[3:9])
