@@ -82,9 +82,9 @@ class Tabulated:
         table, nulls = self.spec.table, self.nulls
         is_data = are_data(rows)
         clean = np.where(is_data[:, None], rows, 0.0)
-        vectors = _product(clean, table.complement)  # (S, m)
-        along, parts = _product(vectors, nulls.rivals.bases), _product(vectors, nulls.gate.columns)
-        channels = _product(vectors, np.ascontiguousarray(table.complement.T))
+        vectors = in_order(clean, table.complement)  # (S, m)
+        along, parts = in_order(vectors, nulls.rivals.bases), in_order(vectors, nulls.gate.columns)
+        channels = in_order(vectors, np.ascontiguousarray(table.complement.T))
         found = _empty(len(rows), nulls.size)
         has_gate = self.spec.outsiders is not None
         units = self._units(clean, vectors)
@@ -151,7 +151,8 @@ def are_data(rows: Array) -> BoolArray:
     return np.asarray((np.abs(rows) <= _LARGEST).all(axis=1))
 
 
-def _product(rows: Array, matrix: Array) -> Array:
+def in_order(rows: Array, matrix: Array) -> Array:
+    """(S, k) rows (S, n) times a matrix (n, k), every entry summed in the same order whatever the block."""
     out = np.empty((len(rows), matrix.shape[1]))
     products(np.ascontiguousarray(rows), np.ascontiguousarray(matrix), out)
     return out

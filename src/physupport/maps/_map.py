@@ -50,8 +50,8 @@ def map_signals(
     progress: called with the blocks that are done and their number.
     """
     given = as_signals(signals, channels=channels, member=member)
-    if given.channels != len(protocol.spec.table.atoms):
-        rule = f"have {len(protocol.spec.table.atoms)} channels, as the atoms have, along their last axis"
+    if given.channels != protocol.channels:
+        rule = f"have {protocol.channels} channels, as the atoms have, along their last axis"
         raise MisuseError("signals", rule, f"shape {(*given.shape, given.channels)}")
     store = Store.begin(Path(out), _about(given, protocol, check_count("block", block)))
     if store.about["is_complete"]:

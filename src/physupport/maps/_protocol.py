@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from .._checks import check_open
 from .._errors import MisuseError
 from .._hashes import content_hash, pieces_hash
 from .._typing import Array, IntArray
+from ..analysis import AnalysisProtocol
 from ..judges.rotation import Rotation
 from ..questions import Label, RegionalMap
-from ._engine import BlockJudge, block_judge
+from ._engine import BlockJudge, BlockVerdicts, block_judge, in_order
 from ._labels import LABELS, STATEMENTS, Labeller
 from ._share import candidate_levels
 
@@ -30,7 +31,7 @@ class MapProtocol:
 
     level: of every signal by itself.  rate: the expected share of false statements among those of a second layer; None
     leaves it out.  keys: (M,) the explanation of the table that each explanation of the question is; the same unless
-    given.
+    given.  whitener: (p, q) by which signals are multiplied; None leaves them as they are.
     """
 
     spec: Rotation
@@ -38,6 +39,32 @@ class MapProtocol:
     level: float
     rate: float | None = None
     keys: IntArray | None = None
+    whitener: Array | None = None
+
+    @classmethod
+    def of(cls, protocol: AnalysisProtocol, rate: float | None = None) -> "MapProtocol":
+        """What a protocol asks of the rows of its only stream, asked of every signal by itself; no row is read."""
+        bank, question = protocol.bank, cast(RegionalMap, protocol.question)
+        rotations = getattr(protocol.judge, "rotations", None)
+        if bank is None or len(protocol.streams) != 1 or rotations is None or not hasattr(question, "asked"):
+            rule = "have one stream of rows, judged by rotation, and a question of regions, to be asked of many signals"
+            raise MisuseError("protocol", rule, f"the streams {tuple(protocol.streams)}")
+        (plan,) = protocol.streams.values()
+        law = plan.law.completed(bank)
+        design = law.design(bank)
+        if design is None or len(design.deviations) != 1 or law.is_complex:
+            rule = "have real rows that are linear in free coefficients, and one setting of the noise, for a map"
+            raise MisuseError("law", rule, law.name)
+        described = {"bank": bank.digest, "law": law.encode(), "judge": protocol.judge.encode(), "seed": protocol.seed}
+        seed = int(content_hash({"question": question.describe(), "level": protocol.level, **described}), 16)
+        (spec,) = rotations(design, 1, law.width(bank), seed)
+        keys = law.keys(bank)(np.arange(bank.size))
+        return cls(spec, question, protocol.level, rate, keys, design.whitener)
+
+    @property
+    def channels(self) -> int:
+        """Of a signal as it was measured."""
+        return len(self.spec.table.atoms) if self.whitener is None else int(self.whitener.shape[1])
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -63,6 +90,7 @@ class MapProtocol:
             "outsiders": None if outsiders is None else [outsiders.share, [*outsiders.lags], pieces_hash(*columns)],
             "question": self.question.describe(),
             "keys": None if self.keys is None else pieces_hash(np.asarray(self.keys)),
+            "whitener": None if self.whitener is None else pieces_hash(self.whitener),
             "level": self.level,
             "rate": self.rate,
         }
@@ -80,7 +108,7 @@ class MapProtocol:
         """What does not depend on the signals, for so many of them."""
         judge = block_judge(self.spec, self.levels(count), threads)
         keys = None if self.keys is None else np.asarray(self.keys)
-        return BlockWork(judge, Labeller.of(self.question), len(self.levels(count)), keys)
+        return BlockWork(judge, Labeller.of(self.question), len(self.levels(count)), keys, self.whitener)
 
     def fields(self, layer: str) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Types and further axes of the arrays of a layer."""
@@ -101,10 +129,11 @@ class BlockWork:
     labeller: Labeller
     n_levels: int
     keys: IntArray | None
+    whitener: Array | None
 
     def first(self, rows: Array) -> Pieces:
         """The layer at the level of each signal, and at how many levels its labels still state something."""
-        found = self.judge.judge(rows)
+        found = self._judged(rows)
         kept = found.kept()
         is_empty = found.is_data & ~kept.any(axis=1)
         gate = np.select([~found.is_data, is_empty, found.is_best_rejected], [NO_DATA, EMPTY, WITHHELD], OPEN).astype(
@@ -128,8 +157,11 @@ class BlockWork:
 
     def second(self, rows: Array, level: int) -> Pieces:
         """The layer at a smaller level, of signals that state something there."""
-        sets = self._sets(self.judge.judge(rows).kept(level), np.zeros(len(rows), dtype=np.uint8))
+        sets = self._sets(self._judged(rows).kept(level), np.zeros(len(rows), dtype=np.uint8))
         return {f"share_{name}": piece for name, piece in sets.items()}
+
+    def _judged(self, rows: Array) -> BlockVerdicts:
+        return self.judge.judge(rows if self.whitener is None else in_order(rows, self.whitener.T))
 
     def _sets(self, kept: NDArray[np.bool_], gate: NDArray[np.uint8]) -> Pieces:
         """Labels of open signals; the others abstain, or are empty."""

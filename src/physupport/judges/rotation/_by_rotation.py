@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -59,6 +59,20 @@ class ByRotation:
             "outsiders": None if self.outsiders is None else self.outsiders.encode(),
         }
 
+    def rotations(self, design: Design, n_rows: int, n_channels: int, seed: int) -> tuple[Rotation, ...]:
+        """The same for rows of a design, asked directly: one of each noise setting."""
+        supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
+        table = RotationTable(design.columns, supports, design.background)
+        shared: dict[str, Any] = {
+            "rows": design.rows,
+            "seed": seed,
+            "draws": self.draws,
+            "gate_draws": self.gate_draws,
+            "outsiders": None if self.outsiders is None else self.outsiders.outsiders(design, n_rows, n_channels),
+            "companions": _companions(design),
+        }
+        return tuple(Rotation(table, sigma=sigma, **shared) for sigma in design.deviations)
+
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
         return not law.is_linear
@@ -104,23 +118,9 @@ class BankRotation:
         design = stream.law.design(sealed.bank)
         assert design is not None
         rows = _whitened(stream.rows, design, stream.law.is_complex)
-        supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
-        table = RotationTable(design.columns, supports, design.background)
         n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
-        outsiders = None if spec.outsiders is None else spec.outsiders.outsiders(design, len(rows), n_channels)
-        judges = (
-            Rotation(
-                table,
-                design.rows,
-                int(sealed.digest, 16),
-                spec.draws,
-                spec.gate_draws,
-                sigma=sigma,
-                outsiders=outsiders,
-                companions=_companions(design),
-            ).judge(rows, sealed.level)
-            for sigma in design.deviations
-        )
+        rotations = spec.rotations(design, len(rows), n_channels, int(sealed.digest, 16))
+        judges = (rotation.judge(rows, sealed.level) for rotation in rotations)
         return cls(sealed.size, sealed.level, stream, tuple(judges), evidence, spec)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:

@@ -1,0 +1,61 @@
+"""A protocol whose rows are judged by rotation serves a whole map."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from physupport._errors import MisuseError
+from physupport.aeb import RegionalPolicy
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
+from physupport.banks import Library, bank_regions, library_bank
+from physupport.judges import ByEvidence
+from physupport.judges.rotation import ByRotation
+from physupport.laws import Linear, Mean
+from physupport.maps import MapProtocol, map_signals
+from physupport.questions import RegionalMap, RegionRule
+
+AXIS = np.arange(60)
+LINES = np.exp(-0.5 * ((AXIS[:, None] - np.linspace(6, 54, 8)) / 4.0) ** 2)
+BASE = np.stack([np.ones(60), AXIS / 60.0], axis=1)
+
+
+def line_protocol(**law):
+    names = [f"line {i}" for i in range(8)]
+    library = Library(names, ["axis"] * 8, np.arange(8.0)[:, None], LINES / np.linalg.norm(LINES, axis=0))
+    bank = library_bank(library, [[], ["axis"]], {"axis": [1.0]})
+    question = RegionalMap(bank_regions(bank), {"axis": RegionRule(tolerance=1.5)})
+    plans = {"deployment": StreamPlan(Linear(background=BASE, **law), 0.5)}
+    return AnalysisProtocol(question, RegionalPolicy(), 0.1, 1.0, bank, plans, judge=ByRotation())
+
+
+def test_labels_of_a_map_are_those_of_the_reports_of_its_signals(tmp_path):
+    protocol = line_protocol()
+    rng = np.random.default_rng(4)
+    rows = 30.0 * LINES[:, [1, 5, 6, 2]].T + rng.standard_normal((4, 60)) + BASE @ [30.0, 9.0]
+    rows[3] = BASE @ [30.0, 9.0] + rng.standard_normal(60)
+    found = map_signals(rows, MapProtocol.of(protocol), tmp_path / "out")
+    for number, row in enumerate(rows):
+        (field,) = analyse(protocol, {"deployment": row[None]}).report.fields
+        assert found.labels("axis")[number] == field.label
+        kept = [f"line {i}" for i in np.flatnonzero(found.elements("axis")[number])]
+        assert set(kept) <= set(field.cell)  # which holds what was not asked about any more, too
+
+
+def test_signals_are_whitened_as_rows_are(tmp_path):
+    variances = np.linspace(0.2, 5.0, 60)
+    rng = np.random.default_rng(5)
+    rows = 20.0 * LINES[:, [4] * 300].T + np.sqrt(variances) * rng.standard_normal((300, 60))
+    protocol = MapProtocol.of(line_protocol(covariance=variances))
+    found = map_signals(rows, protocol, tmp_path / "out")
+    assert (protocol.question.slots(found.array("best"))[:, 0] == 4).mean() > 0.95
+    np.testing.assert_allclose(np.median(found.array("noise")), 1.0, atol=0.05)  # in units of the covariance
+
+
+def test_a_protocol_that_cannot_serve_a_map_is_refused():
+    protocol = line_protocol()
+    mean = replace(protocol, streams={"deployment": StreamPlan(Mean(noises=[1.0]), 0.5)})
+    with pytest.raises(MisuseError, match="linear in free coefficients"):
+        MapProtocol.of(mean)
+    with pytest.raises(MisuseError, match="judged by rotation"):
+        MapProtocol.of(replace(protocol, judge=ByEvidence()))
