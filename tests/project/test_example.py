@@ -28,11 +28,25 @@ LABELS = {
     "Four regions": {"A": "FINE", "B": "GROUP", "C": "SUPPORT_AMBIGUOUS", "D": "ABSENT"},
     # A phase of the cables turns all directions alike: neither source is localised, though no third one is there.
     "Directions of transmitters": {"west": "GROUP", "east": "GROUP", "south": "ABSENT"},
+    # One row, amplitude and noise unknown: a side of the head, not a place.
+    "Source of an averaged topography": {"brain": "GROUP"},
 }
+
+
+def source_is_on_the_left(report):
+    """The truth among the places, which are less than 20 mm apart."""
+    (brain,) = report.fields
+    assert (brain.group, "-36 -18 54" in brain.cell) == ("left", True)
+    places = np.array([[float(part) for part in name.split()] for name in brain.cell])
+    assert np.linalg.norm(places[:, None] - places, axis=2).max() < 20.0
+
+
+TRUTHS = {"Source of an averaged topography": source_is_on_the_left}
 
 
 def test_an_example_gives_the_map_of_its_story_and_is_verified(example):
     found = analyse(example.protocol, example.tables)
+    TRUTHS.get(example.title, lambda report: None)(found.report)
     assert {each.field: str(each.label) for each in found.report.fields} == LABELS[example.title]
     rows = {name: part.table for name, part in ((part.name, part) for part in found.seal.parts)}
     assert verify(found.report.json(), rows).findings == ()
@@ -83,5 +97,5 @@ def test_no_file_is_overwritten(tmp_path):
     with pytest.raises(MisuseError, match=r"folder must have no elements.csv yet, got .* Nothing was written"):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["elements.csv"]
-    with pytest.raises(MisuseError, match="example must be one of four-region, array, got 'other'"):
+    with pytest.raises(MisuseError, match="example must be one of four-region, array, eeg, got 'other'"):
         write_example(tmp_path, "other")

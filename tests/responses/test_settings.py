@@ -132,8 +132,13 @@ def test_settings_cannot_be_written_to():
 @pytest.mark.parametrize(
     ("response", "places", "parameters", "complaint"),
     [
-        (LINE, ANGLES, [Parameter("width", [1.1])], "'width' must go with a response of type Peak, got UniformLinear"),
-        (PEAK(PLACES), PLACES, [Parameter("width", [1.1])], "'width' must go with a response of type Peak"),
+        (
+            LINE,
+            ANGLES,
+            [Parameter("width", [1.1])],
+            "go with a response that has a width, got UniformLinear",
+        ),
+        (PEAK(PLACES), PLACES, [Parameter("width", [1.1])], "'width' must go with a response that has a width"),
         (PEAK(PLACES), PLACES, [Parameter("position", [0.1])], "got fixed nominal answers"),
         (PEAK, PLACES, [Parameter("position", [0.1], coordinate=1)], "move along one of the 1 coordinates, got 1"),
         (PEAK, PLACES, [Parameter("phase", [0.1])], "'phase' must go with a complex response, got real answers"),
@@ -159,7 +164,10 @@ def test_what_could_only_be_ignored_or_misread_is_refused(response, places, para
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"name": "drift", "values": [0.0]}, "name must be one of 'gain', 'offset', 'phase', 'width', 'position'"),
+        (
+            {"name": "drift", "values": [0.0]},
+            "name must be one of 'gain', 'offset', 'phase', 'width', 'conductivity', 'position'",
+        ),
         ({"name": "gain", "values": []}, "values of gain must be distinct, and at least one"),
         ({"name": "gain", "values": [0.1, 0.1]}, "values of gain must be distinct"),
         ({"name": "gain", "values": [np.inf]}, "values of gain must be finite"),

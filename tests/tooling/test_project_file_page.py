@@ -47,7 +47,7 @@ SECTIONS = {
 }
 # Tables of the file, which have sections of their own.
 TABLES = {"output", "data", "elements", "parameters", "regions", "supports", "resolution", "background", "outsiders"}
-KINDS = ("peak", "uniform linear array", "circular array", "near field array")
+KINDS = ("peak", "uniform linear array", "circular array", "near field array", "spherical head")
 RESPONSES = {kind: _section(kind) for kind in KINDS} | {"a function": FunctionResponse}
 
 

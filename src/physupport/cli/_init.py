@@ -14,7 +14,11 @@ from ._workers import use_workers
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(),
     example: Annotated[
-        str, typer.Option(help="four-region (a line of sensors, every key explained) or array (directions, complex).")
+        str,
+        typer.Option(
+            help="four-region (a line of sensors, every key explained), array (directions, complex) or eeg (one "
+            "topography, amplitude and noise unknown)."
+        ),
     ] = "four-region",
 ) -> None:
     """Write an example project: a commented project.toml and its data.

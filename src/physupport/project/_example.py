@@ -39,7 +39,13 @@ def _array() -> Example:
     return array_example()
 
 
-EXAMPLES: Final[dict[str, Callable[[], Example]]] = {"four-region": _four_region, "array": _array}
+def _eeg() -> Example:
+    from ._example_eeg import eeg_example
+
+    return eeg_example()
+
+
+EXAMPLES: Final[dict[str, Callable[[], Example]]] = {"four-region": _four_region, "array": _array, "eeg": _eeg}
 
 
 def write_example(folder: str | Path, example: str = "four-region") -> tuple[Path, ...]:

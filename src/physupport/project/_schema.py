@@ -211,6 +211,7 @@ class Parameters(Section):
     offset: Parameter | None = None
     phase: Parameter | None = None
     width: Parameter | None = None
+    conductivity: Parameter | None = None
     position: Parameter | None = None
 
 

@@ -2,6 +2,7 @@
 
 from .._typing import Array as Array, Count as Count, Positive as Positive
 from ._base import RESPONSES as RESPONSES, Response as Response, register as register
+from ._head import SphericalHead as SphericalHead
 from ._instruments import (
     CircularArray as CircularArray,
     NearFieldArray as NearFieldArray,

@@ -1,10 +1,10 @@
 """What calibration may have left open about an instrument."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from math import prod
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,9 @@ from .._checks import check_array, check_count, check_instance
 from .._errors import MisuseError
 from .._typing import Array
 from ._base import ComplexArray, Response, check_answers
-from ._instruments import Peak
 
-NAMES: Final = ("gain", "offset", "phase", "width", "position")
+NAMES: Final = ("gain", "offset", "phase", "width", "conductivity", "position")
+FACTORS: Final = ("width", "conductivity")  # of the field of this name that a response has
 WITH_PATTERN: Final = ("gain", "phase")
 
 
@@ -31,6 +31,7 @@ class Parameter:
     | offset | any | adds v times the largest modulus of the element's answer to all channels | 0 |
     | phase | radians | channel c times :math:`e^{i v w_c}`; complex answers only | 0 |
     | width | above 0 | multiplies the width of a peak | 1 |
+    | conductivity | above 0 | multiplies that of the skull of a head | 1 |
     | position | any | moves every element by v along one coordinate | 0 |
 
     The pattern w is one number for each channel, from -1 at the first to 1 at the last unless given.
@@ -47,8 +48,8 @@ class Parameter:
         values = check_array(f"values of {self.name}", self.values, (None,))
         if values.size == 0 or len(np.unique(values)) < len(values):
             raise MisuseError(f"values of {self.name}", "be distinct, and at least one", values.tolist())
-        if self.name == "width" and values.min() <= 0.0:
-            raise MisuseError("values of width", "be factors above 0", values.min())
+        if self.name in FACTORS and values.min() <= 0.0:
+            raise MisuseError(f"values of {self.name}", "be factors above 0", values.min())
         check_count("coordinate", self.coordinate, 0)
         if self.name != "position" and self.coordinate != 0:
             raise MisuseError("coordinate", "be left out unless the name is 'position'", self.coordinate)
@@ -97,7 +98,7 @@ def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters:
     move or widen.
     places: (E, d).
 
-    Whatever the order of the parameters, width and position act first, then gain and phase, and the offset is added
+    Whatever the order of the parameters, factors and position act first, then gain and phase, and the offset is added
     last.  Without parameters there is one setting.
 
     >>> grid = settings_grid([[3.0], [4.0]], [[0.0]], [Parameter("gain", [0.0, 0.5], pattern=[0.0, 1.0])])
@@ -140,8 +141,8 @@ def _check_applies(
     """Refuse what could only be left without effect."""
     name = f"parameter {parameter.label!r}"
     match parameter.name:
-        case "width" if not isinstance(response, Peak):
-            raise MisuseError(name, "go with a response of type Peak", type(response).__name__)
+        case "width" | "conductivity" if not _has(response, parameter.name):
+            raise MisuseError(name, f"go with a response that has a {parameter.name}", type(response).__name__)
         case "position" if not callable(response):
             raise MisuseError(name, "go with a response that can be asked at other places", "fixed nominal answers")
         case "position" if parameter.coordinate >= places.shape[1]:
@@ -150,6 +151,14 @@ def _check_applies(
             raise MisuseError(name, "go with a complex response", "real answers")
         case "gain" | "phase":
             parameter.channel_pattern(len(nominal))
+
+
+def _has(response: object, name: str) -> bool:
+    return is_dataclass(response) and name in {each.name for each in fields(response)}
+
+
+def _scaled(response: Any, name: str, factor: float) -> Any:  # noqa: ANN401  checked to be a dataclass with this field
+    return replace(response, **{name: getattr(response, name) * factor})
 
 
 def _unit_columns(
@@ -183,11 +192,11 @@ def _moved(
     """The answers with the width and at the places of a setting."""
     moved = places.copy()
     for parameter, value in chosen:
-        if parameter.name == "width" and isinstance(response, Peak):
-            response = replace(response, width=response.width * value)
+        if parameter.name in FACTORS:
+            response = _scaled(response, parameter.name, value)
         elif parameter.name == "position":
             moved[:, parameter.coordinate] += value
-    if not callable(response) or not {parameter.name for parameter, _ in chosen} & {"width", "position"}:
+    if not callable(response) or not {parameter.name for parameter, _ in chosen} & {*FACTORS, "position"}:
         return nominal
     answers = check_answers("response", response(read_only(moved)), len(moved), len(nominal))
     if np.iscomplexobj(answers) and not np.iscomplexobj(nominal):

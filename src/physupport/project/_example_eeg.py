@@ -1,0 +1,95 @@
+"""One averaged topography of 61 electrodes: where is the source, if skull and cap are known only roughly?"""
+
+import json
+
+import numpy as np
+
+from .._typing import Array
+from ..responses import SphericalHead
+from ._example import PROJECT_FILE, Example, csv_table
+
+# Rings of electrodes around the vertex: angle from it in degrees, and how many.
+_RINGS = ((0.0, 1), (20.0, 6), (40.0, 12), (60.0, 14), (80.0, 14), (100.0, 14))
+_STEP, _OUTERMOST, _INNERMOST, _LOWEST = 18.0, 74.0, 35.0, -18.0  # millimetres
+_SKULLS, _SHIFTS = (0.5, 1.0, 2.0), (-5.0, 0.0, 5.0)
+_TRUTH, _SKULL, _SHIFT = (-36.0, -18.0, 54.0), 2.0, 5.0
+_AMPLITUDE, _NOISE, _SEED = 30.0, 3.5, 20261117
+
+_PROJECT = f"""\
+# One averaged topography in microvolts, its amplitude and its noise unknown.  Where in the head is the source?
+# `physupport run` answers; `physupport init` writes an example in which every key is explained.
+
+title = "Source of an averaged topography"
+level = 0.1
+
+[data.deployment]
+file = "topography.csv"  # one row, a column for each electrode
+channels = "columns"
+law = "gaussian"         # a mix of responses and background, amplitudes and noise level unknown
+unit = "uV"
+
+[background]
+reference = true         # one number that all electrodes share: the potential of the reference
+
+[elements]
+file = "places.csv"
+coordinates = ["x", "y", "z"]  # millimetres from the middle of the head: right, front, up
+response = {{ kind = "spherical head", sensors = "electrodes.csv" }}
+
+[parameters.conductivity]
+values = {list(_SKULLS)}   # of the skull, times 1/80 of the brain's
+
+[parameters.position]
+values = {list(_SHIFTS)}  # the cap may sit 5 mm too far to the back or to the front
+coordinate = "y"
+
+[regions.brain]
+tolerance = 10.0         # places within 10 mm count as one
+"""
+
+
+def eeg_example() -> Example:
+    """The files of the project; the source lies left of the middle, below the skull's most conductive setting."""
+    places, electrodes = _places(), _electrodes()
+    rows: list[list[object]] = [[_name(place), "brain", *map(float, place)] for place in places]
+    names = [f"E{i + 1}" for i in range(len(electrodes))]
+    topography = [round(float(value), 3) for value in _topography(electrodes)]
+    sides = {"left": places[places[:, 0] < 0.0], "right": places[places[:, 0] > 0.0]}
+    groups = "".join(f"{side} = {json.dumps([_name(place) for place in half])}\n" for side, half in sides.items())
+    return Example(
+        {
+            PROJECT_FILE: f"{_PROJECT}\n[regions.brain.groups]\n{groups}",
+            "topography.csv": csv_table(names, [[*topography]]),
+            "places.csv": csv_table(["id", "region", "x", "y", "z"], rows),
+            "electrodes.csv": csv_table(["x", "y", "z"], [[*map(float, place)] for place in electrodes.round(2)]),
+        }
+    )
+
+
+def _name(place: Array) -> str:
+    x, y, z = (int(value) for value in place)
+    return f"{x} {y} {z}"
+
+
+def _places() -> Array:
+    """(E, 3) a grid through the outer part of the brain."""
+    axis = _STEP * np.arange(-4, 5)
+    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    depth = np.linalg.norm(grid, axis=1)
+    return np.asarray(grid[(depth <= _OUTERMOST) & (depth >= _INNERMOST) & (grid[:, 2] >= _LOWEST)])
+
+
+def _electrodes() -> Array:
+    """(61, 3) on the scalp, 92 mm from the middle."""
+    angles = [(np.deg2rad(tilt), 2.0 * np.pi * i / count) for tilt, count in _RINGS for i in range(count)]
+    return np.array([[92.0 * np.sin(t) * np.cos(a), 92.0 * np.sin(t) * np.sin(a), 92.0 * np.cos(t)] for t, a in angles])
+
+
+def _topography(electrodes: Array) -> Array:
+    """(61,) what the electrodes measure against their average."""
+    head = SphericalHead(electrodes, conductivity=SphericalHead(electrodes).conductivity * _SKULL)
+    x, y, z = _TRUTH
+    answer = head([[x, y + _SHIFT, z]])[:, 0]
+    noise = _NOISE * np.random.default_rng(_SEED).standard_normal(len(electrodes))
+    row = _AMPLITUDE * answer / np.linalg.norm(answer) + noise
+    return np.asarray(row - row.mean())

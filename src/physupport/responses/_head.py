@@ -1,0 +1,75 @@
+"""Electrodes on a head of three concentric spheres: brain, skull and scalp."""
+
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._arrays import read_only
+from .._checks import check_array, check_positive
+from .._errors import MisuseError
+from .._typing import Array, Positive
+from ._base import register
+
+# Of places at nine tenths of the brain's radius, the terms left out are below a part in 10^6.
+_TERMS: Final = 100
+_DEEPEST: Final = 0.99  # of the brain's radius
+
+
+@register("spherical head")
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SphericalHead:
+    r"""Potentials of dipoles that point outwards, as those on the crowns of gyri do.
+
+    In each shell the potential is a sum of :math:`(A_nr^n + B_nr^{-n-1})P_n(\cos\gamma)`, continuous from shell to
+    shell together with the current :math:`\sigma\,\partial V/\partial r`, which vanishes on the scalp.  A dipole at
+    radius :math:`r_0` gives :math:`B_n = n r_0^{n-1}/(4\pi\sigma)` in the brain.
+    """
+
+    sensors: Array = field(repr=False)  # (q, 3) from the middle of the head, in the unit of the radii; any length
+    brain: Positive = 80.0
+    skull: Positive = 85.0  # outer radii
+    scalp: Positive = 92.0
+    conductivity: Positive = 0.0125  # of the skull, relative to brain and scalp
+
+    def __post_init__(self) -> None:
+        sensors = check_array("sensors", self.sensors, (None, 3))
+        if not len(sensors) or not np.all(np.linalg.norm(sensors, axis=1) > 0.0):
+            raise MisuseError("sensors", "lie outside the middle of the head, at least one", f"shape {sensors.shape}")
+        for name in ("brain", "skull", "scalp", "conductivity"):
+            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+        if not self.brain < self.skull < self.scalp:
+            raise MisuseError("radii", "grow from brain to skull to scalp", (self.brain, self.skull, self.scalp))
+        object.__setattr__(self, "sensors", read_only(sensors))
+
+    def __call__(self, places: ArrayLike, /) -> Array:
+        """(E, 3) -> (q, E), up to a factor that all share."""
+        where = check_array("places", places, (None, 3))
+        depth = np.linalg.norm(where, axis=1)
+        if not len(where) or not np.all((depth > 0.0) & (depth <= _DEEPEST * self.brain)):
+            raise MisuseError(
+                "places", f"lie in the brain, between 0 and {_DEEPEST * self.brain:g}", depth.tolist()[:5]
+            )
+        cosines = (self.sensors / np.linalg.norm(self.sensors, axis=1)[:, None]) @ (where / depth[:, None]).T
+        orders = np.arange(1, _TERMS + 1)
+        terms = orders * self._gains(orders) * (depth[:, None] / self.brain) ** (orders - 1)  # (E, terms)
+        zeroth = np.zeros((len(where), 1))
+        coefficients = np.concatenate([zeroth, terms], axis=1).T[:, None]  # (terms + 1, 1, E)
+        return np.asarray(np.polynomial.legendre.legval(cosines, coefficients, tensor=False))
+
+    def _gains(self, n: ArrayLike) -> Array:
+        """(terms,) potential on the scalp for each unit of B_n / brain^(n + 1): from the scalp inwards."""
+        order = np.asarray(n, dtype=np.float64)
+        # In each shell a = A r^n and b = B r^(-n - 1) at a radius; on the scalp n a = (n + 1) b.
+        a, b = (order + 1.0) / order, np.ones(len(order))
+        surface = a + b
+        inner = {self.skull: 1.0 / self.conductivity, self.brain: self.conductivity}  # conductivity outside over inside
+        radius = self.scalp
+        for border, ratio in inner.items():
+            a, b = a * (border / radius) ** order, b * (radius / border) ** (order + 1.0)
+            value, flow = a + b, ratio * (order * a - (order + 1.0) * b)
+            a, b = ((order + 1.0) * value + flow) / (2.0 * order + 1.0), (order * value - flow) / (2.0 * order + 1.0)
+            radius = border
+        return np.asarray(surface / b)
