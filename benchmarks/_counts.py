@@ -10,7 +10,7 @@ from rich.progress import track
 from scipy.stats import binom
 
 from physupport.judges import Verdict
-from physupport.judges.counts import ByCounts, CountTable
+from physupport.judges.counts import Counts, CountTable
 
 RUNS, LEVEL = 3000, 0.1
 TEST = Path(__file__).parents[1] / "tests" / "judges" / "counts" / "test_validity.py"
@@ -46,7 +46,7 @@ def power(net, runs=300):
     rejected = np.zeros(2)
     for run in track(range(runs), f"net {net}", transient=True):
         counts = np.random.default_rng(run).poisson(net * atoms[:, run % 2] + 4.0 * net / 100)
-        codes = ByCounts(table, seed=run).judge(counts, LEVEL).verdicts(np.array([run % 2, 1 - run % 2])).codes
+        codes = Counts(table, seed=run).judge(counts, LEVEL).verdicts(np.array([run % 2, 1 - run % 2])).codes
         rejected += codes == Verdict.REJECTED
     print(f"net {net}: true line rejected {rejected[0] / runs:.3f}, wrong one {rejected[1] / runs:.3f}")
 
@@ -56,7 +56,7 @@ def seconds(table, counts):
     times = []
     for _ in range(3):
         start = time.perf_counter()
-        ByCounts(table, seed=1).judge(counts, LEVEL).verdicts(np.arange(table.size))
+        Counts(table, seed=1).judge(counts, LEVEL).verdicts(np.arange(table.size))
         times.append(time.perf_counter() - start)
     return min(times)
 

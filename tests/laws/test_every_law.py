@@ -17,7 +17,7 @@ SCORED = [case for case in CASES if not LAWS[case[0]].is_linear]
 
 
 def make_bank(is_complex=False):
-    atoms = np.random.default_rng(0).standard_normal((6, 3))
+    atoms = np.random.default_rng(0).random((6, 3))  # not negative, as counts have it
     if is_complex:
         atoms = as_pairs(atoms + 1j * np.random.default_rng(1).standard_normal((6, 3)), axis=0)
     atoms /= np.linalg.norm(atoms, axis=0)

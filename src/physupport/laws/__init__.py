@@ -15,6 +15,7 @@ from ._law import (
     register as register,
 )
 from ._noisy import NoisyLaw as NoisyLaw
+from ._poisson import Poisson as Poisson
 from .codes._deployment import (
     GaussianCovariance as GaussianCovariance,
     GaussianMean as GaussianMean,

@@ -30,6 +30,7 @@ class Design:
     low: Array  # (E,)
     high: Array  # (E,)
     least: Array  # (E,)
+    exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
 
     def whitened(self, columns: Field) -> Field:
         """Columns (q, k), or rows as columns, as the whitened channels see them."""

@@ -48,6 +48,7 @@ class Law(Protocol):
     has_sign: ClassVar[bool] = True  # whether rows tell an atom from its negative
     has_strengths: ClassVar[bool] = True  # whether rows are as strong as the explanation says, not as fits them best
     is_linear: ClassVar[bool] = False  # whether rows are linear in free coefficients, so that there is a `design`
+    is_counted: ClassVar[bool] = False  # whether rows are counts, of which coefficients are amounts, never negative
     # Of a project file, what some laws have: keys of its stream, of regions, and tables; and whether each is needed.
     file_keys: ClassVar[Mapping[str, bool]] = {"noise": True, "proposal": True, "regions.strength": True}
     usual_judge: ClassVar[str] = "evidence"
@@ -178,7 +179,7 @@ def make_law(name: str, options: Mapping[str, object]) -> Law:
 
 def laws_of_files(part: Part) -> tuple[str, ...]:
     """The laws of a part that a project file can name: those that can do without options."""
-    return tuple(law.name for law in LAWS.values() if law.part == part and not _needed(law))
+    return tuple(sorted(law.name for law in LAWS.values() if law.part == part and not _needed(law)))
 
 
 def _needed(law: type[Law]) -> list[str]:

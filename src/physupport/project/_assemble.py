@@ -9,7 +9,7 @@ from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ..io import Table
-from ..judges import JudgeSpec, make_judge
+from ..judges import JudgeSpec, make_judge, splits_rows
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
 from ..questions import RegionalMap
@@ -110,14 +110,15 @@ def assemble(project: Project) -> Assembled:
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
-    settings, judge = project.settings, _judge(project)
+    settings, judge, plans = project.settings, _judge(project), _plans(project, physical, bank)
+    _check_judge(project, judge, plans)
     protocol = AnalysisProtocol(
         question=question,
         policy=_policy(project, question),
         level=settings.level,
         budget=settings.budget,
         bank=bank,
-        streams=_plans(project, physical, bank),
+        streams=plans,
         seed=settings.seed,
         stop=settings.stop,
         judge=judge,
@@ -131,10 +132,19 @@ def _judge(project: Project) -> JudgeSpec:
     """The one named, or the usual one of the law."""
     settings = project.settings
     usual = law_named(settings.data.deployment.law).usual_judge
-    scan = settings.outsiders
-    options = {"outsiders": None if scan is None else Scan(scan.elements, scan.share)}
+    scan, rows = settings.outsiders, settings.data.deployment
+    outsiders = None if scan is None else Scan(scan.elements, scan.share)
+    options = {"outsiders": outsiders, "split": rows.split, "n_splits": rows.splits}
     with named_by_key(project, "judge"):
         return make_judge(settings.judge or usual, options)
+
+
+def _check_judge(project: Project, judge: JudgeSpec, plans: Mapping[str, StreamPlan]) -> None:
+    """Refuse a judge that would divide rows whose coefficients are free: it has no densities to score them with."""
+    for plan in plans.values():
+        if plan.law.is_linear and splits_rows(judge, plan.law):
+            rule = f"be {plan.law.usual_judge!r} for rows of the law {plan.law.name}"
+            raise MisuseError(project.name("judge"), rule, repr(project.settings.judge), "Leave it out.")
 
 
 def _policy(project: Project, question: RegionalMap | RegionResolution) -> Policy | Callable[[Proposed], Policy]:

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 from scipy.interpolate import BSpline
+from scipy.special import comb
 
 from .._errors import MisuseError
 from .._typing import Array, Field
 from ..io import as_pairs
+from ..laws import law_named
 from ._elements import Physical
 from ._inputs import read_recorded
 from ._load import Project
@@ -47,6 +49,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
     }
     options: dict[str, object] = {
         "rows": spec.rows,
+        "exposure": spec.exposure,
         "background": _background(project, physical),
         "covariance": _covariance(project, physical),
         "is_estimated": True if isinstance(spec.noise, NoiseFile) and spec.noise.rows is not None else None,
@@ -70,7 +73,9 @@ def _background(project: Project, physical: Physical) -> Array | None:
     axis = np.linspace(-1.0, 1.0, q)
     columns: list[Field] = []
     if spec.polynomial is not None:
-        columns.append(np.polynomial.legendre.legvander(axis, spec.polynomial))
+        is_counted = law_named(project.settings.data.deployment.law).is_counted
+        made_of = _bernstein if is_counted else np.polynomial.legendre.legvander
+        columns.append(made_of(axis, spec.polynomial))
     if spec.splines is not None:
         columns.append(_splines(axis, spec.splines))
     if spec.reference:
@@ -79,6 +84,12 @@ def _background(project: Project, physical: Physical) -> Array | None:
         columns.append(_columns(project, "background.atoms", spec.atoms, q, physical.is_complex))
     made = np.hstack(columns)
     return as_pairs(made, axis=0) if physical.is_complex else np.asarray(made, dtype=np.float64)
+
+
+def _bernstein(axis: Array, degree: int) -> Array:
+    """(q, degree + 1) polynomials that are nowhere negative and sum up to 1."""
+    right, powers = (0.5 * (axis + 1.0))[:, None], np.arange(degree + 1)
+    return np.asarray(comb(degree, powers) * right**powers * (1.0 - right) ** (degree - powers))
 
 
 def _splines(axis: Array, count: int) -> Array:

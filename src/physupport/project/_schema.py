@@ -164,6 +164,9 @@ class Deployment(Stream):
 
     law: Annotated[str, _known("deployment")]
     rows: Literal["same mean", "free"] | None = None
+    split: Literal["thin", "rows"] | None = None
+    splits: Whole | None = None
+    exposure: Values | None = None
 
 
 class Data(Section):

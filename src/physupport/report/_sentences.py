@@ -93,6 +93,7 @@ def _undecided(outcome: Entry) -> str:
 # What the parts of a gate look along, and what stands out there is a sign of.
 _PARTS = {
     "columns": "something that the bank does not have, at {place}",
+    "channels": "something that the bank does not have, most of all at {place}",
     "lags": "noise or a baseline that neighbouring channels share ({place})",
     "spectrum": "{place}, such as another source or coloured noise",
 }

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from physupport.judges import Verdict
-from physupport.judges.counts import ByCounts, CountTable
+from physupport.judges.counts import Counts, CountTable
 from physupport.judges.counts._fit import fit_all
 
 LEVEL, RUNS = 0.1, 250
@@ -56,7 +56,7 @@ def within_a_cone(rng):
 def judged(make, run):
     rng = np.random.default_rng(run)
     table, means, truths = make(rng)
-    return ByCounts(table, seed=run, splits=2).judge(rng.poisson(means), LEVEL), truths
+    return Counts(table, seed=run, splits=2).judge(rng.poisson(means), LEVEL), truths
 
 
 def early_evidence(judge, e, steps=1):

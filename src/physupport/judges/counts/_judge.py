@@ -22,13 +22,15 @@ from ._table import CountTable
 
 # Widths, in channels, of the corrections that make free opponents on an ordered axis.
 WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+# Channels of the windows in which a misfit is looked for.
+_WINDOWS = (1, 2, 4, 8, 16, 32)
 # Of a mean of exponentials of few numbers; far more than its rounding.
 _MEAN_ERROR = 1e-12
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class ByCounts:
+class Counts:
     """Have composite explanations of counts judged by evidence: all that is fixed before a row is read.
 
     splits: so many times the counts are split in halves, and each half is judged against opponents that the other
@@ -83,7 +85,7 @@ class CountJudge:
     All explanations share a numerator, so one whose columns are among those of another has no less evidence against it.
     """
 
-    spec: ByCounts
+    spec: Counts
     rows: IntArray  # (T, q)
     exposure: Array  # (T,)
     level: float
@@ -115,6 +117,20 @@ class CountJudge:
         levels = np.array([self.level])
         return decided(bounds, levels, lambda row, bits: self.ball(int(asked[row]), bits), MOST_BITS).at_level(0)
 
+    def worst(self, e: int) -> str:
+        """The channels where an explanation, fitted to all counts, is farthest off in standard deviations."""
+        counts = self.rows.sum(axis=0).astype(np.float64)
+        amounts, _ = _fits(self.spec.table, counts, [e])
+        means = self.spec.table.means(e, amounts[0]) + 1.0 / len(counts)
+        sums = np.concatenate([[[0.0, 0.0]], np.cumsum(np.stack([counts - means, means], axis=1), axis=0)])
+        found = (0.0, 0, 1)
+        for width in _WINDOWS[: 1 + int(np.log2(len(counts)))]:
+            residual, mean = (sums[width:] - sums[:-width]).T
+            scores = np.abs(residual) / np.sqrt(mean)
+            found = max(found, (float(scores.max()), int(scores.argmax()), width))
+        _, start, width = found
+        return f"channel {start}" if width == 1 else f"channels {start} to {start + width - 1}"
+
     def ball(self, e: int, bits: int) -> arb:
         """Encloses the log of the mean evidence."""
         members = self.spec.table.members[e]
@@ -128,7 +144,7 @@ class CountJudge:
             return (total / len(self.trials)).log()
 
 
-def _trials(spec: ByCounts, pair: tuple[Half, Half]) -> list[_Trial]:
+def _trials(spec: Counts, pair: tuple[Half, Half]) -> list[_Trial]:
     """Both halves of a split: the fits to each are its suprema, and opponents of the other."""
     fits = [_fits(spec.table, half.counts) for half in pair]
     found = []
@@ -140,10 +156,10 @@ def _trials(spec: ByCounts, pair: tuple[Half, Half]) -> list[_Trial]:
     return found
 
 
-def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
-    """Amounts (M, r) and bounds (M, 2) of every explanation."""
-    seen = counts > 0.0
-    amounts, bounds = np.empty(table.members.shape), np.empty((table.size, 2))
+def _fits(table: CountTable, counts: Array, chosen: list[int] | slice = slice(None)) -> tuple[Array, Array]:
+    """Amounts (k, r) and bounds (k, 2) of explanations, of all unless some are given."""
+    seen, members = counts > 0.0, table.members[chosen]
+    amounts, bounds = np.empty(members.shape), np.empty((len(members), 2))
     columns = np.ascontiguousarray(table.columns[:, seen])
-    fit_all(columns, table.sums, counts[seen], table.members, MOST_STEPS, amounts, bounds)
+    fit_all(columns, table.sums, counts[seen], members, MOST_STEPS, amounts, bounds)
     return amounts, bounds

@@ -75,11 +75,11 @@ class ByRotation:
 
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
-        return not law.is_linear
+        return law.is_counted or not law.is_linear
 
     def open(self, sealed: Sealed) -> "BankRotation":
         """The tables of the bank, and the evidence of the other streams."""
-        linear = [stream for stream in sealed.streams if stream.law.is_linear]
+        linear = [stream for stream in sealed.streams if stream.law.is_linear and not stream.law.is_counted]
         if len(linear) != 1:
             known = ", ".join(stream.law.name for stream in sealed.streams)
             raise MisuseError(

@@ -1,0 +1,150 @@
+"""The judge of counts of a frozen protocol: composite explanations of its bank, with the evidence of other streams."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from flint import arb
+
+from ..._arrays import check_indices
+from ..._checks import check_count
+from ..._errors import MisuseError
+from ..._stored import check_form
+from ..._typing import IntArray
+from ...laws import Law
+from .._by_evidence import MOST_BITS, decided
+from .._evidence import Evidence
+from .._judge import Verdict, Verdicts
+from .._scored import Bounds, sum_down, sum_up
+from .._specs import Sealed, SealedStream, register
+from ._judge import WIDTHS, CountJudge, Counts
+from ._splits import SPLITS
+from ._table import CountTable
+
+_FORM = {"judge": str, "assumes": str, "split": tuple(SPLITS), "n_splits": int}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ByCounts:
+    """Have counts judged by evidence on halves of the data, with amounts and background unknown.
+
+    All rows of that stream judge; halves come from the hash of the protocol.  The evidence of other streams at their
+    end is multiplied with that of the counts: the product of independent e-values is one.
+    """
+
+    has_facts: ClassVar[bool] = True
+
+    split: str = "thin"
+    n_splits: int = 4
+
+    def __post_init__(self) -> None:
+        if self.split not in SPLITS:
+            raise MisuseError("split", f"be one of {sorted(SPLITS)}", repr(self.split))
+        check_count("splits", self.n_splits)
+
+    def encode(self) -> dict[str, object]:
+        """All that is fixed beforehand."""
+        return {
+            "judge": "counts",
+            "assumes": "counts are independent and Poisson, and their means no less than 0 in any part",
+            "split": self.split,
+            "n_splits": self.n_splits,
+        }
+
+    def splits(self, law: Law) -> bool:
+        """Counts are split here, not by the protocol."""
+        return not law.is_counted
+
+    def open(self, sealed: Sealed) -> "BankCounts":
+        """The tables of the bank, and the evidence of the other streams."""
+        counted = [stream for stream in sealed.streams if stream.law.is_counted]
+        if len(counted) != 1:
+            known = ", ".join(stream.law.name for stream in sealed.streams)
+            rule = "be 'counts' where one stream has rows that count"
+            raise MisuseError(
+                "judge", rule, known, "Take the law 'poisson' for the deployment rows, or leave judge out."
+            )
+        others = [stream for stream in sealed.streams if stream is not counted[0]]
+        return BankCounts.of(self, sealed, counted[0], sealed.evidence_of(others) if others else None)
+
+
+@register("counts", make=ByCounts)
+def _decoded(content: Mapping[str, object]) -> ByCounts:
+    check_form(content, _FORM, "judge")
+    return ByCounts(str(content["split"]), int(str(content["n_splits"])))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BankCounts:
+    """The judge of one stream of counts, and the evidence of others."""
+
+    size: int
+    level: float
+    table_rows: Callable[[IntArray], IntArray]  # explanations (k,) -> rows (k,) of the table
+    judge: CountJudge
+    evidence: Evidence | None
+    spec: ByCounts
+
+    @classmethod
+    def of(cls, spec: ByCounts, sealed: Sealed, stream: SealedStream, evidence: Evidence | None) -> "BankCounts":
+        """Reads the rows."""
+        design = stream.law.design(sealed.bank)
+        assert design is not None
+        supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
+        table = CountTable(design.columns, supports, design.background)
+        counts = Counts(table, int(sealed.digest, 16), spec.split, spec.n_splits, WIDTHS)
+        rows = np.concatenate([*stream.rows.blocks()])
+        judge = counts.judge(rows, sealed.level, design.exposure)
+
+        def table_rows(explanations: IntArray) -> IntArray:
+            return np.asarray(stream.keys_of(explanations) // len(design.deviations))
+
+        return cls(sealed.size, sealed.level, table_rows, judge, evidence, spec)
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """The margin is the log of the evidence of all streams over 1 / level."""
+        chosen = check_indices("explanations", explanations, self.size)
+        keys, others = self.table_rows(chosen), self._others(chosen)
+        own = self.judge.log_evidence
+        bounds = Bounds(sum_down(own.lower[keys], others.lower), sum_up(own.upper[keys], others.upper))
+
+        def ball(row: int, bits: int) -> arb:
+            ends = [arb(float(end[row])) for end in others]
+            return self.judge.ball(int(keys[row]), bits) + ends[0].union(ends[1])
+
+        return decided(bounds, np.array([self.level]), ball, MOST_BITS).at_level(0)
+
+    def _others(self, explanations: IntArray) -> Bounds:
+        """(k,) log evidence of the other streams at their end."""
+        if self.evidence is None:
+            return Bounds(np.zeros(len(explanations)), np.zeros(len(explanations)))
+        path = self.evidence.along_path(explanations)
+        return Bounds(path.lower[:, -1], path.upper[:, -1])
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """The block around e: all of it is fitted."""
+        start = e // count * count
+        near = np.arange(start, min(start + count, self.size))
+        return near, self.verdicts(near)
+
+    def facts(self, possible: IntArray) -> dict[str, object]:
+        """The best fit, whether it is rejected, and where it is worst."""
+        evidence = self.judge.log_evidence.lower
+        key = int(evidence.argmin())
+        p = float(np.exp(-max(evidence[key], 0.0)))
+        best = int(np.argmax(self.table_rows(np.arange(self.size)) == key))
+        is_rejected = self.judge.verdicts(np.array([key])).codes[0] == Verdict.REJECTED
+        return {
+            "best": best,
+            "is_best_rejected": bool(is_rejected),
+            "is_withheld": bool(is_rejected) and len(possible) > 0,
+            "level": self.level,
+            "findings": [{"part": "channels", "place": self.judge.worst(key), "p": p}],
+        }
+
+    def encode(self) -> dict[str, object]:
+        """As specified."""
+        return self.spec.encode()

@@ -1,0 +1,128 @@
+"""Projects with counts: one spectrum, unknown amounts and background, none of them negative."""
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.project import forecast, load_project, run_project
+from physupport.project._assemble import assemble
+from physupport.verify import verify
+
+Q, PLACES = 80, np.linspace(8.0, 72.0, 9)
+AXIS = np.arange(Q)
+LINES = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 2.5) ** 2)
+PROJECT = """
+level = 0.05
+
+[data.deployment]
+file = "counts.npy"
+channels = 1
+law = "poisson"
+
+[background]
+polynomial = 2
+
+[elements]
+file = "lines.csv"
+coordinates = ["place"]
+responses = "lines.npy"
+
+[regions.line]
+presence = "optional"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A project, of which texts may be replaced."""
+
+    def made(rows, *replaced, lines=LINES):
+        text = PROJECT
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "project.toml").write_text(text)
+        np.save(tmp_path / "counts.npy", np.atleast_2d(rows))
+        np.save(tmp_path / "lines.npy", lines)
+        listed = [f"L{i},line,{place}" for i, place in enumerate(PLACES)]
+        (tmp_path / "lines.csv").write_text("\n".join(["id,region,place", *listed]))
+        return tmp_path / "project.toml"
+
+    return made
+
+
+def counts(means, seed=1):
+    return np.random.default_rng(seed).poisson(means)
+
+
+def answer(path):
+    return run_project(load_project(path)).result.report
+
+
+def labels(report):
+    return [(str(field.label), field.cell) for field in report.fields]
+
+
+def test_one_spectrum_names_its_line_and_the_report_verifies(folder):
+    row = counts(30.0 * LINES[:, 4] + 5.0 + AXIS / 20)
+    report = answer(folder(row))
+    assert labels(report) == [("FINE", ("L4",))]
+    found = verify(report.json(), {"deployment": row[None].astype(float)})
+    assert found.is_verified
+    assert found.are_verdicts_scored
+    assert report.document["protocol"]["judge"]["judge"] == "counts"
+
+
+def test_a_line_that_is_not_in_the_list_makes_the_answer_empty_and_says_where(folder):
+    row = counts(30.0 * LINES[:, 4] + 60.0 * np.exp(-0.5 * ((AXIS - 60.0) / 1.0) ** 2) + 5.0)
+    report = answer(folder(row))
+    assert report.status == "EMPTY"
+    assert "something that the bank does not have, most of all at channel" in report.sentence
+    place = report.document["gate"]["findings"][0]["place"]
+    assert any(58 <= int(word) <= 62 for word in place.split() if word.isdigit())
+
+
+def test_few_counts_leave_a_set_with_the_truth(folder):
+    report = answer(folder(counts(1.5 * LINES[:, 4] + 1.0)))
+    assert labels(report)[0][0] != "FINE"
+
+
+def test_rows_with_live_times_are_split_by_rows_or_thinned(folder):
+    times = [1.0, 1.0, 4.0, 2.0, 6.0]
+    rows = counts(np.outer(times, 10.0 * LINES[:, 4] + 2.0))
+    for split in ("rows", "thin"):
+        keys = f'law = "poisson"\nsplit = "{split}"\nsplits = 2\nexposure = {times}'
+        report = answer(folder(rows, ('law = "poisson"', keys)))
+        assert labels(report) == [("FINE", ("L4",))]
+        assert report.document["protocol"]["judge"]["split"] == split
+        assert report.document["protocol"]["judge"]["n_splits"] == 2
+
+
+def test_a_dry_run_says_that_all_rows_judge(folder):
+    found = forecast(assemble(load_project(folder(counts(30.0 * LINES[:, 4] + 5.0)))))
+    assert any("All deployment rows judge" in sentence for sentence in found.sentences())
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        (('law = "poisson"', 'law = "poisson"\nnoise = 1.0'), "noise must be left out with the law poisson"),
+        (('law = "poisson"', 'law = "poisson"\nsplit = "half"'), "split"),
+        (('law = "poisson"', 'law = "poisson"\nexposure = [1.0, 2.0]'), "exposure must have shape (1)"),
+        (('law = "poisson"', 'law = "poisson"\nexposure = 0.0'), "exposure must be above 0"),
+        (('presence = "optional"', 'coefficient = "free"'), "coefficient must be left out with the law poisson"),
+        (("level = 0.05", 'level = 0.05\njudge = "rotation"'), "judge must be 'counts' for rows of the law poisson"),
+        (("level = 0.05", 'level = 0.05\njudge = "evidence"'), "judge must be 'counts' for rows of the law poisson"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_key(folder, replaced, message):
+    with pytest.raises(MisuseError) as caught:
+        run_project(load_project(folder(counts(np.full(Q, 5.0)), replaced)))
+    assert message in str(caught.value)
+
+
+def test_numbers_that_are_no_counts_and_negative_responses_are_refused(folder):
+    with pytest.raises(MisuseError, match="be counts: whole numbers"):
+        answer(folder(np.full(Q, 0.5)))
+    with pytest.raises(MisuseError, match="not be negative with the law poisson"):
+        answer(folder(counts(np.full(Q, 5.0)), lines=LINES - 0.1))
