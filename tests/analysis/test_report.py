@@ -134,7 +134,7 @@ def test_a_notebook_shows_what_is_said_and_a_line_names_the_labels():
     found = written(TWO, MARGINS)
     assert repr(found) == "Report(REPORT, level 0.05: B GROUP, C FINE)"
     html = found._repr_html_()
-    assert [html.index(escape(each.sentence)) for each in found.fields] < [html.index("<table>")] * 2
+    assert [html.index(escape(each.answer)) for each in found.fields] < [html.index("<table>")] * 2
     assert "<td>B</td><td>GROUP</td><td>B2; B3</td>" in html
 
 

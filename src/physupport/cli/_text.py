@@ -41,13 +41,15 @@ _MOST_SHOWN = 8
 
 
 def show_report(report: "Report") -> None:
-    """The map as a table, then a sentence for each field and for the whole."""
+    """The answers, the map as a table, then why, and how sure it is."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, markup=False)
     width = None if console.is_terminal else 10_000
+    show_lines([*filter(None, [report.doubt]), *(found.answer for found in report.fields)])
+    console.print()
     table = Table("region", "label", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for found in report.fields:
         table.add_row(Text(visible(found.field)), str(found.label), Text(visible(_cell(found))))

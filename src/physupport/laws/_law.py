@@ -127,6 +127,10 @@ class Law(Protocol):
         """The columns of every key, of rows that are linear in free coefficients; None of others."""
         return None
 
+    def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array | None:  # noqa: ARG002
+        """(width,) the mean of rows that an explanation fits best; None where rows have no common mean."""
+        return None
+
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:  # noqa: ARG002
         """The energy of rows under an explanation; None if none of known law is to be had."""
         return None

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, final
 from .._codec import bound_json, dumped, loaded
 from .._errors import MisuseError
 from ..questions import Label
+from ._answers import answers
 from ._schema import check_document, document_hash
-from ._sentences import field_sentences, outcome_sentence
+from ._sentences import doubt_sentence, field_sentences, outcome_sentence
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,6 +37,7 @@ class FieldReport:
 
     field: str
     label: Label
+    answer: str  # the same in one short sentence, without reasons
     sentence: str
     cell: tuple[str, ...]
     group: str | None
@@ -64,13 +66,18 @@ class Report:
 
     @property
     def status(self) -> str:
-        """REPORT, EMPTY or ABSTAIN."""
+        """REPORT, EMPTY, ABSTAIN or WITHHELD."""
         return str(self.document["outcome"]["status"])
 
     @property
     def sentence(self) -> str:
         """The outcome as a whole, in words."""
         return outcome_sentence(self.document)
+
+    @property
+    def doubt(self) -> str:
+        """What comes before all answers where nothing fits; empty elsewhere."""
+        return doubt_sentence(self.document)
 
     @property
     def level(self) -> float:
@@ -105,8 +112,8 @@ class Report:
     @property
     def fields(self) -> tuple[FieldReport, ...]:
         """One for each field of the question."""
-        sentences = field_sentences(self.document)
-        return tuple(_field(entry, said) for entry, said in zip(self.document["fields"], sentences, strict=True))
+        told = zip(self.document["fields"], answers(self.document), field_sentences(self.document), strict=True)
+        return tuple(_field(entry, answer, sentence) for entry, answer, sentence in told)
 
     def rows(self) -> list[dict[str, str]]:
         """The table: a row for each field, all entries as text."""
@@ -121,8 +128,9 @@ class Report:
         return text.getvalue()
 
     def text(self) -> str:
-        """A sentence for each field, the outcome, and how it was found."""
-        return "\n".join([*(field.sentence for field in self.fields), self.sentence, self._footing()])
+        """The answers; then, field by field, why, the outcome, and how it was found."""
+        answers = [*filter(None, [self.doubt]), *(field.answer for field in self.fields)]
+        return "\n".join([*answers, "", *(field.sentence for field in self.fields), self.sentence, self._footing()])
 
     def __str__(self) -> str:
         return self.text()
@@ -134,7 +142,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """For notebooks: what is said, the map, and how it was found."""
-        sentences = [field.sentence for field in self.fields]
+        sentences = [field.answer for field in self.fields]
         if len(sentences) > _MOST_SENTENCES:
             sentences[_MOST_SENTENCES:] = [f"and {len(sentences) - _MOST_SENTENCES} more, in the table"]
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
@@ -142,8 +150,9 @@ class Report:
         body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
         head = "<tr><th>region</th><th>label</th><th>what may be there</th></tr>"
         table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        said = (f"<p><strong>{escape(self.doubt)}</strong></p>" if self.doubt else "") + f"<ul>{said}</ul>"
         found = f"<p>{escape(self.sentence)}</p><p><small>{escape(self._footing())}</small></p>"
-        return f"<div><ul>{said}</ul>{table}{found}</div>"
+        return f"<div>{said}{table}{found}</div>"
 
     def to_frame(self) -> "DataFrame":
         """The fields as a pandas DataFrame, one a row; cells, witnesses and margins are lists, figures are columns."""
@@ -182,11 +191,12 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: dict[str, Any], sentence: str) -> FieldReport:
+def _field(entry: dict[str, Any], answer: str, sentence: str) -> FieldReport:
     excluded, left = entry["excluded"], entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
         field=entry["field"],
         label=Label(entry["label"]),
+        answer=answer,
         sentence=sentence,
         cell=tuple(entry["cell"]),
         group=entry["group"],

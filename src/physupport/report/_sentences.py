@@ -90,6 +90,14 @@ def _undecided(outcome: Entry) -> str:
     return f" {who} INDETERMINATE, so what {it} about is kept."
 
 
+def doubt_sentence(document: Entry) -> str:
+    """What stands first where nothing fits, with what would; empty elsewhere."""
+    return {
+        "EMPTY": "Nothing in the bank fits these data.",
+        "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
+    }.get(document["outcome"]["status"], "") + (_missing(document.get("gate")) if document.get("gate") else "")
+
+
 # What the parts of a gate look along, and what stands out there is a sign of.
 _PARTS = {
     "columns": "something that the bank does not have, at {place}",

@@ -9,6 +9,7 @@ from ._fields import fields_json
 from ._levels import LEVELS_NOTE, other_levels
 from ._misfit import Misfit, misfit, outcome_sentences
 from ._pictures import brackets_json, evidence_json, finite, library_coherence_json, library_json
+from ._rows_fitted import rows_json
 from ._rows_needed import rows_needed
 
 MOST_CHANNEL_NAMES = 64
@@ -42,6 +43,7 @@ def diagnose(
         "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
         "fields": fields_json(result, again, rows_needed(result), tuple(coordinate_names)),
         "levels_note": LEVELS_NOTE,
+        "rows": rows_json(result),
         "library": library_json(result),
         "library_coherence": library_coherence_json(result),
         "evidence": evidence_json(result),

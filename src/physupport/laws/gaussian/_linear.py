@@ -150,6 +150,20 @@ class Linear(Law):
             normals = (as_pairs(coloured, axis=0) if self.is_complex else coloured).T
         return np.asarray(mean + normals)
 
+    def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array | None:
+        """(width,) atoms and background with the coefficients of least squares, after whitening."""
+        if self.rows == "free":
+            return None
+        parts = bank.deployment_parts(bank.deployment_keys(explanation))
+        columns = self._native(bank.states.elements[:, parts.elements[0][parts.elements[0] >= 0]])
+        if self.background is not None:
+            columns = np.hstack([columns, self._native(np.asarray(self.background))])
+        mean = sum(block.sum(axis=0) for block in rows.blocks()) / rows.n_rows
+        whitener = self._whitener(bank)
+        native, root = self._native(np.asarray(mean)[:, None]), np.eye(len(columns)) if whitener is None else whitener
+        found = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
+        return np.asarray(as_pairs(found, axis=0) if self.is_complex else found)[:, 0]
+
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:  # noqa: ARG002
         """No e-process here yet: the coefficients of an explanation are all of them."""
         raise MisuseError("judge", "be 'rotation' for rows of the law gaussian", "evidence", "Leave judge out.")

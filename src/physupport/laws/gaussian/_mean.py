@@ -74,6 +74,10 @@ class Mean(NoisyLaw):
         noises = check_noises(self.variances, self.is_complex, len(bank.deployment))
         return white_noise_stream((rows,), MeanResiduals(bank, noises, table), table.shape[1], checkpoints)
 
+    def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:  # noqa: ARG002
+        """(q,) the mean of the explanation, whatever the rows."""
+        return np.asarray(self.means(bank, bank.deployment_keys(explanation))[0][0])
+
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_i\|z_i - \mu\|^2/\nu`, chi-square."""
         (mean,), (variance,) = self.means(bank, bank.deployment_keys(explanation))

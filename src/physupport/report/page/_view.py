@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import pictures
-from .._sentences import field_sentences, outcome_sentence
+from .._answers import answers
+from .._sentences import doubt_sentence, field_sentences, outcome_sentence
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there
@@ -14,6 +15,8 @@ from ._draw import svg
 from ._svg import Svg
 from ._words import BELOW_THRESHOLD, LABELS, STATUSES, percent
 
+_MOST_ANSWERS = 6  # that stand at the top
+_MOST_REFINED = 4
 _MOST_ROWS = 6  # explanations of one element, ...
 _MOST_UNASKED = 2  # ... and of these such as were not asked about
 _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
@@ -44,6 +47,11 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "status": outcome["status"],
         "status_kind": kind_of(outcome["status"]),
         "status_words": STATUSES[outcome["status"]],
+        "answers": answers(report)[:_MOST_ANSWERS],
+        "n_more": max(0, len(fields) - _MOST_ANSWERS),
+        "doubt": doubt_sentence(report),
+        "refine": list(dict.fromkeys(text for field in fields for text in field["refine"]))[:_MOST_REFINED],
+        "rows": _rows(details.get("rows")),
         "sentence": sentence,
         "notes": [text for text in details["outcome"] if text != sentence],
         "outcome": outcome,
@@ -161,6 +169,14 @@ def _twice(key: str, draw: Callable[[pictures.Room], pictures.Picture]) -> list[
 def _maps(fields: list[dict[str, Any]]) -> list[list[Svg]]:
     pairs = zip(*(pictures.map_pictures(fields, room) for room in (WIDE, COMPACT)), strict=True)
     return [[svg(wide, f"map-{i}-wide"), svg(compact, f"map-{i}-compact")] for i, (wide, compact) in enumerate(pairs)]
+
+
+def _rows(rows: Entry | None) -> dict[str, Any] | None:
+    if not rows or not rows["fits"]:
+        return None
+    drawn = [pictures.rows_picture(rows, room) for room in (WIDE, COMPACT)]
+    shown = [svg(picture, f"rows-{room.key}") for picture, room in zip(drawn, (WIDE, COMPACT), strict=True)]
+    return {"pictures": shown, "legend": drawn[0].keys, "is_kept": rows["is_kept"]}
 
 
 def _evidence(evidence: Entry | None) -> dict[str, Any] | None:

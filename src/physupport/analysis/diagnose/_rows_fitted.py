@@ -1,0 +1,51 @@
+"""The measured row beside what the kept explanations make of it: the picture that everybody looks for first."""
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Array
+from ...io._rows import as_complex
+from .._result import Result
+
+MOST_FITS = 5
+# Channels of which numbers are kept; more are closer than the eye can tell.
+MOST_CHANNELS = 1024
+
+
+def rows_json(result: Result) -> dict[str, Any] | None:
+    """Mean of the judged deployment rows and the fits of the kept explanations, the least evidence against it first.
+
+    Without a kept one, the fit of the best.  None where rows have no common mean.  Complex numbers by their modulus.
+    """
+    part = next((part for part in result.seal.parts if part.name == "deployment"), None)
+    if part is None:
+        return None
+    kept = result.admissible[:MOST_FITS].tolist() or [result.best]
+    fits = [part.law.fitted(result.bank, e, part.judged) for e in kept]
+    mean = sum(block.sum(axis=0) for block in part.judged.blocks()) / part.judged.n_rows
+    table, is_complex = result.tables[part.name], part.law.is_complex
+    channels = table.channels[: len(fits[0]) // (2 if is_complex else 1)] if fits[0] is not None else ()
+    if not channels:
+        return None
+    chosen = np.unique(np.linspace(0, len(channels) - 1, min(len(channels), MOST_CHANNELS)).astype(int))
+    curves = [
+        {"explanation": e, "says": result.says(e), "values": _shown(fit, is_complex, chosen)}
+        for e, fit in zip(kept, fits, strict=True)
+        if fit is not None
+    ]
+    return {
+        "stream": part.name,
+        "unit": table.source.unit,
+        "rows": part.judged.n_rows,
+        "channels": [channels[i] for i in chosen],
+        "measured": _shown(np.asarray(mean)[: len(fits[0] if fits[0] is not None else ())], is_complex, chosen),
+        "fits": curves,
+        "is_kept": bool(result.admissible.size),
+        "is_complex": is_complex,
+    }
+
+
+def _shown(values: Array, is_complex: bool, chosen: Any) -> list[float]:  # noqa: ANN401
+    numbers = np.abs(as_complex(values)) if is_complex else values
+    return [float(f"{x:.6g}") for x in numbers[chosen].tolist()]
