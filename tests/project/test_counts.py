@@ -126,3 +126,34 @@ def test_numbers_that_are_no_counts_and_negative_responses_are_refused(folder):
         answer(folder(np.full(Q, 0.5)))
     with pytest.raises(MisuseError, match="not be negative with the law poisson"):
         answer(folder(counts(np.full(Q, 5.0)), lines=LINES - 0.1))
+
+
+SHIFTED = """
+[parameters.shift]
+values = { from = -2.0, to = 2.0, count = 5 }
+"""
+
+
+def test_a_scale_that_is_off_is_a_shift_of_tabulated_responses(folder, tmp_path):
+    """The line lies a channel and a half to the right of every place in the list."""
+    energies = 10.0 * AXIS  # eV
+    row = counts(200.0 * np.exp(-0.5 * ((AXIS - PLACES[4] - 1.5) / 2.5) ** 2) + 5.0)
+    assert answer(folder(row)).status == "EMPTY"
+    np.save(tmp_path / "energy.npy", energies)
+    axis = ('responses = "lines.npy"', 'responses = "lines.npy"\naxis = "energy.npy"\naxis_unit = "eV"')
+    grid = ('presence = "optional"', 'presence = "optional"\n' + SHIFTED.replace("2.0", "20.0"))
+    report = run_project(load_project(folder(row, axis, grid)))
+    assert labels(report.result.report) == [("FINE", ("L4",))]
+    assert any("shifted along their axis by -20 to 20 eV" in note for note in report.assembled.notes)
+
+
+def test_variants_are_states_of_which_one_is_right(folder, tmp_path):
+    wide = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 3.5) ** 2)
+    np.save(tmp_path / "wide.npy", wide)
+    row = counts(200.0 * wide[:, 4] + 5.0)
+    assert answer(folder(row)).status == "EMPTY"
+    report = answer(folder(row, ('responses = "lines.npy"', 'responses = ["lines.npy", "wide.npy"]')))
+    assert labels(report) == [("FINE", ("L4",))]
+    np.save(tmp_path / "short.npy", wide[1:])
+    with pytest.raises(MisuseError, match="have as many channels in every variant"):
+        answer(folder(row, ('responses = "lines.npy"', 'responses = ["lines.npy", "short.npy"]')))

@@ -39,7 +39,11 @@ def refusal(path, overrides=None):
         ("seed = 3", "seed = -1", "project.toml: seed must be at least 0, got -1."),
         ("channels = 1", "channels = 0.5", "channels must be the number or the name of the axis"),
         ("channels = 1", "", "project.toml: data.deployment.channels is required."),
-        ('law = "covariance"', 'law = "latent"', "law must be 'covariance' or 'gaussian' or 'mean' or 'poisson', got 'latent'."),
+        (
+            'law = "covariance"',
+            'law = "latent"',
+            "law must be 'covariance' or 'gaussian' or 'mean' or 'poisson', got 'latent'.",
+        ),
         ("proposal = 0.4", "proposal = 1.0", "project.toml: data.deployment.proposal must be below 1, got 1.0."),
         ("[elements]", "elements = 3\n[other]", "project.toml must have no other keys than"),
         (RESPONSE, "", "project.toml: elements must have one of the keys responses and response, got neither."),

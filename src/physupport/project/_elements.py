@@ -16,7 +16,7 @@ from ..io import as_pairs, read_archive, read_columns
 from ..responses import Parameter, Settings, settings_grid
 from ._inputs import Numbers, recorded
 from ._load import Project, named_by_key
-from ._responses import nominal_response, read_numbers
+from ._responses import nominal_responses, read_numbers
 from ._schema import ProjectFile
 
 
@@ -139,13 +139,13 @@ def read_elements(project: Project) -> Physical:
     listed = read_element_file(project)
     check_bank_size(project, listed.regions)
     coordinates = listed.coordinates
-    given, parameters = nominal_response(project, coordinates), _parameters(project)
+    variants, parameters, axis = nominal_responses(project, coordinates), _parameters(project), _axis(project)
     with named_by_key(project, "elements"):
-        plain = settings_grid(given, coordinates, [])
+        plain = settings_grid(variants[0], coordinates, [], axis)
     settings = None
-    if parameters:
+    if parameters or len(variants) > 1:
         with named_by_key(project, "parameters"):
-            settings = settings_grid(given, coordinates, parameters)
+            settings = _joined([settings_grid(given, coordinates, parameters, axis) for given in variants])
     is_complex = plain.is_complex if settings is None else settings.is_complex
     nominal = plain.responses[0]
     return Physical(
@@ -153,8 +153,34 @@ def read_elements(project: Project) -> Physical:
         settings=settings,
         is_complex=is_complex,
         shared=_shared(project, len(nominal), is_complex),
-        notes=_notes(given),
+        notes=(*_notes(variants[0]), *_axis_notes(project)),
     )
+
+
+def _joined(grids: Sequence[Settings]) -> Settings:
+    """The settings of all variants, which are the slowest; that of one variant as it is."""
+    if len(grids) == 1:
+        return grids[0]
+    is_complex = any(grid.is_complex for grid in grids)
+    if is_complex != all(grid.is_complex for grid in grids):
+        raise MisuseError("responses", "be real in all variants, or complex in all", "both")
+    values = np.concatenate([np.insert(grid.values, 0, v, axis=1) for v, grid in enumerate(grids)])
+    responses = np.concatenate([grid.responses for grid in grids])
+    return Settings(("variant", *grids[0].names), values, responses, is_complex)
+
+
+def _axis(project: Project) -> Array | None:
+    """What the channels stand for, where the project says so."""
+    spec = project.settings.elements.axis
+    return None if spec is None else read_numbers(project, "elements.axis", spec).astype(np.float64).reshape(-1)
+
+
+def _axis_notes(project: Project) -> tuple[str, ...]:
+    shift, elements = project.settings.parameters.shift, project.settings.elements
+    if shift is None:
+        return ()
+    unit = elements.axis_unit or ("units of the axis" if elements.axis is not None else "channels")
+    return (f"Responses are shifted along their axis by {min(shift.values):g} to {max(shift.values):g} {unit}.",)
 
 
 # A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
@@ -172,6 +198,8 @@ def check_bank_size(project: Project, regions: Sequence[str]) -> None:
     grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
         grids.append(settings.data.calibration.activity)
+    if isinstance(settings.elements.responses, tuple):
+        grids.append(tuple(range(len(settings.elements.responses))))
     states = prod(Counter(regions).values())
     size = states * _n_supports(settings) * prod(map(len, grids))
     if size > MOST_EXPLANATIONS:

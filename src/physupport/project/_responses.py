@@ -131,12 +131,22 @@ def read_numbers(project: Project, key: str, spec: File) -> Numbers:
     return values
 
 
-def nominal_response(project: Project, places: Array) -> Response | Numbers:
-    """What `settings_grid` takes: a response, or the (q, E) columns for elements at these places."""
+def nominal_responses(project: Project, places: Array) -> tuple[Response | Numbers, ...]:
+    """What `settings_grid` takes, one of each variant: a response, or (q, E) columns for elements at these places."""
+    given = project.settings.elements.responses
+    if given is None:
+        return (_formula(project),)
+    if isinstance(given, File):
+        return (_read_columns(project, "elements.responses", given, len(places)),)
+    columns = [_read_columns(project, f"elements.responses[{i}]", each, len(places)) for i, each in enumerate(given)]
+    shapes = sorted({each.shape for each in columns})
+    if len(shapes) > 1:
+        raise MisuseError(project.name("elements.responses"), "have as many channels in every variant", shapes)
+    return tuple(columns)
+
+
+def _formula(project: Project) -> Response:
     elements = project.settings.elements
-    if elements.responses is not None:
-        columns = read_numbers(project, "elements.responses", elements.responses)
-        return _checked_columns(project, "elements.responses", columns, len(places))
     if isinstance(elements.response, FunctionResponse):
         return trusted_function(project, elements.response.function)
     if not isinstance(elements.response, RegisteredResponse):
@@ -155,7 +165,8 @@ def _registered(project: Project, spec: RegisteredResponse) -> Response:
     return response
 
 
-def _checked_columns(project: Project, key: str, columns: Numbers, count: int) -> Numbers:
+def _read_columns(project: Project, key: str, file: File, count: int) -> Numbers:
+    columns = read_numbers(project, key, file)
     if columns.ndim != 2 or columns.shape[1] != count:
         rule = f"have a row for each channel and a column for each of the {count} elements"
         raise MisuseError(project.name(key), rule, f"shape {columns.shape}")

@@ -18,6 +18,7 @@ from ._sections import (
     Section,
     Values,
     Variances,
+    VariantFiles,
     as_values,
     broken,
     needed,
@@ -187,8 +188,10 @@ class Elements(Section):
 
     file: FileName
     coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
-    responses: FileSpec | None = None
+    responses: VariantFiles | None = None
     response: ResponseSpec | None = None
+    axis: FileSpec | None = None
+    axis_unit: str = ""
     shared: FileSpec | None = None
 
     @model_validator(mode="after")
@@ -216,6 +219,8 @@ class Parameters(Section):
     width: Parameter | None = None
     conductivity: Parameter | None = None
     position: Parameter | None = None
+    shift: Parameter | None = None
+    scale: Parameter | None = None
 
 
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]

@@ -158,6 +158,18 @@ def _as_file(given: object) -> object:
 FileSpec = Annotated[File, BeforeValidator(_as_file)]
 
 
+def _variants(given: object) -> object:
+    """One file as it is; several, in a list, are variants."""
+    if not isinstance(given, list):
+        return File.model_validate(_as_file(given))
+    if len(given) < 2:
+        raise broken("be one file, or a list of two or more", shown(given))
+    return tuple(File.model_validate(_as_file(each)) for each in given)
+
+
+VariantFiles = Annotated[InstanceOf[File] | tuple[InstanceOf[File], ...], BeforeValidator(_variants)]
+
+
 class FunctionResponse(Section):
     """A function of the user's own, `module:function`."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import PchipInterpolator
 
 from .._arrays import read_only
 from .._checks import check_array, check_count, check_instance
@@ -15,9 +16,10 @@ from .._errors import MisuseError
 from .._typing import Array
 from ._base import ComplexArray, Response, check_answers
 
-NAMES: Final = ("gain", "offset", "phase", "width", "conductivity", "position")
+NAMES: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
 FACTORS: Final = ("width", "conductivity")  # of the field of this name that a response has
 WITH_PATTERN: Final = ("gain", "phase")
+ALONG_AXIS: Final = ("shift", "scale")
 
 
 @final
@@ -33,6 +35,8 @@ class Parameter:
     | width | above 0 | multiplies the width of a peak | 1 |
     | conductivity | above 0 | multiplies that of the skull of a head | 1 |
     | position | any | moves every element by v along one coordinate | 0 |
+    | shift | units of the axis | the answer in channel x becomes that at x - v | 0 |
+    | scale | above 0 | the answer in channel x becomes that at x / v | 1 |
 
     The pattern w is one number for each channel, from -1 at the first to 1 at the last unless given.
     """
@@ -48,7 +52,7 @@ class Parameter:
         values = check_array(f"values of {self.name}", self.values, (None,))
         if values.size == 0 or len(np.unique(values)) < len(values):
             raise MisuseError(f"values of {self.name}", "be distinct, and at least one", values.tolist())
-        if self.name in FACTORS and values.min() <= 0.0:
+        if self.name in (*FACTORS, "scale") and values.min() <= 0.0:
             raise MisuseError(f"values of {self.name}", "be factors above 0", values.min())
         check_count("coordinate", self.coordinate, 0)
         if self.name != "position" and self.coordinate != 0:
@@ -91,14 +95,20 @@ class Settings:
     is_complex: bool
 
 
-def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters: Sequence[Parameter] = ()) -> Settings:
+def settings_grid(
+    response: Response | ArrayLike,
+    places: ArrayLike,
+    parameters: Sequence[Parameter] = (),
+    axis: ArrayLike | None = None,
+) -> Settings:
     """The answers of E elements under every combination of the parameters, each column brought to unit norm.
 
     response: a response, any function of that kind, or the (q, E) nominal answers themselves, which no parameter can
-    move or widen.
-    places: (E, d).
+    move to other places or widen.
+    places: (E, d).  axis: (q,) what channels stand for, increasing, for shift and scale; their numbers unless given.
 
-    Whatever the order of the parameters, factors and position act first, then gain and phase, and the offset is added
+    Whatever the order of the parameters, factors and position act first, then scale and shift along the axis (by
+    monotone cubics between channels, so that nothing becomes negative), then gain and phase, and the offset is added
     last.  Without parameters there is one setting.
 
     >>> grid = settings_grid([[3.0], [4.0]], [[0.0]], [Parameter("gain", [0.0, 0.5], pattern=[0.0, 1.0])])
@@ -114,13 +124,16 @@ def settings_grid(response: Response | ArrayLike, places: ArrayLike, parameters:
     for parameter in parameters:
         _check_applies(parameter, response, where, nominal)
 
+    channels = _check_axis(axis, len(nominal))
     n_settings = prod(len(parameter.values) for parameter in parameters)
     if n_settings * nominal.size > MOST_ENTRIES:
         rule = f"give at most {MOST_ENTRIES:,} numbers, settings times channels times elements"
         raise MisuseError("parameters", rule, f"{n_settings:,} settings of {len(nominal)} x {len(where)}")
     grid = list(product(*(parameter.values.tolist() for parameter in parameters)))
     is_complex = bool(np.iscomplexobj(nominal))
-    columns = [_unit_columns(response, where, nominal, list(zip(parameters, point, strict=True))) for point in grid]
+    columns = [
+        _unit_columns(response, where, nominal, channels, list(zip(parameters, point, strict=True))) for point in grid
+    ]
     stacked = np.stack([_pairs(each) if is_complex else each.real for each in columns])
     values = np.array(grid, dtype=np.float64).reshape(len(grid), len(labels))
     return Settings(labels, read_only(values), read_only(stacked), is_complex)
@@ -149,6 +162,8 @@ def _check_applies(
             raise MisuseError(name, f"move along one of the {places.shape[1]} coordinates", parameter.coordinate)
         case "phase" if not np.iscomplexobj(nominal):
             raise MisuseError(name, "go with a complex response", "real answers")
+        case "shift" | "scale" if len(nominal) < 2:
+            raise MisuseError(name, "go with two channels or more", len(nominal))
         case "gain" | "phase":
             parameter.channel_pattern(len(nominal))
 
@@ -162,10 +177,10 @@ def _scaled(response: Any, name: str, factor: float) -> Any:  # noqa: ANN401  ch
 
 
 def _unit_columns(
-    response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray, chosen: Chosen
+    response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray, axis: Array, chosen: Chosen
 ) -> Array | ComplexArray:
     """(q, E) under one setting."""
-    base = _moved(response, places, nominal, chosen)
+    base = _along(axis, _moved(response, places, nominal, chosen), chosen)
     largest = np.abs(base).max(axis=0)  # (E,)
     answers, offset = base, 0.0
     for parameter, value in chosen:
@@ -202,6 +217,25 @@ def _moved(
     if np.iscomplexobj(answers) and not np.iscomplexobj(nominal):
         raise MisuseError("response", "be real everywhere or complex everywhere", "both, depending on the place")
     return answers
+
+
+def _along(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array | ComplexArray:
+    """The answers, scaled and shifted along the axis; beyond its ends they stay as they are there."""
+    given = {parameter.name: value for parameter, value in chosen if parameter.name in ALONG_AXIS}
+    if not given:
+        return answers
+    where = np.clip((axis - given.get("shift", 0.0)) / given.get("scale", 1.0), axis[0], axis[-1])
+    if np.iscomplexobj(answers):
+        return PchipInterpolator(axis, answers.real)(where) + 1j * PchipInterpolator(axis, answers.imag)(where)
+    return np.asarray(PchipInterpolator(axis, answers.real)(where))
+
+
+def _check_axis(axis: ArrayLike | None, n_channels: int) -> Array:
+    """(q,) increasing."""
+    channels = check_array("axis", np.arange(n_channels) if axis is None else axis, (n_channels,))
+    if not (np.diff(channels) > 0.0).all():
+        raise MisuseError("axis", "increase from channel to channel", "one that does not", "Sort the channels.")
+    return channels
 
 
 def _pairs(answers: Array | ComplexArray) -> Array:
