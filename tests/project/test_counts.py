@@ -157,3 +157,20 @@ def test_variants_are_states_of_which_one_is_right(folder, tmp_path):
     np.save(tmp_path / "short.npy", wide[1:])
     with pytest.raises(MisuseError, match="have as many channels in every variant"):
         answer(folder(row, ('responses = "lines.npy"', 'responses = ["lines.npy", "short.npy"]')))
+
+
+def test_a_cone_of_variants_explains_what_none_of_them_does_alone(folder, tmp_path):
+    """Two lines of an element whose ratio is only known to lie between two values."""
+    strong, weak = (LINES + ratio * np.roll(LINES, 12, axis=0) for ratio in (0.8, 0.2))
+    np.save(tmp_path / "weak.npy", weak)
+    row = counts(400.0 * (strong[:, 3] + weak[:, 3]) + 5.0)
+    both = 'responses = ["lines.npy", "weak.npy"]'
+    assert answer(folder(row, ('responses = "lines.npy"', both), lines=strong)).status == "EMPTY"
+    path = folder(row, ('responses = "lines.npy"', both + '\nvariants = "cone"'), lines=strong)
+    report = answer(path)
+    assert labels(report) == [("FINE", ("L3",))]
+    assert verify(report.json(), {"deployment": row[None].astype(float)}).is_verified
+    for files, message in ((both, "'span'"), ('responses = "lines.npy"', "unless responses is a list")):
+        word = "span" if "span" in message else "cone"
+        with pytest.raises(MisuseError, match=f"elements.variants must be .*{message}"):
+            answer(folder(row, ('responses = "lines.npy"', f'{files}\nvariants = "{word}"'), lines=strong))

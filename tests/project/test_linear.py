@@ -147,3 +147,16 @@ def test_what_cannot_be_is_refused_with_its_key_and_a_remedy(folder, replaced, m
 def test_too_few_channels_beside_the_background_are_refused(folder):
     few = slice(30, 37)
     assert "leave a residual of at least 5 dimensions" in refusal(folder(noise(11)[few], lines=LINES[few]))
+
+
+def test_a_span_of_variants_explains_what_none_of_them_does_alone(folder, tmp_path):
+    """A line and its derivative: one that lies between two places of the list, or is a little off its own."""
+    np.save(tmp_path / "turned.npy", np.gradient(LINES, axis=0))
+    row = 60.0 * np.exp(-0.5 * ((AXIS - PLACES[6] - 0.7) / 2.5) ** 2) + BASELINE + noise(12)
+    files = ('responses = "lines.npy"', 'responses = ["lines.npy", "turned.npy"]\nvariants = "span"')
+    free = ('coefficient = ">= 0"', 'coefficient = "free"')
+    assert answer(folder(row, free)).status == "EMPTY"
+    report = answer(folder(row, files, free))
+    assert [field.cell for field in report.fields] == [("L6",)]
+    assert verify(report.json(), {"deployment": row[None]}).is_verified
+    assert "be no span where coefficients are bounded" in refusal(folder(row, files))

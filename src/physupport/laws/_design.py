@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import SYMMETRY_TOLERANCE, check_columns
+from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 
@@ -35,6 +35,20 @@ class Design:
     def whitened(self, columns: Field) -> Field:
         """Columns (q, k), or rows as columns, as the whitened channels see them."""
         return columns if self.whitener is None else np.asarray(self.whitener @ columns)
+
+
+def with_variants(columns: Field, supports: IntArray, variants: Field | None) -> tuple[Field, IntArray]:
+    """Columns (q, E) and then all their variants (V, q, E); whatever has an active column has its variants, too."""
+    if variants is None:
+        return columns, supports
+    count = columns.shape[1]
+    more = [np.where(supports >= 0, supports + count * v, -1) for v in range(1, len(variants) + 1)]
+    return np.hstack([columns, *variants]), np.hstack([supports, *more])
+
+
+def check_variants(variants: ArrayLike | None, n_channels: int, n_columns: int) -> Array | None:
+    """(V, q, E) further responses of every column, where there are some."""
+    return None if variants is None else check_array("variants", variants, (None, n_channels, n_columns))
 
 
 def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:

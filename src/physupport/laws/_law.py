@@ -52,6 +52,8 @@ class Law(Protocol):
     # Of a project file, what some laws have: keys of its stream, of regions, and tables; and whether each is needed.
     file_keys: ClassVar[Mapping[str, bool]] = {"noise": True, "proposal": True, "regions.strength": True}
     usual_judge: ClassVar[str] = "evidence"
+    # What the variants of a response may be together, beyond states of which one is right.
+    mixes: ClassVar[tuple[str, ...]] = ()
     thresholds: Mapping[str, float] = MappingProxyType({})  # where has_strengths is False: what marks reach even so
     opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
 

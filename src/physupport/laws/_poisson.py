@@ -11,15 +11,17 @@ from .._arrays import read_only
 from .._checks import check_array
 from .._codec import array_json, real
 from .._errors import MisuseError
-from .._stored import check_form
+from .._stored import Maybe, check_form
 from .._typing import Array
 from ..banks import Bank
 from ..io import RowSource
 from ._base import Stream
-from ._design import Design
+from ._design import Design, check_variants, with_variants
 from ._law import Law, Part, register
 
-_FORM = {"kind": str, "background": dict, "exposure": ([float], None)}
+# Of a fit that is only shown.
+_STEPS, _LEAST = 500, 1e-300
+_FORM = {"kind": str, "background": dict, "exposure": ([float], None), "variants": Maybe(dict)}
 
 
 @register
@@ -30,6 +32,8 @@ class Poisson(Law):
 
     Strengths of the bank are marks that say which atoms are active.
     background: (q, b) columns.  exposure: (T,) of every row, such as live times; the same for all unless given.
+    variants: (V, q, E) further responses of every element of the bank's states; an active one is any nonnegative mix of
+    its own, a cone.
     """
 
     name: ClassVar[str] = "poisson"
@@ -40,15 +44,17 @@ class Poisson(Law):
     is_counted: ClassVar[bool] = True
     file_keys: ClassVar[Mapping[str, bool]] = {"split": False, "splits": False, "exposure": False, "background": False}
     usual_judge: ClassVar[str] = "counts"
+    mixes: ClassVar[tuple[str, ...]] = ("cone",)
 
     background: ArrayLike | None = None
     exposure: ArrayLike | None = None
+    variants: ArrayLike | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
         if self.is_complex:
             raise MisuseError("is_complex", "be False for counts", "True", self.why_real)
-        for name in ("background", "exposure"):
+        for name in ("background", "exposure", "variants"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
         if self.exposure is not None and not (check_array("exposure", self.exposure, (None,)) > 0.0).all():
@@ -61,19 +67,24 @@ class Poisson(Law):
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse columns with negative entries."""
-        for name, columns in (("responses", bank.states.elements), ("background", self._background(bank))):
-            if columns.size and columns.min() < 0.0:
+        elements = bank.states.elements
+        variants = check_variants(self.variants, *elements.shape)
+        given = {"responses": elements, "background": self._background(bank), "variants": variants}
+        for name, columns in given.items():
+            if columns is not None and columns.size and columns.min() < 0.0:
                 remedy = "Means of counts are sums of nonnegative parts."
                 raise MisuseError(name, "not be negative with the law poisson", f"{columns.min():g}", remedy)
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key."""
         step, states = len(bank.deployment), bank.states
-        count = states.elements.shape[1]
+        single = bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step)).elements
+        columns, supports = with_variants(states.elements, single, self.variants)  # type: ignore[arg-type]
+        count, n_elements = columns.shape[1], states.elements.shape[1]
         return Design(
-            columns=states.elements,
-            names=states.names(np.arange(count)),
-            supports=bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step)).elements,
+            columns=columns,
+            names=states.names(np.arange(count) % n_elements),
+            supports=supports,
             background=self._background(bank),
             rows="same mean",
             deviations=(None,) * step,
@@ -91,6 +102,19 @@ class Poisson(Law):
         means = bank.states.elements[:, parts.elements[0, active]] @ parts.strengths[0, active]
         return rng.poisson(means, (n_rows, len(means))).astype(np.float64)
 
+    def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:
+        """(q,) the mean of a row after some steps of expectation maximisation, near enough for a picture."""
+        key = int(bank.deployment_keys(explanation)[0]) // len(bank.deployment)
+        design = self.design(bank)
+        own = design.supports[key][design.supports[key] >= 0]
+        columns = np.hstack([design.columns[:, own], design.background])
+        counts = np.asarray(sum(block.sum(axis=0) for block in rows.blocks())) / rows.n_rows
+        amounts = np.full(columns.shape[1], counts.sum() / max(columns.sum(), _LEAST))
+        for _ in range(_STEPS):
+            means = np.maximum(columns @ amounts, _LEAST)
+            amounts = amounts * (columns.T @ (counts / means)) / columns.sum(axis=0)
+        return np.asarray(columns @ amounts)
+
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:  # noqa: ARG002
         """None: rows are split by another judge, as amounts are free."""
         raise MisuseError("judge", "be 'counts' for rows of the law poisson", "evidence", "Leave judge out.")
@@ -99,14 +123,17 @@ class Poisson(Law):
         """All of it."""
         background = np.zeros((0, 0)) if self.background is None else np.asarray(self.background)
         exposure = None if self.exposure is None else np.asarray(self.exposure).tolist()
-        return {"kind": self.name, "background": array_json(background), "exposure": exposure}
+        made: dict[str, object] = {"kind": self.name, "background": array_json(background), "exposure": exposure}
+        return made if self.variants is None else made | {"variants": array_json(np.asarray(self.variants))}
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """What `encode` made."""
         check_form(node, _FORM, f"the law of {stream}")
         background = real(node["background"], None, None)
-        return cls(background=background if background.size else None, exposure=node["exposure"])  # type: ignore[arg-type]
+        variants = real(node["variants"], None, None, None) if "variants" in node else None
+        exposure: list[float] | None = node["exposure"]  # type: ignore[assignment]  # just checked
+        return cls(background=background if background.size else None, exposure=exposure, variants=variants)
 
     def _background(self, bank: Bank) -> Array:
         given = np.zeros((self.width(bank), 0)) if self.background is None else self.background

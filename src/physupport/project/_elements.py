@@ -18,6 +18,7 @@ from ._inputs import Numbers, recorded
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_numbers
 from ._schema import ProjectFile
+from ._variants import axis_notes, check_variants, columns_of, joined_settings, read_axis
 
 
 @final
@@ -125,6 +126,7 @@ class Physical:
     settings: Settings | None  # what the uncertain parameters make of them, if there are any
     is_complex: bool
     shared: Array  # (q or 2 q, m), unit columns
+    variants: Array | None  # (V, q or 2 q, columns of the states) that mix with those of the states
     notes: tuple[str, ...]
 
     @property
@@ -139,48 +141,25 @@ def read_elements(project: Project) -> Physical:
     listed = read_element_file(project)
     check_bank_size(project, listed.regions)
     coordinates = listed.coordinates
-    variants, parameters, axis = nominal_responses(project, coordinates), _parameters(project), _axis(project)
+    responses, parameters, axis = nominal_responses(project, coordinates), _parameters(project), read_axis(project)
+    is_mixed = check_variants(project, len(responses))
     with named_by_key(project, "elements"):
-        plain = settings_grid(variants[0], coordinates, [], axis)
-    settings = None
-    if parameters or len(variants) > 1:
-        with named_by_key(project, "parameters"):
-            settings = _joined([settings_grid(given, coordinates, parameters, axis) for given in variants])
+        plain = settings_grid(responses[0], coordinates, [], axis)
+    with named_by_key(project, "parameters"):
+        grids = [settings_grid(given, coordinates, parameters, axis) for given in responses]
+        first, *others = [joined_settings([grid]) for grid in grids] if is_mixed else [joined_settings(grids)]
+    settings = first if len(first.names) else None
     is_complex = plain.is_complex if settings is None else settings.is_complex
     nominal = plain.responses[0]
+    shared = _shared(project, len(nominal), is_complex)
     return Physical(
         library=Library(listed.ids, listed.regions, coordinates, nominal),
         settings=settings,
         is_complex=is_complex,
-        shared=_shared(project, len(nominal), is_complex),
-        notes=(*_notes(variants[0]), *_axis_notes(project)),
+        shared=shared,
+        variants=np.array([columns_of(grid, shared) for grid in others]) if others else None,
+        notes=(*_notes(responses[0]), *axis_notes(project)),
     )
-
-
-def _joined(grids: Sequence[Settings]) -> Settings:
-    """The settings of all variants, which are the slowest; that of one variant as it is."""
-    if len(grids) == 1:
-        return grids[0]
-    is_complex = any(grid.is_complex for grid in grids)
-    if is_complex != all(grid.is_complex for grid in grids):
-        raise MisuseError("responses", "be real in all variants, or complex in all", "both")
-    values = np.concatenate([np.insert(grid.values, 0, v, axis=1) for v, grid in enumerate(grids)])
-    responses = np.concatenate([grid.responses for grid in grids])
-    return Settings(("variant", *grids[0].names), values, responses, is_complex)
-
-
-def _axis(project: Project) -> Array | None:
-    """What the channels stand for, where the project says so."""
-    spec = project.settings.elements.axis
-    return None if spec is None else read_numbers(project, "elements.axis", spec).astype(np.float64).reshape(-1)
-
-
-def _axis_notes(project: Project) -> tuple[str, ...]:
-    shift, elements = project.settings.parameters.shift, project.settings.elements
-    if shift is None:
-        return ()
-    unit = elements.axis_unit or ("units of the axis" if elements.axis is not None else "channels")
-    return (f"Responses are shifted along their axis by {min(shift.values):g} to {max(shift.values):g} {unit}.",)
 
 
 # A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
@@ -198,7 +177,7 @@ def check_bank_size(project: Project, regions: Sequence[str]) -> None:
     grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
         grids.append(settings.data.calibration.activity)
-    if isinstance(settings.elements.responses, tuple):
+    if isinstance(settings.elements.responses, tuple) and settings.elements.variants == "states":
         grids.append(tuple(range(len(settings.elements.responses))))
     states = prod(Counter(regions).values())
     size = states * _n_supports(settings) * prod(map(len, grids))

@@ -51,6 +51,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         "rows": spec.rows,
         "exposure": spec.exposure,
         "background": _background(project, physical),
+        "variants": physical.variants,
         "covariance": _covariance(project, physical),
         "is_estimated": True if isinstance(spec.noise, NoiseFile) and spec.noise.rows is not None else None,
         "coefficients": boxes or None,

@@ -190,6 +190,7 @@ class Elements(Section):
     coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
     responses: VariantFiles | None = None
     response: ResponseSpec | None = None
+    variants: Literal["states", "span", "cone"] = "states"
     axis: FileSpec | None = None
     axis_unit: str = ""
     shared: FileSpec | None = None

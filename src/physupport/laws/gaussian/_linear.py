@@ -11,19 +11,20 @@ from ..._arrays import read_only
 from ..._checks import check_array, check_positive
 from ..._codec import array_json, bound, bound_json, real
 from ..._errors import MisuseError
-from ..._stored import Refusal, check_form
+from ..._stored import Maybe, Refusal, check_form
 from ..._typing import Array, Field
 from ...banks import Bank
 from ...io import RowSource, as_pairs
 from ...io._rows import as_complex
 from .._base import Stream
-from .._design import Design, whitening
+from .._design import Design, check_variants, whitening, with_variants
 from .._law import Law, Part, register
 
 ROWS = ("same mean", "free")
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
+    "variants": Maybe(dict),
 }  # fmt: skip
 
 
@@ -40,7 +41,8 @@ class Linear(Law):
     complex rows pairs (Re, Im).  covariance: C as (q, q), or as (q,) the variance of every channel; the identity unless
     given, of complex rows as pairs of its rows.  is_estimated: whether C was estimated from rows, which is said in
     reports.  noises: sigma^2 in every nuisance setting, that of the bank unless given; without either it is unknown.
-    coefficients: region -> (low, high) of its active coefficients.  thresholds: region -> b.
+    coefficients: region -> (low, high) of its active coefficients.  thresholds: region -> b.  variants: (V, q, E)
+    further responses of every element of the bank's states, pairs if complex; an active one has the span of its own.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -52,6 +54,7 @@ class Linear(Law):
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"
+    mixes: ClassVar[tuple[str, ...]] = ("span",)
 
     rows: str = "same mean"
     background: ArrayLike | None = None
@@ -60,13 +63,14 @@ class Linear(Law):
     noises: ArrayLike | None = None
     coefficients: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    variants: ArrayLike | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
         """Copies: a law must stay what it was when a protocol was frozen."""
         if self.rows not in ROWS:
             raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(self.rows))
-        for name in ("background", "covariance", "noises"):
+        for name in ("background", "covariance", "noises", "variants"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
         for region, (low, high) in self.coefficients.items():
@@ -74,6 +78,9 @@ class Linear(Law):
                 raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
         for region, threshold in self.thresholds.items():
             check_positive(f"threshold of {region!r}", threshold)
+        if self.variants is not None and (self.coefficients or self.thresholds):
+            remedy = "Take variants as states, or leave coefficients free."
+            raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
@@ -99,6 +106,7 @@ class Linear(Law):
             for noise in check_array("noises", self.noises, (len(bank.deployment),)).tolist():
                 check_positive("noises", noise)
         self._whitener(bank)
+        check_variants(self.variants, *bank.states.elements.shape)
         known = bank.states.regions if bank.states.library is not None else ()
         for name, regions in (("coefficients", self.coefficients), ("thresholds", self.thresholds)):
             for region in regions:
@@ -117,6 +125,10 @@ class Linear(Law):
             is_strong = (supports >= 0) & (parts.strengths >= np.append(least, np.inf)[supports])
             supports = np.where(is_strong, supports + count, supports)
             columns, names = np.hstack([columns, columns]), (*names, *names)
+        if self.variants is not None:
+            more = [self._native(variant) for variant in np.asarray(self.variants)]
+            columns, supports = with_variants(columns, supports, np.array(more))
+            names = names * (1 + len(more))
         lows = {region: box[0] for region, box in self.coefficients.items()}
         highs = {region: box[1] for region, box in self.coefficients.items()}
         copies = columns.shape[1] // count
@@ -155,7 +167,9 @@ class Linear(Law):
         if self.rows == "free":
             return None
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
-        columns = self._native(bank.states.elements[:, parts.elements[0][parts.elements[0] >= 0]])
+        active = parts.elements[0][parts.elements[0] >= 0]
+        variants = [] if self.variants is None else [variant[:, active] for variant in np.asarray(self.variants)]
+        columns = np.hstack([self._native(each) for each in (bank.states.elements[:, active], *variants)])
         if self.background is not None:
             columns = np.hstack([columns, self._native(np.asarray(self.background))])
         mean = sum(block.sum(axis=0) for block in rows.blocks()) / rows.n_rows
@@ -182,7 +196,7 @@ class Linear(Law):
             "coefficients": [[name, bound_json(a), bound_json(b)] for name, (a, b) in self.coefficients.items()],
             "thresholds": [[name, float(b)] for name, b in self.thresholds.items()],
             "is_complex": self.is_complex,
-        }
+        } | ({} if self.variants is None else {"variants": array_json(np.asarray(self.variants, dtype=np.float64))})
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
@@ -205,6 +219,7 @@ class Linear(Law):
             coefficients=boxes,
             thresholds=thresholds,
             is_complex=bool(given["is_complex"]),
+            variants=real(given["variants"], None, None, None) if "variants" in given else None,
         )
 
     def _native(self, columns: Field) -> Field:

@@ -1,0 +1,51 @@
+"""The law of counts: what it fits, what it writes down, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.banks import Library, library_bank
+from physupport.io import ArrayRows
+from physupport.laws import Poisson, decode_law
+
+AXIS = np.arange(30)
+ATOMS = np.exp(-0.5 * ((AXIS[:, None] - np.array([8.0, 20.0])) / 2.0) ** 2)
+ATOMS /= np.linalg.norm(ATOMS, axis=0)
+BANK = library_bank(Library(["a", "b"], ["L", "L"], [[8.0], [20.0]], ATOMS), [["L"]], {"L": [1.0]})
+
+
+def test_the_mean_that_fits_best_is_the_one_that_made_many_counts():
+    law = Poisson(background=np.ones((30, 1))).completed(BANK)
+    mean = 400.0 * ATOMS[:, 1] + 20.0
+    rows = np.random.default_rng(1).poisson(mean, (50, 30)).astype(float)
+    # A few standard errors of 50 rows: sqrt(200 / 50) = 2.
+    np.testing.assert_allclose(law.fitted(BANK, 1, ArrayRows(rows)), mean, atol=8.0)
+
+
+def test_counts_of_a_sample_have_the_mean_of_their_explanation():
+    rows = Poisson().sample(BANK, 0, np.random.default_rng(2), 20000)
+    np.testing.assert_allclose(rows.mean(axis=0), ATOMS[:, 0], atol=6 * np.sqrt(0.5 / 20000))
+
+
+def test_exposure_background_and_variants_are_read_back():
+    law = Poisson(background=np.ones((30, 1)), exposure=[1.0, 2.0], variants=ATOMS[None])
+    back = decode_law(law.encode())
+    assert back.encode() == law.encode()
+    design = back.completed(BANK).design(BANK)
+    assert design.supports.tolist() == [[0, 2], [1, 3]]
+    assert design.exposure.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"is_complex": True}, "is_complex must be False"),
+        ({"exposure": [0.0]}, "exposure must be above 0"),
+        ({"background": -np.ones((30, 1))}, "background must not be negative"),
+        ({"background": np.ones((29, 1))}, "background must have shape"),
+        ({"variants": -ATOMS[None]}, "variants must not be negative"),
+    ],
+)
+def test_misuse_is_told_by_name(options, message):
+    with pytest.raises(MisuseError, match=message):
+        Poisson(**options).completed(BANK)
