@@ -1,5 +1,6 @@
 """`physupport reproduce`: the paper's studies from their seeds, next to what the paper printed."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,13 +34,16 @@ def reproduce(
     studies = {name: load_study(name) for name in (STUDIES if study == "all" else [study])}
     make_output(out, studies)
     console, outcomes, is_drawn = table_console(), [], can_draw()
-    for name, module in studies.items():
-        with study_progress(name) as progress:
-            outcome = module.run(threads, progress)
-        made = write_outcome(outcome, out, module.draw if is_drawn else None)
-        _show(console, outcome)
-        console.print(f"Written to {out / outcome.study}: {', '.join(path.name for path in made)}.\n", soft_wrap=True)
-        outcomes.append(outcome)
+    written: list[Future[list[Path]]] = []
+    # Figures are drawn while the next study runs, whose kernels let go of the interpreter.
+    with ThreadPoolExecutor(1) as writer:
+        for name, module in studies.items():
+            with study_progress(name) as progress:
+                outcomes.append(module.run(threads, progress))
+            written.append(writer.submit(write_outcome, outcomes[-1], out, module.draw if is_drawn else None))
+            if len(written) > 1:
+                _show(console, outcomes[-2], out, written[-2].result())
+        _show(console, outcomes[-1], out, written[-1].result())
     missed = [f"{each.study}: {line.name}" for each in outcomes for line in each.lines if not line.is_met]
     for line in missed:
         typer.echo(f"not as published: {line}", err=True)
@@ -47,8 +51,8 @@ def reproduce(
         raise typer.Exit(DIFFERS)
 
 
-def _show(console: "Console", outcome: "Outcome") -> None:
-    """The comparison as a table; remarks follow it, so that the columns stay narrow."""
+def _show(console: "Console", outcome: "Outcome", out: Path, made: list[Path]) -> None:
+    """The comparison as a table; remarks follow it, so that the columns stay narrow, and then what was written."""
     from rich.table import Table
 
     table = Table(outcome.study, "published", "here", "agrees", box=None, pad_edge=False)
@@ -60,3 +64,4 @@ def _show(console: "Console", outcome: "Outcome") -> None:
     for line in outcome.lines:
         if line.note:
             console.print(f"- {line.name}: {line.note}", soft_wrap=not console.is_terminal)
+    console.print(f"Written to {out / outcome.study}: {', '.join(path.name for path in made)}.\n", soft_wrap=True)

@@ -139,8 +139,8 @@ class Evidence:
         A key that is the numerator itself has the ratio 1 exactly.
         """
         (proposal, numerator), stream = self.factors[factor].numerator, self.factors[factor].stream
-        above = self._numerators[factor].bounds(np.array([numerator]))  # (1, c) each
         below = self._scored[factor].bounds(keys)  # (k, c) each
+        above = self._numerators[factor].bounds(np.array([numerator]))  # (1, c) each; often among those of the keys
         lower, upper = sum_down(above.lower, -below.upper), sum_up(above.upper, -below.lower)
         if proposal is stream:
             lower[keys == numerator] = upper[keys == numerator] = 0.0

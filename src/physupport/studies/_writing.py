@@ -108,6 +108,7 @@ def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """The figure as PNG and PDF; the same figure gives the same files, whatever the day."""
     png, pdf = folder / f"{name}.png", folder / f"{name}.pdf"
     figure.savefig(png, dpi=200)
+    figure.set_layout_engine("none")  # everything has its place now, and finding it takes as long as drawing
     figure.savefig(pdf, metadata={"CreationDate": None})
     return [png, pdf]
 

@@ -242,7 +242,7 @@ def _read(rows: RowSource, checkpoints: IntArray, batches: list[Batch]) -> Run:
     for segment, ends, notes in _segments(rows, checkpoints):
         for batch in batches:
             batch.advance(segment, ends, notes)
-        for start, end, note in zip([0, *ends], ends, notes, strict=False):
+        for start, end, note in zip([0, *ends.tolist()], ends.tolist(), notes.tolist(), strict=False):
             add_squares(segment, start, end, squares)
             n_stretches += 1
             if note >= 0:
@@ -256,7 +256,7 @@ def _segments(rows: RowSource, checkpoints: IntArray) -> Iterator[tuple[Array, I
     """The rows as columns, (width, length), in equal lengths however they are stored; in each of them the ends of its
     stretches, the last with it, and their numbers among the checkpoints or -1.
     """
-    last = int(checkpoints[-1])
+    last, numbers = int(checkpoints[-1]), {end: i for i, end in enumerate(checkpoints.tolist())}
     buffer, filled, done = np.empty((rows.width, min(last, SEGMENT_ROWS))), 0, 0
     for block in rows.blocks():
         start = 0
@@ -265,10 +265,9 @@ def _segments(rows: RowSource, checkpoints: IntArray) -> Iterator[tuple[Array, I
             buffer[:, filled : filled + take] = block[start : start + take].T
             start, filled, done = start + take, filled + take, done + take
             if filled == buffer.shape[1] or done == last:
-                inside = np.flatnonzero((checkpoints > done - filled) & (checkpoints <= done))
-                ends = np.union1d(checkpoints[inside], [done])
-                notes = np.where(np.isin(ends, checkpoints), np.searchsorted(checkpoints, ends), -1)
-                yield np.ascontiguousarray(buffer[:, :filled]), ends - (done - filled), notes
+                ends = sorted({end for end in numbers if done - filled < end <= done} | {done})
+                notes = np.array([numbers.get(end, -1) for end in ends])
+                yield np.ascontiguousarray(buffer[:, :filled]), np.array(ends) - (done - filled), notes
                 filled = 0
         if done == last:
             return
