@@ -169,8 +169,12 @@ def _why_exhausted(outcome: Entry) -> str:
 def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order."""
     names = [entry["field"] for entry in document["fields"]]
+    # Where no stream has a numerator, margins are not log evidence.
+    is_evidence = all(stream["numerator"] for stream in document["protocol"]["streams"])
     return tuple(
-        _field_sentence(_in_order(entry, names), document["question"]["kind"], document["outcome"])
+        _field_sentence(
+            {**_in_order(entry, names), "is_evidence": is_evidence}, document["question"]["kind"], document["outcome"]
+        )
         for entry in document["fields"]
     )
 
@@ -292,6 +296,8 @@ def _separate(entry: Entry, opening: str) -> str:
     witnesses: Sequence[Entry] = entry["witnesses"]
     if not witnesses:
         return ""
+    if not entry["is_evidence"]:
+        return f" {opening}, more rows or less noise would be needed."
     names = " or ".join(_explanation(witness, entry["field"]) for witness in witnesses)
     # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
     missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
@@ -304,7 +310,8 @@ def _excluded(entry: Entry) -> str:
     if found is None:
         return ""
     lower = found["margin"][0]
-    margin = f", by a margin of at least {below(lower)}" if isinstance(lower, float) and lower > 0.0 else ""
+    is_told = entry["is_evidence"] and isinstance(lower, float) and lower > 0.0
+    margin = f", by a margin of at least {below(lower)}" if is_told else ""
     return f" The nearest explanation that says otherwise, {_explanation(found, entry['field'])}, is rejected{margin}."
 
 

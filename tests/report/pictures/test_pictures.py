@@ -32,7 +32,7 @@ def _no_figure_is_left():
 
 
 PICTURES = {
-    "map": lambda: map_pictures([FIELD], COLUMN)[0],
+    "map": lambda: map_pictures([FIELD], COLUMN)[0][0],
     "elements": lambda: elements_picture(FIELD, COLUMN),
     "evidence": lambda: evidence_picture(EVIDENCE, COLUMN),
     "brackets": lambda: brackets_picture(BRACKETS, COLUMN),
@@ -61,7 +61,7 @@ def test_a_gap_in_a_curve_is_a_gap_in_both():
 
 
 def test_signs_of_svg_stand_where_the_axis_puts_them():
-    picture = map_pictures([FIELD], WIDE)[0]
+    picture = map_pictures([FIELD], WIDE)[0][0]
     left, right = 384.0, 892.0
     (x,) = re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="5.5" class="kept"', svg(picture, "one"))
     # Written to a hundredth of a pixel.

@@ -8,7 +8,7 @@ from ..._typing import Array
 from ...io._rows import as_complex
 from .._result import Result
 
-MOST_FITS = 5
+MOST_FITS, _MOST_LOOKED_AT = 5, 200
 # Channels of which numbers are kept; more are closer than the eye can tell.
 MOST_CHANNELS = 1024
 
@@ -21,7 +21,7 @@ def rows_json(result: Result) -> dict[str, Any] | None:
     part = next((part for part in result.seal.parts if part.name == "deployment"), None)
     if part is None:
         return None
-    kept = result.admissible[:MOST_FITS].tolist() or [result.best]
+    kept = _distinct(result) or [result.best]
     fits = [part.law.fitted(result.bank, e, part.judged) for e in kept]
     mean = sum(block.sum(axis=0) for block in part.judged.blocks()) / part.judged.n_rows
     table, is_complex = result.tables[part.name], part.law.is_complex
@@ -44,6 +44,16 @@ def rows_json(result: Result) -> dict[str, Any] | None:
         "is_kept": bool(result.admissible.size),
         "is_complex": is_complex,
     }
+
+
+def _distinct(result: Result) -> list[int]:
+    """Kept explanations that say different things, the least evidence against it first."""
+    found: dict[tuple[str | None, ...], int] = {}
+    for e in result.admissible[:_MOST_LOOKED_AT].tolist():
+        found.setdefault(tuple(result.says(e).values()), e)
+        if len(found) == MOST_FITS:
+            break
+    return [*found.values()]
 
 
 def _shown(values: Array, is_complex: bool, chosen: Any) -> list[float]:  # noqa: ANN401

@@ -166,9 +166,16 @@ def _twice(key: str, draw: Callable[[pictures.Room], pictures.Picture]) -> list[
     return [svg(draw(room), f"{key}-{room.key}") for room in (WIDE, COMPACT)]
 
 
-def _maps(fields: list[dict[str, Any]]) -> list[list[Svg]]:
-    pairs = zip(*(pictures.map_pictures(fields, room) for room in (WIDE, COMPACT)), strict=True)
-    return [[svg(wide, f"map-{i}-wide"), svg(compact, f"map-{i}-compact")] for i, (wide, compact) in enumerate(pairs)]
+def _maps(fields: list[dict[str, Any]]) -> list[list[list[Svg]]]:
+    """Sets of pictures side by side, each for wide and for small screens."""
+    sets = zip(*(pictures.map_pictures(fields, room) for room in (WIDE, COMPACT)), strict=True)
+    return [
+        [
+            [svg(wide, f"map-{i}-{k}-wide"), svg(compact, f"map-{i}-{k}-compact")]
+            for k, (wide, compact) in enumerate(zip(*both, strict=True))
+        ]
+        for i, both in enumerate(sets)
+    ]
 
 
 def _rows(rows: Entry | None) -> dict[str, Any] | None:

@@ -1,8 +1,9 @@
-"""What is left of the elements, on their physical axis or in the plane of their first two coordinates."""
+"""What is left of the elements, on their physical axis or in planes of their coordinates."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, final
 
 from ._model import Axis, Key, Label, Line, Mark, Panel, Picture, Points, Rule, Shares, Text, Tick
@@ -12,6 +13,12 @@ from ._words import Entry, counted, kind_of, label_words, listed, shortened
 STATES = ("excluded", "not asked", "kept")  # the last lies on top
 _ROOMY = 16  # fields that get high lanes; more would not fit on a page
 _MOST_NAMED = 24  # fields whose names a plane has room for
+_MOST_PLANES = 3  # of two coordinates each
+_MOST_SPOKES = 24  # elements of a field that lines hold together
+_MOST_SPARSE = 60  # elements of a field with signs of full size, ...
+_MOST_CROSSED = 400  # ... and with a cross for each that is excluded
+_SIDES = 68.0  # left and right of a plane
+_HIGHEST = {WIDE: 480.0, COMPACT: 420.0}
 _TOP, _BOTTOM = 26.0, 44.0
 
 
@@ -38,24 +45,28 @@ _COLUMNS = {
 }
 
 
-def map_pictures(fields: Sequence[Entry], room: Room) -> list[Picture]:
-    """One picture for each set of coordinates; fields without elements are not drawn."""
+def map_pictures(fields: Sequence[Entry], room: Room) -> list[list[Picture]]:
+    """Pictures for each set of coordinates, one for every two of them; fields without elements are not drawn."""
     groups: dict[tuple[str, ...], list[Entry]] = {}
     for entry in fields:
         if entry["elements"]:
             groups.setdefault(tuple(entry["coordinate_names"]), []).append(entry)
-    return [map_picture(group, room) for group in groups.values()]
+    return [
+        [map_picture(group, room, pair) for pair in [*combinations(range(len(names)), 2)][:_MOST_PLANES] or [(0, 0)]]
+        for names, group in groups.items()
+    ]
 
 
-def map_picture(fields: Sequence[Entry], room: Room) -> Picture:
-    """Lanes or a plane of fields with elements and the same coordinates."""
+def map_picture(fields: Sequence[Entry], room: Room, pair: tuple[int, int] = (0, 1)) -> Picture:
+    """Lanes of fields with elements and the same coordinate, or the plane of two of their coordinates."""
     names = fields[0]["coordinate_names"]
-    size, margins, panel = (_plane if len(names) > 1 else _lanes)(fields, names, room)
-    note = f" The first two of {len(names)} coordinates are drawn." if len(names) > 2 else ""
+    is_plane = len(names) > 1
+    size, margins, panel = _plane(fields, names, room, pair) if is_plane else _lanes(fields, names, room)
+    note = f" Drawn are the coordinates {names[pair[0]]} and {names[pair[1]]}." if len(names) > 2 else ""
     keys = [Key(sign_of(state), state) for state in reversed(STATES)]
     keys += [Key("plug-in", "point-valued method")] if any(entry["plug_in"] for entry in fields) else []
     title = f"Elements that are left in {counted(len(fields), 'field')}"
-    return Picture(title, _description(fields) + note, size, margins, panel, keys=keys)
+    return Picture(title, _description(fields) + note, size, margins, panel, keys=keys, is_equal=is_plane)
 
 
 def element_title(element: Entry) -> str:
@@ -91,7 +102,8 @@ def signs(points: Sequence[tuple[str, float, float, str]], shares: Shares = "") 
 
 def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[Any, Any, Panel]:
     """A lane for each field above a common axis, with a column for `nothing there`."""
-    columns, is_dense, n = _COLUMNS[room], len(fields) > _ROOMY, len(fields)
+    columns, n = _COLUMNS[room], len(fields)
+    is_dense = n > _ROOMY
     step = columns.dense if is_dense else columns.step
     placed = [_lane(entry) for entry in fields]
     limits = padded([x for lane in placed for x, _ in lane])
@@ -123,8 +135,10 @@ def _lane(entry: Entry) -> list[tuple[float, Any]]:
 
 
 def _lane_points(entry: Entry, lane: Sequence[tuple[float, Any]], y: float) -> Iterator[tuple[str, float, float, str]]:
+    is_crowded = len(lane) > _MOST_CROSSED
     for x, element in lane:
-        yield element["state"], x, y, element_title(element)
+        if not is_crowded or element["state"] != "excluded":
+            yield element["state"], x, y, element_title(element)
         if is_said(entry, element["id"]):
             yield "plug-in", x, y, _said(entry)
 
@@ -144,17 +158,22 @@ def _nothing(fields: Sequence[Entry], x: float) -> Iterator[Mark]:
     yield from signs(said, "x")
 
 
-def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[Any, Any, Panel]:
-    """The first two coordinates; a field is named at its topmost element."""
-    points = [[element["coordinates"][:2] for element in entry["elements"]] for entry in fields]
+def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tuple[int, int]) -> tuple[Any, Any, Panel]:
+    """Two coordinates, one unit as long on both axes; a field is named at its topmost element."""
+    points = [[[element["coordinates"][k] for k in pair] for element in entry["elements"]] for entry in fields]
+    limits = [padded([point[k] for group in points for point in group], 0.12) for k in (0, 1)]
+    width = room.width / min(len(names), 3) if len(names) > 2 and room is WIDE else room.width
+    limits, height = _equal(limits, width - _SIDES, _HIGHEST.get(room, 160.0))
+    counts = (max(5, int(room.n_ticks * width / room.width)), 6)
     horizontal, vertical = (
-        numbered(*padded([point[k] for group in points for point in group], 0.12), count, name=shortened(names[k], 40),
-                 has_grid=True)
-        for k, count in enumerate((room.n_ticks, 6))
-    )  # fmt: skip
-    marks: list[Mark] = [_spokes(group) for group in points]
+        numbered(*limits[k], counts[k], name=shortened(names[pair[k]], 40), has_grid=True) for k in (0, 1)
+    )
+    marks: list[Mark] = []
+    if len(fields) > 1:
+        marks += [_spokes(group) for group in points if len(group) <= _MOST_SPOKES]
     marks += signs([
-        (sign, *element["coordinates"][:2], f"{entry['field']}, {element_title(element)}" if k == 0 else _said(entry))
+        (sign, *(element["coordinates"][i] for i in pair),
+         f"{entry['field']}, {element_title(element)}" if k == 0 else _said(entry))
         for entry in fields for element in entry["elements"]
         for k, sign in enumerate((element["state"], "plug-in")) if k == 0 or is_said(entry, element["id"])
     ])  # fmt: skip
@@ -163,8 +182,20 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
             text = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip()
             x, y = max(group, key=lambda point: point[1])
             marks.append(Text(x, y, text, f"halo {kind_of(entry['label'])}", "middle", lift=14.0))
-    height = {WIDE: 480.0, COMPACT: 380.0}.get(room, 245.0)
-    return (room.width, height), (52.0, 16.0, 26.0, 52.0), Panel(horizontal, vertical, marks)
+    is_dense = max(map(len, points)) > _MOST_SPARSE
+    return (width, height + 78.0), (52.0, _SIDES - 52.0, 26.0, 52.0), Panel(horizontal, vertical, marks, is_dense)
+
+
+def _equal(
+    limits: Sequence[tuple[float, float]], width: float, highest: float
+) -> tuple[list[tuple[float, float]], float]:
+    """Limits of both axes and the height, so that one unit is as long on both: the axis that has room is widened."""
+    (left, right), (low, high) = limits
+    across, up = right - left, high - low
+    height = min(max(width * up / across, 120.0), highest)
+    unit = max(across / width, up / height)
+    more = (unit * width - across) / 2, (unit * height - up) / 2
+    return [(left - more[0], right + more[0]), (low - more[1], high + more[1])], height
 
 
 def _spokes(points: Sequence[Sequence[float]]) -> Line:
