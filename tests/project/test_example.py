@@ -30,6 +30,9 @@ LABELS = {
     "Directions of transmitters": {"west": "GROUP", "east": "GROUP", "south": "ABSENT"},
     # One row, amplitude and noise unknown: a side of the head, not a place.
     "Source of an averaged topography": {"brain": "GROUP"},
+    # Natural calcite on the tenth instrument, and a road: the group is named, the member is not.
+    "Raman spectrum of a sample": {"sample": "GROUP"},
+    "Reflectance of a piece of ground": {"ground": "GROUP"},
 }
 
 
@@ -41,7 +44,11 @@ def source_is_on_the_left(report):
     assert np.linalg.norm(places[:, None] - places, axis=2).max() < 20.0
 
 
-TRUTHS = {"Source of an averaged topography": source_is_on_the_left}
+TRUTHS = {
+    "Source of an averaged topography": source_is_on_the_left,
+    "Raman spectrum of a sample": lambda report: report.fields[0].cell == ("nCAL", "sCAL") or pytest.fail("material"),
+    "Reflectance of a piece of ground": lambda report: report.fields[0].group == "paved" or pytest.fail("ground"),
+}
 
 
 def test_an_example_gives_the_map_of_its_story_and_is_verified(example):
@@ -97,5 +104,5 @@ def test_no_file_is_overwritten(tmp_path):
     with pytest.raises(MisuseError, match=r"folder must have no elements.csv yet, got .* Nothing was written"):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["elements.csv"]
-    with pytest.raises(MisuseError, match="example must be one of four-region, array, eeg, got 'other'"):
+    with pytest.raises(MisuseError, match="example must be one of four-region, array, eeg, raman, soil, got 'other'"):
         write_example(tmp_path, "other")

@@ -25,6 +25,7 @@ from physupport.project._schema import (
     Parameters,
     ProjectFile,
     Region,
+    ReplicateSpec,
     Supports,
 )
 from physupport.project._sections import FunctionResponse, _section
@@ -43,10 +44,22 @@ SECTIONS = {
     "`[supports]`": Supports,
     "`[background]`": Background,
     "`[outsiders]`": OutsiderSpec,
+    "`[replicates]`": ReplicateSpec,
     "`[resolution]`": AskedResolution,
 }
 # Tables of the file, which have sections of their own.
-TABLES = {"output", "data", "elements", "parameters", "regions", "supports", "resolution", "background", "outsiders"}
+TABLES = {
+    "output",
+    "data",
+    "elements",
+    "parameters",
+    "regions",
+    "supports",
+    "resolution",
+    "background",
+    "outsiders",
+    "replicates",
+}
 KINDS = ("peak", "uniform linear array", "circular array", "near field array", "spherical head")
 RESPONSES = {kind: _section(kind) for kind in KINDS} | {"a function": FunctionResponse}
 

@@ -16,8 +16,8 @@ def init(
     example: Annotated[
         str,
         typer.Option(
-            help="four-region (a line of sensors, every key explained), array (directions, complex) or eeg (one "
-            "topography, amplitude and noise unknown)."
+            help="four-region (a line of sensors, every key explained), array (directions, complex), eeg (one "
+            "topography, amplitude and noise unknown), raman or soil (measured spectra, judged by replicates)."
         ),
     ] = "four-region",
 ) -> None:

@@ -10,6 +10,7 @@ from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ..io import Table
 from ..judges import JudgeSpec, make_judge, splits_rows
+from ..judges.conformal import Replicates
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
 from ..questions import RegionalMap
@@ -17,6 +18,7 @@ from ._elements import Physical, read_elements
 from ._load import Project, named_by_key
 from ._mixture import judge_note, known_noises, mixture_options, region_marks
 from ._question import RegionResolution, project_question
+from ._replicates import read_replicates, replicate_notes
 from ._tables import checked_tables, stream_specs
 
 # The share of rows that propose where a project leaves it out, as it does where none need to.
@@ -110,7 +112,8 @@ def assemble(project: Project) -> Assembled:
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
-    settings, judge, plans = project.settings, _judge(project), _plans(project, physical, bank)
+    replicates = read_replicates(project, physical)
+    settings, judge, plans = project.settings, _judge(project, replicates), _plans(project, physical, bank)
     _check_judge(project, judge, plans)
     protocol = AnalysisProtocol(
         question=question,
@@ -125,16 +128,22 @@ def assemble(project: Project) -> Assembled:
     )
     is_chosen = settings.judge is None and law_named(settings.data.deployment.law).usual_judge != Law.usual_judge
     notes = (*physical.notes, *([judge_note(project, judge.encode())] if is_chosen else []))
+    notes = (*notes, *replicate_notes(project, replicates))
     return Assembled(project, protocol, bank, question, tables, notes)
 
 
-def _judge(project: Project) -> JudgeSpec:
+def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
     """The one named, or the usual one of the law."""
     settings = project.settings
     usual = law_named(settings.data.deployment.law).usual_judge
-    scan, rows = settings.outsiders, settings.data.deployment
-    outsiders = None if scan is None else Scan(scan.elements, scan.share)
-    options = {"outsiders": outsiders, "split": rows.split, "n_splits": rows.splits}
+    scan, rows, spec = settings.outsiders, settings.data.deployment, settings.replicates
+    options = {
+        "outsiders": None if scan is None else Scan(scan.elements, scan.share),
+        "split": rows.split,
+        "n_splits": rows.splits,
+        "replicates": replicates,
+        "share": None if spec is None else spec.share,
+    }
     with named_by_key(project, "judge"):
         return make_judge(settings.judge or usual, options)
 

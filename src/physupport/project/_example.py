@@ -45,7 +45,25 @@ def _eeg() -> Example:
     return eeg_example()
 
 
-EXAMPLES: Final[dict[str, Callable[[], Example]]] = {"four-region": _four_region, "array": _array, "eeg": _eeg}
+def _raman() -> Example:
+    from ._example_spectra import raman_example
+
+    return raman_example()
+
+
+def _soil() -> Example:
+    from ._example_spectra import soil_example
+
+    return soil_example()
+
+
+EXAMPLES: Final[dict[str, Callable[[], Example]]] = {
+    "four-region": _four_region,
+    "array": _array,
+    "eeg": _eeg,
+    "raman": _raman,
+    "soil": _soil,
+}
 
 
 def write_example(folder: str | Path, example: str = "four-region") -> tuple[Path, ...]:

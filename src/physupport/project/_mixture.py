@@ -50,7 +50,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
     options: dict[str, object] = {
         "rows": spec.rows,
         "exposure": spec.exposure,
-        "background": _background(project, physical),
+        "background": background_columns(project, physical),
         "variants": physical.variants,
         "covariance": _covariance(project, physical),
         "is_estimated": True if isinstance(spec.noise, NoiseFile) and spec.noise.rows is not None else None,
@@ -66,7 +66,7 @@ def _box(region: Region) -> tuple[float, float] | None:
     return (0.0, np.inf) if region.coefficient == ">= 0" else None
 
 
-def _background(project: Project, physical: Physical) -> Array | None:
+def background_columns(project: Project, physical: Physical) -> Array | None:
     """(q, b), or pairs (2 q, b), the columns one after the other in the order of the schema."""
     spec, q = project.settings.background, physical.n_channels
     if spec is None:

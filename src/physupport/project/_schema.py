@@ -321,6 +321,13 @@ class Supports(Section):
         return self
 
 
+class ReplicateSpec(Section):
+    """Measured spectra of the elements, each from a unit: an instrument, a sample, a site."""
+
+    file: FileName
+    share: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+
+
 class Output(Section):
     """Where the report goes."""
 
@@ -344,6 +351,7 @@ class ProjectFile(Section):
     regions: Annotated[dict[str, Region], Field(min_length=1)]
     supports: Supports = Supports()
     resolution: AskedResolution | None = None
+    replicates: ReplicateSpec | None = None
     background: Background | None = None
     outsiders: OutsiderSpec | None = None
 

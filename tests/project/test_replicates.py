@@ -1,0 +1,107 @@
+"""Replicates in a project: from a table of spectra to a report, and what is wrong with other tables."""
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.project import assemble, load_project, run_project
+from physupport.project._example_spectra import stored_spectra
+
+Q, UNITS = 30, 9
+LINES = {name: np.exp(-0.5 * ((np.arange(Q) - place) / 2.0) ** 2) for name, place in (("a", 6), ("b", 7), ("c", 20))}
+PROJECT = """
+level = 0.1
+judge = "conformal"
+
+[data.deployment]
+file = "row.npy"
+channels = 1
+law = "gaussian"
+
+[background]
+polynomial = 0
+
+[replicates]
+file = "replicates.csv"
+
+[elements]
+file = "elements.csv"
+coordinates = ["x"]
+responses = "responses.npy"
+
+[regions.stone.groups]
+ab = ["a", "b"]
+"""
+
+
+def spectrum(name, unit):
+    rng = np.random.default_rng([ord(name), unit])
+    return (20.0 + unit) * LINES[name] * (1.0 + 0.1 * np.sin(unit + np.arange(Q) / 5.0)) + 4.0 + rng.normal(size=Q) / 5
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def made(*replaced, row=None, table=None, units=UNITS):
+        text = PROJECT
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "project.toml").write_text(text)
+        np.save(tmp_path / "row.npy", (spectrum("b", 50) if row is None else row)[None])
+        np.save(tmp_path / "responses.npy", np.array(list(LINES.values())).T)
+        (tmp_path / "elements.csv").write_text("id,region,x\na,stone,1\nb,stone,2\nc,stone,3\n")
+        lines = [f"{n},u{u}," + ",".join(map(repr, spectrum(n, u).tolist())) for n in LINES for u in range(units)]
+        header = "element,unit," + ",".join(f"ch {i}" for i in range(Q))
+        (tmp_path / "replicates.csv").write_text("\n".join([header, *lines]) if table is None else table)
+        return load_project(tmp_path / "project.toml")
+
+    return made
+
+
+def test_a_project_names_the_group_of_its_row_and_keeps_the_elements_in_it(folder):
+    finished = run_project(folder())
+    (stone,) = finished.result.report.fields
+    assert (str(stone.label), stone.cell, stone.group) == ("GROUP", ("a", "b"), "ab")
+    read = {entry["stream"]: entry["shape"] for entry in finished.details.document["inputs"]}
+    assert read["replicates.file"] == [3 * UNITS, Q + 2]
+    assert not [note for note in finished.assembled.notes if "Nothing can exclude" in note]
+
+
+def test_what_is_of_no_kind_is_empty(folder):
+    odd = run_project(folder(row=np.exp(-0.5 * ((np.arange(Q) - 13.0) / 2.0) ** 2))).result.report
+    assert [str(field.label) for field in odd.fields] == ["EMPTY"]
+
+
+def test_too_few_units_are_noted(folder):
+    notes = assemble(folder(units=8)).notes
+    assert "Nothing can exclude a (8), b (8), c (8): 9 units are needed at this level." in notes
+
+
+@pytest.mark.parametrize(
+    ("replaced", "options", "message"),
+    [
+        ([], {"table": "element,unit,x\na,u,1\n"}, "and then 30 real ones, as the responses have, got 1 after element"),
+        ([], {"table": "unit,element\nu,a\n"}, "have the columns element and unit"),
+        ([('[replicates]\nfile = "replicates.csv"', "")], {}, "replicates is required"),
+        ([('judge = "conformal"', 'judge = "rotation"')], {}, "replicates must be left out with the judge rotation"),
+    ],
+)
+def test_tables_that_say_something_else(folder, replaced, options, message):
+    with pytest.raises(MisuseError, match=message):
+        assemble(folder(*replaced, **options))
+
+
+def test_names_and_numbers_of_the_table_are_checked(folder, tmp_path):
+    folder()
+    text = (tmp_path / "replicates.csv").read_text()
+    with pytest.raises(MisuseError, match="name elements of the list, got 'z'"):
+        assemble(folder(table=text.replace("\nc,", "\nz,")))
+    with pytest.raises(MisuseError, match="hold numbers, got could not convert"):
+        assemble(folder(table=text.replace("\na,u0,", "\na,u0,x", 1)))
+
+
+def test_the_spectra_that_are_shipped_have_a_unit_each():
+    for name, shape, names in (("raman.npz", (70, 151), 7), ("soil.npz", (169, 60), 4)):
+        spectra, elements, units, axis = stored_spectra(name)
+        assert spectra.shape == shape == (len(elements), len(axis))
+        assert (len(set(elements)), len(units)) == (names, len(elements))
