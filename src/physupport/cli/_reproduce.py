@@ -20,18 +20,23 @@ def reproduce(
     study: Annotated[str, typer.Argument(help="mechanism, four-region, global, or all.")],
     out: Annotated[Path, typer.Option(help="Folder for the output; each study gets a folder of its own in it.")],
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores unless given. No number depends on it.")] = None,
+    judge: Annotated[
+        str, typer.Option(help="evidence, as in the paper; simulation adds what that judge says.")
+    ] = "evidence",
 ) -> None:
     """Run a study of the paper from its seeds, and compare every printed number.
 
-    Writes summary.json, CSV tables and figures (PNG and PDF).
+    Writes summary.json, CSV tables and figures (PNG and PDF).  With --judge simulation also what that judge says of
+    the same data, in global/diameters.csv and four-region/judges.csv.
 
     Exit codes: 0, every published statement is met; 1, one is not; 2, misuse.
     """
     threads = study_threads(jobs)
-    from ..studies import STUDIES, load_study, make_output, write_outcome
+    from ..studies import STUDIES, check_judge, load_study, make_output, write_outcome
 
     # Names and folder are looked at before the first run, so that a mistake costs no time.
     studies = {name: load_study(name) for name in (STUDIES if study == "all" else [study])}
+    check_judge(judge, studies)
     make_output(out, studies)
     console, outcomes, is_drawn = table_console(), [], can_draw()
     written: list[Future[list[Path]]] = []
@@ -40,6 +45,9 @@ def reproduce(
         for name, module in studies.items():
             with study_progress(name) as progress:
                 outcomes.append(module.run(threads, progress))
+            if judge != "evidence":
+                with study_progress(f"{name}, {judge}") as progress:
+                    outcomes[-1] = module.compare(outcomes[-1], threads, progress)
             written.append(writer.submit(write_outcome, outcomes[-1], out, module.draw if is_drawn else None))
             if len(written) > 1:
                 _show(console, outcomes[-2], out, written[-2].result())

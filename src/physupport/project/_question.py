@@ -47,8 +47,8 @@ class RegionResolution:
         return (self.region,)
 
     def __call__(self, proposed: Proposed) -> Resolution:
-        """Places are the elements of the region, and the reference is the one of the best explanation."""
-        best = proposed.proposals.explanations[0]
+        """Places are the elements of the region; the reference is the one of the best explanation, if rows propose."""
+        best = next(iter(proposed.proposals.explanations), None)
         return Resolution.of_region(
             self.view, self.region, best, delta_fine=self.delta_fine, delta_group=self.delta_group
         )

@@ -70,15 +70,19 @@ class Resolution:
 
     @classmethod
     def of_region(
-        cls, view: RegionalView, region: str, reference: int, *, delta_fine: float, delta_group: float
+        cls, view: RegionalView, region: str, reference: int | None, *, delta_fine: float, delta_group: float
     ) -> Self:
-        """Every element of a region that all explanations have is a place; reference: the proposed explanation."""
+        """Every element of a region that all explanations have is a place.
+
+        reference: the proposed explanation; None where no rows propose, and the diameter is that of the survivors.
+        """
         if region not in view.regions or region in view.optional:
             known = tuple(name for name in view.regions if name not in view.optional)
             raise MisuseError("region", f"be one that every explanation has, of {known}", repr(region))
         column, distances = view.regions.index(region), region_distances(view, region)
         places = in_blocks(view.n_explanations, lambda index: view.locate(index)[:, column])
-        near, names = distances[places[reference]], view.element_names(region)
+        near = np.zeros(len(distances)) if reference is None else distances[places[reference]]
+        names = view.element_names(region)
         return cls(places, distances, near, delta_fine, delta_group, names)
 
     @property

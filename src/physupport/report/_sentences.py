@@ -121,9 +121,21 @@ def _passed(gate: Entry | None) -> str:
     if not gate or not gate.get("findings"):
         return ""
     least = min(finding["p"] for finding in gate["findings"])
+    if {finding["part"] for finding in gate["findings"]} == {"fit"}:
+        return _fitted(least, bool(gate["is_best_rejected"]))
     return (
         f" What the best fit leaves shows no sign of a misfit (smallest p = {least:.2g}); one below 4 to 5 standard "
         f"deviations of the noise would not be seen."
+    )
+
+
+def _fitted(p: float, is_misfit: bool) -> str:
+    """Whether the rows look like those of what is left at all."""
+    if not is_misfit:
+        return f" The rows look like those of what is left (p = {p:.2g})."
+    return (
+        f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
+        f"and what is said may not be either."
     )
 
 

@@ -65,6 +65,11 @@ class Study(Protocol):
         ...
 
     @staticmethod
+    def compare(outcome: Outcome, jobs: int, progress: Callable[[int, int], None] | None) -> Outcome:
+        """The outcome with what another judge says of the same data; only of studies that judge a bank."""
+        ...
+
+    @staticmethod
     def draw(folder: Path) -> list[Path]:
         """Figures, as PNG and PDF, from the summary and the tables in the folder, into the folder."""
         ...

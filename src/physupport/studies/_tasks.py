@@ -1,6 +1,6 @@
 """The studies by name. A study is imported when it is asked for: the names alone load none."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +29,15 @@ def load_study(name: str) -> Study:
     if name not in STUDIES:
         raise MisuseError("study", f"be one of {', '.join(STUDIES)}", name)
     return cast(Study, import_module(f".{STUDIES[name]}", __package__))
+
+
+def check_judge(judge: str, studies: Mapping[str, Study]) -> None:
+    """Refuse a judge that is not known, or studies that judge nothing."""
+    if judge not in ("evidence", "simulation"):
+        raise MisuseError("judge", "be evidence or simulation", judge)
+    for name, study in studies.items():
+        if judge != "evidence" and not hasattr(study, "compare"):
+            raise MisuseError("judge", f"be left out for {name}, which judges no bank", judge)
 
 
 def split_seed(data_seed: int) -> int:

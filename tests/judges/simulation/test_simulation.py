@@ -148,7 +148,16 @@ def test_the_score_is_that_of_its_definition():
 
 
 def test_the_ratio_is_floored_at_its_own_explanation():
-    assert ratio(np.array([[-1.0, -2.0], [0.5, -3.0]]), 0.1).values.tolist() == [0.0, 0.5]
+    found = ratio(np.array([[0.0, -1.0, -2.0], [0.0, 0.5, -3.0], [0.0, -0.05, -3.0]]), 0.1)
+    assert found.values.tolist() == [0.0, 0.5, 0.0]
+    assert found.errors.tolist() == [0.0, 0.1, 0.1]  # only of the first it is certain that no rival is ahead
+
+
+def test_what_no_rival_comes_near_is_admissible_and_not_undecided():
+    judge = opened(LINE, [Mean()], {"deployment": sampled(LINE, Mean(), 14, 5, 4000)}, BySimulation(draws=99), 0)
+    found = judge.verdicts(np.arange(LINE.size))
+    assert np.flatnonzero(found.codes == Verdict.ADMISSIBLE).tolist() == [14]
+    assert np.flatnonzero(found.codes == Verdict.INDETERMINATE).size == 0
 
 
 def test_rivals_differ_in_state_support_or_one_nuisance():

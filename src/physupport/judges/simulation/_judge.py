@@ -59,7 +59,7 @@ class BySimulation:
 
     statistic: str = "ratio"
     draws: int = 399
-    copies: int = 24
+    copies: int = 32
     rivals: int = 16
 
     def __post_init__(self) -> None:
@@ -216,7 +216,7 @@ class SimulationJudge:
         values, errors = KINDS[self.spec.statistic].statistic(likelihoods[:, 1:] - likelihoods[:, :1], 2.0 * error)
         gap, slack = values[1:] - values[0], errors[1:] + errors[0]
         # What is no number is counted as most, and not as least.
-        return int(np.sum(gap > slack)), int(np.sum(~(gap < -slack)))
+        return int(np.sum(gap >= slack)), int(np.sum(~(gap < -slack)))
 
     def _error(self, e: int) -> float:
         """Of the log likelihoods of an explanation; those of its rivals are like it."""

@@ -50,9 +50,13 @@ def score(ratios: Array, error: float) -> Ranked:
 
 
 def ratio(ratios: Array, error: float) -> Ranked:
-    r""":math:`\max_j\{\ell_j - \ell_e\}` over the rivals j, at least 0; ratios: (B + 1, R)."""
-    values = np.maximum(ratios.max(axis=1, initial=0.0), 0.0)
-    return Ranked(values, np.full(len(values), error))
+    r""":math:`\max_j\{\ell_j - \ell_e\}` over the rivals j, at least 0; ratios: (B + 1, R).
+
+    Where all rivals are behind beyond doubt, it is 0 without error: such rows and draws are equal.
+    """
+    others = ratios[:, (ratios != 0.0).any(axis=0)]  # without the explanation itself, and its own law once more
+    values = others.max(axis=1, initial=0.0)
+    return Ranked(values, np.where(others.max(axis=1, initial=-np.inf) < -error, 0.0, error))
 
 
 def _standardised(scores: Array) -> tuple[Array, float]:

@@ -14,4 +14,5 @@ from ._design import (
     library as library,
     spare_atom as spare_atom,
 )
+from ._judges import compare as compare
 from ._study import draw as draw, reports as reports, run as run

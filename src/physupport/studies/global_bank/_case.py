@@ -25,8 +25,7 @@ def study_seals(condition: design.Condition, data_seed: int, split: int | None =
 
     split: the seed of the split; the study's rule unless given.
     """
-    law, rng = BernoulliGaussian(design.TRUE_P), default_rng(data_seed)
-    rows = make_calibration(law, balanced(condition.scale).atoms, condition.noise, rng, condition.n_rows)
+    rows = study_rows(condition, data_seed)
     plan = StreamPlan("latent", design.SHARE, propose=partial(best_point, condition.scale))
     first, *others = design.PROFILES
     protocol = AnalysisProtocol(
@@ -45,6 +44,12 @@ def study_seals(condition: design.Condition, data_seed: int, split: int | None =
     seals = tuple(each.read(calibration=part) for each in (protocol, *beside))
     seals[0].evidence.along_path(np.arange(seals[0].evidence.size))
     return seals
+
+
+def study_rows(condition: design.Condition, data_seed: int) -> Array:
+    """(N, 4) calibration rows."""
+    law, rng = BernoulliGaussian(design.TRUE_P), default_rng(data_seed)
+    return make_calibration(law, balanced(condition.scale).atoms, condition.noise, rng, condition.n_rows)
 
 
 def judge(condition: design.Condition, data_seed: int, seals: tuple[Seal, ...]) -> list[Case]:
