@@ -21,11 +21,13 @@ _MOST_PENALISED = 300.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """How many of B rotations reach the statistic of the data: between least and most (k,), and the screen's bound."""
+    """How many of B rotations reach the statistic of the data: between least and most (k,), and what else was found."""
 
     least: IntArray
     most: IntArray
     bound: Array  # (k,) of the exact p-value; inf where nothing was screened
+    number: int | None = None  # e is rejected if fewer exceed; None leaves that to its level
+    glanced: Array | None = None  # (k,) margin of a look at the first draws; -inf where it rejects nothing
 
 
 class Rotations(Protocol):
@@ -107,18 +109,22 @@ def check_draws(level: float, draws: int) -> None:
 
 
 def count_margins(counts: Counts, level: float, draws: int, *, is_screened: bool = True) -> tuple[Array, Array]:
-    r"""Bounds (k,) of the margin :math:`\log\frac{K + 1/2}{1 + \#}`, positive exactly if p is at most the level.
+    r"""Bounds (k,) of the margin :math:`\log\frac{K + 1/2}{1 + \#}`, positive exactly if fewer than K draws exceed.
 
-    The screen rejects at 1 % of the level and the draws at 99 %; its margin is the log of its level over its bound.
+    The screen rejects at 1 % of the level and the draws at 99 %, K unless the counts say another; its margin is the log
+    of its level over its bound.
     """
-    number = most_rejected(level * (1.0 - SCREEN_SHARE) if is_screened else level, draws)
+    number = counts.number
+    if number is None:
+        number = most_rejected(level * (1.0 - SCREEN_SHARE) if is_screened else level, draws)
     lower = np.log((number + 0.5) / (1.0 + counts.most))
     upper = np.log((number + 0.5) / (1.0 + counts.least))
     if not is_screened:
         return lower, upper
     with np.errstate(divide="ignore"):
         screened = np.log(SCREEN_SHARE * level) - np.log(counts.bound) - 1e-9  # far more than the bound's rounding
-    return np.maximum(lower, screened), np.maximum(upper, screened)
+    ahead = screened if counts.glanced is None else np.maximum(screened, counts.glanced)
+    return np.maximum(lower, ahead), np.maximum(upper, ahead)
 
 
 def check_freedom(freedom: int) -> None:

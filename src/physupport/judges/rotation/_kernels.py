@@ -9,6 +9,10 @@ BLOCK = 512  # rivals at a time: their slices stay in the nearest cache
 _CHUNK_BYTES = 500_000  # of products, that all explanations of a batch use before the next are fetched
 
 
+# Sums of zeros and ones are exact in any order.
+_ANY_ORDER = {"reassoc", "contract", "nsz"}
+
+
 @njit(cache=True)
 def tail(u: float, rank: int, freedom: int, is_known: bool) -> float:
     r"""At least :math:`P(X \ge u)` for X ~ Beta(k/2, (d-k)/2), or chi-square of k degrees where the noise is known.
@@ -91,14 +95,14 @@ def _is_reached(products: Array, gram: Array, scale: float, along: Array, least:
     return reached > 0
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_ANY_ORDER)
 def _is_reached_once(row: Array, first: Array, scale: float, along: float, least: Array, slack: float) -> bool:
     """The same for rivals and explanation of rank one, in a single pass."""
-    reached = 0
+    reached = 0.0
     for j in range(len(row)):
         value = scale * row[j] + along * first[j]
-        reached += not value * value + slack < least[j]
-    return reached > 0
+        reached += 0.0 if value * value + slack < least[j] else 1.0
+    return reached > 0.0
 
 
 @njit(cache=True)
@@ -133,7 +137,9 @@ def count(
     for b in range(len(products)):
         if counted >= enough or counted + remaining < fewest:
             break
-        inside = own[b] @ own[b]
+        inside = 0.0
+        for i in range(n_own):
+            inside += own[b, i] * own[b, i]
         rest = max(squares[b] - inside, 1e-300)
         scale = sigma if sigma > 0.0 else radius / np.sqrt(rest + scatter[b])
         slack = unit * (fixed + scale * scale * (squares[b] + scatter[b])) * (1.0 + squares[b] / rest)

@@ -10,6 +10,7 @@ from ..._typing import Array, Field, IntArray
 from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
 from ._draws import RIVALS, Draws
 from ._kernels import BLOCK, count_batch, screen_batch
+from ._pairs import Pairs, has_pairs
 from ._table import RotationTable, check_rows
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
@@ -138,6 +139,14 @@ class MeanRows:
         return normals, np.asarray((normals**2).sum(axis=1)), scatter
 
     @cached_property
+    def _pairs(self) -> Pairs | None:
+        """The way of pairs, where it is open."""
+        if self.parts == 2 or not has_pairs(self.table):
+            return None
+        pairs = Pairs(self)
+        return pairs if pairs.is_safe else None
+
+    @cached_property
     def _flat(self) -> Array:
         """(r M, m) bases by component, so that slices over rivals are contiguous."""
         return np.ascontiguousarray(self.bases.swapaxes(0, 1)).reshape(-1, len(self.vector))
@@ -157,10 +166,10 @@ class MeanRows:
 
     def rounding(self, e: int) -> float:
         """As a length: of the vector, and of the span that is taken off."""
-        return float((self._unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.vector))
+        return float((self.unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.vector))
 
     @cached_property
-    def _unit(self) -> float:
+    def unit(self) -> float:
         """Rounding error of an energy |P_j w*|^2 over the energy of the draw, spans apart.
 
         Inner products of m terms are off by at most m eps times both norms, 2 r of them enter with their squares, and
@@ -172,6 +181,8 @@ class MeanRows:
 
     def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
         """Explanations in batches, and in each the draws in chunks that all share."""
+        if self._pairs is not None:
+            return self._pairs.counts(explanations, level, is_full=is_full)
         width = self.bases.shape[1]
         size = max(1, _BATCH_ENTRIES // (width * len(self._flat)))
         found = [
@@ -190,9 +201,9 @@ class MeanRows:
         left = self.vector - np.einsum("kr,krm->km", along, bases)
         fits, energy = (along**2).sum(axis=1), (left**2).sum(axis=1) + self.scatter
         whole = fits + energy
-        own = self.contest.least((self._unit + 8.0 * errors) * (self.vector @ self.vector))
+        own = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
         least = own - 8.0 * (errors + errors[explanations][:, None]) * whole[:, None]  # (k, M)
-        is_best = ~(fits < least[np.arange(len(explanations)), explanations] - self._unit * whole)
+        is_best = ~(fits < least[np.arange(len(explanations)), explanations] - self.unit * whole)
         grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, -1, self.table.size)
         radii, freedom = np.sqrt(energy), self.freedom - self.ranks[explanations]
         lift = np.ones((len(explanations), -(-self.table.size // BLOCK)))
@@ -200,7 +211,7 @@ class MeanRows:
         if not is_full:
             is_known = self.own_sigma > 0.0
             lengths = np.full(len(radii), self.own_sigma) if is_known else radii
-            slack = 2.0 * self._unit * whole
+            slack = 2.0 * self.unit * whole
             screen_batch(grams, along, self.ranks, least, slack, lengths, freedom, is_known, ~is_best, lift, bounds)
         counted, remaining = np.where(is_best, self.draws, 0), np.where(is_best, 0, self.draws)
         number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
@@ -214,6 +225,6 @@ class MeanRows:
             products = self._products(chosen.start, chosen.stop)
             own = np.ascontiguousarray(np.moveaxis(products[:, :, explanations], 2, 0))  # (k, b, r)
             squares, scatter = self.normals[1][chosen], self.normals[2][chosen]
-            limits = (radii, self.own_sigma, self._unit, orders, n_live, is_open, counted, remaining, enough, fewest)
+            limits = (radii, self.own_sigma, self.unit, orders, n_live, is_open, counted, remaining, enough, fewest)
             count_batch(products, own, squares, scatter, grams, along, least, *limits)
         return Counts(counted, counted + remaining, bounds)
