@@ -36,6 +36,7 @@ imports: $(VENV)/installed-dev
 
 # Not with --quiet, which hides warnings from --strict.
 docs: $(VENV)/installed-dev
+	$(BIN)/python docs/gallery.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:

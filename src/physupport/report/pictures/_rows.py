@@ -9,7 +9,10 @@ from ._words import Entry, number, shortened
 
 
 def rows_picture(rows: Entry, room: Room) -> Picture:
-    """Measured values over the channels, and a line for each explanation; the strip shows the residual of the first."""
+    """Measured values over the channels, a line for each explanation, and in a strip what the first leaves.
+
+    On paper, where keys stand above the axes, there is no strip.
+    """
     places, is_numbered = _places(rows["channels"])
     measured, fits = rows["measured"], rows["fits"]
     everything = [*measured, *(value for fit in fits for value in fit["values"])]
@@ -21,15 +24,15 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
     keys = [Key("measured", "measured" if rows["rows"] == 1 else f"mean of {rows['rows']} measured rows")]
     for number_, fit in enumerate(fits):
         said = _said(fit["says"])
-        marks.append(Line(places, fit["values"], "witness", dash=number_, name=said, depth=3))
-        keys.append(Key("witness", said, dash=number_))
+        marks.append(Line(places, fit["values"], "fit", dash=number_, name=said, depth=3))
+        keys.append(Key("fit", said, dash=number_))
     left = [a - b for a, b in zip(measured, fits[0]["values"], strict=True)]
     what = "kept explanations" if rows["is_kept"] else "the best explanation, which is not kept"
     words = f"{len(measured)} channels with the fits of {what}; the first leaves at most {number(_size(left))}."
     margins = (64.0, 30.0, 8.0, 46.0) if room is WIDE else (50.0, 12.0, 8.0, 46.0)
     height = 187.0 if room.is_paper else 320.0
     size = room.width, height
-    panel, strip = Panel(horizontal, vertical, marks), _residual(places, left, horizontal)
+    panel, strip = Panel(horizontal, vertical, marks), None if room.is_paper else _residual(places, left, horizontal)
     return Picture("Measured row and fits", words, size, margins, panel, strip, keys=keys)
 
 

@@ -8,4 +8,5 @@ from ._result import (
     plot_library as plot_library,
     plot_library_coherence as plot_library_coherence,
     plot_map as plot_map,
+    plot_rows as plot_rows,
 )

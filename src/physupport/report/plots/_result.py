@@ -42,6 +42,15 @@ def plot_elements(result: Detailed | Details, ax: "Axes | None" = None, *, field
     return draw(pictures.elements_picture(entries[0], pictures.COLUMN), ax)
 
 
+def plot_rows(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
+    """The measured row, or the mean of several, with the fits of what is kept."""
+    rows: Entry | None = _document(result).get("rows")
+    if not rows or not rows["fits"]:
+        remedy = "Only laws whose rows have a common mean fit one: mean and gaussian."
+        raise MisuseError("result", "have rows with fits", "none", remedy)
+    return draw(pictures.rows_picture(rows, pictures.COLUMN), ax)
+
+
 def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
     """Log evidence against explanations at each checkpoint, and the threshold from which they are rejected.
 

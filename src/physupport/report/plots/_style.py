@@ -20,6 +20,7 @@ SIGNS: dict[str, dict[str, Any]] = {
 LINES: dict[str, dict[str, Any]] = {
     "proposal": {"color": INK, "linestyle": ":", "marker": "s", "markersize": 2.8, "linewidth": 1.2},
     "measured": {"color": "0.55", "linewidth": 0.9},
+    "fit": {"color": BLUE, "linewidth": 1.2},
     "witness": {"color": BLUE, "marker": "o", "markersize": 2.8, "linewidth": 1.2},
     "nearest-excluded": {"color": RED, "linestyle": "--", "marker": "^", "markersize": 2.8, "linewidth": 1.2},
     "threshold": {"color": RED, "linewidth": 1.0},
