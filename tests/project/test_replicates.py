@@ -105,3 +105,24 @@ def test_the_spectra_that_are_shipped_have_a_unit_each():
         spectra, elements, units, axis = stored_spectra(name)
         assert spectra.shape == shape == (len(elements), len(axis))
         assert (len(set(elements)), len(units)) == (names, len(elements))
+
+
+def test_the_report_holds_units_and_p_values_and_says_what_they_are_too_few_for(folder):
+    enough = run_project(folder()).result.report
+    assert enough.document["gate"]["units"] == {"a": UNITS, "b": UNITS, "c": UNITS}
+    assert set(enough.document["gate"]["smallest_p"].values()) == {1 / (1 + UNITS)}
+    assert "too few replicates" not in enough.sentence
+    few = run_project(folder(units=8)).result.report
+    assert few.document["gate"]["cannot_exclude"] == ["a", "b", "c"]
+    assert "Cannot be excluded, whatever the signal: too few replicates of a, b, c." in few.sentence
+
+
+def test_the_column_of_the_unit_has_a_name_and_groups_may_be_pooled(folder):
+    lines = [f"{n},u{u}," + ",".join(map(repr, spectrum(n, u).tolist())) for n in LINES for u in range(5)]
+    header = "element,site," + ",".join(f"ch {i}" for i in range(Q))
+    keys = ('file = "replicates.csv"', 'file = "replicates.csv"\nunit = "site"\npool = "size"')
+    report = run_project(folder(keys, table="\n".join([header, *lines]))).result.report
+    assert "on average" in report.document["protocol"]["judge"]["assumes"]
+    # Two groups of five units each.
+    assert report.document["gate"]["units"] == {"a": 10, "b": 10, "c": 10}
+    assert report.document["gate"]["cannot_exclude"] == []

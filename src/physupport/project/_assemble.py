@@ -143,6 +143,7 @@ def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
         "n_splits": rows.splits,
         "replicates": replicates,
         "share": None if spec is None else spec.share,
+        "pool": None if spec is None else spec.pool,
     }
     with named_by_key(project, "judge"):
         return make_judge(settings.judge or usual, options)

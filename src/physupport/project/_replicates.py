@@ -14,11 +14,10 @@ from ._load import Project, named_by_key
 from ._mixture import background_columns
 
 _KEY = "replicates.file"
-_NAMED = ("element", "unit")
 
 
 def read_replicates(project: Project, physical: Physical) -> Replicates | None:
-    """Columns `element` and `unit`, and after these one for each channel; groups are those of the regions."""
+    """Columns of the element and its unit, and one for each channel; groups are those of the regions."""
     spec = project.settings.replicates
     if spec is None:
         return None
@@ -27,9 +26,12 @@ def read_replicates(project: Project, physical: Physical) -> Replicates | None:
         with named_by_key(project, _KEY):
             columns = read_columns(path)
         entry |= {"shape": [len(next(iter(columns.values()))), len(columns)]}
-    channels = [column for column in columns if column not in _NAMED]
-    if [*columns][:2] != [*_NAMED] or len(channels) != physical.n_channels or physical.is_complex:
-        rule = f"have the columns element and unit, and then {physical.n_channels} real ones, as the responses have"
+    named = ("element", spec.unit)
+    channels = [column for column in columns if column not in named]
+    if [*columns][:2] != [*named] or len(channels) != physical.n_channels or physical.is_complex:
+        rule = (
+            f"have the columns element and {spec.unit}, and then {physical.n_channels} real ones, as the responses have"
+        )
         raise MisuseError(name, rule, f"{len(channels)} after {', '.join([*columns][:2])}")
     try:
         spectra = np.array([columns[channel] for channel in channels], dtype=np.float64).T
@@ -42,7 +44,7 @@ def read_replicates(project: Project, physical: Physical) -> Replicates | None:
     groups, background = _groups(project), background_columns(project, physical)
     with named_by_key(project, _KEY):
         return Replicates(
-            spectra, elements, tuple(columns["unit"]), {e: groups.get(e, e) for e in elements}, background
+            spectra, elements, tuple(columns[spec.unit]), {e: groups.get(e, e) for e in elements}, background
         )
 
 
@@ -64,7 +66,7 @@ def _members(content: object) -> list[str]:
 def replicate_notes(project: Project, replicates: Replicates | None) -> list[str]:
     """Which groups have too few units to be excluded at all."""
     spec = project.settings.replicates
-    if spec is None or replicates is None:
+    if spec is None or replicates is None or spec.pool is not None:
         return []
     level = Fraction(project.settings.level) * (1 - Fraction(spec.share))
     counts = replicates.n_units(replicates.group_of)[replicates.group_of].tolist()

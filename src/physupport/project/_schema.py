@@ -325,7 +325,9 @@ class ReplicateSpec(Section):
     """Measured spectra of the elements, each from a unit: an instrument, a sample, a site."""
 
     file: FileName
+    unit: Text = "unit"
     share: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+    pool: Literal["size"] | None = None
 
 
 class Output(Section):

@@ -47,6 +47,7 @@ def _outcome(document: Entry) -> str:
             return (
                 f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
                 f"with probability at least {confidence(level)}.{_unasked(outcome)}{_undecided(outcome)}{_passed(gate)}"
+                f"{_too_few(gate)}"
             )
         case "EMPTY":
             return (
@@ -137,6 +138,12 @@ def _fitted(p: float, is_misfit: bool) -> str:
         f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
         f"and what is said may not be either."
     )
+
+
+def _too_few(gate: Entry | None) -> str:
+    """What replicates are too few for."""
+    names = (gate or {}).get("cannot_exclude", ())
+    return f" Cannot be excluded, whatever the signal: too few replicates of {listed(names)}." if names else ""
 
 
 def _why(outcome: Entry) -> str:

@@ -42,7 +42,7 @@ class ByReplicates:
     the noise and the background of the law do not matter: replicates have a background of their own.
     """
 
-    has_facts: ClassVar[bool] = False
+    has_facts: ClassVar[bool] = True
 
     spec: ByConformal = field(repr=False)
 
@@ -94,10 +94,10 @@ def _elements(bank: Bank, replicates: Replicates) -> IntArray:
     return np.asarray(number[active.max(axis=1)], dtype=np.int64)
 
 
-def _made(replicates: Replicates | None = None, share: float = 0.0) -> ByReplicates:
+def _made(replicates: Replicates | None = None, share: float = 0.0, pool: str | None = None) -> ByReplicates:
     if replicates is None:
         raise MissingError("replicates", "be given", "none", "The judge conformal compares with them.")
-    return ByReplicates(ByConformal(replicates, share))
+    return ByReplicates(ByConformal(replicates, share, pool))
 
 
 @register("conformal", make=_made)
@@ -146,6 +146,18 @@ class BankReplicates:
         start = e // count * count
         near = np.arange(start, min(start + count, self.size))
         return near, self.verdicts(near)
+
+    def facts(self, possible: IntArray) -> dict[str, object]:  # noqa: ARG002
+        """Units that each element is ranked among, its p-value, and what too few of them cannot exclude."""
+        names, p_values = self.spec.spec.replicates.names, [float(p) for p in self.judge.p_gate]
+        return {
+            "best": int(np.argmax(self.element_of == int(np.argmax(p_values)))),
+            "is_withheld": False,
+            "units": dict(zip(names, self.judge.n_units[0].tolist(), strict=True)),
+            "smallest_p": dict(zip(names, self.judge.smallest[0].tolist(), strict=True)),
+            "p": dict(zip(names, p_values, strict=True)),
+            "cannot_exclude": [names[e] for e in np.flatnonzero(self.judge.cannot_exclude).tolist()],
+        }
 
     def encode(self) -> dict[str, object]:
         """As specified."""
