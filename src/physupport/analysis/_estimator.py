@@ -13,7 +13,7 @@ from .._errors import MisuseError
 from ..aeb import Policy, Stop
 from ..banks import Bank, Library
 from ..io import Table
-from ..judges import JudgeSpec
+from ..judges import JudgeSpec, RunningEvidence
 from ..questions import Question, RegionRule
 from ..report import Report
 from ._analyse import analyse_tables, located
@@ -22,6 +22,7 @@ from ._plans import ProposedStream, StreamPlan
 from ._protocol import AnalysisProtocol, Proposed
 from ._result import Result
 from ._rows import channel_names, stream_rows, table_of
+from ._running import begin_running, running_report
 
 Rows = ArrayLike | Table
 Rules = Question | Mapping[str, RegionRule | float] | None
@@ -118,6 +119,7 @@ class PhysicalSupport:
         for name in ("feature_names_in_", "result_", "report_"):
             self.__dict__.pop(name, None)
         self.bank_, self.question_ = bank, question
+        self._running: RunningEvidence | None = None
         self._fitted = _Fitted(params, protocol, {} if table is None else {"calibration": table}, proposed)
         self.n_features_in_ = _n_channels(protocol, bank)
         names = None if table is None else channel_names(table)
@@ -143,6 +145,24 @@ class PhysicalSupport:
                 self.n_features_in_ = _n_channels(protocol, self.bank_)
         self.result_: Result = analyse_tables(protocol, tables, proposed)
         self.report_: Report = self.result_.report
+        return self.report_
+
+    def update(self, rows: Rows) -> Report:
+        """Report on all deployment rows so far, of which these have just arrived; `fit` begins anew.
+
+        Every look is valid: what any of these reports, taken together, ever says of the truth is false with probability
+        at most alpha, whatever decides when to look and when to stop.  No row proposes, so that all of them judge, and
+        what was rejected once stays rejected.  Calibration rows, if there are any, are read once, at the first look.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise MisuseError("PhysicalSupport", "be fitted before rows arrive", "no fit", "Call fit first.")
+        protocol, proposed = self._fitted.protocol, self._fitted.proposed
+        self._running = self._running or begin_running(protocol, proposed.get("calibration"))
+        table = table_of("deployment", rows, self._fitted.params["channels"])
+        read = stream_rows("deployment", table, protocol.streams["deployment"], self.bank_)
+        with located({"deployment": table}):
+            self._running = self._running.after(read)
+        self.report_ = running_report(protocol, self._running)
         return self.report_
 
     def predict(self, deployment: Rows | None) -> NDArray[np.str_]:

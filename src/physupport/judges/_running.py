@@ -1,0 +1,128 @@
+r"""Evidence of rows that keep arriving: every look is valid, and what was rejected once stays rejected.
+
+The numerator is the uniform mixture of all K laws of the bank, so that no row has to propose:
+:math:`\log E_t(e) = \log\frac1K\sum_i f_i(\text{first } t \text{ rows}) - \log f_e(\ldots)`.  Under e it is the
+logarithm of a martingale started at 1; its largest value so far ever reaches :math:`\log(1/\alpha)` with probability at
+most :math:`\alpha` (Ville), whenever one looks and whatever decides when to look next.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from .._errors import MisuseError
+from .._hashes import add_rows
+from .._typing import Array, IntArray
+from ..banks import Bank
+from ..io import ArrayRows
+from ..laws import Law
+from ._judge import TableJudge, Verdict, Verdicts
+from ._scored import Bounds
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RunningEvidence:
+    """The evidence after some rows; `after` gives it after more of them, at a cost of these alone."""
+
+    bank: Bank
+    law: Law  # completed with the bank, its keys densities
+    start: Bounds  # (M,) log evidence of other streams, which have ended; 0 without any
+    peaks: Bounds  # (M,) the largest so far
+    sums: Array  # (2, K) log densities of the rows so far, and what they may be off by
+    n_rows: int = 0
+    digest: str = ""  # SHA-256 of the rows, chained over the looks
+
+    @classmethod
+    def begin(cls, bank: Bank, law: Law, start: Bounds | None = None) -> "RunningEvidence":
+        """Before the first row."""
+        zero = np.zeros(bank.size)
+        known = Bounds(zero, zero) if start is None else start
+        return cls(bank, law.completed(bank), known, known, np.zeros((2, 0)))
+
+    def after(self, rows: NDArray[np.generic]) -> "RunningEvidence":
+        """With these rows (n, width) read, in their order."""
+        stream = self.law.stream(self.bank, ArrayRows(rows), [len(rows)])
+        if not stream.is_density:
+            rule = "have a density under every explanation, to judge rows that keep arriving"
+            raise MisuseError("law", rule, f"{self.law.name!r}, whose coefficients are open")
+        scores = stream.log_likelihood(np.arange(stream.n_keys))
+        before = self.sums if self.n_rows else np.zeros((2, stream.n_keys))
+        values = before[0] + scores.values[:, 0]
+        errors = before[1] + scores.errors[:, 0] + 2.0 * _EPS * np.abs(values)
+        keys = self.law.keys(self.bank)(np.arange(self.bank.size))
+        peaks = self._peaks(values, errors, keys)
+        sha = hashlib.sha256(self.digest.encode("ascii"))
+        add_rows(sha, rows)
+        return replace(
+            self,
+            peaks=peaks,
+            sums=np.stack([values, errors]),
+            n_rows=self.n_rows + len(rows),
+            digest=sha.hexdigest(),
+        )
+
+    def _peaks(self, values: Array, errors: Array, keys: IntArray) -> Bounds:
+        """The larger of what was and what is; the log of a sum of K exponentials is off by K roundings at most."""
+        count = len(values)
+        slack = 8.0 * _EPS * (count + np.abs(values).max() + np.log(count) + np.abs(values[keys]))
+        above, below = values + errors, values - errors
+        low = logsumexp(below) - np.log(count) - above[keys] - slack
+        high = logsumexp(above) - np.log(count) - below[keys] + slack
+        return Bounds(
+            np.maximum(self.peaks.lower, self.start.lower + low), np.maximum(self.peaks.upper, self.start.upper + high)
+        )
+
+    def judge(self, level: float) -> "RunningJudge":
+        """What these rows say of every explanation at a level."""
+        limit = -np.log(level)
+        lower, upper = self.peaks.lower - limit * (1.0 + 4.0 * _EPS), self.peaks.upper - limit * (1.0 - 4.0 * _EPS)
+        codes = np.select([lower > 0.0, upper <= 0.0], [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
+        table = TableJudge(codes.astype(np.uint8), np.stack([lower, upper], axis=1), level)
+        return RunningJudge(table, self.law.encode(), self.n_rows, self.digest)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RunningJudge:
+    """The verdicts of one look."""
+
+    table: TableJudge
+    law: dict[str, object]
+    n_rows: int
+    digest: str
+
+    @property
+    def size(self) -> int:
+        """Of the bank."""
+        return self.table.size
+
+    @property
+    def level(self) -> float | None:
+        """Of all looks together."""
+        return self.table.level
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """Those of the look."""
+        return self.table.verdicts(explanations)
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """All are known."""
+        return self.table.ahead(e, count)
+
+    def encode(self) -> dict[str, object]:
+        """The law, and which rows were read."""
+        return {
+            "judge": "running evidence",
+            "assumes": "rows are independent and have the law of one explanation, whenever they are looked at",
+            "numerator": "uniform mixture of the bank",
+            "law": self.law,
+            "rows": self.n_rows,
+            "sha256": self.digest,
+        }

@@ -1,0 +1,104 @@
+"""Rows keep arriving: every look is valid, nothing is ever un-rejected."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import binom
+
+from physupport import MisuseError, PhysicalSupport
+from physupport.analysis import StreamPlan
+from physupport.banks import Library, library_bank, product_grid
+from physupport.judges import Evidence, RunningEvidence, Verdict
+from physupport.judges._path import joint_path
+from physupport.judges._scored import Bounds
+from physupport.laws import Mean, ProfiledMean
+
+WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, 8)[:, None] - np.array([0.1, 0.4, 0.6, 0.9])) / 0.15) ** 2)
+LIBRARY = Library(
+    ["p1", "p2", "p3", "p4"], ["line"] * 4, np.arange(4.0)[:, None], WAVES / np.linalg.norm(WAVES, axis=0)
+)
+LEVEL, RUNS, LOOKS, STEP = 0.1, 400, 12, 5
+
+
+def line_bank(noise):
+    return library_bank(LIBRARY, [["line"]], {"line": [0.5]}, deployment=product_grid(noise=[noise]))
+
+
+def rows_of(rng, n, truth=1):
+    return 0.5 * LIBRARY.responses[:, truth] + rng.standard_normal((n, 8))
+
+
+def test_the_evidence_is_that_of_all_rows_so_far():
+    bank, rows = line_bank(1.0), rows_of(np.random.default_rng(1), 60)
+    running = RunningEvidence.begin(bank, Mean())
+    peaks = np.zeros(4)
+    for start in range(0, 60, 20):
+        running = running.after(rows[start : start + 20])
+        read = rows[: start + 20]
+        logs = np.array([-0.5 * ((read - 0.5 * LIBRARY.responses[:, e]) ** 2).sum() for e in range(4)])
+        peaks = np.maximum(peaks, logsumexp(logs) - np.log(4) - logs)
+        assert (running.peaks.lower <= peaks + 1e-9).all()
+        assert (running.peaks.upper >= peaks - 1e-9).all()
+        assert (running.peaks.upper - running.peaks.lower < 1e-6).all()
+    assert running.n_rows == 60
+
+
+def ever_lost(noise, runs, seed=3):
+    """Runs in which the truth is rejected at any of the looks."""
+    bank, rng, lost = line_bank(noise), np.random.default_rng(seed), 0
+    for _ in range(runs):
+        running = RunningEvidence.begin(bank, Mean())
+        for _ in range(LOOKS):
+            running = running.after(rows_of(rng, STEP))
+        # What is rejected at a look stays rejected, so that the last look tells of all.
+        lost += int(running.judge(LEVEL).table.codes[1] == Verdict.REJECTED)
+    return lost
+
+
+def test_the_truth_is_ever_lost_in_at_most_the_level_of_the_runs():
+    assert binom.sf(ever_lost(1.0, RUNS) - 1, RUNS, LEVEL) > 1e-6
+
+
+def test_negative_control_looking_again_and_again_exposes_too_little_noise():
+    assert binom.sf(ever_lost(0.25, 50) - 1, 50, LEVEL) < 1e-6
+
+
+def test_reports_tighten_and_never_take_anything_back():
+    model = PhysicalSupport(line_bank(1.0), {"line": 0.5}, calibration=None, deployment="mean", alpha=LEVEL).fit()
+    rng, cells = np.random.default_rng(2), []
+    for _ in range(8):
+        report = model.update(rows_of(rng, 40))
+        cells.append(set(report.fields[0].cell))
+    assert all(later <= earlier for earlier, later in pairwise(cells))
+    assert cells[-1] == {"p2"}
+    assert str(report.fields[0].label) == "FINE"
+    assert report.document["protocol"]["judge"]["rows"] == 320
+    again = model.fit().update(rows_of(rng, 1))
+    assert set(again.fields[0].cell) == {"p1", "p2", "p3", "p4"}
+
+
+def test_calibration_rows_count_at_every_look(instrument):
+    """The evidence of the calibration rows alone is that of a report without a single deployment row."""
+    model = PhysicalSupport(instrument.bank, alpha=LEVEL).fit(instrument.calibration)
+    model.update(instrument.deployment[:1])
+    rows = model._running
+    factor = model._fitted.proposed["calibration"].factor
+    alone = RunningEvidence.begin(instrument.bank, rows.law).after(instrument.deployment[:1])
+    calibration = Evidence(instrument.bank.size, [factor], joint_path([factor.stream.checkpoints]))
+    start = calibration.along_path(np.arange(instrument.bank.size)).lower[:, -1]
+    assert np.abs(start).max() > 1.0
+    later = RunningEvidence.begin(instrument.bank, rows.law, Bounds(start, start)).after(instrument.deployment[:1])
+    np.testing.assert_allclose(rows.peaks.lower, later.peaks.lower, rtol=0, atol=1e-6)
+    assert not np.allclose(rows.peaks.lower, alone.peaks.lower)
+
+
+def test_laws_with_open_coefficients_and_updates_before_a_fit_are_refused():
+    model = PhysicalSupport(line_bank(1.0), {"line": 0.5}, calibration=None, deployment="mean")
+    with pytest.raises(MisuseError, match="be fitted before rows arrive"):
+        model.update(np.zeros((1, 8)))
+    plan = StreamPlan(ProfiledMean(box=([0.1], [1.0])), 0.5)
+    boxed = PhysicalSupport(line_bank(1.0), {"line": 0.5}, calibration=None, deployment=plan).fit()
+    with pytest.raises(MisuseError, match="density under every explanation"):
+        boxed.update(np.zeros((1, 8)))
