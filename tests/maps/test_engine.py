@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from physupport._errors import MisuseError
 from physupport.judges import Verdict
-from physupport.judges.rotation import Rotation, RotationTable
+from physupport.judges.rotation import Companions, Rotation, RotationTable
 from physupport.maps import block_judge
 
 LEVEL = 0.1
@@ -34,6 +34,22 @@ def test_what_is_rejected_is_rejected_by_the_rotation_judge_with_the_same_draws(
     assert not (alone & ~ours).any()
     # What is kept in addition lies between two points of a grid of eight to an octave.
     assert (ours & ~alone).sum() <= 0.03 * alone.size
+
+
+@pytest.mark.parametrize("bounds", [{"low": 0.0}, {"high": np.append(np.zeros(6), np.full(6, np.inf))}])
+def test_signs_of_coefficients_are_tested_as_the_judge_does(bank, bounds):
+    spec = replace(bank.spec, companions=Companions(**bounds))
+    rows, _ = bank.signals(np.repeat([-8.0, 3.0, 8.0], 6), seed=6)
+    kept, every = block_judge(spec, LEVEL).judge(rows).kept(), np.arange(spec.table.size)
+    alone, free = (
+        np.array([each.judge(row, LEVEL).verdicts(every).codes != Verdict.REJECTED for row in rows])
+        for each in (spec, bank.spec)
+    )
+    is_against = free & ~alone  # by the sign of the coefficient, most of them
+    assert is_against.sum() >= 5
+    # Draws of the other sign, and points of the grid, decide near the border only.
+    assert (kept != alone).mean() <= 0.03
+    assert not kept[is_against].all()
 
 
 def losses(judge, rows, truth):

@@ -4,6 +4,8 @@
 # isort: off
 from . import _init as _init
 from . import _run as _run
+from . import _map as _map
+from . import _watch as _watch
 from . import _verify as _verify
 from . import _plan as _plan
 from . import _demo as _demo

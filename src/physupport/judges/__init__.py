@@ -29,7 +29,7 @@ from ._proposal import (
     best_explanation as best_explanation,
     best_key as best_key,
 )
-from ._running import RunningEvidence as RunningEvidence, RunningJudge as RunningJudge
+from ._running import RunningEvidence as RunningEvidence
 from ._scored import Bounds as Bounds
 from ._specs import (
     JUDGE_MAKERS as JUDGE_MAKERS,

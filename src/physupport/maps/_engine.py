@@ -93,7 +93,7 @@ class Tabulated:
         return BlockVerdicts(
             codes=found.codes,
             best=np.where(is_data, found.best, -1),
-            is_best_rejected=(found.codes[np.arange(len(rows)), found.best] > 0) & is_data,
+            is_best_rejected=(found.misfit > 0) & is_data,
             amplitude=np.where(is_data, found.amplitude, np.nan),
             noise=np.where(is_data, found.residual / np.sqrt(freedom), np.nan),
             outsider=np.where(is_data, found.outsider, -1),
@@ -159,5 +159,5 @@ def in_order(rows: Array, matrix: Array) -> Array:
 
 
 def _empty(n: int, size: int) -> Found:
-    best, outsider = np.empty((2, n), dtype=np.int64)
-    return Found(np.empty((n, size), dtype=np.uint8), best, np.empty(n), np.empty(n), outsider)
+    best, misfit, outsider = np.empty((3, n), dtype=np.int64)
+    return Found(np.empty((n, size), dtype=np.uint8), best, misfit, np.empty(n), np.empty(n), outsider)

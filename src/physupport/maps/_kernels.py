@@ -18,6 +18,8 @@ class RivalLimits(NamedTuple):
     limits: Array  # (L, M, G) of D, at every level and lower end of a
     floor: float  # part of the energy that an atom must explain to be better than background alone
     nothing: int  # the first explanation that is background alone; -1 if none is
+    signs: Array  # (M,) of the coefficient along u that is allowed; 0 where both are
+    sign_limits: Array  # (L,) of a with the other sign
 
 
 class GateLimits(NamedTuple):
@@ -37,6 +39,7 @@ class Found(NamedTuple):
 
     codes: NDArray[np.uint8]  # (S, M) at how many levels, from the largest, an explanation is rejected
     best: IntArray  # (S,)
+    misfit: IntArray  # (S,) at how many levels the gate rejects the best fit
     amplitude: Array  # (S,) of the unit column that fits best
     residual: Array  # (S,) what is left beside it, as a length
     outsider: IntArray  # (S,) number of the column most along its residual; -1 where the gate keeps it
@@ -150,21 +153,22 @@ def _reject_by_rivals(along: Array, energy: float, unit: float, rivals: RivalLim
     codes[:] = 0
     if rivals.nothing >= 0 and not largest * largest > rivals.floor * energy:
         best = rivals.nothing
-    if not largest * largest * (1.0 - 8.0 * unit) > rivals.floor * energy:
-        return best
-    n_levels, lowered = len(rivals.limits), largest - 4.0 * unit * np.sqrt(energy)
+    is_contested = largest * largest * (1.0 - 8.0 * unit) > rivals.floor * energy
+    n_levels, slack = len(rivals.limits), 4.0 * unit * np.sqrt(energy)
     for e in range(len(along)):
-        own = abs(along[e])
+        own, code = abs(along[e]), 0
         radius = np.sqrt(max(energy - own * own, 0.0) + 4.0 * unit * energy)
-        depth = (lowered - own) / radius
-        if depth > rivals.limits[n_levels - 1, e, 0]:  # limits fall along the grid and rise with the levels
-            codes[e] = n_levels
-        elif depth > 0.0:
+        depth = (largest - slack - own) / radius
+        if is_contested and depth > rivals.limits[n_levels - 1, e, 0]:  # limits fall along the grid, rise with levels
+            code = n_levels
+        elif is_contested and depth > 0.0:
             cell = _cell(own / radius, rivals.grid, rivals.per_octave)
-            code = 0
             while code < n_levels and depth > rivals.limits[code, e, cell]:
                 code += 1
-            codes[e] = code
+        opposed = -(rivals.signs[e] * along[e] + slack) / radius
+        while rivals.signs[e] != 0.0 and code < n_levels and opposed > rivals.sign_limits[code]:
+            code += 1
+        codes[e] = code
     return best
 
 
@@ -232,8 +236,13 @@ def judge_signals(
                     left[i] = channels[s, i] - own * gate.shapes[e, i]
                 found.codes[s, e] = _gate_code(e, own, radius, slack, parts[s], left, gate, sums)
         own = along[s, best]
-        found.best[s], found.amplitude[s] = best, own
+        found.best[s], found.amplitude[s], found.misfit[s] = best, own, 0
+        if has_gate:
+            for i in range(size):
+                left[i] = channels[s, i] - own * gate.shapes[best, i]
+            radius = np.sqrt(max(energy - own * own, 0.0) + 4.0 * units[s] * energy)
+            found.misfit[s] = _gate_code(best, own, radius, slack, parts[s], left, gate, sums)
         found.residual[s] = np.sqrt(max(energy - own * own, 0.0))
         found.outsider[s] = -1
-        if found.codes[s, best] > 0:
+        if found.misfit[s] > 0:
             found.outsider[s] = _most_along(own, parts[s], gate.along[best], gate.inverse[best])

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import final
 
 import numpy as np
+from scipy.special import stdtrit
 
 from .._errors import MisuseError
 from .._typing import Array, IntArray
@@ -23,6 +24,7 @@ from ..judges.rotation import (
     RIVALS,
     SCREEN_SHARE,
     Draws,
+    Levels,
     Outsiders,
     Rotation,
     RotationTable,
@@ -51,8 +53,8 @@ class Nulls:
 
 
 def is_tabulated(spec: Rotation) -> bool:
-    """Whether one table serves all signals: real rows, at most one atom, noise unknown, nothing else tested."""
-    is_plain = spec.rows == "same mean" and spec.sigma is None and spec.companions is None
+    """Whether one table serves all signals: real rows, at most one atom, noise unknown, no bound but a sign."""
+    is_plain = spec.rows == "same mean" and spec.sigma is None and _signs(spec) is not None
     has_own_gate = spec.outsiders is not None and spec.outsiders.spectrum
     return is_plain and not has_own_gate and not spec.table.is_complex and int(spec.table.ranks.max()) <= 1
 
@@ -61,14 +63,31 @@ def tabulate(spec: Rotation, levels: Array, threads: int) -> Nulls:
     """The nulls of a specification that `is_tabulated`; draws are those of its seed, the same for every signal."""
     table = spec.table
     check_freedom(table.complement.shape[1] - int(table.ranks.max()))
-    share = 0.0 if spec.outsiders is None else spec.outsiders.share
+    shares = [Levels.of(level, spec.companions, spec.outsiders) for level in levels.tolist()]
+    companions, rivals, gate = np.array([[each.companions, each.rivals, each.gate] for each in shares]).T
     with ThreadPoolExecutor(threads) as pool:
-        rivals = _rivals(spec, levels * (1.0 - share), pool)
-        gate = _gate(spec, levels * share, pool)
-    return Nulls(rivals, gate, levels)
+        return Nulls(_rivals(spec, rivals, companions, pool), _gate(spec, gate, pool), levels)
 
 
-def _rivals(spec: Rotation, levels: Array, pool: ThreadPoolExecutor) -> RivalLimits:
+def _signs(spec: Rotation) -> Array | None:
+    """(M,) of the coefficient along each unit column that is allowed, 0 where both are; None if more is said of it."""
+    table, companions = spec.table, spec.companions
+    if companions is None:
+        return np.zeros(table.size)
+    if companions.least is not None or companions.largest_noise is not None:
+        return None
+    count = table.atoms.shape[1]
+    low = np.broadcast_to(-np.inf if companions.low is None else companions.low, count)
+    high = np.broadcast_to(np.inf if companions.high is None else companions.high, count)
+    of_atoms = np.select([(low == 0.0) & (high == np.inf), (low == -np.inf) & (high == 0.0)], [1.0, -1.0], 0.0)
+    if not ((of_atoms != 0.0) | ((low == -np.inf) & (high == np.inf))).all():
+        return None
+    first = np.array([support[0] if support else 0 for support in table.supports])
+    turned = np.einsum("em,me->e", table.bases[:, 0], table.complement.T @ table.atoms[:, first])
+    return np.where(table.ranks > 0, of_atoms[first] * np.sign(turned), 0.0)
+
+
+def _rivals(spec: Rotation, levels: Array, companions: Array, pool: ThreadPoolExecutor) -> RivalLimits:
     table = spec.table
     bases = np.ascontiguousarray(table.bases[:, 0].T)  # (m, M)
     size = len(bases)
@@ -98,7 +117,12 @@ def _rivals(spec: Rotation, levels: Array, pool: ThreadPoolExecutor) -> RivalLim
     is_mixed = bool(ranks.min() < ranks.max())
     assert spec.penalty is not None
     floor = 1.0 - float(np.exp(-2.0 * spec.penalty / size)) if is_mixed else 0.0
-    return RivalLimits(bases, grid, _PER_OCTAVE, limits, floor, int(ranks.argmin()) if is_mixed else -1)
+    nothing, signs = int(ranks.argmin()) if is_mixed else -1, _signs(spec)
+    assert signs is not None
+    # A t test of the coefficient: sqrt(d) times a with its sign, of d = m - 1 degrees of freedom.
+    with np.errstate(divide="ignore"):
+        sign_limits = -stdtrit(size - 1.0, companions) / np.sqrt(size - 1.0) * (1.0 + _BEYOND)
+    return RivalLimits(bases, grid, _PER_OCTAVE, limits, floor, nothing, signs, sign_limits)
 
 
 def _numbers(levels: Array, draws: int) -> list[int]:
@@ -148,7 +172,7 @@ def _gate(spec: Rotation, levels: Array, pool: ThreadPoolExecutor) -> GateLimits
     normals = Draws(spec.seed, OUTSIDERS).normal((spec.gate_draws, len(bases)))
     squares, own = (normals**2).sum(axis=1), np.ascontiguousarray((normals @ bases).T)  # (B,), (M, B)
     drawn, channels = normals @ columns, normals @ table.complement.T
-    numbers = _numbers(levels / len(outsiders.parts), spec.gate_draws)
+    numbers = _numbers(levels, spec.gate_draws)
     check_draws("gate_draws", numbers, spec.gate_draws)
 
     def fill(e: int) -> None:

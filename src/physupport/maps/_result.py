@@ -14,7 +14,7 @@ from .._errors import MisuseError
 from .._typing import BoolArray
 from ..questions import Label
 from ._labels import LABELS
-from ._protocol import NO_DATA, OPEN, WITHHELD
+from ._protocol import GATES, NO_DATA, OPEN, WITHHELD
 from ._store import Store
 
 
@@ -80,6 +80,24 @@ class SignalMap:
         coordinates = {axis: list(values) for axis, values in about["coordinates"].items()}
         attributes = {key: about[key] for key in ("labels", "gates", "level")} | {"rate": about["rate"] or 0.0}
         return xarray.Dataset(arrays, coordinates | {"region": [*self.regions]}, attributes)
+
+    def lines(self) -> list[str]:
+        """The map in a few sentences, which say what holds for single signals and what for all of them together."""
+        gate, count = self.array("gate"), int(np.prod(self.about["shape"]))
+        told = []
+        for region in self.regions:
+            labels = self.labels(region)[gate == OPEN]
+            parts = ", ".join(f"{label} {int((labels == str(label)).sum()):,}" for label in LABELS if label in labels)
+            told.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or 'nothing'}.")
+        others = ", ".join(f"{int((gate == i).sum()):,} {name}" for i, name in enumerate(GATES) if i != OPEN)
+        told.append(f"Of {count:,} signals: {others}.")
+        share = self.about["share"]
+        if share is not None:
+            told.append(
+                f"Over the map, with an expected share of at most {share['rate']:g} of them false: "
+                f"{share['statements']:,} statements, at level {share['level']:.2g}."
+            )
+        return told
 
     def sentence(self, index: tuple[int, ...]) -> str:
         """What is said of one signal, at its own level."""

@@ -41,6 +41,11 @@ class Signals:
         """Entries of each."""
         return int(self.values.shape[-1])
 
+    def at(self, index: tuple[int, ...]) -> Array:
+        """(q,) one signal."""
+        number = int(np.ravel_multi_index(index, self.shape))
+        return np.asarray(self.read(number, number + 1)[0])
+
     def read(self, start: int, stop: int) -> Array:
         """(stop - start, q) signals in the order of their axes, the last of these fastest."""
         inner = prod(self.shape[1:])
@@ -57,6 +62,8 @@ def as_signals(value: object, *, channels: str | None = None, member: str | None
     channels: of a labelled array, the dimension that runs over channels; the last unless given.
     member: which array of a container.
     """
+    if isinstance(value, Signals):
+        return value
     if isinstance(value, str | os.PathLike):
         return _checked(*_opened(Path(value), member))
     xarray = sys.modules.get("xarray")

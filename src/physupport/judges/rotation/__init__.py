@@ -5,7 +5,7 @@ from ._companions import Companions as Companions
 from ._contest import EPS as EPS, SCREEN_SHARE as SCREEN_SHARE, check_freedom as check_freedom
 from ._draws import OUTSIDERS as OUTSIDERS, RIVALS as RIVALS, Draws as Draws
 from ._free import FreeRows as FreeRows
-from ._judge import GateFacts as GateFacts, Rotation as Rotation, RotationJudge as RotationJudge
+from ._judge import GateFacts as GateFacts, Levels as Levels, Rotation as Rotation, RotationJudge as RotationJudge
 from ._mean import MeanRows as MeanRows
 from ._outsiders import (
     LEAST_LEFT as LEAST_LEFT,

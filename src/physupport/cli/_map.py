@@ -1,0 +1,116 @@
+"""`physupport map`: the question of a project asked of every signal of an image or a recording."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .._errors import MisuseError, visible
+from ._app import app
+from ._progress import Status, run_progress
+from ._text import load_project_at, show_lines, show_report
+from ._workers import use_workers
+
+if TYPE_CHECKING:
+    from ..maps import Signals
+    from ..project import Assembled
+
+
+@app.command("map")
+def map_(
+    project: Annotated[Path, typer.Argument(help="The project file, or the folder with project.toml in it.")] = Path(
+        "project.toml"
+    ),
+    signals: Annotated[
+        Path | None,
+        typer.Option(help="Array of signals, channels along its last axis; the deployment rows of the project else."),
+    ] = None,
+    member: Annotated[str | None, typer.Option(help="Which array of that file.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the map; one that was begun is continued.")] = Path("map"),
+    level: Annotated[float | None, typer.Option(help="Of each signal by itself; else that in the file.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="Largest expected share of false statements over the map, in a second layer.")
+    ] = None,
+    signal: Annotated[
+        str | None, typer.Option(help="Report on one signal only, such as 3,17, with its page; into the same folder.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="local, or the address of a Dask scheduler. No byte depends on it.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads; all cores unless given. No byte depends on it.")] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="As for run: a project outside its folder, or with a function of its own.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no result, only errors.")] = False,
+) -> None:
+    """Label every signal with the question of a project, whose rows are judged by rotation.
+
+    A map that is stopped, by whatever, is continued by the same command.  Exit codes: 0, the map is written; 2, misuse.
+    """
+    from ..maps import MapProtocol, as_signals, map_signals
+    from ..project import assemble
+
+    use_workers(workers)
+    loaded = load_project_at(project, {} if level is None else {"level": level}, trust=trust)
+    assembled = assemble(loaded)
+    table = assembled.tables["deployment"]
+    given = as_signals(table.values if signals is None else signals, member=member)
+    if signal is not None:
+        _report_one(assembled, given, signal, out, quiet)
+        return
+    with run_progress(quiet) as status:
+        status.stage("Tables of the bank")
+        found = map_signals(
+            given, MapProtocol.of(assembled.protocol, rate), out, scheduler=scheduler, progress=_progress(status)
+        )
+    if not quiet:
+        show_lines(found.lines())
+        typer.echo(f"\nWritten to {visible(str(out))}: map.json and arrays.")
+
+
+def _progress(status: Status) -> Callable[[int, int], None]:
+    """Blocks done, and the time that the others will take at the speed so far."""
+    started: list[tuple[float, int]] = []
+
+    def told(done: int, total: int) -> None:
+        now = monotonic()
+        if not started or done <= started[0][1]:
+            started[:] = [(now, done)]
+        begun, first = started[0]
+        left = (now - begun) / (done - first) * (total - done) if done > first else 0.0
+        status.part, status.used, status.budget = "Blocks", done, total
+        status.more = f"about {timedelta(seconds=round(left))} left"
+        status.changed(status)
+
+    return told
+
+
+def _report_one(assembled: "Assembled", signals: "Signals", text: str, out: Path, quiet: bool) -> None:
+    """The report of one signal in full, with its page, as `run` would make it of this row."""
+    from ..analysis import analyse
+    from ..analysis.diagnose import diagnose
+    from ..report.page import write_page
+
+    row = signals.at(_index(text, signals.shape))
+    result = analyse(assembled.protocol, {"deployment": row[None]})
+    folder = out / f"signal-{text.replace(',', '-')}"
+    folder.mkdir(parents=True, exist_ok=True)
+    names = assembled.project.settings.elements.coordinates
+    write_page(folder / "report.html", result.report, diagnose(result, title=f"signal {text}", coordinate_names=names))
+    (folder / "report.json").write_text(result.report.json(), encoding="utf-8", newline="")
+    if not quiet:
+        show_report(result.report)
+        typer.echo(f"\nWritten to {visible(str(folder))}: report.html, report.json.")
+
+
+def _index(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        index = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        index = ()
+    if len(index) != len(shape) or not all(0 <= i < length for i, length in zip(index, shape, strict=True)):
+        raise MisuseError("--signal", f"be {len(shape)} whole numbers within the shape {shape}", repr(text))
+    return index

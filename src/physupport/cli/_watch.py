@@ -1,0 +1,99 @@
+"""`physupport watch`: rows keep arriving in a file, and every look at them is valid."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from .._errors import MisuseError, visible
+from ._app import app
+from ._text import load_project_at, show_report
+
+_SECONDS_BETWEEN = 0.5
+
+
+@app.command()
+def watch(
+    rows: Annotated[str, typer.Argument(help="Text file that grows, one row of numbers a line; - is stdin.")],
+    project: Annotated[Path, typer.Option(help="The project file, or the folder with project.toml in it.")] = Path(
+        "project.toml"
+    ),
+    look: Annotated[int, typer.Option(min=1, help="Rows between two looks.")] = 100,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more rows, until Ctrl-C.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="As for run: a project outside its folder, or with a function of its own.")
+    ] = False,
+) -> None:
+    """Answer the question of a project while its deployment rows arrive, one line a look, and report at the end.
+
+    The level holds for all looks together: what was rejected once stays rejected, and one may stop at any time.  The
+    deployment file of the project is not read.  Exit codes: 0, the rows have ended or Ctrl-C was pressed; 2, misuse.
+    """
+    import numpy as np
+
+    from ..analysis import begin_running, running_report
+    from ..project import assemble
+
+    assembled = assemble(load_project_at(project, trust=trust))
+    protocol, tables = assembled.protocol, assembled.tables
+    calibration = tables.get("calibration")
+    proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
+    evidence, report = begin_running(protocol, proposed), None
+    try:
+        for block in _blocks(rows, look, follow):
+            evidence = evidence.after(np.array(block))
+            report = running_report(protocol, evidence)
+            told = "; ".join(f"{found.field} {found.label} {', '.join(found.cell[:4])}" for found in report.fields)
+            typer.echo(visible(f"{evidence.n_rows} rows: {told}"))
+    except KeyboardInterrupt:
+        typer.echo("Stopped.", err=True)
+    if report is not None:
+        typer.echo("")
+        show_report(report)
+
+
+def _blocks(name: str, size: int, follow: bool) -> Iterator[list[list[float]]]:
+    """Rows in blocks of this size, the last one shorter; a first line that is no row of numbers is a header."""
+    block: list[list[float]] = []
+    for number, line in enumerate(_lines(name, follow)):
+        try:
+            block.append([float(cell) for cell in line.replace(",", " ").split()])
+        except ValueError:
+            if number:
+                raise MisuseError(f"rows {name}", "be numbers between commas", f"line {number + 1}") from None
+        if len(block) == size:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _lines(name: str, follow: bool) -> Iterator[str]:
+    """Whole lines; one that is still being written waits for its end."""
+    if name == "-":
+        yield from (line for line in sys.stdin if line.strip())
+        return
+    try:
+        file = open(name, encoding="utf-8")  # noqa: SIM115  closed below, after the last line was asked for
+    except OSError as error:
+        raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
+    with file:
+        yield from _growing(file, follow)
+
+
+def _growing(file: TextIO, follow: bool) -> Iterator[str]:
+    rest = ""
+    while True:
+        line = file.readline()
+        rest += line
+        if rest.endswith("\n") or (not line and rest and not follow):
+            if rest.strip():
+                yield rest
+            rest = ""
+        elif not line:
+            if not follow:
+                return
+            time.sleep(_SECONDS_BETWEEN)

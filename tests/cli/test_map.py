@@ -1,0 +1,99 @@
+"""`physupport map` and `physupport watch`, from project files to labels."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from physupport.cli import app
+from physupport.maps import SignalMap
+from physupport.verify import verify
+
+Q, PLACES = 60, np.linspace(8.0, 52.0, 9)
+LINES = np.exp(-0.5 * ((np.arange(Q)[:, None] - PLACES) / 3.0) ** 2)
+LINEAR = """
+level = 0.1
+
+[data.deployment]
+file = "first.npy"
+channels = 1
+law = "gaussian"
+
+[background]
+polynomial = 1
+
+[elements]
+file = "lines.csv"
+coordinates = ["place"]
+responses = "lines.npy"
+
+[regions.line]
+coefficient = ">= 0"
+presence = "optional"
+tolerance = 6.0
+"""
+ARRIVING = """
+level = 0.1
+
+[data.deployment]
+file = "first.npy"
+channels = 1
+law = "mean"
+noise = [1.0]
+proposal = 0.5
+
+[elements]
+file = "lines.csv"
+coordinates = ["place"]
+responses = "lines.npy"
+
+[regions.line]
+strength = [4.0]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("lines.npy", LINES)
+    listed = [f"L{i},line,{place}" for i, place in enumerate(PLACES)]
+    (tmp_path / "lines.csv").write_text("\n".join(["id,region,place", *listed]))
+    return tmp_path
+
+
+def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder):
+    rng = np.random.default_rng(3)
+    image = rng.standard_normal((4, 5, Q)) + 30.0
+    image[2:] += 15.0 * LINES[:, 4]
+    np.save("image.npy", image)
+    np.save("first.npy", image[0, :1])
+    (folder / "project.toml").write_text(LINEAR)
+    ran = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--out", "out", "--rate", "0.2"])
+    assert ran.exit_code == 0, ran.output
+    assert "each signal by itself at level 0.1" in ran.output
+    assert "Over the map, with an expected share of at most 0.2 of them false" in ran.output
+    labels = SignalMap.open("out").labels("line")
+    assert labels.shape == (4, 5)
+    assert (labels[2:] == "FINE").mean() >= 0.8
+    one = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--out", "out", "--signal", "3,1", "--quiet"])
+    assert one.exit_code == 0, one.output
+    report = (folder / "out/signal-3-1/report.json").read_text()
+    assert verify(report, {"deployment": image[3, 1][None]}).is_verified
+    assert json.loads(report)["fields"][0]["label"] == labels[3, 1]
+    wrong = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--signal", "9,9"])
+    assert "within the shape (4, 5)" in str(wrong.exception)
+
+
+def test_rows_that_arrive_are_looked_at_again_and_again(folder):
+    rng = np.random.default_rng(5)
+    rows = 4.0 * LINES[:, 2] / np.linalg.norm(LINES[:, 2]) + rng.standard_normal((30, Q))
+    np.save("first.npy", rows[:2])
+    np.savetxt("arriving.csv", rows, delimiter=",", header="counts", comments="")
+    (folder / "project.toml").write_text(ARRIVING)
+    ran = CliRunner().invoke(app, ["watch", "arriving.csv", "--look", "10"])
+    assert ran.exit_code == 0, ran.output
+    assert [line.split()[0] for line in ran.output.splitlines()[:3]] == ["10", "20", "30"]
+    assert "line FINE L2" in ran.output.splitlines()[2]
+    (folder / "arriving.csv").write_text("1,2\n3,x\n")
+    assert "line 2" in str(CliRunner().invoke(app, ["watch", "arriving.csv"]).exception)
