@@ -1,6 +1,7 @@
 """Rows keep arriving: every look is valid, nothing is ever un-rejected."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,3 +103,14 @@ def test_laws_with_open_coefficients_and_updates_before_a_fit_are_refused():
     boxed = PhysicalSupport(line_bank(1.0), {"line": 0.5}, calibration=None, deployment=plan).fit()
     with pytest.raises(MisuseError, match="density under every explanation"):
         boxed.update(np.zeros((1, 8)))
+
+
+def test_the_example_on_the_page_runs(capsys):
+    page = (Path(__file__).parents[2] / "docs/evidence.md").read_text()
+    exec(
+        compile(
+            page.split("## Rows that keep arriving")[1].split("```python")[1].split("```")[0], "evidence.md", "exec"
+        ),
+        {},
+    )
+    assert capsys.readouterr().out.splitlines()[-1] == "FINE ('p2',)"
