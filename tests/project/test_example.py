@@ -33,6 +33,8 @@ LABELS = {
     # Natural calcite on the tenth instrument, and a road: the group is named, the member is not.
     "Raman spectrum of a sample": {"sample": "GROUP"},
     "Reflectance of a piece of ground": {"ground": "GROUP"},
+    # The steel is certified to hold 107 ppm of arsenic and 10 ppm of lead, on one line.
+    "Arsenic or lead in a steel": {"10.5 keV line": "GROUP"},
 }
 
 
@@ -44,10 +46,18 @@ def source_is_on_the_left(report):
     assert np.linalg.norm(places[:, None] - places, axis=2).max() < 20.0
 
 
+def one_of_both_is_there(report):
+    """The truth, both, among what is left; and that nothing is there, is not."""
+    (line,) = report.fields
+    assert {*line.cell} == {"arsenic", "lead", "both"}
+    assert not line.numbers.get("possible_absent")
+
+
 TRUTHS = {
     "Source of an averaged topography": source_is_on_the_left,
     "Raman spectrum of a sample": lambda report: report.fields[0].cell == ("nCAL", "sCAL") or pytest.fail("material"),
     "Reflectance of a piece of ground": lambda report: report.fields[0].group == "paved" or pytest.fail("ground"),
+    "Arsenic or lead in a steel": one_of_both_is_there,
 }
 
 
@@ -57,6 +67,18 @@ def test_an_example_gives_the_map_of_its_story_and_is_verified(example):
     assert {each.field: str(each.label) for each in found.report.fields} == LABELS[example.title]
     rows = {name: part.table for name, part in ((part.name, part) for part in found.seal.parts)}
     assert verify(found.report.json(), rows).findings == ()
+
+
+def test_a_steel_without_its_pile_up_fits_nothing_and_the_report_says_where(tmp_path):
+    write_example(tmp_path, "xrf")
+    path = tmp_path / "project.toml"
+    path.write_text(re.sub(r"atoms = .*\n", "", path.read_text()))
+    found = assemble(load_project(path))
+    report = analyse(found.protocol, found.tables).report
+    assert [str(field.label) for field in report.fields] == ["EMPTY"]
+    start, end = map(int, re.search(r"most of all at channels (\d+) to (\d+)", report.sentence).groups())
+    energies = [float(name.split()[0]) for name in found.tables["deployment"].channels]
+    assert energies[start] < 2 * 5.4147 < energies[end]  # two photons of chromium
 
 
 def test_the_four_regions_are_those_of_the_study(tmp_path):
@@ -104,5 +126,7 @@ def test_no_file_is_overwritten(tmp_path):
     with pytest.raises(MisuseError, match=r"folder must have no elements.csv yet, got .* Nothing was written"):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["elements.csv"]
-    with pytest.raises(MisuseError, match="example must be one of four-region, array, eeg, raman, soil, got 'other'"):
+    with pytest.raises(
+        MisuseError, match="example must be one of four-region, array, eeg, raman, soil, xrf, got 'other'"
+    ):
         write_example(tmp_path, "other")

@@ -17,7 +17,8 @@ def init(
         str,
         typer.Option(
             help="four-region (a line of sensors, every key explained), array (directions, complex), eeg (one "
-            "topography, amplitude and noise unknown), raman or soil (measured spectra, judged by replicates)."
+            "topography, amplitude and noise unknown), raman or soil (measured spectra, judged by replicates), xrf "
+            "(measured counts)."
         ),
     ] = "four-region",
 ) -> None:

@@ -57,12 +57,19 @@ def _soil() -> Example:
     return soil_example()
 
 
+def _xrf() -> Example:
+    from ._example_xrf import xrf_example
+
+    return xrf_example()
+
+
 EXAMPLES: Final[dict[str, Callable[[], Example]]] = {
     "four-region": _four_region,
     "array": _array,
     "eeg": _eeg,
     "raman": _raman,
     "soil": _soil,
+    "xrf": _xrf,
 }
 
 
