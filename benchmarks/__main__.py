@@ -26,7 +26,7 @@ from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
 
-from . import _banks, _baseline, _columns, _maps, _project
+from . import _banks, _baseline, _columns, _maps, _off_bank, _project, _rotation
 from ._peak import exp_fma_peak
 from ._studies import studies
 
@@ -208,6 +208,8 @@ CASES = {
     "second_start": second_start,
     **_project.CASES,
     **_maps.CASES,
+    **_off_bank.CASES,
+    **_rotation.CASES,
 }
 # What a case runs in a process of its own.
 PARTS = {"judge_million": judge_million, "score_one": score_one}
