@@ -61,7 +61,7 @@ class Half:
         return self.half(index) != NAMES.index(answer.cell[0])
 
     def sides(self, number, reference):
-        return Sides(int(self.half(np.array([reference]))[0]), ~np.eye(2, dtype=bool), self.half)
+        return Sides(int(self.half(np.array([reference]))[0]), np.not_equal.outer, self.half)
 
     def elements(self, number):
         return FieldElements(NAMES, np.array([[0.25], [0.75]]), tolerance=0.0, is_finest=True)

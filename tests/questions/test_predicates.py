@@ -77,7 +77,10 @@ def check_sides(question, field, reference):
         expected.append(exhaustive_answers(question, both)[field].label is not label)
     sides = question.sides(field, reference)
     assert sides.contradict(np.arange(SIZE)).tolist() == expected
-    assert np.array_equal(sides.apart, sides.apart.T)
+    theirs = sides.of(np.arange(SIZE))
+    apart = sides.apart(theirs, theirs)
+    assert np.array_equal(apart, apart.T)
+    assert not apart.diagonal().any()
 
 
 @settings(max_examples=150, deadline=None)

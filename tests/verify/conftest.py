@@ -186,6 +186,8 @@ def _fit_question(forged, asked):
     content = forged["question"]
     if content["kind"] == "regional map":
         for rule, node in zip(asked["regions"], content["distances"], strict=True):
+            if node == "of the view" == rule["distances"]:
+                continue
             if node == "of the view":
                 view = rebuilt_view(content["view"], rebuilt_bank(forged["bank"]))
                 values = region_distances(view, rule["region"])

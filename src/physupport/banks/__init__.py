@@ -34,6 +34,8 @@ from ._regions import (
     bank_regions as bank_regions,
     check_distances as check_distances,
     region_distances as region_distances,
+    region_spacing as region_spacing,
 )
 from ._settings import SettingStates as SettingStates
+from ._spacing import Spacing as Spacing
 from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily

@@ -10,6 +10,7 @@ from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
+from ._spacing import Spacing
 from ._states import check_size
 
 
@@ -145,21 +146,14 @@ def bank_regions(bank: Bank) -> BankRegions:
     )
 
 
-def region_distances(view: RegionalView, region: str) -> Array:
-    """(m, m) Euclidean distances of a region's elements; without coordinates, any two elements are 1 apart.
+def region_spacing(view: RegionalView, region: str) -> Spacing:
+    """Euclidean distances of a region's elements; without coordinates, any two elements are 1 apart."""
+    return Spacing(len(view.element_names(region)), view.coordinates(region))
 
-    Differences, squares, sums in the order of the coordinates, and square roots, each rounded to nearest: the same to
-    the last bit on every machine, so that a report can leave them out.
-    """
-    coordinates = view.coordinates(region)
-    if coordinates is None:
-        return 1.0 - np.eye(len(view.element_names(region)))
-    total = np.zeros((len(coordinates), len(coordinates)))
-    for axis in coordinates.T:
-        apart = axis[:, None] - axis
-        apart *= apart
-        total += apart
-    return np.sqrt(total, out=total)
+
+def region_distances(view: RegionalView, region: str) -> Array:
+    """(m, m) all of them at once."""
+    return np.concatenate([*region_spacing(view, region).blocks()])
 
 
 def check_distances(name: str, value: ArrayLike, size: int) -> Array:

@@ -1,5 +1,6 @@
 """What a project asks about its regions, and whether it could be answered at all."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias, final
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from .._typing import Array
 from ..analysis import Proposed
-from ..banks import Bank, BankRegions, RegionalView, bank_regions, region_distances
+from ..banks import Bank, BankRegions, RegionalView, Spacing, bank_regions, region_spacing
 from ..laws import law_named
 from ..questions import RegionalMap, RegionRule, Resolution
 from ._elements import Physical
@@ -23,6 +24,9 @@ _EQUAL = 1e-12
 
 # Cosines of columns as near as that lie above this.
 _SUSPICIOUS = 1.0 - 1e-9
+
+# Along a unit vector they differ by at most the root of 2 (1 - cosine); and columns that are compared at a time.
+_NEIGHBOURS, _STEP = 5e-5, 256
 
 
 # Keys of a region that ask for a map.
@@ -123,17 +127,33 @@ def _check_reachable(
 ) -> None:
     """Refuse a tolerance that two elements with the same response in every setting keep from being met."""
     library = physical.library
-    members, distances = library.members(region), region_distances(view, region)
+    members, spacing = library.members(region), region_spacing(view, region)
     stacks = library.responses[None] if physical.settings is None else physical.settings.responses
     has_sign = law_named(project.settings.data.deployment.law).has_sign
     atoms = [_atoms(columns[:, members], physical.is_complex) for columns in stacks]
-    suspects = (np.abs(atoms[0].conj().T @ atoms[0]) >= _SUSPICIOUS) & (distances > tolerance)
-    for i, j in np.argwhere(np.triu(suspects, 1)).tolist():
-        if all(_gap(columns[:, i], columns[:, j], has_sign) <= _EQUAL for columns in atoms):
+    for i, j, apart in _alike(atoms[0], spacing):
+        if apart > tolerance and all(_gap(columns[:, i], columns[:, j], has_sign) <= _EQUAL for columns in atoms):
             first, second = (library.ids[members[e]] for e in (i, j))
-            rule = f"be at least {distances[i, j]:.6g}, the distance of {first} and {second}, whose responses are equal"
+            rule = f"be at least {apart:.6g}, the distance of {first} and {second}, whose responses are equal"
             told = f"No data can tell the two apart: raise it, {remedy}"
             raise MisuseError(project.name(key), rule, f"{tolerance:g}", told)
+
+
+def _alike(columns: ComplexArray, spacing: Spacing) -> Iterator[tuple[int, int, float]]:
+    """Pairs i < j of unit columns (q, m) with |<a_i, a_j>| near 1, and how far their elements are apart.
+
+    Such columns have nearly the same absolute value along any one direction: only neighbours there are compared.
+    """
+    direction = np.random.default_rng(0).standard_normal(len(columns))
+    along = np.abs(direction @ columns) / np.linalg.norm(direction)
+    order = np.argsort(along, kind="stable")
+    ends = np.searchsorted(along[order], along[order] + _NEIGHBOURS, side="right")
+    for start in range(0, len(order), _STEP):
+        some, near = order[start : start + _STEP], order[start : ends[min(start + _STEP, len(order)) - 1]]
+        alike = np.triu(np.abs(columns[:, some].conj().T @ columns[:, near]) >= _SUSPICIOUS, 1)
+        apart = spacing.between(some, near) if alike.any() else alike
+        for i, j in np.argwhere(alike):
+            yield int(min(some[i], near[j])), int(max(some[i], near[j])), float(apart[i, j])
 
 
 def _atoms(columns: Array, is_complex: bool) -> ComplexArray:

@@ -41,12 +41,17 @@ class Sides:
     """
 
     reference: int
-    apart: BoolArray  # (s, s), symmetric
+    apart: Callable[[IntArray, IntArray], BoolArray]  # sides (a,) and (b,) -> (a, b), symmetric
     of: Callable[[IntArray], IntArray]  # explanations -> sides
 
     def contradict(self, index: IntArray) -> BoolArray:
         """(k,) whether explanations say what cannot stand beside the reference."""
-        return np.asarray(self.apart[self.reference][self.of(index)])
+        return self.beside(self.of(index))
+
+    def beside(self, sides: IntArray) -> BoolArray:
+        """(k,) whether sides are apart from that of the reference."""
+        distinct, where = np.unique(sides, return_inverse=True)
+        return np.asarray(self.apart(np.array([self.reference]), distinct)[0][where])
 
 
 @final

@@ -1,7 +1,7 @@
 """What is asked of one region, and the same in the form that the bookkeeping works with."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, final
 
 import numpy as np
@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._arrays import read_only
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
-from .._hashes import pieces_hash
-from .._typing import Array, BoolArray
-from ..banks import RegionalView, check_distances, region_distances
+from .._typing import BoolArray
+from ..banks import RegionalView, Spacing, check_distances, region_spacing
 
 Groups: TypeAlias = Mapping[str, "Sequence[str] | Groups"]
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
@@ -61,6 +60,31 @@ class RegionRule:
             object.__setattr__(self, "groups", _copied(self.groups))
 
 
+# What stands in a document in the place of distances that follow from the view.
+DISTANCES_OF_VIEW = "of the view"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FarSets:
+    """Of every element, those farther away than the tolerance, as bits; worked out when they are first asked for."""
+
+    spacing: Spacing
+    tolerance: float
+    _known: dict[int, int] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return self.spacing.size
+
+    def __getitem__(self, number: int) -> int:
+        if number not in self._known:
+            self._known[number] = _as_bits(self.spacing.row(number) > self.tolerance)
+        return self._known[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return (self[i] for i in range(len(self)))
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedRegion:
@@ -68,11 +92,10 @@ class AskedRegion:
 
     name: str
     elements: tuple[str, ...]
-    distances: Array  # (m, m)
-    has_own_distances: bool  # given with the rule, not those of the view
+    spacing: Spacing  # given with the rule, or that of the view
     tolerance: float
     groups: tuple[tuple[str, int], ...]  # name and members, smallest first; the last is the region itself
-    far: tuple[int, ...]  # of every element, those farther away than the tolerance
+    far: "FarSets"
     asks: frozenset[str]
     is_finest: bool
     threshold: float | None
@@ -92,9 +115,7 @@ class AskedRegion:
 
     def spread(self, members: int) -> float:
         """Largest distance within a set; 0 for fewer than two elements."""
-        chosen = self._numbers(members)
-        # Whole rows first: these lie together in memory, which a submatrix does not.
-        return float(self.distances[chosen].max(axis=0)[chosen].max()) if len(chosen) else 0.0
+        return self.spacing.spread(self._numbers(members))
 
     def _numbers(self, members: int) -> NDArray[np.intp]:
         """The local numbers of a set, increasing."""
@@ -106,7 +127,8 @@ class AskedRegion:
         return {
             "region": self.name,
             "elements": list(self.elements),
-            "distances": pieces_hash(self.distances),
+            # Those of the view follow from its places, which its hash covers.
+            "distances": DISTANCES_OF_VIEW if self.spacing.given is None else self.spacing.digest(),
             "tolerance": self.tolerance,
             "groups": [[name, list(self.names(members))] for name, members in self.groups],
             "asks": "finest" if self.is_finest else sorted(self.asks),
@@ -118,22 +140,19 @@ class AskedRegion:
 def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion:
     """Bring a rule together with the elements of its region."""
     elements = view.element_names(name)
-    label = f"distances of region {name!r}"
+    spacing, label = region_spacing(view, name), f"distances of region {name!r}"
     if rule.distances is not None:
-        distances = read_only(check_distances(label, rule.distances, len(elements)))
-    else:
-        distances = region_distances(view, name)
-        distances.flags.writeable = False
-        if not np.isfinite(distances.max()):  # the only rule that distances of coordinates can break
-            check_distances(label, distances, len(elements))
+        given = read_only(check_distances(label, rule.distances, len(elements)))
+        spacing = Spacing(len(elements), given=given)
+    elif not spacing.is_finite:
+        raise MisuseError(label, "be finite", "places that are too far apart")
     return AskedRegion(
         name=name,
         elements=elements,
-        distances=distances,
-        has_own_distances=rule.distances is not None,
+        spacing=spacing,
         tolerance=float(rule.tolerance),
         groups=_sorted_groups(name, elements, rule.groups or {}),
-        far=tuple(_as_bits(row) for row in distances > rule.tolerance),
+        far=FarSets(spacing, float(rule.tolerance)),
         asks=frozenset(ASKS if rule.asks == "finest" else rule.asks),
         is_finest=rule.asks == "finest",
         threshold=rule.absence_threshold,

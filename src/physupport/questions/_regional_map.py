@@ -13,11 +13,8 @@ from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView
 from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable
 from ._question import Answer, Label
-from ._region_rule import AskedRegion, RegionRule, asked_region
+from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, RegionRule, asked_region
 from ._regional_progress import Columns, Layout, RegionalProgress, make_columns
-
-# What stands in a document in the place of distances that `region_distances` gives again.
-DISTANCES_OF_VIEW = "of the view"
 
 
 @final
@@ -86,7 +83,8 @@ class RegionalMap:
     def encode(self) -> dict[str, object]:
         """View and distances, which the description has as hashes; those of the view follow from its coordinates."""
         distances = [
-            array_json(region.distances) if region.has_own_distances else DISTANCES_OF_VIEW for region in self.asked
+            DISTANCES_OF_VIEW if region.spacing.given is None else array_json(region.spacing.given)
+            for region in self.asked
         ]
         return {"kind": "regional map", "view": self.view.encode(), "distances": distances}
 
@@ -106,8 +104,8 @@ class RegionalMap:
         if answer.label is Label.ABSENT:
             return np.asarray((slots >= 0) & (self.strengths(region, index) >= (region.threshold or 0.0)))
         if answer.label is Label.FINE:
-            cell = [region.elements.index(name) for name in answer.cell]
-            outside = region.distances[:, cell].max(axis=1) > region.tolerance  # (m,)
+            number_of = {name: i for i, name in enumerate(region.elements)}
+            outside = region.spacing.reach(np.array([number_of[name] for name in answer.cell])) > region.tolerance
         else:
             members = dict(region.groups)[str(answer.group)]
             outside = np.array([not members >> i & 1 for i in range(len(region.elements))])
@@ -118,10 +116,14 @@ class RegionalMap:
         region, first = self.asked[number], np.array([reference])
         reaches = self._reaching(region)
         if reaches is not None and not reaches(first)[0]:
-            return Sides(0, ~np.eye(2, dtype=np.bool_), reaches)
-        # Absence is -1, the last entry.
-        apart = np.pad(region.distances > region.tolerance, (0, 1), constant_values=True)
-        apart[-1, -1] = False
+            return Sides(0, np.not_equal.outer, reaches)
+
+        def apart(one: IntArray, other: IntArray) -> BoolArray:
+            """Absence is -1, and apart from all others."""
+            near = region.spacing.between(one, other) <= region.tolerance
+            is_there = (one >= 0)[:, None] & (other >= 0)
+            return ~np.where(is_there, near, np.equal.outer(one, other))
+
         return Sides(int(self.slots(first)[0, number]), apart, lambda index: self.slots(index)[:, number])
 
     def elements(self, number: int) -> FieldElements:
@@ -140,7 +142,7 @@ class RegionalMap:
     def extent(self, number: int, chosen: IntArray) -> float | None:
         """Of elements; without coordinates and distances of its own nobody said how far they are apart."""
         region = self.asked[number]
-        if not region.has_own_distances and self.view.coordinates(region.name) is None:
+        if region.spacing.given is None and region.spacing.places is None:
             return None
         return region.spread(sum(1 << i for i in chosen.tolist()))
 
@@ -151,13 +153,9 @@ class RegionalMap:
     def farness(self) -> Farness:
         """The largest over regions of 1 where only one of the two has the region, and of the distance of elements."""
         slots = self.slots(np.arange(self.n_explanations)).T  # (R, M), -1 where absent
-        # Absence is one more element, last, at distance 1 from all others.
-        tables = [np.pad(region.distances, ((0, 1), (0, 1)), constant_values=1.0) for region in self.asked]
-        for table in tables:
-            table[-1, -1] = 0.0
 
         def distances(e: int) -> Array:
-            away = [table[column[e], column] for table, column in zip(tables, slots, strict=True)]
+            away = [_away(region, int(column[e]))[column] for region, column in zip(self.asked, slots, strict=True)]
             return np.asarray(np.max(away, axis=0))
 
         return Farness("regional", distances)
@@ -192,3 +190,10 @@ class RegionalMap:
         if threshold is None or "absence" not in region.asks:
             return None
         return lambda index: np.asarray(self.strengths(region, index) >= threshold, dtype=np.int64)
+
+
+def _away(region: AskedRegion, slot: int) -> Array:
+    """(m + 1,) distances from an element, or from absence, which is one more, last, at distance 1 from all others."""
+    if slot < 0:
+        return np.append(np.ones(len(region.elements)), 0.0)
+    return np.append(region.spacing.row(slot), 1.0)

@@ -135,7 +135,11 @@ class Resolution:
 
     def sides(self, number: int, reference: int) -> Sides:  # noqa: ARG002
         """The places, apart if they lie farther from each other than a fine diameter."""
-        return Sides(int(self.places[reference]), self.distances > self.delta_fine, lambda index: self.places[index])
+        return Sides(
+            reference=int(self.places[reference]),
+            apart=lambda one, other: self.distances[np.ix_(one, other)] > self.delta_fine,
+            of=lambda index: self.places[index],
+        )
 
     def elements(self, number: int) -> FieldElements:  # noqa: ARG002
         """The diameter that is still FINE."""

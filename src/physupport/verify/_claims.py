@@ -1,6 +1,6 @@
 """The trace of a document: its form, its chain of hashes, and the sets that it leads to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -236,13 +236,24 @@ def _nearest_excluded(field: str, label: str, trace: ReadTrace, rules: Rules) ->
     possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
     order = rejected[np.argsort(trace.margins[rejected, 0], kind="stable")]
     explanations = trace.queries[order].tolist()
-    verdicts: dict[Any, bool] = {}
+    kinds: dict[Any, int] = {}
     for e, kind in zip(explanations, rules.kinds(field, explanations), strict=True):
-        if kind not in verdicts:
-            verdicts[kind] = rules.changes(field, possible, witnessed, e)
-        if verdicts[kind]:
-            return int(e)
-    return None
+        kinds.setdefault(kind, e)
+    return _first_of(lambda some: rules.changes(field, possible, witnessed, some), [*kinds.values()])
+
+
+def _first_of(changes: Callable[[list[int]], bool], explanations: list[int]) -> int | None:
+    """The first that changes a truth-level label alone.
+
+    Such a label holds for all of U: what many together leave as it is, each of them does.  So halves are looked at.
+    """
+    if not explanations or not changes(explanations):
+        return None
+    if len(explanations) == 1:
+        return explanations[0]
+    half = len(explanations) // 2
+    found = _first_of(changes, explanations[:half])
+    return _first_of(changes, explanations[half:]) if found is None else found
 
 
 def _explanation_findings(entry: Node, named: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:

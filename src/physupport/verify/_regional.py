@@ -7,10 +7,9 @@ from typing import Any, final
 import numpy as np
 
 from .._codec import real
-from .._hashes import pieces_hash
 from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank, RegionalView, check_distances, region_distances
+from ..banks import Bank, RegionalView, Spacing, check_distances, region_spacing
 from ..report import rebuilt_view
 from ._view import Column, Derived, distance_notes, view_notes
 
@@ -27,7 +26,7 @@ class _Region:
 
     name: str
     elements: tuple[str, ...]
-    distances: Array  # (m, m)
+    spacing: Spacing
     tolerance: float
     groups: tuple[tuple[str, frozenset[int]], ...]  # smallest first, the region itself last
     asks: frozenset[str]
@@ -52,8 +51,7 @@ class _Region:
 
     def spread(self, elements: frozenset[int]) -> float:
         """Largest distance between two of these elements."""
-        chosen = sorted(elements)
-        return float(self.distances[np.ix_(chosen, chosen)].max(initial=0.0))
+        return self.spacing.spread(np.array(sorted(elements), dtype=np.int64))
 
     def smallest_group(self, elements: frozenset[int]) -> int:
         """Number of the smallest group around these elements."""
@@ -154,10 +152,10 @@ class RegionalRules:
         """Whether witnesses show what the label needs them for."""
         return self.regions[field].force(label, witnesses, witnessed)
 
-    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:
-        """Whether the label, or the group of a GROUP, would be another with e in U."""
+    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, more: Sequence[int]) -> bool:
+        """Whether the label, or the group of a GROUP, would be another with these in U."""
         region, wider = self.regions[field], possible.copy()
-        wider[e] = True
+        wider[list(more)] = True
         before, after = region.derive(possible, witnessed), region.derive(wider, witnessed)
         return after.label != before.label or (before.label == "GROUP" and after.group != before.group)
 
@@ -201,27 +199,31 @@ def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> 
     names = [region.name for region in regions]
     if names != [name for name in view.regions if name in names]:
         raise Refusal("regions stand twice or in another order than in the view")
-    notes = [*view_notes(view, bank), *(n for r in regions for n in distance_notes(view, r.name, r.distances))]
+    notes = [*view_notes(view, bank), *(n for r in regions for n in distance_notes(view, r.name, r.spacing))]
     return RegionalRules({region.name: region for region in regions}, tuple(notes))
 
 
-def _distances(rule: Node, node: object, view: RegionalView) -> Array:
-    """As they are written out, or worked out again from the view."""
-    if node != "of the view":
-        return real(node, None, None)
-    if rule["region"] not in view.regions:
-        raise Refusal(f"the rule of region {rule['region']!r} does not fit its view")
-    return region_distances(view, rule["region"])
+_OF_VIEW = "of the view"
+
+
+def _spacing(rule: Node, node: object, view: RegionalView) -> Spacing:
+    """As it is written out, or that of the view; older reports have the hash of both, newer ones of the former."""
+    name, count = rule["region"], len(rule["elements"])
+    if node == _OF_VIEW:
+        spacing = region_spacing(view, name)
+        is_sound = spacing.is_finite
+    else:
+        spacing = Spacing(count, given=check_distances(f"distances of region {name!r}", real(node, None, None), count))
+        is_sound = True
+    if not is_sound or rule["distances"] != (_OF_VIEW if node == rule["distances"] == _OF_VIEW else spacing.digest()):
+        raise Refusal(f"the distances of region {name!r} do not match their hash")
+    return spacing
 
 
 def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArray, Array, BoolArray]) -> _Region:
-    name, elements, distances = rule["region"], tuple(rule["elements"]), _distances(rule, node, view)
+    name, elements = rule["region"], tuple(rule["elements"])
     if {*rule} != _NAMES or name not in view.regions or elements != view.element_names(name):
         raise Refusal(f"the rule of region {name!r} does not fit its view")
-    if distances.shape != (len(elements), len(elements)) or pieces_hash(distances) != rule["distances"]:
-        raise Refusal(f"the distances of region {name!r} do not match their hash")
-    if node != "of the view" or not np.isfinite(distances.max()):
-        check_distances(f"distances of region {name!r}", distances, len(elements))
     column = view.regions.index(name)
     qualified = rule["absent_witness"] == "persistent_only"
     if rule["absent_witness"] not in ("any", "persistent_only"):
@@ -233,13 +235,13 @@ def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArra
     return _Region(
         name=name,
         elements=elements,
-        distances=distances,
+        spacing=_spacing(rule, node, view),
         tolerance=_nonnegative(rule["tolerance"]),
         groups=_groups(rule["groups"], name, elements),
         asks=asks,
         is_finest=is_finest,
         threshold=None if rule["absence_threshold"] is None else _nonnegative(rule["absence_threshold"]),
-        has_places=node != "of the view" or view.coordinates(name) is not None,
+        has_places=node != _OF_VIEW or view.coordinates(name) is not None,
         slots=columns[0][:, column],
         strengths=columns[1][:, column],
         may_witness_absence=columns[2] if qualified else np.ones(len(columns[2]), dtype=np.bool_),

@@ -70,10 +70,10 @@ class ResolutionRules:
         chosen[list(witnesses)] = True
         return 1 <= len(witnesses) <= 2 and self.delta_group < self.diameter(chosen) == self.diameter(witnessed)
 
-    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:  # noqa: ARG002
-        """Whether the label would be another with e in U."""
+    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, more: Sequence[int]) -> bool:  # noqa: ARG002
+        """Whether the label would be another with these in U."""
         wider = possible.copy()
-        wider[e] = True
+        wider[list(more)] = True
         return self.derive(wider, witnessed)[0].label != self.derive(possible, witnessed)[0].label
 
     def kinds(self, field: str, explanations: Sequence[int]) -> list[Any]:  # noqa: ARG002
@@ -166,9 +166,9 @@ class OwnRules:
         found = {d.field: d.label for d in self.derive(np.ones(len(witnessed), dtype=np.bool_), alone)}
         return bool(witnesses) and found.get(field) == label
 
-    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:  # noqa: ARG002
-        """Whether the question says that its answer would be another with e in U."""
-        return bool(predicates(self.question).excluded(self.answers[field], np.array([e]))[0])
+    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, more: Sequence[int]) -> bool:  # noqa: ARG002
+        """Whether the question says that its answer would be another with one of these in U."""
+        return bool(predicates(self.question).excluded(self.answers[field], np.array(more)).any())
 
     def kinds(self, field: str, explanations: Sequence[int]) -> list[Any]:
         """Those that the question takes for the same in this field."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._stored import Refusal
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank, RegionalView, bank_regions, region_distances
+from ..banks import Bank, RegionalView, Spacing, bank_regions, region_distances
 
 # Of the largest entry: the same computation on another machine differs by less.
 _ROUNDING = 1e-9
@@ -54,10 +54,10 @@ def _place_notes(region: str, given: Array | None, places: Array | None, numbers
         yield f"the coordinates of region {region!r} in the question are not those of the library"
 
 
-def distance_notes(view: RegionalView, region: str, distances: Array) -> Iterator[str]:
+def distance_notes(view: RegionalView, region: str, spacing: Spacing) -> Iterator[str]:
     """Distances that were given with the rule are the author's; without coordinates there is nothing to compare."""
     has_places = view.coordinates(region) is not None
-    if has_places and not _is_near(distances, region_distances(view, region)):
+    if has_places and spacing.given is not None and not _is_near(spacing.given, region_distances(view, region)):
         yield f"the distances of region {region!r} were given, and are not those of its coordinates"
 
 
@@ -104,8 +104,8 @@ class Rules(Protocol):
     def force(self, field: str, label: str, witnesses: Sequence[int], witnessed: BoolArray) -> bool:
         """Whether these explanations, all of them in L, show what the label needs them for."""
 
-    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, e: int) -> bool:
-        """Whether a truth-level label, or the group of a GROUP, would be another if e were possible as well."""
+    def changes(self, field: str, possible: BoolArray, witnessed: BoolArray, more: Sequence[int]) -> bool:
+        """Whether a truth-level label, or the group of a GROUP, would be another if these were possible as well."""
 
     def kinds(self, field: str, explanations: Sequence[int]) -> list[Any]:
         """Explanations of one kind change the field alike."""

@@ -107,7 +107,7 @@ def test_the_last_to_go_leaves_nothing_apart_and_the_one_before_does(seed):
         left = np.append(theirs[needed > rows], 0)
         return not apart[np.ix_(left, left)].any()
 
-    found = last_to_go(needed, theirs, Sides(0, apart, np.asarray))
+    found = last_to_go(needed, theirs, Sides(0, lambda one, other: apart[np.ix_(one, other)], np.asarray))
     if np.isinf(needed[found]):
         assert not is_fine(12.0)
     else:

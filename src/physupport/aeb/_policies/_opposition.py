@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...questions import RegionState
+from ...questions import FarSets, RegionState
 
 # Cells around so many of the most frequent elements are compared.
 _SEEDS = 32
@@ -94,7 +94,7 @@ def _kept(state: RegionState, known: Knowledge) -> int | None:
     return max(named, key=lambda group: (_count(state.possible, group), -group.bit_count()))
 
 
-def best_cell(possible: list[int], far: tuple[int, ...], known: Knowledge) -> int:
+def best_cell(possible: list[int], far: FarSets, known: Knowledge) -> int:
     """Of the sets within the tolerance that hold the witnesses, one that leaves few explanations outside.
 
     Elements are added one by one, stuck ones first, then the most frequent; each of the most frequent is tried as the
@@ -115,7 +115,7 @@ def best_cell(possible: list[int], far: tuple[int, ...], known: Knowledge) -> in
     return best
 
 
-def _near(far: tuple[int, ...], members: int) -> int:
+def _near(far: FarSets, members: int) -> int:
     """The elements within the tolerance of all these."""
     everything = (1 << len(far)) - 1
     for i in _bits(members):

@@ -84,7 +84,7 @@ def elsewhere(question: RegionalMap, region: str, e: int) -> Obligation:
     here = int(column[check_count("e", e, 0, len(column) - 1)])
     if here < 0:
         raise MisuseError("e", f"have region {region!r}", e)
-    far = np.append(asked.distances[here] > asked.tolerance, True)
+    far = np.append(asked.spacing.row(here) > asked.tolerance, True)
     return Obligation(region, far[column])
 
 

@@ -32,9 +32,9 @@ def rivals(result: Result, field: int) -> IntArray:
         return admissible[:0]
     theirs = known.of(admissible)
     distinct = np.unique(theirs)
-    beside = distinct[~known.apart[known.reference][distinct]]
-    split = beside[known.apart[np.ix_(beside, beside)].any(axis=1)]
-    is_rival: BoolArray = known.apart[known.reference][theirs] | np.isin(theirs, split)
+    beside = distinct[~known.beside(distinct)]
+    split = beside[known.apart(beside, beside).any(axis=1)]
+    is_rival: BoolArray = known.beside(theirs) | np.isin(theirs, split)
     return admissible[is_rival]
 
 
@@ -154,7 +154,7 @@ def last_to_go(needed: Array, theirs: IntArray, known: Sides) -> int:
     rows = np.full(len(distinct), -np.inf)
     np.maximum.at(rows, where, needed)
     # A rival is never on the side of the reference, which stands here as one more that stays.
-    apart = known.apart[np.ix_(np.append(distinct, known.reference), distinct)]  # (s + 1, s)
+    apart = known.apart(np.append(distinct, known.reference), distinct)  # (s + 1, s)
     both = np.where(apart, np.minimum(np.append(rows, np.inf)[:, None], rows), -np.inf)
     one, other = np.unravel_index(np.argmax(both), both.shape)
     side = other if one == len(distinct) or rows[other] <= rows[one] else one
