@@ -14,6 +14,7 @@ from ._builders import (
     library_bank as library_bank,
     region_supports as region_supports,
 )
+from ._covers import Cover as Cover, cover_box as cover_box
 from ._distances import (
     atom_chords as atom_chords,
     bottleneck_assignment as bottleneck_assignment,

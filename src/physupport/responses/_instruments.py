@@ -12,6 +12,7 @@ from .._checks import check_array, check_count, check_positive
 from .._errors import MisuseError
 from .._typing import Array, Count, Positive
 from ._base import ComplexArray, register
+from ._slopes import gaussian_slope, largest_cosine
 
 # More are a slip of the keyboard, and every one is a channel of the data.
 MOST_SENSORS = 2**20
@@ -43,6 +44,11 @@ class UniformLinearArray:
         sensors = self.spacing * np.arange(self.n_sensors, dtype=np.float64)
         return _wave(sensors[:, None] * np.sin(angles))
 
+    def slopes(self, low: Array, high: Array) -> Array:
+        r""":math:`2\pi\delta|\cos\theta|\sqrt{\sum m^2/q}` a radian at most, over a box of angles in degrees."""
+        size = np.sqrt(np.mean(np.arange(self.n_sensors, dtype=np.float64) ** 2))
+        return np.array([np.deg2rad(2.0 * np.pi * self.spacing * size) * largest_cosine(float(low[0]), float(high[0]))])
+
 
 @register("circular array")
 @final
@@ -66,6 +72,10 @@ class CircularArray:
         azimuths = np.deg2rad(check_array("places", places, (None, 1))[:, 0])
         sensors = 2.0 * np.pi * np.arange(self.n_sensors) / self.n_sensors
         return _wave(self.radius * np.cos(azimuths - sensors[:, None]))
+
+    def slopes(self, low: Array, high: Array) -> Array:  # noqa: ARG002
+        r""":math:`2\pi R\sqrt{\sum_m\sin^2(\theta - 2\pi m/q)/q}` a radian; the mean is 1/2 from three sensors on."""
+        return np.array([np.deg2rad(2.0 * np.pi * self.radius * np.sqrt(0.5 if self.n_sensors > 2 else 1.0))])
 
 
 @register("near field array")
@@ -96,6 +106,14 @@ class NearFieldArray:
             sensor, place = np.argwhere(distances == 0.0)[0]
             raise MisuseError("places", "lie away from the sensors", f"place {place} at sensor {sensor}")
         return np.asarray(_wave(-distances / self.wavelength) / distances)
+
+    def slopes(self, low: Array, high: Array) -> Array:
+        r""":math:`\sqrt{(2\pi/\lambda)^2 + 1/\rho^2}`, with no sensor nearer to the box than :math:`\rho`."""
+        outside = np.maximum(np.maximum(low - self.sensors, self.sensors - high), 0.0)  # (q, d)
+        nearest = float(np.linalg.norm(outside, axis=1).min())
+        if nearest == 0.0:
+            raise MisuseError("box", "hold no sensor", "one that does")
+        return np.full(len(low), np.hypot(2.0 * np.pi / self.wavelength, 1.0 / nearest))
 
 
 def _wave(turns: Array) -> ComplexArray:
@@ -153,3 +171,12 @@ class Peak:
         """(E, 1) -> (q, E)."""
         x = check_array("places", places, (None, 1))[:, 0]
         return SHAPES[self.shape]((self.axis[:, None] - x) / self.width)
+
+    def slopes(self, low: Array, high: Array) -> Array:
+        r"""Bounds of :math:`|\partial_x\log r|`, 1/w of a lorentzian and 2.5/w of a pseudo-voigt peak.
+
+        Of a gaussian peak that has none; see `gaussian_slope`.
+        """
+        if self.shape == "gaussian":
+            return np.array([gaussian_slope(self.axis, float(self.width), float(low[0]), float(high[0]))])
+        return np.array([{"lorentzian": 1.0, "pseudo-voigt": 2.5}[self.shape] / self.width])
