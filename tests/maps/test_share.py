@@ -3,8 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import softmax
 
-from physupport.maps import MapProtocol, map_signals
+from physupport.judges.rotation import Draws
+from physupport.maps import Fission, MapProtocol, map_signals
 from physupport.maps._share import candidate_levels, chosen_level, price
 
 PIXELS, RATE = 20_000, 0.1
@@ -44,3 +46,42 @@ def test_levels_fall_and_are_paid_for_by_statements():
     bound = 0.1 * 500 / (1000 * price(1000, are_e_values=False))
     assert levels[chosen] <= bound * (1 + 1e-9) < levels[chosen - 1]
     assert chosen_level(levels, np.zeros(len(levels), dtype=int), 0.1, 1000, are_e_values=False) is None
+
+
+def by_evidence(bank, folder, sigma):
+    amplitudes = np.where(np.arange(PIXELS) % 40 == 0, 25.0, 0.0)
+    rows, truth = bank.signals(amplitudes, seed=37)
+    found = map_signals(rows, MapProtocol(Fission(bank.table, sigma, seed=2), bank.question, 0.1, RATE), folder)
+    return false_shares(found, truth, layer=True)
+
+
+def test_the_false_share_of_evidence_is_at_most_its_rate(bank, tmp_path):
+    made, false = by_evidence(bank, tmp_path / "out", sigma=1.0)
+    assert made > 0.7 * PIXELS / 40
+    assert false <= RATE * made
+
+
+def test_negative_control_evidence_that_claims_too_little_noise_breaks_the_rate(bank, tmp_path):
+    made, false = by_evidence(bank, tmp_path / "out", sigma=0.5)
+    assert false > 2.0 * RATE * made
+
+
+def test_the_evidence_of_a_signal_is_the_mean_over_splits_of_likelihood_ratios(bank):
+    spec = Fission(bank.table, 1.3, seed=5, splits=3, ratio=0.8)
+    rows, _ = bank.signals(np.array([0.0, 4.0, 7.0]), seed=8)
+    levels = np.array([0.3, 0.1, 0.01, 1e-4])
+    codes = spec.block_judge(levels).judge(rows).codes
+    table, t = bank.table, 0.8
+    drawn = 1.3 * Draws(5, 3).normal((3, 38))
+    penalties = 0.5 * np.log(38) * table.ranks
+    for row, found in zip(rows @ table.complement, codes, strict=True):
+        values = np.zeros(table.size)
+        for g in drawn:
+            first, second = row + t * g, row - g / t
+            fits = [u[0] * (u[0] @ first) for u in table.bases]
+            weights = softmax([f @ f / (2 * 1.69 * (1 + t**2)) - p for f, p in zip(fits, penalties, strict=True)])
+            var = 1.69 * (1 + t**-2)
+            top = sum(w * np.exp(-((second - f) ** 2).sum() / (2 * var)) for w, f in zip(weights, fits, strict=True))
+            left = [second - u[0] * (u[0] @ second) for u in table.bases]
+            values += np.array([top / np.exp(-(r @ r) / (2 * var)) for r in left]) / 3
+        np.testing.assert_array_equal(found, (values[:, None] >= 1.0 / levels).sum(axis=1))

@@ -1,6 +1,7 @@
 """Many signals, one bank: a label for every pixel, spot or frame."""
 
 from ._engine import BlockVerdicts as BlockVerdicts, block_judge as block_judge
+from ._fission import Fission as Fission
 from ._labels import LABELS as LABELS, Labeller as Labeller
 from ._map import map_signals as map_signals
 from ._protocol import GATES as GATES, MapProtocol as MapProtocol

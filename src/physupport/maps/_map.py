@@ -111,7 +111,7 @@ def _share_level(store: Store, protocol: MapProtocol) -> int | None:
     tally = np.bincount(store.array("evidence").ravel(), minlength=len(levels) + 1)
     statements = np.cumsum(tally[::-1])[::-1][1:]  # (L,) signals that state something at each level
     assert protocol.rate is not None
-    number = chosen_level(levels, statements, protocol.rate, count, are_e_values=False)
+    number = chosen_level(levels, statements, protocol.rate, count, protocol.are_e_values)
     told = {"level": 0.0, "statements": 0} if number is None else {
         "level": float(levels[number]), "statements": int(statements[number])
     }  # fmt: skip

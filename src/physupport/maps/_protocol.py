@@ -15,6 +15,7 @@ from ..analysis import AnalysisProtocol
 from ..judges.rotation import Rotation
 from ..questions import Label, RegionalMap
 from ._engine import BlockJudge, BlockVerdicts, block_judge, in_order
+from ._fission import Fission
 from ._labels import LABELS, STATEMENTS, Labeller
 from ._share import candidate_levels
 
@@ -27,14 +28,14 @@ Pieces = dict[str, NDArray[Any]]
 @final
 @dataclass(frozen=True, eq=False)  # no slots: the digest is taken when first asked for
 class MapProtocol:
-    """One bank and one question for all signals.
+    """One bank, one question and one judge for all signals.
 
     level: of every signal by itself.  rate: the expected share of false statements among those of a second layer; None
     leaves it out.  keys: (M,) the explanation of the table that each explanation of the question is; the same unless
     given.  whitener: (p, q) by which signals are multiplied; None leaves them as they are.
     """
 
-    spec: Rotation
+    spec: Rotation | Fission
     question: RegionalMap
     level: float
     rate: float | None = None
@@ -78,15 +79,12 @@ class MapProtocol:
     @cached_property
     def content(self) -> dict[str, object]:
         """What is hashed."""
-        spec, table, outsiders = self.spec, self.spec.table, self.spec.outsiders
+        table, outsiders, own = self.spec.table, self.spec.outsiders, getattr(self.spec, "encode", None)
         columns = () if outsiders is None or outsiders.columns is None else (outsiders.columns,)
         return {
-            "judge": "rotation",
-            "assumes": "the noise of every signal is white and Gaussian, of unknown level unless given",
+            **(own() if own is not None else _rotation_content(cast(Rotation, self.spec))),
             "atoms": pieces_hash(repr(table.atoms.shape), table.atoms, np.asarray(table.background)),
             "supports": pieces_hash(repr(table.supports)),
-            "draws": [spec.seed, spec.draws, spec.gate_draws],
-            "statistic": [spec.rows, spec.penalty, spec.sigma, repr(spec.companions)],
             "outsiders": None if outsiders is None else [outsiders.share, [*outsiders.lags], pieces_hash(*columns)],
             "question": self.question.describe(),
             "keys": None if self.keys is None else pieces_hash(np.asarray(self.keys)),
@@ -102,13 +100,20 @@ class MapProtocol:
 
     def levels(self, count: int) -> Array:
         """(L,) falling, for so many signals: that of each, and candidates for the share of false statements."""
-        return candidate_levels(self.level, self.rate, count, are_e_values=False)
+        return candidate_levels(self.level, self.rate, count, self.are_e_values)
+
+    @property
+    def are_e_values(self) -> bool:
+        """Whether levels are those of evidence, for which no dependence between signals costs anything."""
+        return bool(getattr(self.spec, "are_e_values", False))
 
     def work(self, count: int, threads: int) -> "BlockWork":
         """What does not depend on the signals, for so many of them."""
-        judge = block_judge(self.spec, self.levels(count), threads)
+        levels = self.levels(count)
+        own = getattr(self.spec, "block_judge", None)
+        judge = own(levels) if own is not None else block_judge(cast(Rotation, self.spec), levels, threads)
         keys = None if self.keys is None else np.asarray(self.keys)
-        return BlockWork(judge, Labeller.of(self.question), len(self.levels(count)), keys, self.whitener)
+        return BlockWork(judge, Labeller.of(self.question), len(levels), keys, self.whitener)
 
     def fields(self, layer: str) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Types and further axes of the arrays of a layer."""
@@ -118,6 +123,15 @@ class MapProtocol:
             return {f"share_{name}": form for name, form in sets.items()}
         single = {"best": "i4", "amplitude": "f8", "noise": "f8", "outsider": "i4", "gate": "u1", "evidence": "u1"}
         return sets | {name: (form, ()) for name, form in single.items()}
+
+
+def _rotation_content(spec: Rotation) -> dict[str, object]:
+    return {
+        "judge": "rotation",
+        "assumes": "the noise of every signal is white and Gaussian, of unknown level unless given",
+        "draws": [spec.seed, spec.draws, spec.gate_draws],
+        "statistic": [spec.rows, spec.penalty, spec.sigma, repr(spec.companions)],
+    }
 
 
 @final

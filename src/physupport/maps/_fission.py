@@ -1,0 +1,147 @@
+r"""Evidence from one row of known noise: the row is split in two independent ones by noise that is added and taken off.
+
+With g of the noise's own law, :math:`w_1 = w + tg` and :math:`w_2 = w - g/t` are independent.  The first proposes, the
+second judges: :math:`E(e) = \sum_j \pi_j(w_1) N(w_2; P_j w_1, s^2) / \sup_\theta N(w_2; u_e\theta, s^2)` with
+:math:`s^2 = \sigma^2(1 + t^{-2})` has mean at most 1 under e, whatever the weights, and so has its mean over several g.
+Rows enter beside the background, whose coefficients they do not depend on.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .._checks import check_count, check_positive
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..judges.rotation import Draws, Outsiders, RotationTable
+from ._engine import BlockVerdicts, are_data, in_order
+
+# The purpose of its draws: no two share bits.
+_FISSION = 3
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Fission:
+    """Have explanations of at most one atom judged by evidence from rows of known noise.
+
+    sigma: standard deviation of the noise.  splits: how many g are averaged over.  There is no gate: what the table
+    lacks is not seen.
+    """
+
+    are_e_values: ClassVar[bool] = True
+
+    table: RotationTable
+    sigma: float
+    seed: int = 0
+    splits: int = 8
+    ratio: float = 1.0  # t
+    outsiders: Outsiders | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("sigma", self.sigma)
+        check_positive("ratio", self.ratio)
+        check_count("splits", self.splits)
+        if self.table.is_complex or int(self.table.ranks.max()) > 1 or self.outsiders is not None:
+            raise MisuseError("fission", "be of real rows and at most one atom, without outsiders", "more")
+
+    def encode(self) -> dict[str, object]:
+        """What is fixed beforehand, the table apart."""
+        assumes = "the noise of every signal is white and Gaussian, of the standard deviation given"
+        fixed = {"sigma": self.sigma, "seed": self.seed, "splits": self.splits, "ratio": self.ratio}
+        return {"judge": "evidence by fission", "assumes": assumes, **fixed}
+
+    def block_judge(self, levels: Array) -> "ByFission":
+        """The judge of many signals."""
+        size = self.table.complement.shape[1]
+        bases = np.ascontiguousarray(self.table.bases[:, 0].T)
+        drawn = self.sigma * Draws(self.seed, _FISSION).normal((self.splits, size))
+        return ByFission(self, levels, bases, drawn @ bases)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ByFission:
+    """Rejects at level a where the evidence is at least 1/a."""
+
+    are_e_values: ClassVar[bool] = True
+
+    spec: Fission
+    levels: Array
+    bases: Array  # (m, M)
+    drawn: Array  # (K, M) u.g
+
+    def judge(self, rows: Array) -> BlockVerdicts:
+        """Of signals (S, q)."""
+        table, is_data = self.spec.table, are_data(rows)
+        vectors = in_order(np.where(is_data[:, None], rows, 0.0), table.complement)
+        along, energy = in_order(vectors, self.bases), (vectors**2).sum(axis=1)
+        codes, best = np.empty(along.shape, dtype=np.uint8), np.empty(len(rows), dtype=np.int64)
+        penalties = 0.5 * np.log(vectors.shape[1]) * table.ranks
+        _judge(
+            along, energy, self.drawn, self.spec.sigma, self.spec.ratio, penalties, -np.log(self.levels), codes, best
+        )
+        own = along[np.arange(len(rows)), best]
+        freedom = vectors.shape[1] - table.ranks[best]
+        nothing: NDArray[Any] = np.full(len(rows), -1)
+        return BlockVerdicts(
+            codes=codes,
+            best=np.where(is_data, best, -1),
+            is_best_rejected=np.zeros(len(rows), dtype=np.bool_),
+            amplitude=np.where(is_data, own, np.nan),
+            noise=np.where(is_data, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom), np.nan),
+            outsider=nothing,
+            is_data=is_data,
+        )
+
+
+@njit(cache=True, nogil=True)
+def _log_numerator(along: Array, drawn: Array, sigma: float, t: float, penalties: Array, terms: Array) -> float:
+    """Log of the mixture over w_2's density under 0; terms (2, M) is for scratch."""
+    wide, narrow = 2.0 * sigma**2 * (1.0 + t * t), 2.0 * sigma**2 * (1.0 + 1.0 / (t * t))
+    for j in range(len(along)):
+        first, second = along[j] + t * drawn[j], along[j] - drawn[j] / t
+        terms[0, j] = first * first / wide - penalties[j]
+        terms[1, j] = (2.0 * first * second - first * first) / narrow
+    top, whole = terms[0].max(), 0.0
+    for j in range(len(along)):
+        whole += np.exp(terms[0, j] - top)
+        terms[1, j] += terms[0, j] - top
+    highest, total = terms[1].max(), 0.0
+    for j in range(len(along)):
+        total += np.exp(terms[1, j] - highest)
+    return float(highest + np.log(total) - np.log(whole))
+
+
+@njit(cache=True, nogil=True)
+def _judge(
+    along: Array,
+    energy: Array,
+    drawn: Array,
+    sigma: float,
+    t: float,
+    penalties: Array,
+    limits: Array,
+    codes: NDArray[np.uint8],
+    best: IntArray,
+) -> None:
+    """Codes (S, M) of products (S, M); evidence is lowered by more than its rounding."""
+    n_splits, size = drawn.shape
+    terms, numerators = np.empty((2, size)), np.empty(n_splits)
+    narrow = 2.0 * sigma**2 * (1.0 + 1.0 / (t * t))
+    for s in range(len(along)):
+        slack = 1e-9 + 1e-12 * energy[s] / sigma**2
+        for k in range(n_splits):
+            numerators[k] = _log_numerator(along[s], drawn[k], sigma, t, penalties, terms)
+        best[s] = np.argmax(along[s] ** 2 - 2.0 * sigma**2 * penalties)
+        for e in range(size):
+            logs = numerators - (along[s, e] - drawn[:, e] / t) ** 2 / narrow
+            top = logs.max()
+            evidence = top + np.log(np.exp(logs - top).mean()) - slack
+            code = 0
+            while code < len(limits) and evidence >= limits[code]:
+                code += 1
+            codes[s, e] = code
