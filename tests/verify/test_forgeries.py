@@ -35,7 +35,7 @@ CHANGES = {
     "checkpoints fall": (lambda d: stream(d)["checkpoints"].reverse(), "do not increase within"),
     "checkpoints outside": (lambda d: stream(d)["checkpoints"].append(10**9), "do not increase within"),
     "no checkpoints": (lambda d: stream(d).update(checkpoints=[]), "do not increase within"),
-    "unknown law": (lambda d: stream(d)["law"].update(kind="poisson"), "unknown kind 'poisson'"),
+    "unknown law": (lambda d: stream(d)["law"].update(kind="gamma"), "unknown kind 'gamma'"),
     "box without profile": (
         lambda d: stream(d)["law"].update(box={}),
         "law of calibration must have no other names",

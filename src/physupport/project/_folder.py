@@ -105,8 +105,9 @@ def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
     place = Path(os.path.realpath(folder))
     cut = f".{place.name[:40]}-{pieces_hash(place.name)[:8]}"  # a long name has no room for more
     held = ReportFolder(name, folder, place, place.parent / cut)
-    missing = [path for path in place.parents if not path.exists()]
+    missing: list[Path] = []
     try:
+        missing += [path for path in place.parents if not path.exists()]
         if place.exists():
             _check_replaceable(name, place)
         place.parent.mkdir(parents=True, exist_ok=True)
