@@ -18,6 +18,7 @@ PICTURES: tuple[tuple[str, str, Callable[[Result], object]], ...] = (
     ("four-region", "four-region-queries", plot_brackets),
     ("four-region", "four-region-library", plot_library),
     ("array", "array-map", plot_map),
+    ("xrf", "xrf-rows", plot_rows),
     ("eeg", "eeg-map", plot_map),
     ("eeg", "eeg-rows", plot_rows),
 )

@@ -68,11 +68,13 @@ class Result:
         """The explanation that predicts the proposal rows of all streams best, the first of equal ones.
 
         Found without held-out rows: whether it survives is for these to say.  Where nothing proposes, the one that
-        least speaks against.
+        the judge says fits best, or that least speaks against.
         """
         plausibility = self.seal.proposed.proposals.plausibility
         if plausibility is not None:
             return int(plausibility.argmax())
+        if gate := self.report.document.get("gate"):
+            return int(gate.get("best", self.trace.queries[0]))
         if not len(self.trace):
             raise MisuseError("result", "come from a protocol that ranks, or from a run with queries", "neither")
         return int(self.trace.queries[self.trace.margins[:, 1].argmin()])

@@ -114,7 +114,11 @@ def _missing(gate: Entry | None) -> str:
         return ""
     finding = min(gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
-    return f" What the best fit leaves is a sign of {sign} (p = {finding['p']:.2g})."
+    return f" What the best fit leaves is a sign of {sign} ({_probability(finding['p'])})."
+
+
+def _probability(p: float) -> str:
+    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
 
 
 def _passed(gate: Entry | None) -> str:
@@ -124,10 +128,8 @@ def _passed(gate: Entry | None) -> str:
     least = min(finding["p"] for finding in gate["findings"])
     if {finding["part"] for finding in gate["findings"]} == {"fit"}:
         return _fitted(least, bool(gate["is_best_rejected"]))
-    return (
-        f" What the best fit leaves shows no sign of a misfit (smallest p = {least:.2g}); one below 4 to 5 standard "
-        f"deviations of the noise would not be seen."
-    )
+    seen = f"shows no sign of a misfit (smallest {_probability(least)})"
+    return f" What the best fit leaves {seen}; one below 4 to 5 standard deviations of the noise would not be seen."
 
 
 def _fitted(p: float, is_misfit: bool) -> str:

@@ -164,7 +164,7 @@ def _empty(found: Sequence[Misfit]) -> Iterator[str]:
         )
     elif any(isnan(each.z) for each in found):
         yield "Give the noise variances and the strengths in the units of the rows: they are too far apart."
-    else:
+    elif found:
         yield (
             "The energy is right, so the noise is not the reason. Most often elements are missing where something is "
             "active, responses are off (add calibration parameters such as gain, width or position), or strengths are "

@@ -31,7 +31,10 @@ COLUMN = Room("column", 241.2, 6, 14, 5000, is_paper=True)  # 85 mm, of a journa
 def numbered(low: float, high: float, count: int, **others: Any) -> Axis:  # noqa: ANN401
     """An axis with about so many round numbers.  others: fields of the axis."""
     values = round_values(low, high, count)
-    return Axis(low, high, [Tick(value, number(value)) for value in values], **others)
+    texts = [number(value) for value in values]
+    if len({*texts}) < len(texts):  # values that differ by less than the usual digits tell
+        texts = [f"{value:.10g}" for value in values]
+    return Axis(low, high, [Tick(value, text) for value, text in zip(values, texts, strict=True)], **others)
 
 
 def counting(high: float, count: int, **others: Any) -> Axis:  # noqa: ANN401
