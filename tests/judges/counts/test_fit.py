@@ -19,11 +19,11 @@ def problem(seed, channels=40, size=4, mean=20.0, width=3.0):
     return columns, rng.poisson(mean * channels * means / max(means.sum(), 1e-9)).astype(float)
 
 
-def bounds(columns, counts, steps=MOST_STEPS):
-    seen = counts > 0
+def bounds(columns, counts, steps=MOST_STEPS, floor=-np.inf):
+    seen, sums = counts > 0, columns.sum(axis=1)
     amounts, found = np.empty((1, len(columns))), np.empty((1, 2))
     members = np.arange(len(columns))[None]
-    fit_all(np.ascontiguousarray(columns[:, seen]), columns.sum(axis=1), counts[seen], members, steps, amounts, found)
+    fit_all(np.ascontiguousarray(columns[:, seen]), sums, counts[seen], members, steps, floor, amounts, found)
     return amounts[0], *found[0]
 
 
@@ -59,6 +59,16 @@ def test_a_fit_that_stops_early_has_wider_bounds_that_still_hold(seed, steps):
     _, early, above = bounds(columns, counts, steps)
     assert early <= upper
     assert lower <= above
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fit_stops_only_once_it_is_known_to_stay_below_the_floor(seed):
+    columns, counts = problem(seed)
+    _, lower, upper = bounds(columns, counts)
+    _, early, above = bounds(columns, counts, floor=upper + 50.0)
+    assert early <= upper
+    assert lower <= above < upper + 50.0
+    assert bounds(columns, counts, floor=lower - 50.0)[1:] == (lower, upper)
 
 
 def test_dependent_and_useless_columns_do_no_harm():

@@ -78,7 +78,9 @@ def test_evidence_is_the_mixture_over_the_best_fit_averaged_over_halves():
                 amounts *= columns @ (trial.counts / (amounts @ columns)) / columns.sum(axis=1)
             ratios.append(mixture - trial.counts @ np.log(amounts @ columns) + (amounts @ columns).sum())
         mean = np.logaddexp.reduce(ratios) - np.log(len(ratios))
-        assert judge.log_evidence.lower[e] == pytest.approx(mean, abs=1e-4)
+        # What is far from the best is not fitted to the end, and its evidence is at least what is said.
+        assert judge.log_evidence.lower[e] <= mean + 1e-4
+        assert mean > 40 or judge.log_evidence.lower[e] == pytest.approx(mean, abs=1e-4)
         ball = judge.ball(e, 128)
         assert judge.log_evidence.lower[e] <= float(ball.lower())
         assert float(ball.upper()) <= judge.log_evidence.upper[e]

@@ -65,7 +65,7 @@ def early_evidence(judge, e, steps=1):
     for trial in judge.trials:
         seen, found, bounds = trial.counts > 0, np.empty((1, table.members.shape[1])), np.empty((1, 2))
         columns = np.ascontiguousarray(table.columns[:, seen])
-        fit_all(columns, table.sums, trial.counts[seen], table.members[e : e + 1], steps, found, bounds)
+        fit_all(columns, table.sums, trial.counts[seen], table.members[e : e + 1], steps, -np.inf, found, bounds)
         logs.append(trial.log_mixture[0] - bounds[0, 0])
     return np.logaddexp.reduce(logs) - np.log(len(logs))
 

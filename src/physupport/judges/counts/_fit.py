@@ -18,14 +18,23 @@ MOST_STEPS = 80
 GAP = 1e-7
 # Parts of a column below this are left out of a fit, not of its bounds: numbers near underflow are slow.
 _NOTHING = 1e-100
+# Steps before it is looked whether a fit stays below the floor: bounds of earlier ones are too wide to tell.
+_FIRST_LOOK = 3
 _STEP, _CENTRE, _RIDGE = 0.99, 0.03, 1e-15
 
 
 @njit(cache=True, nogil=True)
 def fit_all(
-    columns: Array, sums: Array, counts: Array, members: IntArray, steps: int, amounts: Array, bounds: Array
+    columns: Array,
+    sums: Array,
+    counts: Array,
+    members: IntArray,
+    steps: int,
+    floor: float,
+    amounts: Array,
+    bounds: Array,
 ) -> None:
-    """Fit every explanation to one set of counts.
+    """Fit every explanation to one set of counts, or until it is known to stay below the floor.
 
     columns: (E, n) atoms in the channels with counts.  sums: (E,) of the columns over all channels, above 0.
     counts: (n,) above 0.  members: (M, r) columns of each explanation, -1 fills up.
@@ -43,7 +52,7 @@ def fit_all(
             for j in range(r):
                 shape = columns[own[j], i] / sums[own[j]]
                 shapes[i, j] = shape if shape > _NOTHING else 0.0
-        _fit(shapes, counts, r, steps, fitted)
+        _fit(shapes, counts, r, steps, floor, fitted)
         for j in range(width):
             amounts[e, j] = fitted[j] if j < r else 0.0
         bounds[e, 0], bounds[e, 1] = log_bounds(columns, sums, counts, own[:r], amounts[e])
@@ -98,7 +107,7 @@ def _without(columns: Array, own: IntArray, i: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _fit(shapes: Array, counts: Array, r: int, steps: int, amounts: Array) -> None:
+def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts: Array) -> None:
     r"""Amounts v that maximise :math:`\sum_i y_i\log(\sum_j P_{ij}v_j) - \sum_j v_j` over v >= 0, nearly.
 
     A primal-dual interior point method: with slacks :math:`z = 1 - G` and :math:`v_jz_j = \tau`, Newton steps in d =
@@ -112,7 +121,7 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, amounts: Array) -> No
     for j in range(r):
         amounts[j] = total / r
     length = 1.0
-    for _ in range(steps if total > 0.0 else 0):
+    for step in range(steps if total > 0.0 else 0):
         if not _derivatives(shapes, counts, amounts, slopes, matrix):
             return
         given, product, trace, steepest = 0.0, 0.0, 0.0, 0.0
@@ -122,6 +131,8 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, amounts: Array) -> No
             trace += matrix[j, j]
             steepest = max(steepest, slopes[j])
         if total * log(max(steepest * given / total, 1.0)) <= GAP:
+            return
+        if step >= _FIRST_LOOK and _log_sum(shapes, counts, amounts, r) - total + total * log(steepest) < floor:
             return
         centre = (_CENTRE + (1.0 - length) ** 2) * product / r
         for j in range(r):
@@ -138,6 +149,18 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, amounts: Array) -> No
         for j in range(r):
             amounts[j] *= 1.0 + length * change[j]
             slacks[j] += length * slopes[j]
+
+
+@njit(cache=True, nogil=True)
+def _log_sum(shapes: Array, counts: Array, amounts: Array, r: int) -> float:
+    r""":math:`\sum_i y_i\log\mu_i`."""
+    value = 0.0
+    for i in range(len(counts)):
+        mean = 0.0
+        for j in range(r):
+            mean += shapes[i, j] * amounts[j]
+        value += counts[i] * log(mean)
+    return value
 
 
 @njit(cache=True, nogil=True)

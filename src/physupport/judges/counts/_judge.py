@@ -11,6 +11,7 @@ from ..._arrays import check_indices, read_only
 from ..._checks import check_array, check_count, check_open
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
+from ...laws._threads import in_pieces
 from .._by_evidence import MOST_BITS, decided
 from .._judge import Verdicts
 from .._scored import Bounds, sum_down, sum_up
@@ -22,6 +23,10 @@ from ._table import CountTable
 
 # Widths, in channels, of the corrections that make free opponents on an ordered axis.
 WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+# In log likelihood: what is worse than this much is neither an opponent nor retained.
+_FAR = 60.0
+# Fits that are worth a thread.
+_PIECE = 16
 # Channels of the windows in which a misfit is looked for.
 _WINDOWS = (1, 2, 4, 8, 16, 32)
 # Of a mean of exponentials of few numbers; far more than its rounding.
@@ -63,11 +68,10 @@ class Counts:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trial:
-    """One half, judged: its counts, the opponents that the other half chose, and the fits of all explanations."""
+    """One half, judged: its counts, the opponents that the other half chose, and how well all explanations fit."""
 
     counts: Array  # (q,)
     opponents: Opponents
-    amounts: Array  # (M, r)
     log_sup: Array  # (M, 2) bounds
     log_mixture: tuple[float, float]
 
@@ -120,7 +124,7 @@ class CountJudge:
     def worst(self, e: int) -> str:
         """The channels where an explanation, fitted to all counts, is farthest off in standard deviations."""
         counts = self.rows.sum(axis=0).astype(np.float64)
-        amounts, _ = _fits(self.spec.table, counts, [e])
+        amounts, _ = _fitted(self.spec.table, counts, np.array([e]))
         means = self.spec.table.means(e, amounts[0]) + 1.0 / len(counts)
         sums = np.concatenate([[[0.0, 0.0]], np.cumsum(np.stack([counts - means, means], axis=1), axis=0)])
         found = (0.0, 0, 1)
@@ -139,7 +143,8 @@ class CountJudge:
         with ctx.workprec(bits):
             total = arb(0)
             for trial in self.trials:
-                supremum = log_supremum(columns, trial.counts, trial.amounts[e, : len(own)], bits)
+                amounts, _ = _fitted(self.spec.table, trial.counts, np.array([e]))  # to the end
+                supremum = log_supremum(columns, trial.counts, amounts[0, : len(own)], bits)
                 total += (log_mixture(trial.opponents, trial.counts, bits) - supremum).exp()
             return (total / len(self.trials)).log()
 
@@ -152,14 +157,31 @@ def _trials(spec: Counts, pair: tuple[Half, Half]) -> list[_Trial]:
         amounts, log_sup = fits[other]
         against = opponents(spec.table, amounts, log_sup[:, 0], pair[other], pair[mine].exposure, spec.widths)
         counts = pair[mine].counts
-        found.append(_Trial(read_only(counts), against, *fits[mine], against.log_bounds(counts)))
+        found.append(_Trial(read_only(counts), against, fits[mine][1], against.log_bounds(counts)))
     return found
 
 
-def _fits(table: CountTable, counts: Array, chosen: list[int] | slice = slice(None)) -> tuple[Array, Array]:
-    """Amounts (k, r) and bounds (k, 2) of explanations, of all unless some are given."""
+def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
+    """Amounts (M, r) and bounds (M, 2) of every explanation.
+
+    Those with most columns come first: whatever is far below the best of them is fitted no further than to know that.
+    """
+    sizes = (table.members >= 0).sum(axis=1)
+    first, others = np.flatnonzero(sizes == sizes.max()), np.flatnonzero(sizes < sizes.max())
+    amounts, bounds = np.empty(table.members.shape), np.empty((table.size, 2))
+    amounts[first], bounds[first] = _fitted(table, counts, first, -np.inf)
+    amounts[others], bounds[others] = _fitted(table, counts, others, float(bounds[first, 0].max()) - _FAR)
+    return amounts, bounds
+
+
+def _fitted(table: CountTable, counts: Array, chosen: IntArray, floor: float = -np.inf) -> tuple[Array, Array]:
+    """(k, r) and (k, 2) of some, each by itself, on as many threads as there are."""
     seen, members = counts > 0.0, table.members[chosen]
     amounts, bounds = np.empty(members.shape), np.empty((len(members), 2))
     columns = np.ascontiguousarray(table.columns[:, seen])
-    fit_all(columns, table.sums, counts[seen], members, MOST_STEPS, amounts, bounds)
+
+    def work(part: slice) -> None:
+        fit_all(columns, table.sums, counts[seen], members[part], MOST_STEPS, floor, amounts[part], bounds[part])
+
+    in_pieces(len(members), work, _PIECE)
     return amounts, bounds
