@@ -16,6 +16,7 @@ from physupport import MisuseError
 from physupport.analysis import analyse
 from physupport.cli import app
 from physupport.cli._progress import Status
+from physupport.io import split_rows
 from physupport.project import FILES
 from physupport.report.page import write_page
 
@@ -200,6 +201,26 @@ def test_a_dry_run_says_what_would_happen_and_writes_nothing(copy):
     found = json.loads(program("run", copy, "--dry-run", "--json").stdout)
     assert (found["explanations"], found["streams"][1]["n_laws"]) == (216, 56)
     assert sorted(copy.rglob("*")) == before
+    assert found["protocol"] in text
+
+
+def test_a_dry_run_gives_the_hash_of_the_protocol_whatever_the_held_out_rows_are(quick):
+    def protocol():
+        return json.loads(program("run", quick, "--dry-run", "--json").stdout)["protocol"]
+
+    before = protocol()
+    report = json.loads(program("run", quick, "--json").stdout)
+    assert report["digests"]["protocol"] == before
+    assert program("verify", quick / "report", "--project", quick, "--protocol", before).exit_code == 0
+    lines = (quick / "deployment.csv").read_text().splitlines()
+    header, rows = lines[0], np.array([line.split(",") for line in lines[1:]])
+    fraction, seed = report["protocol"]["streams"][0]["fraction"], report["protocol"]["seed"]
+    parts = split_rows(len(rows), fraction, seed)
+    for part, is_same in ((parts.held_out, True), (parts.proposal, False)):
+        changed = rows.copy()
+        changed[part[0]] = "1e3"
+        (quick / "deployment.csv").write_text("\n".join([header, *map(",".join, changed)]))
+        assert (protocol() == before) == is_same
 
 
 def stopping_progress(number):

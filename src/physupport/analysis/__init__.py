@@ -1,6 +1,6 @@
 """From a protocol and tables to one result: propose, freeze, ask, report."""
 
-from ._analyse import analyse as analyse
+from ._analyse import analyse as analyse, freeze as freeze
 from ._choices import PolicyName as PolicyName, named_policy as named_policy
 from ._estimator import PhysicalSupport as PhysicalSupport
 from ._plans import ProposedStream as ProposedStream, StreamPlan as StreamPlan

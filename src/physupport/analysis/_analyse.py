@@ -51,23 +51,30 @@ def analyse_tables(
     earlier: Report | None = None,
 ) -> Result:
     """The same for tables; streams in `proposed` are not proposed again."""
-    bank, streams = _bank(protocol), tuple(protocol.streams)
-    if {*tables} != {*streams}:
-        raise MisuseError("tables", f"be given for the streams {streams}", tuple(tables))
-    check_same_channels(tables)
-    given: dict[str, NDArray[np.generic] | ProposedStream] = {
-        name: proposed[name] if name in proposed else stream_rows(name, table, protocol.streams[name], bank)
-        for name, table in tables.items()
-    }
     seconds: dict[str, float] = {}
     with located(tables):
         with _timed("propose", seconds):
-            seal = (protocol if earlier is None else _as_before(protocol, earlier)).read(**given)
+            seal = freeze(protocol if earlier is None else _as_before(protocol, earlier), tables, proposed)
         with _timed("ask", seconds):
             trace = seal.run(callback=callback) if earlier is None else _resumed(seal, earlier, protocol, callback)
         with _timed("report", seconds):
             found = report(seal, trace)
     return Result(seal, trace, found, dict(tables), seconds)
+
+
+def freeze(
+    protocol: AnalysisProtocol, tables: Mapping[str, Table], proposed: Mapping[str, ProposedStream] | None = None
+) -> Seal:
+    """The protocol with what its proposal rows choose, and its hash; no number of a held-out row is used."""
+    bank, streams, known = _bank(protocol), tuple(protocol.streams), proposed or {}
+    if {*tables} != {*streams}:
+        raise MisuseError("tables", f"be given for the streams {streams}", tuple(tables))
+    check_same_channels(tables)
+    given: dict[str, NDArray[np.generic] | ProposedStream] = {
+        name: known[name] if name in known else stream_rows(name, table, protocol.streams[name], bank)
+        for name, table in tables.items()
+    }
+    return protocol.read(**given)
 
 
 def _as_before(protocol: AnalysisProtocol, earlier: Report) -> AnalysisProtocol:

@@ -158,13 +158,17 @@ def _dry_run(project: "Project", as_json: bool) -> None:
     from dataclasses import replace
     from time import process_time
 
+    from ..analysis import freeze
     from ..project import assemble, forecast
 
     assembled = assemble(project)
     started = process_time()  # to start the program and read the files, which a run does again
     found: Forecast = forecast(assembled)
     found = replace(found, seconds=found.seconds + started)
+    if not as_json:  # before the hash, which may take its time
+        show_lines(f"- {sentence}" for sentence in [*found.sentences(), *assembled.notes])
+    protocol = freeze(assembled.protocol, assembled.tables).digest
     if as_json:
-        typer.echo(json.dumps(found.as_dict(), indent=2, allow_nan=False))
-        return
-    show_lines(f"- {sentence}" for sentence in [*found.sentences(), *assembled.notes])
+        typer.echo(json.dumps(found.as_dict() | {"protocol": protocol}, indent=2, allow_nan=False))
+    else:
+        show_lines([f"- The hash of the protocol, to be deposited before the held-out rows are read: {protocol}."])
