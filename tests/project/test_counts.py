@@ -174,3 +174,39 @@ def test_a_cone_of_variants_explains_what_none_of_them_does_alone(folder, tmp_pa
         word = "span" if "span" in message else "cone"
         with pytest.raises(MisuseError, match=f"elements.variants must be .*{message}"):
             answer(folder(row, ('responses = "lines.npy"', f'{files}\nvariants = "{word}"'), lines=strong))
+
+
+CALIBRATION = """
+[data.calibration]
+file = "calibration.npy"
+channels = 1
+law = "known codes"
+noise = 0.01
+proposal = 0.5
+
+[elements]"""
+
+
+def test_evidence_of_a_calibration_multiplies_that_of_the_counts(folder, tmp_path):
+    """Two lines that a shift makes alike: counts alone cannot tell them apart; a calibrated marker knows the shift."""
+    lines = np.exp(-0.5 * ((AXIS[:, None] - np.array([30.0, 34.0, 60.0])) / 2.5) ** 2)
+    marker = (
+        'presence = "optional"',
+        '[regions.marker]\npresence = "optional"\n[parameters.shift]\nvalues = [0.0, 4.0]',
+    )
+    row = counts(100.0 * lines[:, 1] + 5.0)
+
+    def kept(*more):
+        path = folder(row, marker, *more, lines=lines)
+        (tmp_path / "lines.csv").write_text("id,region,place\nL0,line,30\nL1,line,34\nM,marker,60\n")
+        report = answer(path)
+        return {name for name in ("L0", "L1") if any(name in field.cell for field in report.fields)}, report
+
+    assert kept()[0] == {"L0", "L1"}
+    codes = np.random.default_rng(4).standard_normal((60, 2))
+    unit = lines[:, 1:] / np.linalg.norm(lines[:, 1:], axis=0)
+    rows = np.hstack([codes @ unit.T + 0.1 * np.random.default_rng(3).standard_normal((60, Q)), codes])
+    np.save(tmp_path / "calibration.npy", rows)
+    names, report = kept(("[elements]", CALIBRATION))
+    assert names == {"L1"}
+    assert verify(report.json(), {"deployment": row[None].astype(float), "calibration": rows}).is_verified
