@@ -5,6 +5,7 @@ the same result follows whether or not the compiler fuses a multiplication with 
 """
 
 from collections.abc import Callable
+from typing import TypeVar, cast
 
 import numpy as np
 from numba import njit, types
@@ -31,6 +32,18 @@ C9, C10, C11 = 1.0178198033328528e-07, 7.074105626245659e-09, 4.4352809446103363
 
 _MANTISSA = 0x000FFFFFFFFFFFFF
 _ONE = 0x3FF0000000000000
+
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def inside(fastmath: set[str] | None = None) -> Callable[[Function], Function]:
+    """Compiles what only compiled functions call: no way in from Python, no file of its own, in two thirds of the time.
+
+    A new user waits for it.  fastmath: which liberties the compiler has with sums and products.
+    """
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "fastmath": fastmath or False}
+    return cast(Callable[[Function], Function], njit(**options))  # type: ignore[call-overload]  # two are not in its types
 
 
 def _reinterpretation(source: types.Type, target: types.Type) -> Callable[..., object]:

@@ -11,11 +11,12 @@ forming it, which would square the condition number of coherent atoms.  :math:`w
 import numpy as np
 from numba import njit
 
+from ..._exp import inside
 from ..._typing import Array, IntArray
 from .._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, TINY, U, add, div, dot, log, mul, settle, sub
 
 
-@njit(cache=True)
+@inside()
 def orthogonalise(
     atoms: Array, variances: Array, noise: float, w: tuple[Array, Array], c: tuple[Array, Array], d: tuple[Array, Array]
 ) -> tuple[float, float]:
@@ -52,7 +53,7 @@ def orthogonalise(
     return total, e_total
 
 
-@njit(cache=True)
+@inside()
 def quadratic_form(
     moment: Array, scales: Array, slack: float, w: Array, e_w: Array, image: Array
 ) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Final, Self, final
 import numpy as np
 from numba import njit
 
-from ..._exp import LN2, LOG_ERROR, log_mantissas
+from ..._exp import LN2, LOG_ERROR, inside, log_mantissas
 from ..._typing import Array, BoolArray, IntArray
 from .._balls import TINY, UP, U, add, div, dot, mul, sqrt, sub
 from .._threads import in_pieces
@@ -29,7 +29,7 @@ _ROOT_SCALE: Final = 0.8493218002880191
 _ROOT_SCALE_ERROR: Final = 2.0**-53
 
 
-@njit(cache=True)
+@inside()
 def start_matrices(atoms: Array, noise: float, m: Array, em: Array, w: Array, ew: Array) -> None:
     r""":math:`M_\emptyset = D^\top D/\nu`, and :math:`D/\nu` or, in the coordinates of the atoms, :math:`I/\nu`."""
     q, n = atoms.shape
@@ -44,14 +44,14 @@ def start_matrices(atoms: Array, noise: float, m: Array, em: Array, w: Array, ew
             w[a, i], ew[a, i] = div(v, 0.0, noise, 0.0)
 
 
-@njit(cache=True)
+@inside()
 def growth(variance: float, m: Array, em: Array, j: int) -> tuple[float, float]:
     """The s of the update by atom j.  M has a nonnegative diagonal, so a value below zero may move to zero."""
     v, e = mul(variance, 0.0, max(m[j, j], 0.0), em[j, j])
     return add(1.0, 0.0, v, e)
 
 
-@njit(cache=True)
+@inside()
 def update(variance: float, j: int, m: Array, em: Array, w: Array, ew: Array, coupling: Array, rows: Array) -> None:
     r"""Fill m[1], w[1] from m[0], w[0]: :math:`A \mapsto A - A_{\cdot j} (\lambda M_{j\cdot}/s)` for both matrices."""
     n = m.shape[-1]
@@ -68,7 +68,7 @@ def update(variance: float, j: int, m: Array, em: Array, w: Array, ew: Array, co
             w[1, i, k], ew[1, i, k] = sub(w[0, i, k], ew[0, i, k], v, e)
 
 
-@njit(cache=True)
+@inside()
 def direction(
     variance: float, atoms: Array, j: int, m: Array, em: Array, w: Array, ew: Array, h: Array
 ) -> tuple[float, float, float]:
@@ -160,7 +160,7 @@ def mixed_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arra
             climb(s, es, tau, m[f, t * n_sets : (t + 1) * n_sets], scalars[f], True)
 
 
-@njit(cache=True)
+@inside()
 def climb(s: Array, es: Array, tau: Array, m: Array, scalars: Array, from_empty: bool) -> None:
     """Multiply s and add tau^2 along the paths from the root; fills m and enlarges the first two scalars."""
     full = len(s) - 1
@@ -181,13 +181,13 @@ def climb(s: Array, es: Array, tau: Array, m: Array, scalars: Array, from_empty:
         scalars[2], scalars[3] = p[0], ep[0]
 
 
-@njit(cache=True)
+@inside()
 def larger(a: float, b: float) -> float:
     """The larger of two bounds; infinity if one of them is no number."""
     return max(a, b) if a < np.inf and b < np.inf else np.inf
 
 
-@njit(cache=True)
+@inside()
 def lowest_bit(mask: int) -> int:
     """Lowest atom of a nonempty set."""
     j = 0
@@ -244,7 +244,7 @@ class Factors:
     def log_determinants(self) -> tuple[Array, Array]:
         """Logarithms (F,) of the determinants and their errors (F,)."""
         mantissa, exponent = np.frexp(self.scalars[:, 2])
-        value = (exponent - 1.0) * LN2 + log_mantissas(2.0 * mantissa)
+        value = (exponent - 1.0) * LN2 + log_mantissas(2.0 * mantissa[:, None])[:, 0]
         with np.errstate(invalid="ignore", divide="ignore"):
             relative = self.scalars[:, 3] / self.scalars[:, 2]
             error = np.where(relative < 0.5, relative / (1.0 - relative), np.inf)

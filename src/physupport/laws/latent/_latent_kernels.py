@@ -11,12 +11,12 @@ Nothing here knows about errors; `_latent_errors` bounds what these loops round.
 import numpy as np
 from numba import njit
 
-from ..._exp import exp2_minus
+from ..._exp import exp2_minus, inside
 from ..._typing import Array, IntArray
 from ._latent_sums import FIRST, FMA, ROWS, S1, S2, S3, S4, S5, S6, S7, B, Notes, S, Sums, Work, carry
 
 
-@njit(cache=True)
+@inside()
 def clear(x: Array, line: int, value: float) -> None:
     """Fill a line."""
     p = np.uintp(line * S)
@@ -24,7 +24,7 @@ def clear(x: Array, line: int, value: float) -> None:
         x[p + i] = value
 
 
-@njit(cache=True, fastmath=FMA)
+@inside(FMA)
 def add_terms(x: Array, a: int, h: Array, own: int, line: int) -> None:
     """Add the four terms of h[own] . x from the a-th on to a line of x behind the coordinates."""
     h0, h1, h2, h3 = h[own, a], h[own, a + 1], h[own, a + 2], h[own, a + 3]
@@ -34,7 +34,7 @@ def add_terms(x: Array, a: int, h: Array, own: int, line: int) -> None:
         x[t + i] += h0 * x[j] + h1 * x[j + S1] + h2 * x[j + S2] + h3 * x[j + S3]
 
 
-@njit(cache=True, fastmath=FMA)
+@inside(FMA)
 def nested_step(x: Array, h: Array, own: int, m: Array, r: Array, level: int, s: Array, size: int) -> None:
     """Four active sets, with and without the first two atoms: their exponents, and m 2^-r onto the sums of their sizes.
 
@@ -66,7 +66,7 @@ def nested_step(x: Array, h: Array, own: int, m: Array, r: Array, level: int, s:
         s[k] += neither * exp2_minus(r_neither)
 
 
-@njit(cache=True)
+@inside()
 def nested_block(passes: IntArray, x: Array, h: Array, m: Array, r: Array, s: Array) -> None:
     r"""Sums over the active sets of each size, of :math:`m_J 2^{-r_J}` with r counted from the full set.
 
@@ -88,7 +88,7 @@ def nested_block(passes: IntArray, x: Array, h: Array, m: Array, r: Array, s: Ar
         nested_step(x, h, own, m, r, passes[k, 0], s, passes[k, 2])
 
 
-@njit(cache=True, fastmath=FMA)
+@inside(FMA)
 def mixed_block(used: IntArray, x: Array, h: Array, m: Array, a: Array, top: Array, s: Array) -> None:
     r"""The same for laws whose active variance depends on the size, or that never activate all atoms.
 
@@ -120,7 +120,7 @@ def mixed_block(used: IntArray, x: Array, h: Array, m: Array, a: Array, top: Arr
                 s[onto + i] += m[node] * exp2_minus(top[i] - a[node, i])
 
 
-@njit(cache=True)
+@inside()
 def count_bits(mask: int) -> int:
     """Size of an active set."""
     size = 0
@@ -130,7 +130,7 @@ def count_bits(mask: int) -> int:
     return size
 
 
-@njit(cache=True)
+@inside()
 def load(table: Array, index: IntArray, f: int, start: int, n_rows: int, x: Array) -> None:
     """The coordinates of a block of rows; what x holds beyond the rows is never looked at."""
     first = np.uintp(start)

@@ -5,7 +5,7 @@ block, and noted at checkpoints.
 import numpy as np
 from numba import njit
 
-from ..._exp import exponent_of, mantissa_of
+from ..._exp import exponent_of, inside, mantissa_of
 from ..._typing import Array, IntArray
 
 B = 256
@@ -33,7 +33,7 @@ def make_work(n_coordinates: int, n_sizes: int, n_keys: int) -> Work:
     return np.zeros((n_coordinates + 4) * S), np.zeros(n_sizes * S), np.zeros((n_keys, S)), np.zeros(S), *lanes
 
 
-@njit(cache=True, fastmath=FMA)
+@inside(FMA)
 def densities(weights: Array, key: int, s: Array, z: Array, k: int) -> None:
     """The densities of the rows of a block.  The sizes come in fours, the last of which may be idle."""
     for i in range(ROWS):
@@ -46,7 +46,7 @@ def densities(weights: Array, key: int, s: Array, z: Array, k: int) -> None:
             z[k, i] += w0 * s[j] + w1 * s[j + S1] + w2 * s[j + S2] + w3 * s[j + S3]
 
 
-@njit(cache=True)
+@inside()
 def multiply(z: Array, low: int, high: int, lanes: Array, lane_powers: IntArray, k: int) -> None:
     """Multiply densities, lane by lane, into products kept in [1, 2) and powers of two beside them."""
     for i in range(np.uintp(low), np.uintp(high)):
@@ -55,7 +55,7 @@ def multiply(z: Array, low: int, high: int, lanes: Array, lane_powers: IntArray,
         lanes[k, i] = mantissa_of(longer)
 
 
-@njit(cache=True)
+@inside()
 def finish(lanes: Array, lane_powers: IntArray, k: int, product: Array, power: IntArray, key: int) -> None:
     """Multiply all lanes into the first, by halves, and that into the running product; the lanes begin anew."""
     half = B // 2
@@ -72,7 +72,7 @@ def finish(lanes: Array, lane_powers: IntArray, k: int, product: Array, power: I
         lanes[k, i], lane_powers[k, i] = 1.0, 0
 
 
-@njit(cache=True)
+@inside()
 def finish_sum(lanes: Array, totals: Array, f: int) -> None:
     """Add all lanes by halves, and that to the running sum; the lanes begin anew."""
     half = B // 2
@@ -85,7 +85,7 @@ def finish_sum(lanes: Array, totals: Array, f: int) -> None:
         lanes[i] = 0.0
 
 
-@njit(cache=True)
+@inside()
 def accumulate(totals: Array, f: int, term: float) -> None:
     """Add to a running sum (sum, what rounding lost), Knuth's way."""
     before = totals[f, 0]
@@ -95,7 +95,7 @@ def accumulate(totals: Array, f: int, term: float) -> None:
     totals[f, 0] = new
 
 
-@njit(cache=True)
+@inside()
 def carry(
     f: int, start: int, n_rows: int, stretch: int, ends: IntArray, notes: IntArray, first_key: IntArray, weights: Array,
     top: Array, work: Work, sums: Sums, noted: Notes,
