@@ -26,7 +26,8 @@ from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
 
-from . import _banks, _baseline, _columns, _maps, _off_bank, _project, _rotation
+from . import _banks, _baseline, _columns, _first_start, _maps, _off_bank, _project, _rotation
+from ._busy import Busy
 from ._peak import exp_fma_peak
 from ._studies import studies
 
@@ -206,6 +207,7 @@ CASES = {
     "profiles": profiles,
     "studies": studies,
     "second_start": second_start,
+    **_first_start.CASES,
     **_project.CASES,
     **_maps.CASES,
     **_off_bank.CASES,
@@ -231,7 +233,9 @@ def main():
         return
     table = Table("what", "measured", "note", title=f"{numba.get_num_threads()} threads")
     for name in names:
+        busy = Busy()
         CASES[name](table.add_row)
+        table.add_row("  meanwhile", str(busy), "on a quiet machine: others 0%")
     console.print(table)
 
 

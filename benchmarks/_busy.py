@@ -13,7 +13,8 @@ class Busy:
         self.start = time.perf_counter(), _own(), _all()
 
     def __str__(self):
-        seconds, own, everything = (now - then for now, then in zip((time.perf_counter(), _own(), _all()), self.start))
+        now = time.perf_counter(), _own(), _all()
+        seconds, own, everything = (end - start for start, end in zip(self.start, now, strict=True))
         cores = os.cpu_count() or 1
         if not _STAT.exists():
             return f"load {os.getloadavg()[0]:.1f} on {cores} cores" if hasattr(os, "getloadavg") else "unknown"

@@ -10,7 +10,11 @@ from pathlib import Path
 from rich.progress import track
 from rich.table import Table
 
-from . import _project
+from . import _first_start, _project
+from ._busy import Busy
+
+# What runs a command, alike in every tree.
+_COMMANDS = _project.CASES | _first_start.CASES
 
 HERE = Path(__file__).resolve().parent.parent
 
@@ -26,22 +30,26 @@ getattr(tree, case, lambda add: None)(lambda *row: print("ROW", json.dumps(row))
 def compared(cases, other, rounds):
     """A table with a column for the other tree and one for this, all rounds in each cell."""
     table = Table("what", f"before: {other}", "after", "note")
-    turns = [(case, k) for case in cases for k in range(rounds)]
-    measured = {turn: [rows(turn[0], tree) for tree in (Path(other).resolve(), HERE)] for turn in track(turns)}
+    turns, measured, meanwhile = [(case, k) for case in cases for k in range(rounds)], {}, {}
+    for turn in track(turns):
+        busy = Busy()
+        measured[turn] = [rows(turn[0], tree) for tree in (Path(other).resolve(), HERE)]
+        meanwhile[turn] = str(busy)
     for case in cases:
         columns = [[measured[case, k][side] for k in range(rounds)] for side in (0, 1)]
         for lines in zip_longest(*columns[0], *columns[1], fillvalue=("", "-", "")):
             what, _, note = lines[-1]
             before, after = (" | ".join(line[1] for line in part) for part in (lines[:rounds], lines[rounds:]))
             table.add_row(what, before, after, note)
+        table.add_row("  meanwhile", "", "", " | ".join(meanwhile[case, k] for k in range(rounds)))
     return table
 
 
 def rows(case, tree):
     """What a case adds to the table of a tree, a list of (what, measured, note); none if the tree has no such case."""
-    if case in _project.CASES:  # a project file is run alike by every tree
+    if case in _COMMANDS:
         found = []
-        _project.CASES[case](lambda *row: found.append(row), tree)
+        _COMMANDS[case](lambda *row: found.append(row), tree)
         return found
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree)])}
     run = subprocess.run(

@@ -63,9 +63,7 @@ def write_project(folder, per_region):
 
 def run_project(path, tree):
     """`physupport run` as a tree has it: seconds of processor, largest memory in MB, and the folder of the report."""
-    program = (
-        f"import sys; sys.argv = ['physupport', 'run', {str(path)!r}]; from physupport.__main__ import main; main()"
-    )
+    program = f"import sys; sys.argv = ['physupport', 'run', {str(path)!r}]; from physupport.cli import main; main()"
     environment = os.environ if tree is None else os.environ | {"PYTHONPATH": str(tree / "src")}
     with subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)

@@ -33,8 +33,7 @@ def studies(add):
         add(f"{name} study, {cores} threads", f"{ours:.1f} s", f"{used:.1f} s of CPU, {met}")
         add(f"  plain NumPy, {sample} timed", f"{seconds:.0f} s", f"ratio {seconds / ours:.0f}")
         total, plain_total = total + ours, plain_total + seconds
-    load = f"load {os.getloadavg()[0]:.1f} on {cores} cores" if hasattr(os, "getloadavg") else "load unknown"
-    add("all three studies together", f"{total:.1f} s", f"wanted: at most 15 on 2 quiet cores; {load}")
+    add("all three studies together", f"{total:.1f} s", "wanted: at most 15 on 2 quiet cores")
     add("  plain NumPy", f"{plain_total:.0f} s", f"ratio {plain_total / total:.0f}")
 
 
