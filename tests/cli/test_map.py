@@ -1,6 +1,7 @@
 """`physupport map` and `physupport watch`, from project files to labels."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -76,6 +77,13 @@ def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder):
     labels = SignalMap.open("out").labels("line")
     assert labels.shape == (4, 5)
     assert (labels[2:] == "FINE").mean() >= 0.8
+    page = (folder / "out/map.html").read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert data["shape"] == [4, 5]
+    assert [data["names"][number] for number in data["first"][0]] == labels.ravel().tolist()
+    assert data["sentences"][10] == SignalMap.open("out").sentence((2, 0))
+    np.testing.assert_allclose(data["signals"][7], image[1, 2], rtol=1e-4)
+    assert "http" not in page
     one = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--out", "out", "--signal", "3,1", "--quiet"])
     assert one.exit_code == 0, one.output
     report = (folder / "out/signal-3-1/report.json").read_text()
@@ -97,3 +105,19 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder):
     assert "line FINE L2" in ran.output.splitlines()[2]
     (folder / "arriving.csv").write_text("1,2\n3,x\n")
     assert "line 2" in str(CliRunner().invoke(app, ["watch", "arriving.csv"]).exception)
+
+
+def test_the_example_has_names_where_the_lines_are_strong(folder):
+    assert CliRunner().invoke(app, ["init", "image", "--example", "map"]).exit_code == 0
+    ran = CliRunner().invoke(app, ["map", "image", "--signals", "image/image.npy", "--out", "labels", "--rate", "0.1"])
+    assert ran.exit_code == 0, ran.output
+    found = SignalMap.open("labels")
+    labels, kept = found.labels("line"), found.elements("line")
+    assert (labels[7:10, 7:10] == "FINE").mean() > 0.8
+    assert kept[7:10, 7:10, 3].mean() > 0.8
+    assert kept[16:19, 26:29, 10].mean() > 0.8
+    y, x = np.mgrid[:24, :32]
+    is_bare = ((y - 8) ** 2 + (x - 8) ** 2 > 121) & ((y - 17) ** 2 + (x - 27) ** 2 > 121)
+    stated = np.isin(found.labels("line", share=True), ["FINE", "GROUP"])
+    assert is_bare.sum() > 100
+    assert (stated & is_bare).sum() <= 0.1 * stated.sum()

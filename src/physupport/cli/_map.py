@@ -50,7 +50,7 @@ def map_(
 
     A map that is stopped, by whatever, is continued by the same command.  Exit codes: 0, the map is written; 2, misuse.
     """
-    from ..maps import MapProtocol, as_signals, map_signals
+    from ..maps import MOST_SIGNALS, MapProtocol, as_signals, map_signals, write_map_page
     from ..project import assemble
 
     use_workers(workers)
@@ -66,9 +66,13 @@ def map_(
         found = map_signals(
             given, MapProtocol.of(assembled.protocol, rate), out, scheduler=scheduler, progress=_progress(status)
         )
+    has_page = given.count <= MOST_SIGNALS
+    if has_page:
+        write_map_page(out / "map.html", found, given, assembled.title)
     if not quiet:
         show_lines(found.lines())
-        typer.echo(f"\nWritten to {visible(str(out))}: map.json and arrays.")
+        page = ", and map.html, its page" if has_page else ""
+        typer.echo(f"\nWritten to {visible(str(out))}: map.json, arrays{page}.")
 
 
 def _progress(status: Status) -> Callable[[int, int], None]:

@@ -63,6 +63,12 @@ def _xrf() -> Example:
     return xrf_example()
 
 
+def _map() -> Example:
+    from ._example_map import map_example
+
+    return map_example()
+
+
 EXAMPLES: Final[dict[str, Callable[[], Example]]] = {
     "four-region": _four_region,
     "array": _array,
@@ -70,6 +76,7 @@ EXAMPLES: Final[dict[str, Callable[[], Example]]] = {
     "raman": _raman,
     "soil": _soil,
     "xrf": _xrf,
+    "map": _map,
 }
 
 
