@@ -35,6 +35,8 @@ LABELS = {
     "Reflectance of a piece of ground": {"ground": "GROUP"},
     # The steel is certified to hold 107 ppm of arsenic and 10 ppm of lead, on one line.
     "Arsenic or lead in a steel": {"10.5 keV line": "GROUP"},
+    # One pixel of the image, near the middle of the second patch.
+    "Lines in an image": {"line": "FINE"},
 }
 
 
@@ -58,6 +60,7 @@ TRUTHS = {
     "Raman spectrum of a sample": lambda report: report.fields[0].cell == ("nCAL", "sCAL") or pytest.fail("material"),
     "Reflectance of a piece of ground": lambda report: report.fields[0].group == "paved" or pytest.fail("ground"),
     "Arsenic or lead in a steel": one_of_both_is_there,
+    "Lines in an image": lambda report: "line 65" in report.fields[0].cell or pytest.fail("line"),
 }
 
 
@@ -127,6 +130,6 @@ def test_no_file_is_overwritten(tmp_path):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["elements.csv"]
     with pytest.raises(
-        MisuseError, match="example must be one of four-region, array, eeg, raman, soil, xrf, got 'other'"
+        MisuseError, match="example must be one of four-region, array, eeg, raman, soil, xrf, map, got 'other'"
     ):
         write_example(tmp_path, "other")
