@@ -25,7 +25,7 @@ from physupport.local.rates import (
     turned_block,
 )
 from physupport.local.rates._design import block_diameter, block_scale, explanation_gate, support_gate
-from physupport.local.rates._planner import remedies
+from physupport.local.rates._planner import evidence_ratio, remedies
 from physupport.local.rates._resolution import (
     block_information,
     diameter,
@@ -489,6 +489,16 @@ def test_the_plan_is_the_same_in_any_coordinates():
     assert there.resolution.attainable == pytest.approx(here.resolution.attainable, rel=0.03)
 
 
+def test_evidence_leaves_as_much_more_than_an_efficient_set_as_simulated_gaussian_likelihoods_say():
+    """A coordinate with a normal likelihood: the width that evidence leaves, against z times the standard error."""
+    level, share, rng = 0.077, 0.45, np.random.default_rng(1)
+    proposal = rng.standard_normal(40000) / np.sqrt(share)
+    others = rng.standard_normal(40000) / np.sqrt(1.0 - share)
+    squares = (proposal - others) ** 2 + 2.0 * np.log(1.0 / level) / (1.0 - share)
+    found = np.sqrt(squares).mean() / stats.norm.isf(level / 2.0)
+    assert evidence_ratio(level) == pytest.approx(found, rel=0.03)  # a root of a mean and a mean of roots differ
+
+
 def test_sentences_say_what_is_open_and_what_to_raise():
     sentences = plan_sentences(DESIGN, plan(DESIGN, 0.05, INFORMATION))
     text = "\n".join(sentences)
@@ -500,6 +510,7 @@ def test_sentences_say_what_is_open_and_what_to_raise():
     assert (
         "by an efficient confidence set, one from the likelihood. The moment regions of this package are wider" in text
     )
+    assert "leaves about 2 times as much" in text
     assert "N alone: raise it from 1,000,000 to " in text
     assert "T alone: impossible. However large T" in text
     assert "N s^6 = 64" in text
