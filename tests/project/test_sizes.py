@@ -77,7 +77,7 @@ def test_supports_and_explanations_without_a_project():
     assert "supports must number at most" in refused(lambda: all_supports(40, 20))
     ids = [f"{region}{i}" for region in "ABC" for i in range(10_000)]
     columns = np.broadcast_to(np.eye(2)[:, :1], (2, len(ids)))
-    library = Library(ids, [name[0] for name in ids], np.zeros((len(ids), 1)), columns)
+    library = Library(ids, [name[0] for name in ids], np.arange(len(ids))[:, None], columns)
     bank = library_bank(library, ["ABC"], dict.fromkeys("ABC", 1.0))
     assert bank.size == 10**12
     assert "explanations that are asked about must number fewer than" in refused(lambda: bank_regions(bank))

@@ -20,7 +20,7 @@ from ..aeb._trace import check_stop
 from ..banks import Bank
 from ..io import SplitRows, split_rows, undivided_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
-from ..laws import Opponent
+from ..laws import Opponent, check_sets
 from ..questions import Question, predicates
 from ._plans import ProposedStream, StreamPlan
 
@@ -74,6 +74,9 @@ class AnalysisProtocol:
             raise MisuseError("bank", "be given with streams", "none")
         _check_writes("judge", self.judge)
         check_stop(self.stop)
+        for plan in self.streams.values():
+            if self.bank is not None:
+                check_sets(plan.law, self.bank)
         object.__setattr__(self, "streams", dict(self.streams))
 
     def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:

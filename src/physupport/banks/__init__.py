@@ -26,8 +26,9 @@ from ._distances import (
 )
 from ._edges import grid_edges as grid_edges
 from ._forward import forward_library as forward_library
-from ._library import Library as Library, LibraryStates as LibraryStates
+from ._library import JOINT as JOINT, Library as Library, LibraryStates as LibraryStates
 from ._nuisances import Nuisances as Nuisances, product_grid as product_grid
+from ._region_sets import RegionSets as RegionSets, SetSpacing as SetSpacing
 from ._region_table import TableRegions as TableRegions, table_regions as table_regions
 from ._regions import (
     BankRegions as BankRegions,
@@ -40,3 +41,4 @@ from ._regions import (
 from ._settings import SettingStates as SettingStates
 from ._spacing import Spacing as Spacing
 from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily
+from ._subsets import Subsets as Subsets

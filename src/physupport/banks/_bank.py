@@ -80,10 +80,18 @@ class Bank:
         positions = tuple(tuple(np.flatnonzero(row).tolist()) for row in strengths)
         object.__setattr__(self, "strengths", strengths)
         object.__setattr__(self, "positions", positions)
+        for block in self.states.blocks:
+            if (strengths[:, block] != strengths[:, block[:1]]).any():
+                raise MisuseError("strengths", "be the same for all atoms of a region", f"others at atoms {block}")
         check_size("explanations", self.size)
         counts = [self.states.n_active(active) * len(self.deployment) for active in positions]
         check_size("deployment keys", sum(counts))
         object.__setattr__(self, "_starts", frozen_int(np.cumsum([0, *counts])))
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether some region may have several elements at once; then states differ in their number of atoms."""
+        return any(len(block) > 1 for block in self.states.blocks)
 
     @property
     def n_supports(self) -> int:
@@ -162,15 +170,31 @@ class Bank:
             atoms = self.positions[u]
             elements[rows, : len(atoms)] = self.states.active_elements(active[rows], atoms)
             strengths[rows, : len(atoms)] = self.strengths[u, list(atoms)]
+        if self.has_sets:
+            # Sets with fewer elements leave gaps: what is there moves to the front, in its order.
+            order = np.argsort(elements < 0, axis=1, kind="stable")
+            elements = np.take_along_axis(elements, order, axis=1)
+            strengths = np.where(elements < 0, 0.0, np.take_along_axis(strengths, order, axis=1))
         return DeploymentParts(support, elements, strengths, nuisance)
+
+    def region_strengths(self, index: ArrayLike) -> Array:
+        """(k,) -> (k, R): how strong each element of region j is, 0 where it has none (for arrays: atom j)."""
+        firsts = [block[0] for block in self.states.blocks]
+        return np.asarray(self.strengths[self.split(index).support][:, firsts])
 
     def presence(self, index: ArrayLike) -> BoolArray:
         """(k,) -> (k, R): whether the explanation has anything in region j (for arrays: at atom j)."""
-        present: BoolArray = self.strengths[self.split(index).support, : self.states.n_regions] > 0.0
-        return present
+        return np.asarray(self.region_strengths(index) > 0.0)
+
+    def choice(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): the number of what region j has, of a library within the region; -1 where it has nothing."""
+        index = check_indices("index", index, self.size)
+        return np.where(self.presence(index), self.states.choices(self.split(index).state), -1)
 
     def location(self, index: ArrayLike) -> IntArray:
-        """(k,) -> (k, R): the active element of region j, -1 where there is none."""
+        """(k,) -> (k, R): the active element of region j, -1 where there is none; of sets, `choice` has numbers."""
+        if self.has_sets:
+            raise MisuseError("bank", "have regions of one element each", "one of several", "Use choice.")
         index = check_indices("index", index, self.size)
         chosen = self.states.element_index(self.split(index).state)[:, : self.states.n_regions]
         return np.where(self.presence(index), chosen, -1)
@@ -178,14 +202,16 @@ class Bank:
     def explanation(self, index: int) -> Explanation:
         """One explanation, written out."""
         state, support, calibration, deployment = (int(column[0]) for column in self.split(index))
-        chosen = self.states.element_index(state)[0]
-        active = list(self.positions[support])
+        whole = self.states.element_index(state)[0]
+        kept = np.flatnonzero(whole >= 0)  # the atoms that this state has, numbered anew where sets leave gaps
+        chosen, strengths = whole[kept], self.strengths[support, kept]
+        active = np.flatnonzero(strengths).tolist()
         return Explanation(
             index=int(index),
             state=state,
             atoms=self.states.elements[:, chosen],
-            positions=self.positions[support],
-            strengths=self.strengths[support, active],
+            positions=tuple(active),
+            strengths=strengths[active],
             ids=self.states.names(chosen[active]),
             settings=self.states.setting(state),
             calibration=self.calibration.setting(calibration),

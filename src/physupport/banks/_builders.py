@@ -67,11 +67,12 @@ def strength_rows(
     strengths: Mapping[str, float | Sequence[float]],
     regions: Sequence[str],
     n_atoms: int,
+    blocks: Sequence[Sequence[int]] | None = None,
 ) -> Array:
     """(n_supports, n_atoms): a row for every support and every combination of the strengths of its regions.
 
     The support varies slowest, then the strength of its first region in the order of the atoms.  A support given as
-    text is a list of regions with names of one letter.
+    text is a list of regions with names of one letter.  blocks: the atoms of each region, one each unless given.
     """
     values = {name: _check_levels(name, strengths[name], regions) for name in strengths}
     rows: list[Array] = []
@@ -80,7 +81,9 @@ def strength_rows(
         check_supports(len(rows) + prod(len(values[name]) for name in names))
         for levels in product(*(values[name] for name in names)):
             row = np.zeros(n_atoms)
-            row[[regions.index(name) for name in names]] = levels
+            for name, strength in zip(names, levels, strict=True):
+                number = regions.index(name)
+                row[[number] if blocks is None else [*blocks[number]]] = strength
             rows.append(row)
     return np.array(rows).reshape(len(rows), n_atoms)
 
@@ -136,24 +139,51 @@ def library_bank(
     regions: Sequence[str] | None = None,
     extra: ArrayLike | None = None,
     settings: LibrarySettings | None = None,
+    counts: Mapping[str, int | tuple[int, int]] | None = None,
     calibration: Nuisances | None = None,
     deployment: Nuisances | None = None,
 ) -> Bank:
-    """States with one element from every region, and the given regions active.
+    """States with one element, or a set of elements, from every region, and the given regions active.
 
     supports: each a list of regions, or a text such as "ABC" when names have one letter; see `region_supports`.
     strengths: of every region that is ever active; several for a region give a support for every combination.
     regions: the order of the atoms, the slowest first; that of the library unless given.
     extra: (q, m) unit columns that every state has and no support names, such as an atom met in calibration only.
     settings: responses of the library under other calibration parameters; then each setting gives states of its own.
+    counts: of regions that may have several elements at once, how many at most, or (least, most).  They are unordered
+        sets, so that nothing differs only by a swap, and each element has the strength of its region.
     """
     columns = np.zeros((len(library.responses), 0)) if extra is None else np.asarray(extra, dtype=np.float64)
-    base = LibraryStates(library, library.region_names if regions is None else tuple(regions), columns)
+    names = library.region_names if regions is None else tuple(regions)
+    base = LibraryStates(library, names, columns, _ranges(names, counts or {}))
+    check_different(library, names)
     states: LibraryStates | SettingStates = base
     if settings is not None:
         states = SettingStates(base, settings.names, settings.values, settings.responses)
-    rows = strength_rows(supports, strengths, states.regions, states.n_atoms)
+    rows = strength_rows(supports, strengths, states.regions, states.n_atoms, states.blocks)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
+
+
+def _ranges(regions: Sequence[str], counts: Mapping[str, int | tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """(least, most) of each region; a single number is the most."""
+    for name in counts:
+        if name not in regions:
+            raise MisuseError("counts", f"name regions of the bank ({', '.join(map(repr, regions))})", repr(name))
+    given = [counts.get(name, 1) for name in regions]
+    return tuple((1, count) if isinstance(count, int) else (count[0], count[1]) for count in given)
+
+
+def check_different(library: Library, regions: Sequence[str]) -> None:
+    """Refuse two regions with the same elements: explanations would differ only by a swap."""
+    seen: dict[tuple[bytes, ...], str] = {}
+    for name in regions:
+        members = library.members(name)
+        both = np.vstack([library.coordinates[members].T, library.responses[:, members]]).T  # (m, d + q)
+        key = tuple(sorted(row.tobytes() for row in both))
+        if key in seen:
+            remedy = f"Make one region of them, with the count 2: {name!r} and {seen[key]!r} differ only by a swap."
+            raise MisuseError("regions", "have different elements", f"{seen[key]!r} and {name!r} with the same", remedy)
+        seen[key] = name
 
 
 def array_bank(

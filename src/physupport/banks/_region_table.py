@@ -84,6 +84,9 @@ class TableRegions:
         """(m, d), or None if none were given."""
         return self.places.get(region)
 
+    def sets(self, region: str) -> None:
+        """Each place is one element."""
+
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
         return self.locations[_rows(index)]

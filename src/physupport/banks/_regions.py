@@ -10,14 +10,15 @@ from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
+from ._region_sets import RegionSets, SetSpacing
 from ._spacing import Spacing
 from ._states import check_size
 
 
 class RegionalView(Protocol):
-    r"""The map from explanations to regions: at most one element a region, :math:`\Theta_R(e)`.
+    r"""The map from explanations to regions: at most one place a region, :math:`\Theta_R(e)`.
 
-    A region in which several elements may be active together has one element for each combination.
+    A region in which several elements may be active together has one place for each set of them; `sets` says which.
     """
 
     @property
@@ -40,7 +41,10 @@ class RegionalView(Protocol):
         """The elements of a region in their local order."""
 
     def coordinates(self, region: str) -> Array | None:
-        """(m, d) where the elements of a region lie; None if that was never said."""
+        """(m, d) where the elements of a region lie; None if that was never said, and of sets, which know it."""
+
+    def sets(self, region: str) -> RegionSets | None:
+        """The sets of elements that are the places of a region; None where each place is one element."""
 
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
@@ -69,9 +73,7 @@ class BankRegions:
     bank: Bank
     regions: tuple[str, ...]
     optional: tuple[str, ...]
-    _names: dict[str, tuple[str, ...]] = field(repr=False)
-    _coordinates: dict[str, Array] = field(repr=False)
-    _local: IntArray = field(repr=False)  # (elements + 1,) local number of each element; the last, reached by -1, is -1
+    _elements: dict[str, tuple[tuple[str, ...], Array, RegionSets | None]] = field(repr=False)  # names, places, sets
     _only: BoolArray = field(repr=False)  # (n_supports,)
 
     @property
@@ -85,20 +87,26 @@ class BankRegions:
         return self.bank.digest
 
     def element_names(self, region: str) -> tuple[str, ...]:
-        """The ids of the library."""
-        return self._names[region]
+        """The ids of the library, or sets of them."""
+        names, _, sets = self._elements[region]
+        return names if sets is None else sets.names
 
     def coordinates(self, region: str) -> Array | None:
-        """(m, d), from the library."""
-        return self._coordinates[region]
+        """(m, d), from the library; None of sets."""
+        _, places, sets = self._elements[region]
+        return places if sets is None else None
+
+    def sets(self, region: str) -> RegionSets | None:
+        """Those of the states."""
+        return self._elements[region][2]
 
     def locate(self, index: ArrayLike) -> IntArray:
-        """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
-        return self._local[self.bank.location(index)]
+        """(k,) -> (k, R): the local number of the active element or set, -1 where the region is absent."""
+        return self.bank.choice(index)
 
     def strengths(self, index: ArrayLike) -> Array:
         """(k,) -> (k, R): the strengths of the support."""
-        return self.bank.strengths[self.bank.split(index).support, : len(self.regions)]
+        return self.bank.region_strengths(index)
 
     def support(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k,): the row of the bank's strengths."""
@@ -129,31 +137,32 @@ def bank_regions(bank: Bank) -> BankRegions:
     if library is None:
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
-    present = bank.strengths[:, : len(states.regions)] > 0.0  # (n_supports, R)
-    members = {region: library.members(region) for region in states.regions}
-    local = np.full(len(library.ids) + 1, -1)
-    for numbers in members.values():
-        local[numbers] = np.arange(len(numbers))
+    present = bank.strengths[:, [block[0] for block in states.blocks]] > 0.0  # (n_supports, R)
+    elements: dict[str, tuple[tuple[str, ...], Array, RegionSets | None]] = {}
+    for region, subsets in zip(states.regions, states.sets, strict=False):
+        numbers = library.members(region)
+        names, places = tuple(library.ids[i] for i in numbers), library.coordinates[numbers]
+        elements[region] = names, places, None if subsets.is_single else RegionSets(names, places, subsets)
     is_optional: BoolArray = ~np.all(present, axis=0)
     return BankRegions(
         bank=bank,
         regions=states.regions,
         optional=tuple(region for region, flag in zip(states.regions, is_optional, strict=True) if flag),
-        _names={region: tuple(library.ids[i] for i in numbers) for region, numbers in members.items()},
-        _coordinates={region: library.coordinates[numbers] for region, numbers in members.items()},
-        _local=local[np.append(states.library_index, -1)],
+        _elements=elements,
         _only=np.logical_not(np.any(present[:, is_optional], axis=1)),
     )
 
 
-def region_spacing(view: RegionalView, region: str) -> Spacing:
-    """Euclidean distances of a region's elements; without coordinates, any two elements are 1 apart."""
-    return Spacing(len(view.element_names(region)), view.coordinates(region))
+def region_spacing(view: RegionalView, region: str) -> Spacing | SetSpacing:
+    """Euclidean distances of a region's elements; without coordinates, any two are 1 apart.  Of sets by Hausdorff."""
+    sets = view.sets(region)
+    return Spacing(len(view.element_names(region)), view.coordinates(region)) if sets is None else SetSpacing(sets)
 
 
 def region_distances(view: RegionalView, region: str) -> Array:
     """(m, m) all of them at once."""
-    return np.concatenate([*region_spacing(view, region).blocks()])
+    spacing = region_spacing(view, region)
+    return np.stack([spacing.row(number) for number in range(spacing.size)])
 
 
 def check_distances(name: str, value: ArrayLike, size: int) -> Array:

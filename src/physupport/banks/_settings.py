@@ -15,6 +15,7 @@ from .._typing import Array, IntArray
 from ._library import Library, LibraryStates
 from ._nuisances import Nuisances
 from ._states import check_size, frozen, frozen_int
+from ._subsets import Subsets
 
 
 class LibrarySettings(Protocol):
@@ -91,6 +92,20 @@ class SettingStates:
         return self.base.n_atoms
 
     @property
+    def blocks(self) -> tuple[tuple[int, ...], ...]:
+        """The atoms of each region."""
+        return self.base.blocks
+
+    @property
+    def sets(self) -> tuple[Subsets, ...]:
+        """The choices of each region, the same in every setting."""
+        return self.base.sets
+
+    def choices(self, states: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): the number of the set that each region has."""
+        return self.base.choices(check_indices("states", states, self.n_states) % self.base.n_states)
+
+    @property
     def n_regions(self) -> int:
         """Shared columns lie in no region."""
         return self.base.n_regions
@@ -151,13 +166,13 @@ class SettingStates:
         return [("library settings", ()), *self.base.records(), *settings]
 
     def _depend_on_setting(self, positions: tuple[int, ...]) -> bool:
-        return any(j < self.n_regions for j in positions)
+        return any(j < self.blocks[-1][-1] + 1 for j in positions)
 
     def _in_setting(self, setting: IntArray, elements: IntArray) -> IntArray:
         """(k,) settings and (k, r) elements of the base -> (k, r) elements."""
         count = len(self.library.ids)
         shift: IntArray = np.where(elements < count, setting[:, None], len(self._grid) - 1)
-        return elements + count * shift
+        return np.where(elements < 0, -1, elements + count * shift)
 
 
 def _check_responses(value: ArrayLike, shape: tuple[int, int, int]) -> Array:

@@ -17,6 +17,7 @@ from .._typing import Array, IntArray
 
 if TYPE_CHECKING:
     from ._library import Library
+    from ._subsets import Subsets
 
 
 # Indices are int64; every product of sizes must stay below this.
@@ -85,10 +86,21 @@ class StateFamily(Protocol):
 
     @property
     def n_regions(self) -> int:
-        """The first n_regions atoms are what is asked about, one a region; any others only serve the calibration."""
+        """What is asked about; atoms of no region only serve the calibration."""
+
+    @property
+    def blocks(self) -> tuple[tuple[int, ...], ...]:
+        """The atoms of each region, the first ones: several where a region may have several elements, as a set."""
+
+    @property
+    def sets(self) -> "tuple[Subsets, ...]":
+        """Of a library, the choices of each region; others have none to tell."""
+
+    def choices(self, states: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): equal exactly where a region has the same element, or the same set of elements."""
 
     def element_index(self, states: ArrayLike) -> IntArray:
-        """(k,) -> (k, n): which element is atom j of the state."""
+        """(k,) -> (k, n): which element is atom j of the state, -1 where its region has fewer."""
 
     def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
         """(k,) -> (k,): states share a key exactly when they have the same element at each of these atoms."""
@@ -97,7 +109,7 @@ class StateFamily(Protocol):
         """Number of keys at these atoms; each of 0 .. n_active - 1 is some state's."""
 
     def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
-        """(k,) -> (k, r): the elements that a key stands for, in the order of the positions."""
+        """(k,) -> (k, r): the elements that a key stands for, in the order of the positions, -1 for none."""
 
     def names(self, elements: ArrayLike) -> tuple[str, ...]:
         """What to call each of these elements."""
@@ -174,6 +186,20 @@ class ArrayStates:
     def n_regions(self) -> int:
         """Every atom is asked about."""
         return self.n_atoms
+
+    @property
+    def blocks(self) -> tuple[tuple[int, ...], ...]:
+        """Every atom is a region of its own."""
+        return tuple((j,) for j in range(self.n_atoms))
+
+    @property
+    def sets(self) -> "tuple[Subsets, ...]":
+        """Columns alone."""
+        return ()
+
+    def choices(self, states: ArrayLike) -> IntArray:
+        """(k,) -> (k, n): the elements."""
+        return self.element_index(states)
 
     def element_index(self, states: ArrayLike) -> IntArray:
         """(k,) -> (k, n): which element is atom j of the state."""

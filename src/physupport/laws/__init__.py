@@ -8,6 +8,7 @@ from ._law import (
     Law as Law,
     Part as Part,
     Sampler as Sampler,
+    check_sets as check_sets,
     decode_law as decode_law,
     law_named as law_named,
     laws_of_files as laws_of_files,

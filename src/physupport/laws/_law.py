@@ -69,6 +69,11 @@ class Law(Protocol):
         """Numbers of a row, real or complex, that follow the channels."""
         return 0
 
+    @property
+    def takes_sets(self) -> bool:
+        """Whether explanations may differ in their number of atoms, as they do where regions have sets of elements."""
+        return self.part == "deployment"
+
     def width(self, bank: Bank) -> int:
         """Real numbers of a row: the channels and what follows them."""
         return len(bank.states.elements) + (2 if self.is_complex else 1) * self.n_codes(bank.states.n_atoms)
@@ -147,6 +152,13 @@ class Law(Protocol):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """What `encode` made; anything else is refused."""
+
+
+def check_sets(law: Law, bank: Bank) -> None:
+    """Refuse regions with several elements at once beside a law that needs dictionaries of one size."""
+    if bank.has_sets and not law.takes_sets:
+        rule = f"be 1 beside rows of the law {law.name}, whose dictionaries have one number of atoms"
+        raise MisuseError("the count of a region", rule, "more", "Leave these rows out, or make regions of their own.")
 
 
 LAWS: dict[str, type[Law]] = {}

@@ -37,6 +37,7 @@ def project_bank(project: Project, physical: Physical) -> Bank:
             regions=tuple(settings.regions),
             extra=physical.shared,
             settings=physical.settings,
+            counts={name: region.count for name, region in settings.regions.items()},
             calibration=_calibration_nuisances(project),
             deployment=None if noises is None else product_grid(noise=noises),
         )

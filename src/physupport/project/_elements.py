@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import comb, prod
 from pathlib import Path
 from typing import final
 
@@ -179,11 +179,20 @@ def check_bank_size(project: Project, regions: Sequence[str]) -> None:
         grids.append(settings.data.calibration.activity)
     if isinstance(settings.elements.responses, tuple) and settings.elements.variants == "states":
         grids.append(tuple(range(len(settings.elements.responses))))
-    states = prod(Counter(regions).values())
+    states = prod(_n_sets(project, name, count) for name, count in Counter(regions).items())
     size = states * _n_supports(settings) * prod(map(len, grids))
     if size > MOST_EXPLANATIONS:
         remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
         raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", size, remedy)
+
+
+def _n_sets(project: Project, region: str, count: int) -> int:
+    """Sets of its elements that a region may have, as many elements each as the file says."""
+    low, high = project.settings.regions[region].count
+    if high > count:
+        key = project.name(f"regions.{region}.count")
+        raise MisuseError(key, f"be at most {count}, the number of its elements", high)
+    return sum(comb(count, size) for size in range(low, high + 1))
 
 
 def _n_supports(settings: ProjectFile) -> int:

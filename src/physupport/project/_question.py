@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from .._typing import Array
 from ..analysis import Proposed
-from ..banks import Bank, BankRegions, RegionalView, Spacing, bank_regions, region_spacing
+from ..banks import Bank, BankRegions, Spacing, bank_regions
 from ..laws import law_named
 from ..questions import RegionalMap, RegionRule, Resolution
 from ._elements import Physical
@@ -70,7 +70,8 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
     for name, region in project.settings.regions.items():
         if region.ask == "nothing":
             continue
-        _check_groups(project, name, view.element_names(name))
+        sets = view.sets(name)
+        _check_groups(project, name, view.element_names(name) if sets is None else sets.ids)
         rules[name] = RegionRule(
             tolerance=region.tolerance,
             groups=region.groups,
@@ -79,7 +80,7 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
         )
         if region.ask == "finest" or "fine" in region.ask:
             remedy = "make one element of them, or leave fine out of ask."
-            _check_reachable(project, physical, view, name, f"regions.{name}.tolerance", region.tolerance, remedy)
+            _check_reachable(project, physical, name, f"regions.{name}.tolerance", region.tolerance, remedy)
     if not rules:
         raise MisuseError(project.name("regions"), "ask about at least one region", "ask = 'nothing' for all of them")
     with named_by_key(project, "regions"):
@@ -103,7 +104,9 @@ def _resolution(project: Project, physical: Physical, view: BankRegions, spec: A
     if chosen not in always:
         rule = f"name a region that is always there ({', '.join(always)})"
         raise MisuseError(project.name("resolution.region"), rule, "none" if chosen is None else repr(chosen))
-    _check_reachable(project, physical, view, chosen, "resolution.group", spec.group, "or make one element of them.")
+    if regions[chosen].count != (1, 1):
+        raise MisuseError(project.name(f"regions.{chosen}.count"), "be 1 beside a resolution", regions[chosen].count[1])
+    _check_reachable(project, physical, chosen, "resolution.group", spec.group, "or make one element of them.")
     return RegionResolution(view, chosen, spec.fine, spec.group)
 
 
@@ -123,11 +126,12 @@ def _check_groups(project: Project, region: str, known: tuple[str, ...]) -> None
 
 
 def _check_reachable(
-    project: Project, physical: Physical, view: RegionalView, region: str, key: str, tolerance: float, remedy: str
+    project: Project, physical: Physical, region: str, key: str, tolerance: float, remedy: str
 ) -> None:
     """Refuse a tolerance that two elements with the same response in every setting keep from being met."""
     library = physical.library
-    members, spacing = library.members(region), region_spacing(view, region)
+    members = library.members(region)
+    spacing = Spacing(len(members), library.coordinates[members])
     stacks = library.responses[None] if physical.settings is None else physical.settings.responses
     has_sign = law_named(project.settings.data.deployment.law).has_sign
     atoms = [_atoms(columns[:, members], physical.is_complex) for columns in stacks]

@@ -282,11 +282,24 @@ class OutsiderSpec(Section):
     share: Share = 0.2
 
 
+def _count(given: object) -> object:
+    """The most elements at once, or [least, most]."""
+    entries: list[Any] = given if isinstance(given, list) else [1, given]
+    is_whole = all(isinstance(each, int) and not isinstance(each, bool) for each in entries)
+    if not is_whole or len(entries) != 2 or not 1 <= entries[0] <= entries[1]:
+        raise broken("be a whole number from 1 on, or [least, most]", shown(given))
+    return tuple(entries)
+
+
+Count = Annotated[tuple[int, int], BeforeValidator(_count)]
+
+
 class Region(Section):
     """What may be active in a part of space, and what is asked about it."""
 
     strength: Variances | None = None
     coefficient: Coefficient | None = None
+    count: Annotated[Count, Field(validate_default=True)] = 1  # type: ignore[assignment]  # one or [1, 1] alike
     presence: Literal["always", "optional"] = "always"
     tolerance: Annotated[float, Field(ge=0.0)] = 0.0
     groups: Annotated[dict[str, Any] | None, BeforeValidator(lambda given: _checked_groups(given))] = None

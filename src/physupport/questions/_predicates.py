@@ -61,6 +61,7 @@ class FieldElements:
 
     names: tuple[str, ...] = ()
     coordinates: Array | None = None  # (m, d)
+    sets: IntArray | None = None  # (n, r) where explanations have sets of these, what `says` names: -1 for none
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     tolerance: float | None = None
     threshold: float | None = None

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .._arrays import read_only
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
-from .._typing import BoolArray
-from ..banks import RegionalView, Spacing, check_distances, region_spacing
+from .._typing import BoolArray, IntArray
+from ..banks import RegionalView, RegionSets, SetSpacing, Spacing, check_distances, region_spacing
 
 Groups: TypeAlias = Mapping[str, "Sequence[str] | Groups"]
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
@@ -25,8 +25,10 @@ class RegionRule:
     r"""What is asked of a region.
 
     tolerance: largest spread of the possible elements that is still FINE; 0 asks for a single place.
-    distances: (m, m) between the elements; None takes them from the coordinates of the view.
-    groups: named groups of elements, nested to any depth; the region itself is always the largest.  They may overlap:
+    distances: (m, m) between the elements; None takes them from the coordinates of the view.  Sets of elements, where a
+        region may have several, have the distance of Hausdorff that follows.
+    groups: named groups of elements, nested to any depth; the region itself is always the largest.  A group of elements
+        holds every set of them.  They may overlap:
         a GROUP names the smallest that holds all that is possible, of equally large ones the one listed first.
     asks: `finest` goes on until no finer label can come.  A choice of fine, group, presence, absence and ambiguity
         stops at the first label among these, and says ABSTAIN until then: fine is FINE; group is GROUP, of a named
@@ -64,12 +66,27 @@ class RegionRule:
 DISTANCES_OF_VIEW = "of the view"
 
 
+# Of rows of far places that are remembered, as bits.
+_MOST_BITS = 2**30
+
+
+def as_bits(flags: BoolArray) -> int:
+    """Flags (m,) as a whole number: bit i is place i."""
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def as_flags(members: int, size: int) -> BoolArray:
+    """(size,) the inverse."""
+    content = np.frombuffer(members.to_bytes(size // 8 + 1, "little"), dtype=np.uint8)
+    return np.unpackbits(content, count=size, bitorder="little").astype(np.bool_)
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FarSets:
     """Of every element, those farther away than the tolerance, as bits; worked out when they are first asked for."""
 
-    spacing: Spacing
+    spacing: Spacing | SetSpacing
     tolerance: float
     _known: dict[int, int] = field(default_factory=dict, repr=False)
 
@@ -78,7 +95,9 @@ class FarSets:
 
     def __getitem__(self, number: int) -> int:
         if number not in self._known:
-            self._known[number] = _as_bits(self.spacing.row(number) > self.tolerance)
+            if len(self._known) * self.spacing.size > _MOST_BITS:
+                self._known.clear()
+            self._known[number] = as_bits(self.spacing.row(number) > self.tolerance)
         return self._known[number]
 
     def __iter__(self) -> Iterator[int]:
@@ -88,13 +107,15 @@ class FarSets:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedRegion:
-    """A rule that has met its region.  Sets of elements are whole numbers: bit i is element i."""
+    """A rule that has met its region, whose places are elements or sets of these; bits of whole numbers are places."""
 
     name: str
-    elements: tuple[str, ...]
-    spacing: Spacing  # given with the rule, or that of the view
+    elements: tuple[str, ...]  # the places
+    spacing: Spacing | SetSpacing  # given with the rule, or that of the view
+    sets: RegionSets | None  # where places are sets
     tolerance: float
     groups: tuple[tuple[str, int], ...]  # name and members, smallest first; the last is the region itself
+    listed: tuple[tuple[str, tuple[str, ...]], ...]  # the same groups in elements
     far: "FarSets"
     asks: frozenset[str]
     is_finest: bool
@@ -111,26 +132,30 @@ class AskedRegion:
 
     def names(self, members: int) -> tuple[str, ...]:
         """The elements of a set, in their local order."""
-        return tuple([self.elements[i] for i in self._numbers(members).tolist()])
+        return tuple([self.elements[i] for i in self.numbers(members).tolist()])
 
     def spread(self, members: int) -> float:
         """Largest distance within a set; 0 for fewer than two elements."""
-        return self.spacing.spread(self._numbers(members))
+        return self.spacing.spread(self.numbers(members))
 
-    def _numbers(self, members: int) -> NDArray[np.intp]:
+    def flags(self, members: int) -> BoolArray:
+        """(m,) whether each place is in a set."""
+        return as_flags(members, len(self.elements))
+
+    def numbers(self, members: int) -> IntArray:
         """The local numbers of a set, increasing."""
-        content = np.frombuffer(members.to_bytes(len(self.elements) // 8 + 1, "little"), dtype=np.uint8)
-        return np.flatnonzero(np.unpackbits(content, bitorder="little"))
+        return np.flatnonzero(self.flags(members))
 
     def describe(self) -> dict[str, object]:
         """All that defines the question about this region."""
-        return {
+        subsets = None if self.sets is None else self.sets.subsets
+        return ({} if subsets is None else {"count": [subsets.low, subsets.high]}) | {
             "region": self.name,
-            "elements": list(self.elements),
+            "elements": list(self.elements if self.sets is None else self.sets.ids),
             # Those of the view follow from its places, which its hash covers.
             "distances": DISTANCES_OF_VIEW if self.spacing.given is None else self.spacing.digest(),
             "tolerance": self.tolerance,
-            "groups": [[name, list(self.names(members))] for name, members in self.groups],
+            "groups": [[name, list(members)] for name, members in self.listed],
             "asks": "finest" if self.is_finest else sorted(self.asks),
             "absence_threshold": self.threshold,
             "absent_witness": "persistent_only" if self.needs_persistent_only else "any",
@@ -139,19 +164,23 @@ class AskedRegion:
 
 def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion:
     """Bring a rule together with the elements of its region."""
-    elements = view.element_names(name)
+    elements, sets = view.element_names(name), view.sets(name)
+    ids = elements if sets is None else sets.ids
     spacing, label = region_spacing(view, name), f"distances of region {name!r}"
     if rule.distances is not None:
-        given = read_only(check_distances(label, rule.distances, len(elements)))
-        spacing = Spacing(len(elements), given=given)
+        given = read_only(check_distances(label, rule.distances, len(ids)))
+        spacing = Spacing(len(elements), given=given) if sets is None else SetSpacing(sets, given)
     elif not spacing.is_finite:
         raise MisuseError(label, "be finite", "places that are too far apart")
+    listed = tuple((group, tuple(ids[i] for i in _bits(bits))) for group, bits in _sorted_groups(name, ids, rule))
     return AskedRegion(
         name=name,
         elements=elements,
         spacing=spacing,
+        sets=sets,
         tolerance=float(rule.tolerance),
-        groups=_sorted_groups(name, elements, rule.groups or {}),
+        groups=tuple((group, _held(name, group, ids, members, sets)) for group, members in listed),
+        listed=listed,
         far=FarSets(spacing, float(rule.tolerance)),
         asks=frozenset(ASKS if rule.asks == "finest" else rule.asks),
         is_finest=rule.asks == "finest",
@@ -161,8 +190,18 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     )
 
 
-def _sorted_groups(region: str, elements: tuple[str, ...], groups: Groups) -> tuple[tuple[str, int], ...]:
+def _held(region: str, group: str, ids: tuple[str, ...], members: tuple[str, ...], sets: RegionSets | None) -> int:
+    """The places of a group of elements: these, or all sets of them."""
+    held = as_bits(np.isin(np.array(ids), members) if sets is None else sets.within(members))
+    if not held:
+        rule = f"hold at least {sets.subsets.low if sets else 1} elements, as many as are there together"
+        raise MisuseError(f"groups of region {region!r}", rule, f"{group!r}: {', '.join(members)}")
+    return held
+
+
+def _sorted_groups(region: str, elements: tuple[str, ...], rule: RegionRule) -> tuple[tuple[str, int], ...]:
     """Every group at every depth, smallest first; of equal ones the one named first."""
+    groups = rule.groups or {}
     number = {name: i for i, name in enumerate(elements)}
     found: dict[str, int] = {}
     for name, members in _flattened(region, number, groups):
@@ -210,5 +249,5 @@ def _flattened(region: str, number: Mapping[str, int], groups: Groups) -> Iterat
         yield name, members
 
 
-def _as_bits(flags: BoolArray) -> int:
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+def _bits(members: int) -> list[int]:
+    return np.flatnonzero(as_flags(members, members.bit_length())).tolist()

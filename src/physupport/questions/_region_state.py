@@ -2,8 +2,10 @@
 
 from typing import NamedTuple, final
 
+import numpy as np
+
 from ._question import Answer, Certificate, Label
-from ._region_rule import AskedRegion
+from ._region_rule import AskedRegion, as_bits
 
 
 class Facts(NamedTuple):
@@ -66,8 +68,8 @@ class RegionState:
     """
 
     __slots__ = (
-        "_drops", "_gains", "_only", "_queue", "_scan", "_whole", "apart", "first", "is_settled", "label", "possible",
-        "possible_set", "reaching", "region", "witnessed", "witnessed_reaching", "witnessed_set",
+        "_drops", "_gains", "_only", "_pair", "_queue", "_scan", "_whole", "apart", "first", "is_settled", "label",
+        "possible", "possible_set", "reaching", "region", "witnessed", "witnessed_reaching", "witnessed_set",
     )  # fmt: skip
 
     def __init__(
@@ -81,12 +83,13 @@ class RegionState:
         size = len(region.elements)
         self.region, self.possible, self.witnessed = region, possible, [0] * (size + 1)
         self.first = [-1] * (size + 1)  # first witness of each element
-        self.possible_set = sum(1 << i for i in range(size) if possible[i])
+        self.possible_set = as_bits(np.array(possible[:-1]) > 0)
         self.witnessed_set = 0
         self.reaching, self.witnessed_reaching = reaching, [0, 0]
         self._only, self._queue = only, queue
         self.apart: tuple[int, int] | None = None  # two witnesses farther apart than the tolerance
         self._scan = 0  # no element before this one is far from a possible one; that stays so, since U only shrinks
+        self._pair = (-1, -1)  # two elements that are far from each other, and were possible when last looked at
         self._gains: dict[tuple[int, bool], int] = {}
         self._drops: dict[int, float] = {}
         self.refresh()
@@ -100,8 +103,8 @@ class RegionState:
     def gain(self, slot: int) -> None:
         """A first witness has this element (-1: lacks the region)."""
         if slot >= 0:
-            rivals = self.region.far[slot] & self.witnessed_set
-            if rivals and self.apart is None:
+            rivals = 0 if self.apart is not None else self.region.far[slot] & self.witnessed_set
+            if rivals:
                 self.apart = (self.first[(rivals & -rivals).bit_length() - 1], self.first[slot])
             self.witnessed_set |= 1 << slot
         self._queue.append(self)
@@ -114,7 +117,6 @@ class RegionState:
         """Label and diameter from the present counts."""
         self._gains.clear()
         self._drops.clear()
-        self._scan = self._next_far(self.possible_set)
         facts = self._facts(self.possible_set, self.possible[-1] > 0, self.reaching[1] > 0)
         self.label = regional_label(self.region, facts)
         self.is_settled = is_settled(self.region, facts, self.label)
@@ -216,7 +218,7 @@ class RegionState:
             any_possible=bool(members) or absent,
             absent=absent,
             reaches=reaches if has_threshold else bool(members),
-            is_close=self._next_far(members) == len(region.far),
+            is_close=self._is_close(members),
             sector=region.sector(members),
             is_split=bool(self.witnessed_set) and self.absent_witness() >= 0,
             is_apart=self.apart is not None,
@@ -231,10 +233,30 @@ class RegionState:
             members, absent = (members, False) if slot < 0 else (members ^ (1 << slot), absent)
         return members, absent
 
+    def _is_close(self, members: int) -> bool:
+        """Whether no two elements of a subset of the possible ones are far from each other."""
+        one, other = self._pair
+        if one >= 0 and members >> one & 1 and members >> other & 1:
+            return False
+        one = self._next_far(members)
+        if members == self.possible_set:
+            self._scan = one
+        if one == len(self.region.far):
+            return True
+        rivals = self.region.far[one] & members
+        self._pair = one, rivals.bit_length() - 1
+        return False
+
     def _next_far(self, members: int) -> int:
         """First element of a subset of the possible ones that is far from another; their number if there is none."""
-        far = self.region.far
-        return next((i for i in range(self._scan, len(far)) if members >> i & 1 and far[i] & members), len(far))
+        far, rest = self.region.far, members >> self._scan << self._scan
+        while rest:
+            first = rest & -rest
+            i = first.bit_length() - 1
+            if far[i] & members:
+                return i
+            rest ^= first
+        return len(far)
 
     def _diameter(self, members: int, absent: bool) -> float:
         return 1.0 if absent and members else self.region.spread(members)

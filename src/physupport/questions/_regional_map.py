@@ -107,8 +107,7 @@ class RegionalMap:
             number_of = {name: i for i, name in enumerate(region.elements)}
             outside = region.spacing.reach(np.array([number_of[name] for name in answer.cell])) > region.tolerance
         else:
-            members = dict(region.groups)[str(answer.group)]
-            outside = np.array([not members >> i & 1 for i in range(len(region.elements))])
+            outside = ~region.flags(dict(region.groups)[str(answer.group)])
         return np.append(outside, True)[slots]  # absence is -1, the last entry
 
     def sides(self, number: int, reference: int) -> Sides:
@@ -128,11 +127,12 @@ class RegionalMap:
 
     def elements(self, number: int) -> FieldElements:
         """Of a region, with places, groups and rule."""
-        region = self.asked[number]
+        region, sets = self.asked[number], self.asked[number].sets
         return FieldElements(
-            names=region.elements,
-            coordinates=self.view.coordinates(region.name),
-            groups=tuple((name, region.names(members)) for name, members in region.groups[:-1]),
+            names=region.elements if sets is None else sets.ids,
+            coordinates=self.view.coordinates(region.name) if sets is None else sets.coordinates,
+            sets=None if sets is None else sets.members,
+            groups=region.listed[:-1],
             tolerance=region.tolerance,
             threshold=region.threshold,
             is_optional=region.name in self.view.optional,
@@ -144,7 +144,7 @@ class RegionalMap:
         region = self.asked[number]
         if region.spacing.given is None and region.spacing.places is None:
             return None
-        return region.spread(sum(1 << i for i in chosen.tolist()))
+        return region.spacing.spread(chosen)
 
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
         """What is in each region, which takes the place of the dictionary state."""

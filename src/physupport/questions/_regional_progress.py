@@ -196,11 +196,12 @@ class RegionalProgress:
         self.n_possible -= len(index)
         # Regions and thresholds are the first columns, in the order in which they are counted.
         for column, (_, counts, changed) in zip(self._columns.rows(index).T, self._rejections, strict=False):
-            for slot, gone in enumerate(np.bincount(column + 1).tolist(), -1):
-                if gone:
-                    counts[slot] -= gone
-                    if not counts[slot]:
-                        changed(slot)
+            totals = np.bincount(column + 1)
+            for place in np.flatnonzero(totals).tolist():
+                slot = place - 1
+                counts[slot] -= int(totals[place])
+                if not counts[slot]:
+                    changed(slot)
 
     def witness(self, e: int) -> None:
         """Explanation e joins L."""

@@ -1,6 +1,7 @@
 """What may be said, in a document that carries its proof."""
 
 from ._details import Details as Details
+from ._outcome import outcome_sentence as outcome_sentence
 from ._report import FieldReport as FieldReport, Report as Report
 from ._schema import (
     FORMAT as FORMAT,
@@ -13,5 +14,5 @@ from ._schema import (
     trace_columns as trace_columns,
     trace_json as trace_json,
 )
-from ._sentences import field_sentences as field_sentences, outcome_sentence as outcome_sentence
+from ._sentences import field_sentences as field_sentences
 from ._tables import field_lines as field_lines, query_lines as query_lines

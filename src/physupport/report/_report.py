@@ -11,8 +11,9 @@ from .._codec import bound_json, dumped, loaded
 from .._errors import MisuseError
 from ..questions import Label
 from ._answers import answers
+from ._outcome import doubt_sentence, outcome_sentence
 from ._schema import check_document, document_hash
-from ._sentences import doubt_sentence, field_sentences, outcome_sentence
+from ._sentences import field_sentences
 
 if TYPE_CHECKING:
     from pandas import DataFrame

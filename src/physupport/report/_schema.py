@@ -162,12 +162,19 @@ def _states(node: Node) -> StateFamily:
 
 
 def _library(node: Node) -> LibraryStates:
-    _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared")
+    counted = ("counts",) if "counts" in node else ()
+    _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared", *counted)
     if node["kind"] != "library":
         raise Refusal(f"settings of states of the kind {node['kind']!r}")
     places, responses = real(node["coordinates"], None, None), real(node["responses"], None, None)
     library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses)
-    return LibraryStates(library, tuple(node["order"]), real(node["shared"], None, None))
+    order = tuple(node["order"])
+    if counted:
+        check_form(node["counts"], [[int]], "the counts of the library")
+        if any(len(count) != 2 for count in node["counts"]):
+            raise Refusal("counts of the library are not pairs")
+    counts = tuple((low, high) for low, high in node.get("counts", ()))
+    return LibraryStates(library, order, real(node["shared"], None, None), counts)
 
 
 def _nuisances(node: Node) -> Nuisances:

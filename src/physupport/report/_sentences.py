@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..banks import JOINT
 from ..questions import Label
+from ._outcome import is_exhausted, why_open
 from ._phrases import (
     MOST_NAMES,
     above,
     among,
     below,
-    confidence,
-    count_of_queries,
     cut,
     listed,
     plain,
@@ -25,176 +25,18 @@ Entry = Mapping[str, Any]
 _MOST_REGIONS = 6
 
 
-def outcome_sentence(document: Entry) -> str:
-    """The outcome as a whole: what it is, why there is no more, and what would change that."""
-    return _outcome(document) + edge_sentence(document)
-
-
-def edge_sentence(document: Entry) -> str:
-    """A warning where what is kept touches the end of a grid; empty if it does not."""
-    touched = [f"{edge['of']} ({edge['value']:.6g})" for edge in document.get("edges", ())]
-    if not touched or document["outcome"]["status"] == "EMPTY":
-        return ""
-    more = f" and {len(touched) - MOST_NAMES} more" if len(touched) > MOST_NAMES else ""
-    which = ", ".join(touched[:MOST_NAMES]) + more
-    return f" What is kept touches the end of the grid of {which}: nobody looked beyond it."
-
-
-def _outcome(document: Entry) -> str:
-    outcome, level, gate = document["outcome"], document["protocol"]["level"], document.get("gate")
-    match outcome["status"]:
-        case "REPORT":
-            return (
-                f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
-                f"with probability at least {confidence(level)}.{_unasked(outcome)}{_undecided(outcome)}{_passed(gate)}"
-                f"{_too_few(gate)}"
-            )
-        case "EMPTY":
-            return (
-                f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
-                f"event of probability at most {level!r} has occurred. A wider bank, or laws that fit the rows, would "
-                f"change this; more queries would not.{_missing(gate)}"
-            )
-        case "WITHHELD":
-            return (
-                f"No label is given: even the explanation that fits best is rejected, and what is left may be left by "
-                f"accident. A wider bank, or laws that fit the rows, would change this.{_missing(gate)}"
-            )
-        case _:
-            return f"ABSTAIN as a whole: {_why(outcome)}"
-
-
-def _unasked(outcome: Entry) -> str:
-    """Of a certified report: what it leaves without a verdict."""
-    count = outcome["possible"] - outcome["witnessed"] - outcome["indeterminate"]
-    if not count:
-        return ""
-    who = "1 explanation was" if count == 1 else f"{count} explanations were"
-    return f" {who} not asked about, because {_reason(outcome)}."
-
-
-def _reason(outcome: Entry) -> str:
-    match outcome["ending"]:
-        case "BUDGET":
-            return f"the budget of {count_of_queries(outcome['budget'])} is spent"
-        case "STOPPED":
-            return "the run was stopped"
-    return "the run was to stop with the labels"
-
-
-def _undecided(outcome: Entry) -> str:
-    """Verdicts that the arithmetic could not give: what they are about is kept."""
-    count = outcome["indeterminate"]
-    if not count:
-        return ""
-    who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
-    return f" {who} INDETERMINATE, so what {it} about is kept."
-
-
-def doubt_sentence(document: Entry) -> str:
-    """What stands first where nothing fits, with what would; empty elsewhere."""
-    return {
-        "EMPTY": "Nothing in the bank fits these data.",
-        "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
-    }.get(document["outcome"]["status"], "") + (_missing(document.get("gate")) if document.get("gate") else "")
-
-
-# What the parts of a gate look along, and what stands out there is a sign of.
-_PARTS = {
-    "columns": "something that the bank does not have, at {place}",
-    "channels": "something that the bank does not have, most of all at {place}",
-    "lags": "noise or a baseline that neighbouring channels share ({place})",
-    "spectrum": "{place}, such as another source or coloured noise",
-}
-
-
-def _missing(gate: Entry | None) -> str:
-    """What would explain the rest, where the gate rejects the best fit."""
-    if not gate or not gate.get("is_best_rejected"):
-        return ""
-    finding = min(gate["findings"], key=lambda finding: finding["p"])
-    sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
-    return f" What the best fit leaves is a sign of {sign} ({_probability(finding['p'])})."
-
-
-def _probability(p: float) -> str:
-    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
-
-
-def _passed(gate: Entry | None) -> str:
-    """What the gate looked at without finding anything, and what it cannot see."""
-    if not gate or not gate.get("findings"):
-        return ""
-    least = min(finding["p"] for finding in gate["findings"])
-    if {finding["part"] for finding in gate["findings"]} == {"fit"}:
-        return _fitted(least, bool(gate["is_best_rejected"]))
-    seen = f"shows no sign of a misfit (smallest {_probability(least)})"
-    return f" What the best fit leaves {seen}; one below 4 to 5 standard deviations of the noise would not be seen."
-
-
-def _fitted(p: float, is_misfit: bool) -> str:
-    """Whether the rows look like those of what is left at all."""
-    if not is_misfit:
-        return f" The rows look like those of what is left (p = {p:.2g})."
-    return (
-        f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
-        f"and what is said may not be either."
-    )
-
-
-def _too_few(gate: Entry | None) -> str:
-    """What replicates are too few for."""
-    names = (gate or {}).get("cannot_exclude", ())
-    return f" Cannot be excluded, whatever the signal: too few replicates of {listed(names)}." if names else ""
-
-
-def _why(outcome: Entry) -> str:
-    if _is_exhausted(outcome):
-        return _why_exhausted(outcome)
-    if outcome["is_certified"] and not outcome["witnessed"]:
-        return (
-            "what is said holds for everything still possible, but nothing was found admissible, so there may be no "
-            "survivor at all. More queries would find a witness, show that there is none, or be indeterminate."
-        )
-    match outcome["ending"]:
-        case "BUDGET":
-            return (
-                f"the budget of {count_of_queries(outcome['budget'])} is spent. A larger one may settle what is open, "
-                f"if the data allow a label that was asked for."
-            )
-        case "STOPPED":
-            return "the run was stopped. Continue it to settle what is open."
-    return (
-        "the policy has nothing left to ask. If the data allow a label that was asked for, another policy may settle "
-        "what is open; if not, only more rows or a question that asks for less would."
-    )
-
-
-def _why_exhausted(outcome: Entry) -> str:
-    """Everything possible was asked about, so that no further query can change anything."""
-    precision = "Arithmetic of higher precision may decide them; more queries would not."
-    if outcome["is_certified"] and not outcome["witnessed"]:
-        return (
-            f"what is said holds for everything still possible, but nothing was found admissible, so there may be no "
-            f"survivor at all. Everything possible was asked about, with indeterminate verdicts. {precision}"
-        )
-    if outcome["indeterminate"]:
-        number = outcome["indeterminate"]
-        return f"nothing is left to ask; verdicts that are indeterminate: {number}. {precision}"
-    return (
-        "everything possible was asked about, and what survives allows no label that was asked for. More rows or a "
-        "question that asks for less may change this; more queries would not."
-    )
-
-
 def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order."""
+    rules = document["protocol"]["question"].get("regions", ())
+    counted = {rule.get("region") for rule in rules if isinstance(rule, dict) and "count" in rule}
     names = [entry["field"] for entry in document["fields"]]
     # Where no stream has a numerator, margins are not log evidence.
     is_evidence = all(stream["numerator"] for stream in document["protocol"]["streams"])
     return tuple(
         _field_sentence(
-            {**_in_order(entry, names), "is_evidence": is_evidence}, document["question"]["kind"], document["outcome"]
+            {**_in_order(entry, names), "is_evidence": is_evidence, "is_set": entry["field"] in counted},
+            document["question"]["kind"],
+            document["outcome"],
         )
         for entry in document["fields"]
     )
@@ -226,7 +68,7 @@ def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
     if kind == "resolution":
         return _resolution_sentence(entry, outcome)
     cell = f" ({listed(entry['cell'])})" if entry["cell"] else ""
-    reason = f" {sentence_of(_why(outcome))}" if entry["label"] == Label.ABSTAIN else ""
+    reason = f" {sentence_of(why_open(outcome))}" if entry["label"] == Label.ABSTAIN else ""
     return f"{_title(entry, kind)}: {entry['label']}{cell}.{reason}{_separate(entry, 'To decide')}{_excluded(entry)}"
 
 
@@ -248,7 +90,7 @@ def _region_label(entry: Entry, outcome: Entry) -> str:
         case Label.GROUP:
             group = "" if entry["group"] in (None, entry["field"]) else f" (group {plain(entry['group'])})"
             if not entry["witnesses"]:
-                more = "" if _is_exhausted(outcome) else " More queries may say more."
+                more = "" if is_exhausted(outcome) else " More queries may say more."
                 return f"{title}: {_one_of(entry)}{group}{_apart(entry)}.{more}{_excluded(entry)}"
             said = f"{title}: {_one_of(entry)}{group}{_apart(entry)}; the data cannot tell {_rivals(entry)} apart."
             return said + _separate(entry, "To separate them") + _excluded(entry)
@@ -279,9 +121,9 @@ def _why_open(numbers: Mapping[str, float], outcome: Entry) -> str:
     if numbers["witnessed_spread"] > numbers["tolerance"]:
         return (
             "Admissible explanations have elements there that lie farther apart than the tolerance, so no query can "
-            f"make it FINE. {sentence_of(_why(outcome))}"
+            f"make it FINE. {sentence_of(why_open(outcome))}"
         )
-    return sentence_of(_why(outcome))
+    return sentence_of(why_open(outcome))
 
 
 def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
@@ -298,18 +140,13 @@ def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
         case Label.AMBIGUOUS:
             said = f"{title}: ambiguous; {survivors} spreads at least {lower}, more than a group may."
             return said + _separate(entry, "To narrow it")
-    return f"{title}: open; {survivors} spreads {between}. {sentence_of(_why(outcome))}"
+    return f"{title}: open; {survivors} spreads {between}. {sentence_of(why_open(outcome))}"
 
 
 def _rivals(entry: Entry) -> str:
     """The elements that two witnesses have."""
     names = [str(witness["says"].get(entry["field"])) for witness in entry["witnesses"]]
     return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(map(plain, names))
-
-
-def _is_exhausted(outcome: Entry) -> bool:
-    """Whether everything that is possible was asked about."""
-    return bool(outcome["possible"] == outcome["witnessed"] + outcome["indeterminate"])
 
 
 def _separate(entry: Entry, opening: str) -> str:
@@ -362,8 +199,13 @@ def _one_of(entry: Entry) -> str:
     others = [name for name in entry["cell"] if name not in known]
     if not kept or not others:
         unasked = " (not asked about)" if others and entry.get("set") else ""
-        return f"{among(kept or others)}{unasked}"
-    return f"{among(kept)} (kept) or {among(others)} (not asked about)"
+        return f"{_among(entry, kept or others)}{unasked}"
+    return f"{_among(entry, kept)} (kept) or {_among(entry, others)} (not asked about)"
+
+
+def _among(entry: Entry, names: Sequence[str]) -> str:
+    """Of sets of elements the only one in words."""
+    return among(names).replace(JOINT, " and ") if entry.get("is_set") and len(names) == 1 else among(names)
 
 
 def _apart(entry: Entry) -> str:

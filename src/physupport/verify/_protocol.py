@@ -8,7 +8,7 @@ from .._errors import MisuseError
 from .._stored import HASH, Node, Refusal, check_form
 from ..banks import Bank
 from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded, splits_rows
-from ..laws import decode_law
+from ..laws import check_sets, decode_law
 from ..report import MOST_EXPLANATIONS
 
 _ORDER = (HASH, None)
@@ -67,6 +67,7 @@ def bank_findings(protocol: Node, bank: Bank) -> Iterator[str]:
         name, law = stream["name"], decode_law(stream["law"], stream["name"])
         try:
             law.check_bank(bank)
+            check_sets(law, bank)
         except MisuseError as error:
             yield f"the law of {name} is not that of the bank: {error}"
             continue

@@ -9,8 +9,9 @@ import numpy as np
 from .._codec import real
 from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank, RegionalView, Spacing, check_distances, region_spacing
+from ..banks import Bank, RegionalView, RegionSets, SetSpacing, Spacing, check_distances, region_spacing
 from ..report import rebuilt_view
+from ._groups import read_groups, read_set_groups
 from ._view import Column, Derived, distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
@@ -25,8 +26,8 @@ class _Region:
     """One region: its rule, and for every explanation what it has there."""
 
     name: str
-    elements: tuple[str, ...]
-    spacing: Spacing
+    elements: tuple[str, ...]  # the places, which are elements or sets of these
+    spacing: Spacing | SetSpacing
     tolerance: float
     groups: tuple[tuple[str, frozenset[int]], ...]  # smallest first, the region itself last
     asks: frozenset[str]
@@ -206,23 +207,36 @@ def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> 
 _OF_VIEW = "of the view"
 
 
-def _spacing(rule: Node, node: object, view: RegionalView) -> Spacing:
+def _spacing(rule: Node, node: object, view: RegionalView, sets: RegionSets | None) -> Spacing | SetSpacing:
     """As it is written out, or that of the view; older reports have the hash of both, newer ones of the former."""
     name, count = rule["region"], len(rule["elements"])
     if node == _OF_VIEW:
         spacing = region_spacing(view, name)
         is_sound = spacing.is_finite
     else:
-        spacing = Spacing(count, given=check_distances(f"distances of region {name!r}", real(node, None, None), count))
+        given = check_distances(f"distances of region {name!r}", real(node, None, None), count)
+        spacing = Spacing(count, given=given) if sets is None else SetSpacing(sets, given)
         is_sound = True
     if not is_sound or rule["distances"] != (_OF_VIEW if node == rule["distances"] == _OF_VIEW else spacing.digest()):
         raise Refusal(f"the distances of region {name!r} do not match their hash")
     return spacing
 
 
+def _sets(rule: Node, view: RegionalView) -> RegionSets | None:
+    """Those of the view, if the rule has their count and no other."""
+    if rule["region"] not in view.regions:
+        raise Refusal(f"the rule of region {rule['region']!r} does not fit its view")
+    sets = view.sets(rule["region"])
+    if rule.get("count") != (None if sets is None else [sets.subsets.low, sets.subsets.high]):
+        raise Refusal(f"the count of region {rule['region']!r} is not that of its view")
+    return sets
+
+
 def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArray, Array, BoolArray]) -> _Region:
+    sets = _sets(rule, view)
     name, elements = rule["region"], tuple(rule["elements"])
-    if {*rule} != _NAMES or name not in view.regions or elements != view.element_names(name):
+    names = _NAMES if sets is None else _NAMES | {"count"}
+    if {*rule} != names or elements != (view.element_names(name) if sets is None else sets.ids):
         raise Refusal(f"the rule of region {name!r} does not fit its view")
     column = view.regions.index(name)
     qualified = rule["absent_witness"] == "persistent_only"
@@ -234,33 +248,24 @@ def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArra
         raise Refusal(f"region {name!r} asks for something unknown")
     return _Region(
         name=name,
-        elements=elements,
-        spacing=_spacing(rule, node, view),
+        elements=view.element_names(name),
+        spacing=_spacing(rule, node, view, sets),
         tolerance=_nonnegative(rule["tolerance"]),
-        groups=_groups(rule["groups"], name, elements),
+        groups=_read(rule["groups"], name, elements, sets),
         asks=asks,
         is_finest=is_finest,
         threshold=None if rule["absence_threshold"] is None else _nonnegative(rule["absence_threshold"]),
-        has_places=node != _OF_VIEW or view.coordinates(name) is not None,
+        has_places=sets is not None or node != _OF_VIEW or view.coordinates(name) is not None,
         slots=columns[0][:, column],
         strengths=columns[1][:, column],
         may_witness_absence=columns[2] if qualified else np.ones(len(columns[2]), dtype=np.bool_),
     )
 
 
-def _groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
-    number = {name: i for i, name in enumerate(elements)}
-    strange = [member for _, members in node for member in members if member not in number]
-    if strange:
-        raise Refusal(f"a group of region {region!r} holds {strange[0]!r}, which is no element of it")
-    groups = tuple((name, frozenset(number[member] for member in members)) for name, members in node)
-    sizes = [len(members) for _, members in groups]
-    is_whole = bool(groups) and groups[-1] == (region, frozenset(range(len(elements))))
-    if not is_whole or sizes != sorted(sizes) or sizes[0] == 0:
-        raise Refusal(f"the groups of region {region!r} are not listed from the smallest to the region itself")
-    if len({name for name, _ in groups}) < len(groups):
-        raise Refusal(f"two groups of region {region!r} have one name")
-    return groups
+def _read(
+    node: object, name: str, elements: tuple[str, ...], sets: RegionSets | None
+) -> tuple[tuple[str, frozenset[int]], ...]:
+    return read_groups(node, name, elements) if sets is None else read_set_groups(node, name, sets)
 
 
 def _nonnegative(value: object) -> float:

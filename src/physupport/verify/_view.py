@@ -8,7 +8,7 @@ import numpy as np
 
 from .._stored import Refusal
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank, RegionalView, Spacing, bank_regions, region_distances
+from ..banks import Bank, RegionalView, SetSpacing, Spacing, bank_regions
 
 # Of the largest entry: the same computation on another machine differs by less.
 _ROUNDING = 1e-9
@@ -54,11 +54,16 @@ def _place_notes(region: str, given: Array | None, places: Array | None, numbers
         yield f"the coordinates of region {region!r} in the question are not those of the library"
 
 
-def distance_notes(view: RegionalView, region: str, spacing: Spacing) -> Iterator[str]:
+def distance_notes(view: RegionalView, region: str, spacing: Spacing | SetSpacing) -> Iterator[str]:
     """Distances that were given with the rule are the author's; without coordinates there is nothing to compare."""
-    has_places = view.coordinates(region) is not None
-    if has_places and spacing.given is not None and not _is_near(spacing.given, region_distances(view, region)):
+    sets = view.sets(region)
+    places = view.coordinates(region) if sets is None else sets.coordinates
+    if places is not None and spacing.given is not None and not _is_near(spacing.given, _distances(places)):
         yield f"the distances of region {region!r} were given, and are not those of its coordinates"
+
+
+def _distances(places: Array) -> Array:
+    return Spacing(len(places), places).rows(np.arange(len(places)))
 
 
 def _is_near(given: Array, found: Array) -> bool:

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...questions import FarSets, RegionState
+import numpy as np
+
+from ...questions import FarSets, RegionState, as_flags
 
 # Cells around so many of the most frequent elements are compared.
 _SEEDS = 32
+_MOST_RISING = 256
 
 
 class Stuck(NamedTuple):
@@ -102,7 +105,8 @@ def best_cell(possible: list[int], far: FarSets, known: Knowledge) -> int:
     """
     around, stuck = _near(far, known.witnessed) & ~known.witnessed, known.stuck.elements
     rising = sorted(_bits(around), key=lambda i: (not stuck >> i & 1, -possible[i], i))
-    rising = [i for i in rising if possible[i]]
+    # Of very many, as sets of elements are, those left out stay outside: the cell is smaller, and no less safe.
+    rising = [i for i in rising if possible[i]][:_MOST_RISING]
     best, most = known.witnessed, (-1, -1)
     for k in range(min(_SEEDS, len(rising))):
         cell = known.witnessed | 1 << rising[k]
@@ -128,4 +132,4 @@ def _count(possible: list[int], members: int) -> int:
 
 
 def _bits(members: int) -> list[int]:
-    return [i for i in range(members.bit_length()) if members >> i & 1]
+    return np.flatnonzero(as_flags(members, members.bit_length())).tolist()

@@ -81,8 +81,8 @@ class _Columns:
     def members(self, region: int, opponents: Opposition) -> BoolArray:
         """(M,) who opposes."""
         asked = self._question.asked[region]
-        listed = [bool(opponents.elements >> i & 1) for i in range(len(asked.elements))]
-        mask = np.array([*listed, opponents.absent])[self._slots[region]]  # absence is -1, the last entry
+        # Absence is -1, the last entry.
+        mask = np.append(asked.flags(opponents.elements), opponents.absent)[self._slots[region]]
         if opponents.is_reaching and asked.threshold is not None:
             mask &= self._question.strengths(asked, self.order) >= asked.threshold
         if opponents.is_qualified and asked.needs_persistent_only:

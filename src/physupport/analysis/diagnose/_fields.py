@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._typing import Array, IntArray
 from ...aeb._trace import INDETERMINATE, REJECTED, WITNESSED
+from ...banks import JOINT
 from ...judges import Verdict
 from ...questions import Answer, FieldElements, Label
 from .._result import Result
@@ -37,7 +38,7 @@ def fields_json(
             "field": answer.field,
             **_said(answer),
             **_shown_json(result, answer, shown[number], counts, listed, names),
-            "plug_in": None if plug_in is None else _said(plug_in[number]),
+            "plug_in": None if plug_in is None else _said(plug_in[number], shown[number]),
             "refine": _refine(result, number, answer, needed),
             "levels": [_level_json(each, number) for each in levels],
         }
@@ -45,8 +46,12 @@ def fields_json(
     ]
 
 
-def _said(answer: Answer) -> dict[str, Any]:
-    return {"label": str(answer.label), "cell": list(answer.cell)}
+def _said(answer: Answer, shown: FieldElements | None = None) -> dict[str, Any]:
+    """Label and cell; with `shown`, the elements of the sets in it."""
+    cell = list(answer.cell)
+    if shown is not None and shown.sets is not None:
+        cell = list(dict.fromkeys(name for each in cell for name in each.split(JOINT)))
+    return {"label": str(answer.label), "cell": cell}
 
 
 def _level_json(found: LevelAnswers, number: int) -> dict[str, Any]:
@@ -71,7 +76,7 @@ def _shown_json(
     }
     if not shown.names:
         return found | {"elements": [], "absent": None, "coherence": None, "notes": []}
-    counts, explanations = counted[answer.field], listed.of_field(answer.field)
+    counts, explanations = counted[answer.field].of_elements(shown), listed.of_field(answer.field, shown)
     return found | {
         "elements": _elements(shown, counts, explanations),
         "absent": counts.json(-1, explanations) if shown.is_optional else None,
@@ -104,6 +109,18 @@ class _Counts:
             name: cls(table.sum(axis=1) - table[:, REJECTED], table[:, WITNESSED], table[:, INDETERMINATE])
             for name, table in tables.items()
         }
+
+    def of_elements(self, shown: FieldElements) -> "_Counts":
+        """Those of elements, where sets of these were counted: of every set that has the element."""
+        if shown.sets is None:
+            return self
+        size = len(shown.names)
+        totals = (
+            np.bincount(shown.sets.ravel() + 1, np.repeat(counts[:-1], shown.sets.shape[1]), size + 1)[1:]
+            for counts in (self.possible, self.witnessed, self.undecided)
+        )
+        absent = self.possible[-1], self.witnessed[-1], self.undecided[-1]
+        return _Counts(*(np.append(t, a).astype(np.int64) for t, a in zip(totals, absent, strict=True)))
 
     def json(self, number: int, explanations: _Entries) -> dict[str, Any]:
         """One element."""
@@ -151,15 +168,20 @@ class _Listed:
         self._result = result
         self._order = np.concatenate([result.admissible, undecided, result.unasked, rejected])
         self._said = result.predicates.says(self._order)
-        n_elements = sum(len(self._said[field].names) + 1 for field in fields)
+        n_elements = sum(min(len(self._said[field].names), MOST_ENTRIES) + 1 for field in fields)
         self._most = max(1, min(MOST_LISTED, MOST_ENTRIES // max(n_elements, 1)))
 
-    def of_field(self, field: str) -> _Entries:
-        """The first explanations of each element of a field."""
-        numbers = self._said[field].numbers
+    def of_field(self, field: str, shown: FieldElements) -> _Entries:
+        """The first explanations of each element of a field, also where they have it in a set."""
+        numbers, listed = self._said[field].numbers, self._order
+        if shown.sets is not None:
+            has = np.vstack([shown.sets, np.full(shown.sets.shape[1], -1)])[numbers]  # (k, r); nothing is -1
+            is_there = has >= 0
+            is_there[:, 0] |= numbers < 0
+            numbers, listed = has[is_there], np.repeat(listed, is_there.sum(axis=1))
         order = np.argsort(numbers, kind="stable")
         present, starts = np.unique(numbers[order], return_index=True)
-        first = [part[: self._most] for part in np.split(self._order[order], starts[1:])]
+        first = [part[: self._most] for part in np.split(listed[order], starts[1:])]
         entries = iter(self._result.entries(np.concatenate(first)))
         return {number: [*islice(entries, len(part))] for number, part in zip(present.tolist(), first, strict=True)}
 

@@ -83,6 +83,11 @@ class ProfiledMean(NoisyLaw):
         lower, upper = self.box
         object.__setattr__(self, "box", (read_only(lower), read_only(upper)))
 
+    @property
+    def takes_sets(self) -> bool:
+        """Its box has an interval for each atom, and of a set no atom is the first."""
+        return False
+
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, q) rows with the strengths of an explanation as coefficients, moved into the box."""
         parts = bank.deployment_parts(bank.deployment_keys(explanation))

@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import pictures
 from .._answers import answers
-from .._sentences import doubt_sentence, field_sentences, outcome_sentence
+from .._outcome import doubt_sentence, outcome_sentence
+from .._sentences import field_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there

@@ -1,0 +1,128 @@
+"""Sets of elements as the places of a region, and how far they lie apart."""
+
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._errors import MisuseError
+from .._hashes import pieces_hash
+from .._typing import Array, BoolArray, IntArray
+from ._library import JOINT
+from ._spacing import Spacing
+from ._states import check_size
+from ._subsets import Subsets
+
+# Sets that are asked about have names and counts; more would not fit the memory of one machine.
+_MOST_SETS = 2**24
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionSets:
+    r"""Unordered sets of the elements of a region, in the order of `Subsets`.
+
+    Distances are those of Hausdorff, :math:`\max(\max_{s\in S}d(s,T),\max_{t\in T}d(t,S))` with the distance of an
+    element from a set that of its nearest member.  There is no matrix of all pairs of sets.
+    """
+
+    ids: tuple[str, ...]  # (p,) of the elements
+    coordinates: Array = field(repr=False)  # (p, d)
+    subsets: Subsets
+    members: IntArray = field(init=False, repr=False)  # (m, high) elements of each set, padded with -1
+    _columns: tuple[IntArray, ...] = field(init=False, repr=False)  # high of them, (m,) each
+
+    def __post_init__(self) -> None:
+        check_size("sets of a region that is asked about", self.subsets.size, _MOST_SETS)
+        for name in self.ids:
+            if JOINT in name:
+                raise MisuseError("ids", f"be without {JOINT!r} where a region has sets of them", repr(name))
+        members = self.subsets.members(np.arange(self.subsets.size))
+        members.flags.writeable = False
+        object.__setattr__(self, "members", members)
+        # Each column in one piece, which is what reading along it wants.
+        object.__setattr__(self, "_columns", tuple(np.ascontiguousarray(column) for column in members.T))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(m,) such as a + b."""
+        return tuple([JOINT.join([self.ids[i] for i in row if i >= 0]) for row in self.members.tolist()])
+
+    def within(self, ids: ArrayLike) -> BoolArray:
+        """(m,) the sets all of whose elements are among these."""
+        is_in = np.append(np.isin(np.array(self.ids), np.array(ids)), True)  # what is not there is -1, the last entry
+        return np.asarray(is_in[self.members].all(axis=1))
+
+    def distances(self, one: int, between: Array) -> Array:
+        """(m,) of all sets from one of them.  between: (p, p) distances of the elements."""
+        inside = self.members[one][self.members[one] >= 0]
+        away = np.append(between[inside].min(axis=0), 0.0)  # (p + 1,) of every element from this set; -1 is no element
+        found = reduce(np.maximum, (away.take(column) for column in self._columns))  # (m,) of the elements of others
+        for row in np.pad(between[inside], ((0, 0), (0, 1)), constant_values=np.inf):
+            # An element of this set from the nearest of every other set.
+            np.maximum(found, reduce(np.minimum, (row.take(column) for column in self._columns)), out=found)
+        return np.asarray(found)
+
+    def spread(self, chosen: ArrayLike, between: Array) -> float:
+        """Largest distance of two of these sets.
+
+        It is the largest distance of an element of any of them from another of them, so elements are compared with
+        sets, and not sets with sets.
+        """
+        columns = [column[np.asarray(chosen, dtype=np.int64)] for column in self._columns]  # high of them, (k,) each
+        elements = np.unique(columns)
+        rows = np.pad(between[elements[elements >= 0]], ((0, 0), (0, 1)), constant_values=np.inf)
+        nearest = (reduce(np.minimum, (row.take(column) for column in columns)) for row in rows)
+        return max((float(each.max()) for each in nearest), default=0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SetSpacing:
+    """How far the sets of a region are apart, in the form of `Spacing`; worked out a row at a time."""
+
+    sets: RegionSets
+    given: Array | None = None  # (p, p) of the elements, else those of their coordinates
+    _between: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.sets.ids)
+        elements = Spacing(count, self.sets.coordinates, self.given)
+        object.__setattr__(self, "_between", elements.rows(np.arange(count)))
+
+    @property
+    def size(self) -> int:
+        """The number of sets."""
+        return self.sets.subsets.size
+
+    @property
+    def places(self) -> Array:
+        """Where the elements lie."""
+        return self.sets.coordinates
+
+    def row(self, number: int) -> Array:
+        """(m,) from one set to all."""
+        return self.sets.distances(number, self._between)
+
+    def between(self, some: IntArray, others: IntArray) -> Array:
+        """(k, l) from some sets to others."""
+        return np.array([self.row(number)[others] for number in some.tolist()]).reshape(len(some), len(others))
+
+    def reach(self, chosen: IntArray) -> Array:
+        """(m,) from every set to the farthest of those chosen, at least one."""
+        return np.asarray(reduce(np.maximum, map(self.row, chosen.tolist())))
+
+    def spread(self, chosen: IntArray) -> float:
+        """Largest distance between two of those chosen; 0 for fewer than two."""
+        return self.sets.spread(chosen, self._between)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all of them are; places may be too far apart for a number."""
+        return bool(np.isfinite(self._between).all())
+
+    def digest(self) -> str:
+        """SHA-256 of the distances of the elements, from which all others follow."""
+        return pieces_hash(self._between)

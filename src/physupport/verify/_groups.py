@@ -1,0 +1,34 @@
+"""The groups of a rule as sets of places, which are elements or sets of these."""
+
+from typing import Any
+
+import numpy as np
+
+from .._stored import Refusal
+from ..banks import RegionSets
+
+
+def read_groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
+    """Named groups as sets of numbers, the smallest first and the region itself last."""
+    number = {name: i for i, name in enumerate(elements)}
+    strange = [member for _, members in node for member in members if member not in number]
+    if strange:
+        raise Refusal(f"a group of region {region!r} holds {strange[0]!r}, which is no element of it")
+    groups = tuple((name, frozenset(number[member] for member in members)) for name, members in node)
+    sizes = [len(members) for _, members in groups]
+    is_whole = bool(groups) and groups[-1] == (region, frozenset(range(len(elements))))
+    if not is_whole or sizes != sorted(sizes) or sizes[0] == 0:
+        raise Refusal(f"the groups of region {region!r} are not listed from the smallest to the region itself")
+    if len({name for name, _ in groups}) < len(groups):
+        raise Refusal(f"two groups of region {region!r} have one name")
+    return groups
+
+
+def read_set_groups(node: Any, region: str, sets: RegionSets) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
+    """Groups of elements, each with every set that has no element outside of it."""
+    found = []
+    for name, members in read_groups(node, region, sets.ids):
+        outside = np.array([i not in members for i in range(len(sets.ids))])
+        is_out = ((sets.members >= 0) & outside[sets.members]).any(axis=1)
+        found.append((name, frozenset(np.flatnonzero(~is_out).tolist())))
+    return tuple(found)
