@@ -1,4 +1,4 @@
-"""Directions of two transmitters, seen by an array whose cables are known up to a phase."""
+"""Directions of two transmitters of unknown waveforms, seen by an array whose cables are known up to a phase."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,26 +6,25 @@ from numpy.typing import NDArray
 from ..responses import Parameter, UniformLinearArray, settings_grid
 from ._example import PROJECT_FILE, Example, csv_table
 
-_DIRECTIONS = {"west": (-32.0, -30.0, -28.0, -26.0, -24.0), "east": (18.0, 20.0, 22.0, 24.0), "south": (50.0, 55.0)}
+_DIRECTIONS = {"west": (-32.0, -30.0, -28.0, -26.0, -24.0), "east": (18.0, 20.0, 22.0, 24.0), "south": (50.0,)}
 _TRUTH = {"west": -28.0, "east": 22.0}
 _PHASES = (-0.35, 0.0, 0.35)
 _SENSORS, _SPACING, _NOISE, _ROWS, _SEED = 10, 0.5, 0.5, 400, 2026
+_CORRELATION = 0.8
 
 _PROJECT = f"""\
-# Ten sensors in a line, complex amplitudes.  Where are the transmitters, if the phase of the cables is uncertain?
+# Ten sensors in a line, complex amplitudes.  Where are the transmitters, if the phase of the cables is uncertain, and
+# neither waveforms nor powers nor the noise level are known?
 # `physupport run` answers; `physupport init` writes an example in which every key is explained.
 
 title = "Directions of transmitters"
 level = 0.05
-budget = 1.0
-seed = 5
 
 [data.deployment]
 file = "snapshots.npy"   # complex, (rows, sensors)
 channels = 1
-law = "covariance"       # circular complex coefficients of variance `strength`
-noise = {_NOISE}              # variance of a complex entry
-proposal = 0.4
+law = "gaussian"         # a mix of responses in noise of an unknown level ...
+rows = "free"            # ... with other coefficients in every row, which may be correlated
 
 [elements]
 file = "elements.csv"
@@ -36,17 +35,14 @@ response = {{ kind = "uniform linear array", n_sensors = {_SENSORS}, spacing = {
 values = {list(_PHASES)}
 
 [regions.west]
-strength = [0.5, 1.0]
 tolerance = 1.0
 
 [regions.east]
-strength = 1.0
 presence = "optional"
 tolerance = 1.0
 groups = {{ low = ["18 east", "20 east"], high = ["22 east", "24 east"] }}
 
 [regions.south]
-strength = 1.0
 presence = "optional"
 tolerance = 5.0
 """
@@ -62,12 +58,13 @@ def array_example() -> Example:
 
 
 def _snapshots() -> NDArray[np.complex128]:
-    """Rows of both transmitters at unit variance, seen with the largest phase."""
+    """Rows of both transmitters, whose waveforms are correlated, seen with the largest phase."""
     places, rng = np.array(list(_TRUTH.values()))[:, None], np.random.default_rng(_SEED)
     phase = Parameter("phase", np.array(_PHASES[-1:]))
     pairs = settings_grid(UniformLinearArray(_SENSORS, _SPACING), places, [phase]).responses[0]
     atoms = pairs[0::2] + 1j * pairs[1::2]  # (q, 2)
-    signal = _circular(rng, _ROWS, len(_TRUTH)) @ atoms.T
+    shared, own = _circular(rng, _ROWS, 1), _circular(rng, _ROWS, len(_TRUTH))
+    signal = (np.sqrt(_CORRELATION) * shared + np.sqrt(1.0 - _CORRELATION) * own) @ atoms.T
     return np.asarray(signal + np.sqrt(_NOISE) * _circular(rng, _ROWS, _SENSORS))
 
 
