@@ -51,7 +51,7 @@ def source_is_on_the_left(report):
 def one_of_both_is_there(report):
     """The truth, both, among what is left; and that nothing is there, is not."""
     (line,) = report.fields
-    assert {*line.cell} == {"arsenic", "lead", "both"}
+    assert {*line.cell} == {"arsenic", "lead", "arsenic + lead"}
     assert not line.numbers.get("possible_absent")
 
 

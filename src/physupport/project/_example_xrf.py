@@ -39,8 +39,7 @@ atoms = "pile-up.csv"    # two photons of chromium at once; without this line no
 [elements]
 file = "elements.csv"
 coordinates = ["keV"]
-responses = ["arsenic side.csv", "lead side.csv"]
-variants = "cone"        # any mix of an element's two: of `both`, one is arsenic and the other lead
+responses = "lines.csv"
 axis = "energies.csv"
 axis_unit = "keV"
 
@@ -48,8 +47,8 @@ axis_unit = "keV"
 values = [-0.012, -0.006, 0.0, 0.006, 0.012]  # keV: the calibration is known to one channel
 
 [regions."10.5 keV line"]
-presence = "optional"
-ask = ["group", "absence"]
+count = 2                # one of the elements, or both
+presence = "optional"    # or none
 """
 
 
@@ -58,15 +57,13 @@ def xrf_example() -> Example:
     energies = _ZERO + _GAIN * np.arange(_FIRST, _FIRST + len(_COUNTS), dtype=np.float64)
     arsenic, lead, pile_up = (_peaks(energies, lines) for lines in (_ARSENIC, _LEAD, _CHROMIUM))
     region = "10.5 keV line"
-    listed: list[list[object]] = [["arsenic", region, 10.5436], ["lead", region, 10.5512], ["both", region, 10.5474]]
-    names = [str(row[0]) for row in listed]
+    listed: list[list[object]] = [["arsenic", region, 10.5436], ["lead", region, 10.5512]]
     return Example(
         {
             PROJECT_FILE: _PROJECT,
             "steel.spe": _spectrum(),
             "elements.csv": csv_table(["id", "region", "keV"], listed),
-            "arsenic side.csv": csv_table(names, np.stack([arsenic, lead, arsenic], axis=1).round(6).tolist()),
-            "lead side.csv": csv_table(names, np.stack([arsenic, lead, lead], axis=1).round(6).tolist()),
+            "lines.csv": csv_table(["arsenic", "lead"], np.stack([arsenic, lead], axis=1).round(6).tolist()),
             "pile-up.csv": csv_table(["2 x Cr"], pile_up[:, None].round(6).tolist()),
             "energies.csv": csv_table(["keV"], energies[:, None].round(6).tolist()),
             "NOTICE.md": (files("physupport.project") / "data" / "NOTICE.md").read_text(encoding="utf-8"),
