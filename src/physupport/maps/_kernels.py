@@ -140,7 +140,7 @@ def _cell(a: float, grid: Array, per_octave: int) -> int:
     return cell
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")  # a signal of zeros divides by 0, and what is no number keeps
 def _reject_by_rivals(along: Array, energy: float, unit: float, rivals: RivalLimits, codes: NDArray[np.uint8]) -> int:
     """Fills codes (M,); the best fit.  along (M,) = u.w, energy = |w|^2, unit: rounding of a product over |w|.
 
