@@ -55,8 +55,9 @@ def energies(kit):
 def test_under_the_truth_the_energy_of_gaussian_rows_is_chi_square(kit, energies, kind, is_complex):
     found = energies(kind, is_complex)
     freedom = found[0].expected
-    rows = 19 if kind == "profiled mean" else 20
-    assert freedom == rows * kit.channels * (2 if is_complex else 1)
+    # Of a profiled mean, one number less for each of its two coefficients, real or complex.
+    profiled = 2 if kind == "profiled mean" else 0
+    assert freedom == (20 * kit.channels - profiled) * (2 if is_complex else 1)
     # Exact law, so a small p-value is bad luck: one seed in ten thousand.
     assert stats.kstest([each.statistic for each in found], stats.chi2(freedom).cdf).pvalue > 1e-4
 
@@ -66,6 +67,14 @@ def test_under_the_truth_the_latent_energy_has_its_mean_and_deviation(energies):
     assert abs(z.mean()) < 4.5 / np.sqrt(DRAWS)
     # Heavier tails than the normal law double the variance of a variance at most.
     assert abs(z.var() - 1.0) < 4.5 * np.sqrt(4.0 / DRAWS)
+
+
+def test_a_mean_that_no_coefficients_of_the_box_give_is_a_misfit(kit, bank):
+    part = kit.run(bank, ("profiled mean",), (40,)).seal.parts[0]
+    rows = kit.make_rows(bank, "profiled mean", np.random.default_rng(3), 40)
+    found = _stream_misfit(kit.with_rows(part, rows + np.linspace(-3.0, 3.0, kit.channels)), bank, 0)
+    assert found.is_misfit
+    assert found.z > 10.0
 
 
 @pytest.mark.parametrize("kind", ["covariance", "mean", "known codes", "latent"])

@@ -106,9 +106,8 @@ def misfit(result: Result, explanation: int | None = None) -> tuple[Misfit, ...]
     Covariance, mean and known codes: :math:`\sum_i\|\Sigma^{-1/2}(z_i - \mu_i)\|^2`, which is chi-square with one
     degree of freedom for every number in the rows, if the explanation made them.  Latent codes:
     :math:`\sum_iy_i^\top C^{-1}y_i` with the covariance C of the whole mixture, of mean q a row and the variance of
-    `latent_energy_variance`, both exact, while its tails are approximated.  Profiled mean: the scatter of the rows
-    about their own mean, which is chi-square with q degrees of freedom fewer whatever the coefficients are; a single
-    row has none.
+    `latent_energy_variance`, both exact, while its tails are approximated.  Profiled mean: about the mean that fits
+    best with coefficients of the box, which is chi-square with a degree of freedom less for every coefficient.
 
     explanation: the best of the proposal rows unless given, or, if that is not admissible, the admissible one with the
     least evidence against it.  The reference is exact for an explanation fixed without held-out rows.

@@ -118,13 +118,22 @@ class ProfiledMean(NoisyLaw):
         """The law of a key at the coefficients that fit these rows best."""
         return best_point(self.stream(bank, rows, [rows.n_rows]), key)
 
+    def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:
+        """(q,) the mean with the coefficients of the box that fit best."""
+        return self.opponent(bank, rows, int(bank.deployment_keys(explanation)[0])).mean
+
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:
-        """The scatter about the rows' own mean: q degrees of freedom fewer, whatever the coefficients; of one, none."""
-        if rows.n_rows < 2:
+        r""":math:`\min_{x\in\text{box}}\sum_i\|z_i - Ax\|^2/\nu`: the scatter, and how far the mean is off the box.
+
+        Chi-square with a degree of freedom less for every coefficient where these fit best inside the box; on its
+        faces more are left, and the reference is a little too small.
+        """
+        elements, _, nuisance = self._residuals(bank).parts(bank.deployment_keys(explanation))
+        freedom = rows.n_rows * rows.width - int(np.count_nonzero(elements[0] >= 0))
+        if freedom < 1:
             return None
-        mean = np.asarray(sum(block.sum(axis=0) for block in rows.blocks()) / float(rows.n_rows))
-        (variance,) = self.entry_noises(bank.split(explanation).deployment)
-        return chi_square(squares(rows, mean, float(variance)), (rows.n_rows - 1) * rows.width)
+        (variance,) = self.entry_noises(nuisance)
+        return chi_square(squares(rows, self.fitted(bank, explanation, rows), float(variance)), freedom)
 
     def encode(self) -> dict[str, object]:
         """With the box: (2, n, 1) ends of real coefficients, or (2, n, 2) of complex ones as pairs (Re, Im)."""
