@@ -158,7 +158,7 @@ def read_elements(project: Project) -> Physical:
         is_complex=is_complex,
         shared=shared,
         variants=np.array([columns_of(grid, shared) for grid in others]) if others else None,
-        notes=(*_notes(responses[0]), *axis_notes(project)),
+        notes=(*_notes(project, responses[0]), *axis_notes(project)),
     )
 
 
@@ -250,15 +250,16 @@ def _shared(project: Project, entries: int, is_complex: bool) -> Array:
     return np.asarray(real / norms)
 
 
-def _notes(nominal: object) -> tuple[str, ...]:
-    """Strengths refer to responses of norm 1: say so where those of a file had another."""
+def _notes(project: Project, nominal: object) -> tuple[str, ...]:
+    """Strengths and bounds refer to responses of norm 1: say so where those of a file had another."""
     if not isinstance(nominal, np.ndarray):
         return ()
     columns: Numbers = nominal
     norms = np.linalg.norm(columns, axis=0)
     if np.abs(norms - 1.0).max() <= _NORM_TOLERANCE:
         return ()
+    has_strengths = any(region.strength is not None for region in project.settings.regions.values())
+    what = "strengths" if has_strengths else "bounds of coefficients"
     return (
-        f"Responses were scaled to norm 1 (they had {norms.min():.4g} to {norms.max():.4g}); strengths refer to "
-        "the scaled ones.",
+        f"Responses were scaled to norm 1 (they had {norms.min():.4g} to {norms.max():.4g}); {what} refer to these.",
     )
