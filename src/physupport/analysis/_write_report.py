@@ -17,6 +17,7 @@ from ..banks import grid_edges
 from ..judges import Verdict, judge_facts
 from ..questions import Answer, encoded, predicates, said_by, withheld
 from ..report import FORMAT, VERSION, Report, document_hash, trace_json
+from ._claims import claims_json
 from ._kept import sets_json
 from ._protocol import Seal
 
@@ -100,6 +101,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "version": VERSION,
         "program": {"physupport": __version__, "numpy": np.__version__, "python": platform.python_version()},
         "fields": fields_json(trace, said_answers(trace, gate)),
+        "claims": claims_json(trace, is_withheld(gate)),
         "outcome": _outcome(trace, gate),
         "gate": gate,
         "edges": [] if bank is None else grid_edges(bank, np.setdiff1d(trace.possible(), trace.brackets().unqueried())),

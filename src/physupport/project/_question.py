@@ -12,7 +12,8 @@ from .._typing import Array
 from ..analysis import Proposed
 from ..banks import Bank, BankRegions, Spacing, bank_regions
 from ..laws import law_named
-from ..questions import RegionalMap, RegionRule, Resolution
+from ..questions import Claim, RegionalMap, RegionRule, Resolution
+from ..questions._claim import KINDS
 from ._elements import Physical
 from ._load import Project, named_by_key
 from ._schema import AskedResolution
@@ -84,15 +85,27 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
     if not rules:
         raise MisuseError(project.name("regions"), "ask about at least one region", "ask = 'nothing' for all of them")
     with named_by_key(project, "regions"):
-        question = RegionalMap(view, rules)
+        question = RegionalMap(view, rules, _claims(project))
     for found in question.unanswerable():
         key = f"regions.{found.region}.{'ask' if found.entry == 'asks' else found.entry}"
         raise MisuseError(project.name(key), found.rule, found.value)
     return question
 
 
+def _claims(project: Project) -> dict[str, Claim]:
+    """The claims of the file; each has one kind."""
+    claims = {}
+    for name, spec in project.settings.claims.items():
+        ((kind, of),) = ((kind, getattr(spec, kind)) for kind in KINDS if getattr(spec, kind) is not None)
+        claims[name] = Claim(kind, tuple(of))
+    return claims
+
+
 def _resolution(project: Project, physical: Physical, view: BankRegions, spec: AskedResolution) -> RegionResolution:
     """One region that is always there, and nothing asked that only a map could answer."""
+    if project.settings.claims:
+        rule = "be left out beside a resolution, which asks for no map"
+        raise MisuseError(project.name("claims"), rule, ", ".join(project.settings.claims))
     regions = project.settings.regions
     for name, region in regions.items():
         for key in _MAP_KEYS:

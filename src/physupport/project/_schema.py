@@ -307,6 +307,20 @@ class Region(Section):
     absence_threshold: Annotated[float, Field(gt=0.0)] | None = None
 
 
+class ClaimSpec(Section):
+    """Whether any, all or exactly one of several elements or groups is there."""
+
+    any: list[Text] | None = None
+    all: list[Text] | None = None
+    exactly_one: list[Text] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "ClaimSpec":
+        if sum(given is not None for given in (self.any, self.all, self.exactly_one)) != 1:
+            raise broken("have one of the keys any, all and exactly_one", "none or several")
+        return self
+
+
 class AskedResolution(Section):
     """How far apart the places of a region are that the data leave possible, asked in the place of a map."""
 
@@ -365,6 +379,7 @@ class ProjectFile(Section):
     parameters: Parameters = Parameters()
     regions: Annotated[dict[str, Region], Field(min_length=1)]
     supports: Supports = Supports()
+    claims: Annotated[dict[str, ClaimSpec], Field(default_factory=dict)]
     resolution: AskedResolution | None = None
     replicates: ReplicateSpec | None = None
     background: Background | None = None

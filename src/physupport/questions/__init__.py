@@ -1,5 +1,6 @@
 """What is asked, and the finest statement that all retained explanations share."""
 
+from ._claim import Claim as Claim
 from ._predicates import (
     Farness as Farness,
     FieldElements as FieldElements,

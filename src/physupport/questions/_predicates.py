@@ -121,6 +121,10 @@ class Predicates(Protocol):
         """Largest distance between names of its column of `says`, by number; None where there are no distances."""
         return None
 
+    def claims(self, index: IntArray) -> dict[str, BoolArray]:  # noqa: ARG002
+        """(k,) whether explanations bear each claim out, by its name.  Left out: nothing is claimed."""
+        return {}
+
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
         """(k,) what explanations may differ in, as numbers, by name.  Left out: the states.
 

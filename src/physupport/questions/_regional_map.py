@@ -11,6 +11,7 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView
+from ._claim import Claim, claimed
 from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable
 from ._question import Answer, Label
 from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, RegionRule, asked_region
@@ -24,14 +25,17 @@ class RegionalMap:
 
     rules: what is asked of each region; regions without a rule are not asked about, and None asks for the finest
     single element of every region.  A region that every explanation has is persistent: being there is certain.
+    claimed: claims over elements and groups of regions that are asked about, by name.
     """
 
     policies: ClassVar[tuple[str, ...]] = ("regional", "fixed", "random", "farthest")
 
     view: RegionalView
     rules: Mapping[str, RegionRule] | None = None
+    claimed: Mapping[str, Claim] | None = None
     asked: tuple[AskedRegion, ...] = field(init=False, repr=False)  # in the order of the view
     _columns: Columns = field(init=False, repr=False)
+    _tables: dict[str, list[BoolArray]] = field(init=False, repr=False)  # of each claim, what the places have
 
     def __post_init__(self) -> None:
         rules = {name: RegionRule() for name in self.view.regions} if self.rules is None else dict(self.rules)
@@ -43,6 +47,9 @@ class RegionalMap:
         asked = tuple(asked_region(self.view, name, rules[name]) for name in self.view.regions if name in rules)
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "asked", asked)
+        object.__setattr__(self, "claimed", dict(self.claimed or {}))
+        tables = {name: claim.tables(asked) for name, claim in dict(self.claimed or {}).items()}
+        object.__setattr__(self, "_tables", tables)
         object.__setattr__(self, "_columns", make_columns(Layout(self.view, asked)))
 
     @property
@@ -68,11 +75,12 @@ class RegionalMap:
         rules = {
             name: replace(rule, asks="finest", absent_witness="any") for name, rule in dict(self.rules or {}).items()
         }
-        return RegionalMap(self.view, rules)
+        return RegionalMap(self.view, rules, self.claimed)
 
     def describe(self) -> dict[str, object]:
-        """View, regions and rules."""
-        return {
+        """View, regions and rules, and the claims, where there are some."""
+        claims = [[name, claim.kind, list(claim.of)] for name, claim in dict(self.claimed or {}).items()]
+        return ({"claims": claims} if claims else {}) | {
             "question": "regional map",
             "version": 1,
             "view": self.view.digest,
@@ -96,6 +104,11 @@ class RegionalMap:
         """The element of every region asked about."""
         columns = zip(self.asked, self.slots(index).T, strict=True)
         return {region.name: Said(region.elements, column) for region, column in columns}
+
+    def claims(self, index: IntArray) -> dict[str, BoolArray]:
+        """(k,) whether explanations bear out what is claimed."""
+        slots = self.slots(index)
+        return {name: claimed(claim, self._tables[name], slots) for name, claim in dict(self.claimed or {}).items()}
 
     def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
         """(k,) what reaches the threshold, lies too far from the cell, or lies outside the group."""

@@ -11,7 +11,36 @@ Entry = Mapping[str, Any]
 
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
-    return _outcome(document) + edge_sentence(document)
+    return "".join(map(_claim_sentence, _claims(document))) + _outcome(document) + edge_sentence(document)
+
+
+_CLAIMED = {
+    "any": ("At least one of {} is there.", "None of {} is there."),
+    "all": ("All of {} are there.", "Not all of {} are there."),
+    "exactly_one": ("Exactly one of {} is there.", "Not exactly one of {} is there."),
+}
+
+
+def _claims(document: Entry) -> list[tuple[Entry, str, str]]:
+    """Each claim with its kind and what it names."""
+    asked = {name: (kind, listed(of)) for name, kind, of in document["protocol"]["question"].get("claims", ())}
+    return [(entry, *asked[entry["claim"]]) for entry in document.get("claims", ()) if entry["claim"] in asked]
+
+
+def _claim_sentence(claim: tuple[Entry, str, str]) -> str:
+    entry, kind, of = claim
+    yes, no = (text.format(of) for text in _CLAIMED[kind])
+    match entry["value"]:
+        case "true":
+            return f"{yes} "
+        case "false":
+            return f"{no} "
+        case "open":
+            one, other = entry["witnesses"]
+            return f"The data cannot tell whether this holds: {yes} Explanation {one} says so, {other} does not. "
+        case "unknown":
+            return f"Not yet known: {yes} "
+    return ""
 
 
 def edge_sentence(document: Entry) -> str:

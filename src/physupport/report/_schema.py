@@ -67,6 +67,11 @@ _FIELD: Form = {
     "numbers": _NUMBERS, "certificate": str, "witnesses": [_EXPLANATION], "excluded": (_EXPLANATION, None),
     "set": Maybe((_SET, None)),
 }  # fmt: skip
+_CLAIM = {
+    "claim": str,
+    "value": ("true", "false", "open", "unknown", "withheld", "empty"),
+    "witnesses": [int],
+}
 _OUTCOME: Form = {
     "status": str, "ending": str, "is_certified": bool, "queries": int, "budget": int, "witnessed": int,
     "possible": int, "indeterminate": int,
@@ -92,7 +97,8 @@ _DIGESTS = {
 _SENTENCE = {"sentence": str}
 DOCUMENT: Form = {
     "format": FORMAT, "version": VERSION, "program": {"physupport": str, "numpy": str, "python": str},
-    "fields": [_FIELD], "outcome": _OUTCOME, "gate": Maybe((_GATE, None)), "edges": Maybe([_EDGE]),
+    "fields": [_FIELD], "claims": Maybe([_CLAIM]), "outcome": _OUTCOME,
+    "gate": Maybe((_GATE, None)), "edges": Maybe([_EDGE]),
     "protocol": _PROTOCOL, "data": _HASHES,
     "trace": {"queries": ANY, "codes": ANY, "lower": ANY, "upper": ANY},
     "question": _QUESTION, "bank": (dict, None), "digests": _DIGESTS,

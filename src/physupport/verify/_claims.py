@@ -276,3 +276,25 @@ def check_digest(name: str, given: object, found: object) -> None:
     """Refuse a hash that is not the hash of the content."""
     if given != found:
         raise Refusal(f"the {name} does not match its hash")
+
+
+def claim_findings(document: Node, trace: ReadTrace, rules: Rules, is_withheld: bool) -> Iterator[str]:
+    """Claims, each from which explanations bear it out; reports of before there were any have none."""
+    told, claims = document.get("claims", []), rules.claims
+    if [entry["claim"] for entry in told] != [*claims]:
+        yield "the claims are not those of the question"
+        return
+    possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
+    for entry in told:
+        holds = claims[entry["claim"]]
+        sides = bool(holds[possible].any()), bool((~holds)[possible].any())
+        both = [np.flatnonzero(mask & witnessed) for mask in (holds, ~holds)]
+        is_open = all(found.size for found in both)
+        value = {
+            (True, False): "true", (False, True): "false", (False, False): "empty",
+            (True, True): "open" if is_open else "unknown",
+        }[sides]  # fmt: skip
+        value = "withheld" if is_withheld and value != "empty" else value
+        witnesses = [int(found[0]) for found in both] if value == "open" else []
+        if (entry["value"], entry["witnesses"]) != (value, witnesses):
+            yield f"the claim {entry['claim']!r} is said to be {entry['value']}, but the trace gives {value}"

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .._stored import Refusal
-from ..banks import RegionSets
+from .._stored import Node, Refusal
+from .._typing import BoolArray, IntArray
+from ..banks import RegionalView, RegionSets
 
 
 def read_groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
@@ -32,3 +33,29 @@ def read_set_groups(node: Any, region: str, sets: RegionSets) -> tuple[tuple[str
         is_out = ((sets.members >= 0) & outside[sets.members]).any(axis=1)
         found.append((name, frozenset(np.flatnonzero(~is_out).tolist())))
     return tuple(found)
+
+
+def read_claims(node: Any, rules: list[Node], view: RegionalView, locations: IntArray) -> dict[str, BoolArray]:  # noqa: ANN401
+    """(M,) of each claim whether explanations bear it out, from the elements that each of them has."""
+    found: dict[str, BoolArray] = {}
+    for name, kind, of in node:
+        count = np.zeros(len(locations), dtype=np.int64)
+        for item in of:
+            there = np.zeros(len(locations), dtype=np.bool_)
+            for rule in rules:
+                column = locations[:, view.regions.index(rule["region"])]
+                there |= _has(rule, item, view.sets(rule["region"]))[column]
+            count += there
+        wanted = {"any": count > 0, "all": count == len(of), "exactly_one": count == 1}
+        if kind not in wanted or name in found:
+            raise Refusal(f"the claim {name!r} is of an unknown kind or stands twice")
+        found[name] = wanted[kind]
+    return found
+
+
+def _has(rule: Node, item: str, sets: RegionSets | None) -> BoolArray:
+    """(m + 1,) the places with an element of this name, or with one of the group of this name; the last is nothing."""
+    groups = {name: {*members} for name, members in rule["groups"] if name != rule["region"]}
+    wanted = groups.get(item, {item})
+    places = [[i] for i in range(len(rule["elements"]))] if sets is None else sets.members.tolist()
+    return np.array([*(any(i >= 0 and rule["elements"][i] in wanted for i in place) for place in places), False])

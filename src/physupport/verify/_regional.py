@@ -11,7 +11,7 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, RegionSets, SetSpacing, Spacing, check_distances, region_spacing
 from ..report import rebuilt_view
-from ._groups import read_groups, read_set_groups
+from ._groups import read_claims, read_groups, read_set_groups
 from ._view import Column, Derived, distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
@@ -140,6 +140,7 @@ class RegionalRules:
 
     regions: Mapping[str, _Region]
     notes: tuple[str, ...]
+    claims: Mapping[str, BoolArray]  # (M,) which explanations bear them out
 
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
         """Region by region."""
@@ -183,7 +184,8 @@ class RegionalRules:
 
 def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> RegionalRules:
     """The rules that the description of a question and its written-out part define together."""
-    if {*asked} != {"question", "version", "view", "n_explanations", "regions"} or asked["version"] != 1:
+    parts = {*asked} - {"claims"}
+    if parts != {"question", "version", "view", "n_explanations", "regions"} or asked["version"] != 1:
         raise Refusal("the question has another form than a regional map, version 1")
     if {*content} != {"kind", "view", "distances"} or len(content["distances"]) != len(asked["regions"]):
         raise Refusal("the question is not written out region by region")
@@ -201,7 +203,8 @@ def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> 
     if names != [name for name in view.regions if name in names]:
         raise Refusal("regions stand twice or in another order than in the view")
     notes = [*view_notes(view, bank), *(n for r in regions for n in distance_notes(view, r.name, r.spacing))]
-    return RegionalRules({region.name: region for region in regions}, tuple(notes))
+    claims = read_claims(asked.get("claims", []), asked["regions"], view, columns[0])
+    return RegionalRules({region.name: region for region in regions}, tuple(notes), claims)
 
 
 _OF_VIEW = "of the view"

@@ -1,7 +1,7 @@
 """The label rules of a resolution, from sets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -35,6 +35,7 @@ class ResolutionRules:
     delta_group: float
     slack: float
     notes: tuple[str, ...] = ()
+    claims: Mapping[str, BoolArray] = field(default_factory=dict)
 
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
         """The one field."""
@@ -142,6 +143,11 @@ class OwnRules:
     question: Question
     answers: Mapping[str, Answer]
     notes: tuple[str, ...] = ()
+
+    @property
+    def claims(self) -> Mapping[str, BoolArray]:
+        """As the question gives them."""
+        return predicates(self.question).claims(np.arange(self.question.n_explanations))
 
     def derive(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Derived, ...]:
         """Fields as the question gives them."""

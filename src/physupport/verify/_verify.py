@@ -18,7 +18,7 @@ from ..banks import Bank, grid_edges
 from ..judges import JudgeSpec
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
-from ._claims import ReadTrace, budget_notes, check_digest, field_findings, outcome_findings, read_trace
+from ._claims import ReadTrace, budget_notes, check_digest, claim_findings, field_findings, outcome_findings, read_trace
 from ._data import data_findings
 from ._protocol import bank_findings, check_size, gate_findings, judge_of, protocol_findings, protocol_notes
 from ._regional import regional_rules
@@ -242,6 +242,7 @@ def _claims(document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace, ru
     if is_withheld and not trace.possible(len(trace)).any():
         yield "labels are withheld although nothing is possible"
     yield from outcome_findings(outcome, document["protocol"], trace, rules, is_withheld)
+    yield from claim_findings(document, trace, rules, is_withheld)
     yield from field_findings(document["fields"], document["protocol"], trace, rules, is_withheld)
 
 

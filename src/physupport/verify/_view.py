@@ -121,5 +121,9 @@ class Rules(Protocol):
     def said(self, field: str) -> "Column | None":
         """What every explanation says of a field; None where it says nothing."""
 
+    @property
+    def claims(self) -> Mapping[str, BoolArray]:
+        """(M,) of each claim which explanations bear it out."""
+
     def extent(self, field: str, numbers: Sequence[int]) -> float | None:
         """Largest distance within the names of these numbers; None where the question has no distances."""
