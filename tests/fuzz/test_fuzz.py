@@ -71,6 +71,18 @@ PROJECTS = {
         resolution={"fine": 0.05, "group": 0.4},
         parameters={"width": {"values": [0.15, 0.2]}, "position": {"values": [0.0, 0.01], "coordinate": "x"}},
     ),
+    "linear": project(
+        {"responses": "lines.npy"},
+        {"A": {"coefficient": ">= 0"}, "B": {"presence": "optional"}},
+        data={"deployment": {"file": "row.npy", "channels": 1, "law": "gaussian"}},
+        background={"polynomial": 1},
+    ),
+    "counts": project(
+        {"responses": "lines.npy"},
+        {"A": {"presence": "optional"}, "B": {"presence": "optional"}},
+        data={"deployment": {"file": "counts.npy", "channels": 1, "law": "poisson"}},
+        background={"polynomial": 1},
+    ),
 }  # fmt: skip
 
 
@@ -93,6 +105,10 @@ def write_files(folder, name):
     np.save(folder / "codes.npy", codes)
     np.save(folder / "shared.npy", np.linspace(0.0, 1.0, 6)[:, None])
     np.savez_compressed(folder / "waves.npz", waves=WAVES)
+    lines = np.exp(-0.5 * ((np.linspace(0.0, 1.0, 24)[:, None] - np.array([0.2, 0.35, 0.7, 0.9])) / 0.05) ** 2)
+    np.save(folder / "lines.npy", lines)
+    np.save(folder / "row.npy", (lines[:, [0]] * 5.0 + rng.normal(size=(24, 1))).T)
+    np.save(folder / "counts.npy", rng.poisson(lines[:, [0]] * 30.0 + 3.0).T)
     np.savetxt(folder / "waves.csv", WAVES, delimiter=",")
     np.savez(folder / "complex.npz", rows=rows + 1j * rng.normal(size=rows.shape))
     with h5py.File(folder / "rows.h5", "w") as file:

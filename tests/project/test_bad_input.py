@@ -94,6 +94,14 @@ def test_headers_that_claim_a_billion_rows(tmp_path):
         read_array(tmp_path / "rows.npy")
 
 
+@pytest.mark.filterwarnings("always")
+def test_a_damaged_header_is_told_without_a_warning(tmp_path, recwarn):
+    (tmp_path / "rows.npy").write_bytes(header((60, 8)).replace(b"60,", b"6if"))
+    with pytest.raises(MisuseError, match=r"must be a sound .npy file"):
+        read_array(tmp_path / "rows.npy")
+    assert recwarn.list == []
+
+
 def test_an_hdf5_file_that_leads_to_another_one(tmp_path):
     (tmp_path / "secret.bin").write_bytes(np.ones(16).tobytes())
     layout = h5py.VirtualLayout(shape=(2, 8), dtype="f8")

@@ -1,6 +1,7 @@
 """Files by their ending."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -100,7 +101,9 @@ def _sound(name: str, path: Path) -> Iterator[None]:
     """One message for whatever a library raises on a damaged file."""
     check_file(name, path)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of damaged headers, which NumPy reads as Python
+            yield
     except MisuseError:
         raise
     except MemoryError:
