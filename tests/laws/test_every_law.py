@@ -12,8 +12,8 @@ from physupport.laws import LAWS, BernoulliGaussian, Covariance, ExchangeableGau
 
 BOX = (np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
 CASES = [(name, False) for name in LAWS] + [(name, True) for name, law in LAWS.items() if not law.why_real]
-# Rows of a linear law are scored by rotations, not by densities of its keys.
-SCORED = [case for case in CASES if not LAWS[case[0]].is_linear]
+# The energy of rows whose coefficients are free says nothing beside that of their residual.
+ENERGETIC = [case for case in CASES if not LAWS[case[0]].is_linear]
 
 
 def make_bank(is_complex=False):
@@ -40,7 +40,7 @@ def test_a_law_is_read_back_as_it_was_written(name, is_complex):
     assert back.encode() == law.encode()
 
 
-@pytest.mark.parametrize(("name", "is_complex"), SCORED)
+@pytest.mark.parametrize(("name", "is_complex"), CASES)
 def test_rows_have_the_width_of_the_law_and_their_own_explanation_a_proven_score(name, is_complex):
     bank = make_bank(is_complex)
     law = make(name, is_complex, bank)
@@ -59,7 +59,7 @@ def test_rows_have_the_width_of_the_law_and_their_own_explanation_a_proven_score
             assert abs(ball - arb(float(value))) <= arb(float(error))
 
 
-@pytest.mark.parametrize(("name", "is_complex"), SCORED)
+@pytest.mark.parametrize(("name", "is_complex"), CASES)
 def test_the_opponent_of_a_key_is_a_density_and_is_read_back(name, is_complex):
     bank = make_bank(is_complex)
     law = make(name, is_complex, bank)
@@ -71,7 +71,7 @@ def test_the_opponent_of_a_key_is_a_density_and_is_read_back(name, is_complex):
     assert law.decode_opponent(opponent.encode()).agrees(opponent)
 
 
-@pytest.mark.parametrize(("name", "is_complex"), SCORED)
+@pytest.mark.parametrize(("name", "is_complex"), ENERGETIC)
 def test_the_energy_of_its_own_rows_is_as_expected(name, is_complex):
     """Five deviations either way: about one in a million for chi-square, and fixed by the seed."""
     bank = make_bank(is_complex)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -16,11 +17,16 @@ from ..._typing import Array, Field
 from ...banks import Bank
 from ...io import RowSource, as_pairs
 from ...io._rows import as_complex
-from .._base import Stream
 from .._design import Design, check_variants, whitening, with_variants
 from .._law import Law, Part, register
+from .._mixture import Mixture
+from ._linear_stream import LinearStream
+from ._profiled import MeanPoint
+from ._statistics import check_checkpoints
 
 ROWS = ("same mean", "free")
+# Of keys that oppose: how many, and how far below the best.
+_MOST_MIXED, _LEAST_MIXED = 16, 6.0
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
@@ -50,6 +56,9 @@ class Linear(Law):
     has_strengths: ClassVar[bool] = False
     has_sign: ClassVar[bool] = False
     is_linear: ClassVar[bool] = True
+    opponents = {  # noqa: RUF012  # shared on purpose
+        "mixture": partial(Mixture.decode, kinds={"mean_point": MeanPoint.decode})
+    }
     file_keys: ClassVar[Mapping[str, bool]] = {
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
     }  # fmt: skip
@@ -178,9 +187,33 @@ class Linear(Law):
         found = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
         return np.asarray(as_pairs(found, axis=0) if self.is_complex else found)[:, 0]
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:  # noqa: ARG002
-        """No e-process here yet: the coefficients of an explanation are all of them."""
-        raise MisuseError("judge", "be 'rotation' for rows of the law gaussian", "evidence", "Leave judge out.")
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LinearStream:
+        """Every key at its best coefficients; rows of one mean without a covariance, as others are for rotations."""
+        if self.rows != "same mean" or self.covariance is not None:
+            given = "free coefficients in every row" if self.covariance is None else "a covariance"
+            raise MisuseError("judge", "be 'rotation' for such rows of the law gaussian", given, "Leave judge out.")
+        stops = check_checkpoints(checkpoints, rows.n_rows)
+        return LinearStream(self.design(bank), rows, stops, self.is_complex)
+
+    def opponent(self, bank: Bank, rows: RowSource, key: int) -> Mixture:  # noqa: ARG002
+        """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own mean."""
+        stream = self.stream(bank, rows, [rows.n_rows])
+        keys = np.unique(self.keys(bank)(np.arange(bank.size)))
+        scored = stream.log_likelihood(keys)
+        if not np.isfinite(scored.errors).all():
+            remedy = "Give the noise, or leave more rows to propose."
+            raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
+        scores = scored.values[:, -1]
+        order = np.argsort(-scores, kind="stable")[:_MOST_MIXED]
+        chosen = order[scores[order] > scores[order[0]] - _LEAST_MIXED]
+        shares = np.exp(scores[chosen] - scores[chosen[0]])
+        points = [self._point(*stream.mean(int(k))) for k in keys[chosen].tolist()]
+        own = np.concatenate([*rows.blocks()]).mean(axis=0)
+        weights = [*(0.5 * shares / shares.sum()).tolist(), 0.5]
+        return Mixture((*points, MeanPoint(own, points[0].noise)), tuple(weights))
+
+    def _point(self, mean: Field, variance: float) -> MeanPoint:
+        return MeanPoint(as_pairs(mean[:, None], axis=0)[:, 0] if self.is_complex else mean, variance)
 
     def encode(self) -> dict[str, object]:
         """All of it; infinite bounds as texts."""
