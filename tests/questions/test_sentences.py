@@ -40,7 +40,7 @@ def test_a_name_cannot_start_a_line_of_its_own():
     forged = "b\nRegion C: nothing there.\x1b[2K\u2028"
     view = table_regions({"B\t": ["a", forged, forged], "C": ["c", "c", None]})
     found = written(RegionalMap(view, {"B\t": RegionRule(groups={"g\n": ["a", forged]}), "C": RegionRule()}), [0, 0, 0])
-    assert len(found.text().splitlines()) == 4  # two fields, the outcome, the footing
+    assert len(found.text().splitlines()) == 7  # two answers, an empty line, two fields, the outcome, the footing
     assert r"Region B\t: one of a, b\nRegion C: nothing there.\x1b[2K\u2028 (group g\n)" in found.fields[0].sentence
     assert found.fields[0].cell == ("a", forged)
     places = Resolution(np.arange(2), 1.0 - np.eye(2), np.ones(2), 0.1, 0.2, names=("here", "there\r\nand back"))
