@@ -182,6 +182,24 @@ def test_parameters_make_states_for_every_combination(write):
     found = assemble(load_project(write(more=more)))
     assert found.bank.states.n_states == 2 * 3 * 4
     assert found.bank.explanation(0).settings == {"gain": -0.1, "width": 0.9}
+    assert found.bank.states.parameters == ("width", "gain")  # in the order of the file
+
+
+def test_parameters_of_one_kind_have_names_and_patterns_of_their_own(write, refused, small):
+    table = '\n[parameters.{}]\nkind = "gain"\npattern = {}\nvalues = [0.0, {}]\n'
+    first, last = np.eye(8)[0], np.eye(8)[7]
+    two = table.format("gain_8", last.tolist(), 0.2) + table.format("gain_1", first.tolist(), 0.1)
+    states = assemble(load_project(write(more=two))).bank.states
+    assert states.parameters == ("gain_8", "gain_1")  # as in the file, the first slowest
+    expected = small.columns([0.2, 0.35, 0.7, 0.9]) * (1.0 + 0.2 * last + 0.1 * first)[:, None]
+    np.testing.assert_allclose(states.elements[:, -4:], expected / np.linalg.norm(expected, axis=0), rtol=1e-12)
+    alike = table.format("a", last.tolist(), 0.2) + table.format("b", last.tolist(), 0.1)
+    assert "differ in pattern or coordinate where they are of one kind, got 'a' and 'b'" in refused(write(more=alike))
+    message = refused(write(more="\n[parameters.shifted]\nvalues = [0.0]\n"))
+    assert "or have a key kind that is one of these, got shifted. Did you mean shift?" in message
+    assert "parameters.a.kind must be one of gain" in refused(
+        write(more=table.format("a", "[1]", 1).replace('"gain"', '"x"'))
+    )
 
 
 def test_a_parameter_that_does_not_fit_the_response_is_refused(write, refused):

@@ -23,15 +23,13 @@ from physupport.project._schema import (
     Output,
     OutsiderSpec,
     Parameter,
-    Parameters,
     ProjectFile,
     Region,
     ReplicateSpec,
     Supports,
 )
 from physupport.project._sections import FunctionResponse, _section
-from physupport.responses import RESPONSES as REGISTERED
-from physupport.responses._settings import NAMES
+from physupport.responses import KINDS as PARAMETERS, RESPONSES as REGISTERED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
 SECTIONS = {
@@ -110,7 +108,7 @@ def test_every_response_is_shown_with_its_keys():
 
 def test_every_parameter_is_shown():
     rows = table(section("`[parameters.NAME]`"), "| parameter | a value v | leaves the responses as they are |")
-    assert [row[0].strip("`") for row in rows] == [*Parameters.model_fields] == [*NAMES]
+    assert [row[0].strip("`") for row in rows] == [*PARAMETERS]
 
 
 def test_the_files_are_those_of_a_run():

@@ -172,7 +172,7 @@ def check_bank_size(project: Project, regions: Sequence[str]) -> None:
     regions: of each element.
     """
     settings = project.settings
-    grids = [spec.values for _, spec in settings.parameters if spec is not None]
+    grids = [spec.values for spec in settings.parameters.values()]
     data = [spec for spec in (settings.data.calibration, settings.data.deployment) if spec is not None]
     grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
@@ -216,19 +216,17 @@ def _n_supports(settings: ProjectFile) -> int:
 
 
 def _parameters(project: Project) -> list[Parameter]:
-    """The parameters in the order of the schema; a coordinate is named in the file and numbered here."""
+    """The parameters in the order of the file; a coordinate is named there and numbered here."""
     found, names = [], project.settings.elements.coordinates
-    for name in type(project.settings.parameters).model_fields:
-        given = getattr(project.settings.parameters, name)
-        if given is None:
-            continue
+    for name, given in project.settings.parameters.items():
         if given.coordinate is not None and given.coordinate not in names:
             key = project.name(f"parameters.{name}.coordinate")
             raise MisuseError(key, f"be one of {', '.join(names)}", repr(given.coordinate))
         coordinate = 0 if given.coordinate is None else names.index(given.coordinate)
         pattern = None if given.pattern is None else np.array(given.pattern)
         with named_by_key(project, f"parameters.{name}"):
-            found.append(Parameter(name, np.array(given.values), pattern, coordinate))
+            called = "" if name == given.kind else name
+            found.append(Parameter(given.kind, np.array(given.values), pattern, coordinate, called))
     return found
 
 

@@ -106,7 +106,7 @@ def forecast(assembled: Assembled) -> Forecast:
     return Forecast(
         explanations=bank.size,
         states=bank.states.n_states,
-        settings=int(np.prod([len(given.values) for _, given in parameters if given is not None])),
+        settings=int(np.prod([len(given.values) for given in parameters.values()])),
         supports=bank.n_supports,
         nuisances=len(bank.calibration) * len(bank.deployment),
         regions=assembled.question.regions,

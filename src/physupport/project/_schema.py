@@ -1,5 +1,6 @@
 """The project file: every key that it may have, its type and its rule."""
 
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, model_validator
@@ -9,6 +10,7 @@ from ..aeb import Stop
 from ..analysis import PolicyName
 from ..judges import JUDGE_MAKERS
 from ..laws import LAWS, Part, law_named, laws_of_files
+from ..responses import KINDS
 from ._sections import (
     FileName,
     FileSpec,
@@ -203,25 +205,35 @@ class Elements(Section):
         return self
 
 
+def _kind(given: object) -> object:
+    if given not in KINDS:
+        raise broken(f"be one of {', '.join(KINDS)}", shown(given))
+    return given
+
+
 class Parameter(Section):
     """An uncertain parameter of the instrument: every value makes dictionary states of its own."""
 
+    kind: Annotated[str, BeforeValidator(_kind)]
     values: Grid
     pattern: Values | None = None
     coordinate: Text | None = None
 
 
-class Parameters(Section):
-    """The uncertain parameters; states run over every combination of their values, the first of these slowest."""
+def _kinds(given: object) -> object:
+    """Named tables; one without a kind is of the kind that it is named after."""
+    if not isinstance(given, dict):
+        return given
+    for name, table in given.items():
+        if name not in KINDS and isinstance(table, dict) and "kind" not in table:
+            near = get_close_matches(name, KINDS, 1)
+            remedy = f"Did you mean {near[0]}?" if near else ""
+            raise broken(f"be named {', '.join(KINDS)}, or have a key kind that is one of these", name, remedy)
+    return {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in given.items()}
 
-    gain: Parameter | None = None
-    offset: Parameter | None = None
-    phase: Parameter | None = None
-    width: Parameter | None = None
-    conductivity: Parameter | None = None
-    position: Parameter | None = None
-    shift: Parameter | None = None
-    scale: Parameter | None = None
+
+# The uncertain parameters; states run over every combination of their values, the first of the file slowest.
+Parameters = Annotated[dict[Text, Parameter], BeforeValidator(_kinds)]
 
 
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
@@ -376,7 +388,7 @@ class ProjectFile(Section):
     output: Output = Output()
     data: Data
     elements: Elements
-    parameters: Parameters = Parameters()
+    parameters: Parameters = Field(default_factory=dict)
     regions: Annotated[dict[str, Region], Field(min_length=1)]
     supports: Supports = Supports()
     claims: Annotated[dict[str, ClaimSpec], Field(default_factory=dict)]

@@ -39,6 +39,8 @@ def joined_settings(grids: Sequence[Settings]) -> Settings:
     is_complex = any(grid.is_complex for grid in grids)
     if is_complex != all(grid.is_complex for grid in grids):
         raise MisuseError("responses", "be real in all variants, or complex in all", "both")
+    if "variant" in grids[0].names:
+        raise MisuseError("parameters", "have another name than that of the variants", "'variant'")
     values = np.concatenate([np.insert(grid.values, 0, v, axis=1) for v, grid in enumerate(grids)])
     responses = np.concatenate([grid.responses for grid in grids])
     return Settings(("variant", *grids[0].names), values, responses, is_complex)
@@ -51,8 +53,10 @@ def read_axis(project: Project) -> Array | None:
 
 
 def axis_notes(project: Project) -> tuple[str, ...]:
-    shift, elements = project.settings.parameters.shift, project.settings.elements
-    if shift is None:
-        return ()
+    elements = project.settings.elements
     unit = elements.axis_unit or ("units of the axis" if elements.axis is not None else "channels")
-    return (f"Responses are shifted along their axis by {min(shift.values):g} to {max(shift.values):g} {unit}.",)
+    return tuple(
+        f"Responses are shifted along their axis by {min(shift.values):g} to {max(shift.values):g} {unit}."
+        for shift in project.settings.parameters.values()
+        if shift.kind == "shift"
+    )

@@ -9,4 +9,4 @@ from ._instruments import (
     Peak as Peak,
     UniformLinearArray as UniformLinearArray,
 )
-from ._settings import Parameter as Parameter, Settings as Settings, settings_grid as settings_grid
+from ._settings import KINDS as KINDS, Parameter as Parameter, Settings as Settings, settings_grid as settings_grid

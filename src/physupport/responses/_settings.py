@@ -16,7 +16,7 @@ from .._errors import MisuseError
 from .._typing import Array
 from ._base import ComplexArray, Response, check_answers
 
-NAMES: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
+KINDS: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
 FACTORS: Final = ("width", "conductivity")  # of the field of this name that a response has
 WITH_PATTERN: Final = ("gain", "phase")
 ALONG_AXIS: Final = ("shift", "scale")
@@ -38,17 +38,19 @@ class Parameter:
     | shift | units of the axis | the answer in channel x becomes that at x - v | 0 |
     | scale | above 0 | the answer in channel x becomes that at x / v | 1 |
 
-    The pattern w is one number for each channel, from -1 at the first to 1 at the last unless given.
+    The pattern w is one number for each channel, from -1 at the first to 1 at the last unless given.  Several
+    parameters of one name, each with a pattern or a coordinate of its own, are told apart by what they are called.
     """
 
     name: str
     values: Array  # (k,) distinct
     pattern: Array | None = field(default=None, repr=False)  # (q,) of gain or phase
     coordinate: int = 0  # of position
+    called: str = ""  # in settings and reports; the name unless given
 
     def __post_init__(self) -> None:
-        if self.name not in NAMES:
-            raise MisuseError("name", f"be one of {', '.join(map(repr, NAMES))}", repr(self.name))
+        if self.name not in KINDS:
+            raise MisuseError("name", f"be one of {', '.join(map(repr, KINDS))}", repr(self.name))
         values = check_array(f"values of {self.name}", self.values, (None,))
         if values.size == 0 or len(np.unique(values)) < len(values):
             raise MisuseError(f"values of {self.name}", "be distinct, and at least one", values.tolist())
@@ -65,8 +67,8 @@ class Parameter:
 
     @property
     def label(self) -> str:
-        """The name, and for positions along a later coordinate its number too."""
-        return f"{self.name} {self.coordinate}" if self.coordinate else self.name
+        """What it is called; else the name, and for positions along a later coordinate its number too."""
+        return self.called or (f"{self.name} {self.coordinate}" if self.coordinate else self.name)
 
     def channel_pattern(self, n_channels: int) -> Array:
         """(q,) how much each channel takes part."""
@@ -145,6 +147,13 @@ def _labels(parameters: Sequence[Parameter]) -> tuple[str, ...]:
     labels = tuple(parameter.label for parameter in parameters)
     if len(set(labels)) < len(labels):
         raise MisuseError("parameters", "be distinct", ", ".join(map(repr, labels)))
+    acts: dict[object, str] = {}  # what each does -> its label
+    for each in parameters:
+        pattern = None if each.pattern is None else tuple(each.pattern.tolist())
+        twin = acts.setdefault((each.name, each.coordinate, pattern), each.label)
+        if twin != each.label:
+            rule = "differ in pattern or coordinate where they are of one kind"
+            raise MisuseError("parameters", rule, f"{twin!r} and {each.label!r}")
     return labels
 
 
