@@ -167,8 +167,8 @@ def why_open(outcome: Entry) -> str:
         return _why_exhausted(outcome)
     if outcome["is_certified"] and not outcome["witnessed"]:
         return (
-            "what is said holds for everything still possible, but nothing was found admissible, so there may be no "
-            "survivor at all. More queries would find a witness, show that there is none, or be indeterminate."
+            "no explanation has yet been confirmed; raise the budget to find out whether one will be. What is said holds "
+            "for everything still possible."
         )
     match outcome["ending"]:
         case "BUDGET":
@@ -189,8 +189,8 @@ def _why_exhausted(outcome: Entry) -> str:
     precision = "Arithmetic of higher precision may decide them; more queries would not."
     if outcome["is_certified"] and not outcome["witnessed"]:
         return (
-            f"what is said holds for everything still possible, but nothing was found admissible, so there may be no "
-            f"survivor at all. Everything possible was asked about, with indeterminate verdicts. {precision}"
+            f"no explanation could be confirmed: everything possible was asked about, with indeterminate verdicts. What "
+            f"is said holds for everything still possible. {precision}"
         )
     if outcome["indeterminate"]:
         number = outcome["indeterminate"]
