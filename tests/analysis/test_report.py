@@ -89,7 +89,7 @@ def test_truth_level_labels_without_a_witness_abstain_as_a_whole_and_say_so():
     question = RegionalMap(make_map().view, {"C": RegionRule()})
     unwitnessed = written([1, 2, 1, 2, 1, 1], question=question)
     assert unwitnessed.fields[0].label is Label.ABSENT
-    assert "no explanation has yet been confirmed" in unwitnessed.sentence
+    assert "no explanation could be confirmed" in unwitnessed.sentence
 
 
 def test_saved_and_loaded_it_is_the_same(tmp_path):

@@ -167,8 +167,8 @@ def why_open(outcome: Entry) -> str:
         return _why_exhausted(outcome)
     if outcome["is_certified"] and not outcome["witnessed"]:
         return (
-            "no explanation has yet been confirmed; raise the budget to find out whether one will be. What is said holds "
-            "for everything still possible."
+            "no explanation has yet been confirmed; raise the budget to find out whether one will be. What is said "
+            "holds for everything still possible."
         )
     match outcome["ending"]:
         case "BUDGET":
@@ -189,8 +189,8 @@ def _why_exhausted(outcome: Entry) -> str:
     precision = "Arithmetic of higher precision may decide them; more queries would not."
     if outcome["is_certified"] and not outcome["witnessed"]:
         return (
-            f"no explanation could be confirmed: everything possible was asked about, with indeterminate verdicts. What "
-            f"is said holds for everything still possible. {precision}"
+            f"no explanation could be confirmed: everything possible was asked about, with indeterminate verdicts. "
+            f"What is said holds for everything still possible. {precision}"
         )
     if outcome["indeterminate"]:
         number = outcome["indeterminate"]
