@@ -159,6 +159,32 @@ def test_variants_are_states_of_which_one_is_right(folder, tmp_path):
         answer(folder(row, ('responses = "lines.npy"', 'responses = ["lines.npy", "short.npy"]')))
 
 
+def test_variants_may_be_lines_of_the_element_list(folder, tmp_path):
+    wide = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 3.5) ** 2)
+    np.save(tmp_path / "wide.npy", wide)
+    row = counts(200.0 * wide[:, 4] + 5.0)
+    files = assemble(load_project(folder(row, ('responses = "lines.npy"', 'responses = ["lines.npy", "wide.npy"]'))))
+    both, listed = np.stack([LINES, wide], axis=2).reshape(Q, -1), [*enumerate(PLACES)]
+    path = folder(row, lines=both)
+
+    def lists(*more):
+        lines = [f"L{i},line,{place},{name}" for i, place in listed for name in ("narrow", "wide")]
+        (tmp_path / "lines.csv").write_text("\n".join(["id,region,place,variant", *lines, *more]))
+
+    lists()
+    states = assemble(load_project(path)).bank.states
+    np.testing.assert_array_equal(states.elements, files.bank.states.elements)
+    assert states.parameters == ("variant",)
+    assert labels(answer(path)) == [("FINE", ("L4",))]
+    for more, message in (("L0,line,8.0,wide", "one of them twice"), ("L0,line,8.0,third", "none of 'third' for 'L1'")):
+        lists(more)
+        with pytest.raises(MisuseError, match=f"have a line for each variant of each element, got {message}"):
+            assemble(load_project(path))
+    lists(*(f"L{i},line,{place + 1},third" for i, place in listed))
+    with pytest.raises(MisuseError, match=r"region and place of an element alike .*'L0' in lines 2 and 20"):
+        assemble(load_project(path))
+
+
 def test_a_cone_of_variants_explains_what_none_of_them_does_alone(folder, tmp_path):
     """Two lines of an element whose ratio is only known to lie between two values."""
     strong, weak = (LINES + ratio * np.roll(LINES, 12, axis=0) for ratio in (0.8, 0.2))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import comb, prod
 from pathlib import Path
 from typing import final
@@ -10,7 +11,7 @@ from typing import final
 import numpy as np
 
 from .._errors import MisuseError
-from .._typing import Array
+from .._typing import Array, IntArray
 from ..banks import Library
 from ..io import as_pairs, read_archive, read_columns
 from ..responses import Parameter, Settings, settings_grid
@@ -18,6 +19,7 @@ from ._inputs import Numbers, recorded
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_numbers
 from ._schema import ProjectFile
+from ._sections import File
 from ._variants import axis_notes, check_variants, columns_of, joined_settings, read_axis
 
 
@@ -29,16 +31,40 @@ class ElementList:
     ids: tuple[str, ...]
     regions: tuple[str, ...]
     coordinates: Array  # (E, d)
+    lines: IntArray  # (V, E) of the file, from 0 on, by variant
 
 
 def read_element_file(project: Project) -> ElementList:
     """Read and check the list; every element has a region of the project, and every region an element."""
     columns = _columns(project)
     ids, regions = _texts(project, columns, "id"), _texts(project, columns, "region")
-    _check_ids(project, ids)
+    lines = _lines(project, columns, ids)
     _check_regions(project, ids, regions)
-    places = [_numbers(project, columns, name) for name in project.settings.elements.coordinates]
-    return ElementList(ids, regions, np.column_stack(places))
+    places = np.column_stack([_numbers(project, columns, name) for name in project.settings.elements.coordinates])
+    first = lines[0].tolist()
+    for line, same in zip(lines.ravel().tolist(), first * len(lines), strict=True):
+        if regions[line] != regions[same] or (places[line] != places[same]).any():
+            found = f"others of {ids[line]!r} in lines {same + 2} and {line + 2}"
+            raise MisuseError(_file(project), "have the region and place of an element alike in its variants", found)
+    return ElementList(tuple(ids[i] for i in first), tuple(regions[i] for i in first), places[first], lines)
+
+
+def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]) -> IntArray:
+    """(V, E) lines of the file: one of each element, or as many as a column `variant` tells apart."""
+    if "variant" not in columns or len({*ids}) == len(ids):
+        _check_ids(project, ids)
+        return np.arange(len(ids))[None]
+    if not isinstance(project.settings.elements.responses, File):
+        rule = "have distinct ids unless responses is one file, with a column for each line"
+        raise MisuseError(_file(project), rule, "several lines of an element")
+    variants = _texts(project, columns, "variant")
+    at = {pair: line for line, pair in enumerate(zip(variants, ids, strict=True))}
+    by_variant, by_id = dict.fromkeys(variants), dict.fromkeys(ids)
+    missing = [pair for pair in product(by_variant, by_id) if pair not in at]
+    if missing or len(at) < len(ids):
+        found = "none of {!r} for {!r}".format(*missing[0]) if missing else "one of them twice"
+        raise MisuseError(_file(project), "have a line for each variant of each element", found)
+    return np.array([[at[variant, name] for name in by_id] for variant in by_variant])
 
 
 def _columns(project: Project) -> dict[str, list[str]]:
@@ -139,9 +165,9 @@ class Physical:
 def read_elements(project: Project) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
     listed = read_element_file(project)
-    check_bank_size(project, listed.regions)
-    coordinates = listed.coordinates
-    responses, parameters, axis = nominal_responses(project, coordinates), _parameters(project), read_axis(project)
+    check_bank_size(project, listed.regions, len(listed.lines))
+    coordinates, parameters, axis = listed.coordinates, _parameters(project), read_axis(project)
+    responses = nominal_responses(project, listed.lines)
     is_mixed = check_variants(project, len(responses))
     with named_by_key(project, "elements"):
         plain = settings_grid(responses[0], coordinates, [], axis)
@@ -166,7 +192,7 @@ def read_elements(project: Project) -> Physical:
 MOST_EXPLANATIONS = 200_000_000
 
 
-def check_bank_size(project: Project, regions: Sequence[str]) -> None:
+def check_bank_size(project: Project, regions: Sequence[str], n_variants: int = 1) -> None:
     """Refuse a bank that is too large while it is only numbers: states, supports with strengths, and nuisances.
 
     regions: of each element.
@@ -177,8 +203,9 @@ def check_bank_size(project: Project, regions: Sequence[str]) -> None:
     grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
         grids.append(settings.data.calibration.activity)
-    if isinstance(settings.elements.responses, tuple) and settings.elements.variants == "states":
-        grids.append(tuple(range(len(settings.elements.responses))))
+    if settings.elements.variants == "states":
+        given = settings.elements.responses
+        grids.append((0.0,) * (len(given) if isinstance(given, tuple) else n_variants))
     states = prod(_n_sets(project, name, count) for name, count in Counter(regions).items())
     size = states * _n_supports(settings) * prod(map(len, grids))
     if size > MOST_EXPLANATIONS:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import MisuseError
-from .._typing import Array
+from .._typing import Array, IntArray
 from ..responses import RESPONSES, Peak, Response
 from ._inputs import Numbers, read_recorded, recorded
 from ._load import Project, named_by_key
@@ -131,18 +131,22 @@ def read_numbers(project: Project, key: str, spec: File) -> Numbers:
     return values
 
 
-def nominal_responses(project: Project, places: Array) -> tuple[Response | Numbers, ...]:
-    """What `settings_grid` takes, one of each variant: a response, or (q, E) columns for elements at these places."""
+def nominal_responses(project: Project, lines: IntArray) -> tuple[Response | Numbers, ...]:
+    """What `settings_grid` takes, one of each variant: a response, or (q, E) columns.
+
+    lines: (V, E) of the element list, which has the columns of one file in its order.
+    """
     given = project.settings.elements.responses
     if given is None:
         return (_formula(project),)
     if isinstance(given, File):
-        return (_read_columns(project, "elements.responses", given, len(places)),)
-    columns = [_read_columns(project, f"elements.responses[{i}]", each, len(places)) for i, each in enumerate(given)]
-    shapes = sorted({each.shape for each in columns})
+        columns = _read_columns(project, "elements.responses", given, lines.size)
+        return (columns,) if len(lines) == 1 else tuple(np.ascontiguousarray(columns[:, line]) for line in lines)
+    found = [_read_columns(project, f"elements.responses[{i}]", each, lines.size) for i, each in enumerate(given)]
+    shapes = sorted({each.shape for each in found})
     if len(shapes) > 1:
         raise MisuseError(project.name("elements.responses"), "have as many channels in every variant", shapes)
-    return tuple(columns)
+    return tuple(found)
 
 
 def _formula(project: Project) -> Response:

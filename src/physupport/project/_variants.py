@@ -22,7 +22,11 @@ def check_variants(project: Project, count: int) -> bool:
         rule = f"be {' or '.join(map(repr, ('states', *law.mixes)))} with the law {law.name}"
         raise MisuseError(key, rule, repr(elements.variants))
     if count < 2:
-        raise MisuseError(key, "be 'states' unless responses is a list of files", repr(elements.variants))
+        raise MisuseError(
+            key,
+            "be 'states' unless responses is a list of files, or the element list has a column variant",
+            repr(elements.variants),
+        )
     return True
 
 
