@@ -13,8 +13,9 @@ from ..laws import law_named
 from ._elements import Physical
 from ._inputs import read_recorded
 from ._load import Project
-from ._schema import Calibration, Deployment, NoiseFile, Region
+from ._schema import Region
 from ._sections import File
+from ._streams import Calibration, Deployment, NoiseFile
 
 _KEY = "data.deployment.noise"
 # Rows without a signal, by channels: an estimate from fewer has directions that look far too quiet.

@@ -3,19 +3,17 @@
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._errors import shown
 from ..aeb import Stop
 from ..analysis import PolicyName
 from ..judges import JUDGE_MAKERS
-from ..laws import LAWS, Part, law_named, laws_of_files
 from ..responses import KINDS
 from ._sections import (
     FileName,
     FileSpec,
     Grid,
-    Probabilities,
     ResponseSpec,
     Section,
     Values,
@@ -23,9 +21,8 @@ from ._sections import (
     VariantFiles,
     as_values,
     broken,
-    needed,
-    variances,
 )
+from ._streams import Data, Share, Text, check_of_law
 
 
 def _budget(given: object) -> object:
@@ -33,12 +30,6 @@ def _budget(given: object) -> object:
     is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 0
     if not is_count and not (isinstance(given, float) and 0.0 <= given <= 1.0):
         raise broken("be a whole number of queries, or a share between 0.0 and 1.0", shown(given))
-    return given
-
-
-def _channels(given: object) -> object:
-    if isinstance(given, bool) or not isinstance(given, int | str):
-        raise broken("be the number or the name of the axis that runs over channels", shown(given))
     return given
 
 
@@ -72,111 +63,6 @@ def _seed(given: int) -> int:
 
 
 Budget = Annotated[int | float, BeforeValidator(_budget)]
-Channels = Annotated[int | str, BeforeValidator(_channels)]
-Share = Annotated[float, Field(gt=0.0, lt=1.0)]
-Whole = Annotated[int, Field(ge=1)]
-Text = Annotated[str, Field(min_length=1)]
-
-
-class NoiseFile(Section):
-    """What is known of the noise of the channels, from one file."""
-
-    variance: FileSpec | None = None
-    covariance: FileSpec | None = None
-    rows: FileSpec | None = None
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> "NoiseFile":
-        if sum(spec is not None for spec in (self.variance, self.covariance, self.rows)) != 1:
-            raise broken("have one of the keys variance, covariance and rows", "another number of them")
-        return self
-
-
-def _noise(given: object) -> object:
-    """The word unknown, a file, or numbers in one of their spellings."""
-    if given == "unknown":
-        return given
-    if isinstance(given, dict) and {*given} & {*NoiseFile.model_fields}:
-        return NoiseFile.model_validate(given)
-    return variances(given)
-
-
-Noise = Annotated[InstanceOf[NoiseFile] | Literal["unknown"] | tuple[float, ...], BeforeValidator(_noise)]
-
-
-class Stream(Section):
-    """Rows of one kind: where they are, what made them, and how many of them may propose."""
-
-    file: FileName
-    member: Text | None = None
-    header: bool | None = None
-    channels: Channels
-    law: str
-    noise: Noise | None = None
-    proposal: Share | None = None
-    unit: str = ""
-    first_checkpoint: Whole = 128
-
-    @model_validator(mode="after")
-    def _law_has_what_it_needs(self) -> "Stream":
-        keys = law_named(self.law).file_keys
-        for key in type(self).model_fields:
-            if key in OF_LAWS:
-                check_of_law(key, key, self.law, getattr(self, key) is not None)
-        if self.noise is not None and not isinstance(self.noise, tuple) and "noise.open" not in keys:
-            raise broken(f"be numbers with the law {self.law}", self.noise, key="noise")
-        return self
-
-
-# Keys that some laws have and others have not.
-OF_LAWS = {key for law in LAWS.values() for key in law.file_keys}
-
-
-def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
-    """A key that its law needs is there, and none that it has not; place: of the key within what is checked."""
-    keys = law_named(law).file_keys
-    if keys.get(key) and not is_given:
-        raise needed(place)
-    if is_given and key not in keys:
-        takers = " or ".join(repr(other.name) for other in LAWS.values() if key in other.file_keys)
-        raise broken(f"be left out with the law {law}", "a value", f"It goes with the law {takers}.", key=place)
-
-
-def _known(part: Part) -> Any:  # noqa: ANN401
-    """The name of a law of this part that needs nothing but the file."""
-
-    def check(given: object) -> object:
-        known = laws_of_files(part)
-        if given not in known:
-            raise broken(f"be {' or '.join(map(repr, known))}", shown(given))
-        return given
-
-    return BeforeValidator(check)
-
-
-class Calibration(Stream):
-    """Rows that tell dictionary states apart."""
-
-    law: Annotated[str, _known("calibration")]
-    activity: Probabilities | None = None
-    codes: FileSpec | None = None
-
-
-class Deployment(Stream):
-    """Rows of the signal that is asked about."""
-
-    law: Annotated[str, _known("deployment")]
-    rows: Literal["same mean", "free"] | None = None
-    split: Literal["thin", "rows"] | None = None
-    splits: Whole | None = None
-    exposure: Values | None = None
-
-
-class Data(Section):
-    """The two records of rows; the calibration may be left out."""
-
-    calibration: Calibration | None = None
-    deployment: Deployment
 
 
 def _distinct_names(names: list[str]) -> list[str]:

@@ -11,8 +11,8 @@ from ..laws import law_named, laws_of_files, make_law
 from ._elements import Physical
 from ._inputs import read_recorded
 from ._load import Project, named_by_key
-from ._schema import Calibration, Deployment
 from ._sections import File
+from ._streams import Calibration, Deployment
 
 
 def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
