@@ -78,7 +78,6 @@ def test_a_broken_rule_is_told_with_file_key_rule_and_value(write, old, new, mes
         ("budget = 1.0", "bugdet = 1.0", "budget"),
         ("width = 0.15", "widht = 0.15", "width"),
         ("[regions.A]", "[region.A]", "regions"),
-        ("[elements]", "[parameters.widht]\nvalues = [1.0]\n[elements]", "width"),
         ("[elements]", "[supports]\nmax_activ = 1\n[elements]", "max_active"),
     ],
 )
@@ -86,6 +85,12 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(write, old, new, n
     message = refusal(write((old, new)))
     assert "must have no other keys than" in message
     assert message.endswith(f"Did you mean {nearest}?")
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest_known_one(write):
+    message = refusal(write(("[elements]", "[parameters.widht]\nvalues = [1.0]\n[elements]")))
+    assert "parameters must be named gain, offset," in message
+    assert message.endswith("got widht. Did you mean width?")
 
 
 @pytest.mark.parametrize(
