@@ -87,3 +87,13 @@ def test_two_regions_with_the_same_elements_are_refused_with_the_remedy(folder):
     project = write(folder, PROJECT.replace("count = 2\n", "") + "\n[regions.other]\n")
     with pytest.raises(MisuseError, match="Make one region of them, with the count 2"):
         run_project(project)
+
+
+def test_what_reaches_the_threshold_is_not_absent_because_of_a_weaker_element_beside_it(folder):
+    waves = np.exp(-0.5 * ((np.linspace(0.0, 1.0, 30)[:, None] - PLACES) / 0.05) ** 2)
+    noise = np.random.default_rng(6).standard_normal((6, 30))
+    text = PROJECT.replace("count = 2\n", 'count = 2\npresence = "optional"\nabsence_threshold = 8.0\n')
+    for strengths, label in (((12.0, 3.0), "FINE"), ((3.0, 2.5), "ABSENT")):
+        np.save(folder / "deployment.npy", waves[:, [1, 6]] @ strengths + noise)
+        (line,) = run_project(write(folder, text)).result.report.fields
+        assert str(line.label) == label

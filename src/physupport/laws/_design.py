@@ -17,7 +17,8 @@ class Design:
     r"""Explanations :math:`z = N_e\theta + \sigma\varepsilon` with white noise, by the keys of a law.
 
     Key k stands for row k // s of the supports and for noise setting k % s, s of them.  Columns are those of whitened
-    rows.  An active coefficient lies between low and high of its column and has at least the absolute value least.
+    rows.  An active coefficient lies between low and high of its column and has at least the absolute value least, or
+    one of those together with it has.
     """
 
     columns: Field  # (p, E) that may be active
@@ -31,6 +32,7 @@ class Design:
     high: Array  # (E,)
     least: Array  # (E,)
     exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
+    together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
 
     def whitened(self, columns: Field) -> Field:
         """Columns (q, k), or rows as columns, as the whitened channels see them."""

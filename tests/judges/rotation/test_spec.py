@@ -5,7 +5,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.judges import Verdict
-from physupport.judges.rotation import Companions, Outsiders, Rotation
+from physupport.judges.rotation import Companions, Outsiders, Rotation, RotationTable
 from physupport.judges.rotation._draws import Draws
 
 NORMALS, CHI_SQUARES = [0.3188911351482975, 1.265834339532767], [5.680485156158181]
@@ -80,3 +80,18 @@ def test_companions_that_rows_cannot_tell_are_refused(spectrum):
         Companions()
     with pytest.raises(MisuseError, match="companions must have low at most high"):
         Companions(low=1.0, high=0.0)
+
+
+def test_of_coefficients_together_only_one_needs_to_reach_the_least(tools):
+    """With 5 and 1 at least one reaches 4 and not each; with 1 and 1 none does."""
+    table = RotationTable(tools.make_lines(), [(3, 8)], tools.polynomial(40, 2))
+    noise = 0.5 * np.random.default_rng(2).standard_normal((4, 40))
+    for strengths, together, kept in (
+        ((5, 1), None, 0),
+        ((5, 1), np.zeros(12, int), 1),
+        ((1, 1), np.zeros(12, int), 0),
+    ):
+        judge = Rotation(table, companions=Companions(least=4.0, together=together)).judge(
+            table.atoms[:, [3, 8]] @ strengths + noise, 0.1
+        )
+        assert (judge.verdicts(np.array([0])).codes[0] == Verdict.ADMISSIBLE) == kept

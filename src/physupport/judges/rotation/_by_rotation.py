@@ -191,4 +191,4 @@ def _companions(design: Design) -> Companions | None:
     least = design.least if design.least.any() else None
     if low is None and high is None and least is None:
         return None
-    return Companions(low, high, least)
+    return Companions(low, high, least, together=design.together)

@@ -8,7 +8,7 @@ from scipy.special import chdtrc, ndtr, stdtr
 
 from ..._checks import check_open, check_positive
 from ..._errors import MisuseError
-from ..._typing import Array
+from ..._typing import Array, IntArray
 from ._contest import Rotations
 
 SHARE = 0.1
@@ -24,6 +24,7 @@ class Companions:
 
     low, high: every active coefficient lies between them (real rows).  least: every active coefficient has at least
     this absolute value.  Each is one number, or one for every atom of the table (E,), -inf, inf and 0 saying nothing.
+    together: (E,) numbers of atoms; of active ones with the same number at least one has its least absolute value.
     largest_noise: the standard deviation of the noise is at most this.
     """
 
@@ -32,6 +33,7 @@ class Companions:
     least: float | Array | None = None
     largest_noise: float | None = None
     share: float = SHARE
+    together: IntArray | None = None
 
     def __post_init__(self) -> None:
         check_open("share", self.share, 0.0, 1.0)
@@ -71,26 +73,30 @@ class Companions:
         r"""T tests of :math:`\hat\theta`, two one-sided ones for two bounds.
 
         Where :math:`|\theta| \ge b`, also :math:`|\hat\theta|` is at least the coordinate of :math:`\hat\theta` along
-        :math:`\theta`, which is at least b up to an error that is one coordinate of the noise.
+        :math:`\theta`, which is at least b up to an error that is one coordinate of the noise.  That one of several
+        coefficients has it is rejected if it is of each of them: the largest of their p-values counts.
         """
 
         def below(value: float) -> float:
             return float(ndtr(value) if rows.own_sigma > 0.0 else stdtr(freedom, value))
 
         fitted, spread = rows.coefficients(e)
-        found = []
+        found, reached = [], dict[float, float]()
         errors, off = spread * (rows.own_sigma or np.sqrt(energy / freedom)), spread * rows.rounding(e)
         bounds = (self._of_atoms(bound, rows, e, len(fitted)) for bound in (self.low, self.high, self.least))
-        for value, error, more, low, high, least in zip(fitted, errors, off, *bounds, strict=True):
+        own = np.arange(rows.table.atoms.shape[1]) if self.together is None else self.together
+        numbers = self._of_atoms(own, rows, e, len(fitted))
+        for value, error, more, low, high, least, number in zip(fitted, errors, off, *bounds, numbers, strict=True):
             if np.isfinite(low):
                 found.append(below((value + more - low) / error))
             if np.isfinite(high):
                 found.append(below((high - value + more) / error))
             if least > 0.0:
-                found.append(below((abs(value) + more - least) / error))
-        return found
+                p = below((abs(value) + more - least) / error)
+                reached[number] = max(reached.get(number, 0.0), float(np.nan_to_num(p, nan=1.0)))
+        return [*found, *reached.values()]
 
-    def _of_atoms(self, bound: float | Array | None, rows: Rotations, e: int, count: int) -> list[float]:
+    def _of_atoms(self, bound: float | Array | IntArray | None, rows: Rotations, e: int, count: int) -> list[float]:
         """What is said of each active atom of e, as many as have coefficients; NaN where nothing is."""
         if bound is None or np.ndim(bound) == 0:
             return [np.nan if bound is None else float(bound)] * count

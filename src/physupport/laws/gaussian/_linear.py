@@ -41,7 +41,8 @@ class Linear(Law):
     r"""Rows :math:`z_t = A_e\theta_t + B\beta_t + \sigma C^{1/2}\varepsilon_t`: active atoms, background, noise.
 
     Coefficients are free: strengths of the bank are marks that say which atoms are active.  With a threshold b for a
-    region its marks below b say nothing, and those from b on that the coefficient has at least this absolute value.
+    region its marks below b say nothing, and those from b on that one of its coefficients has at least this absolute
+    value.
 
     rows: `same mean` has one theta and beta for all rows, `free` others in every row.  background: (q, b) columns, of
     complex rows pairs (Re, Im).  covariance: C as (q, q), or as (q,) the variance of every channel; the identity unless
@@ -140,6 +141,7 @@ class Linear(Law):
             names = names * (1 + len(more))
         lows = {region: box[0] for region, box in self.coefficients.items()}
         highs = {region: box[1] for region, box in self.coefficients.items()}
+        places = {region: float(i) for i, region in enumerate(self.thresholds)}
         copies = columns.shape[1] // count
         weak: Array = np.zeros(count * (copies - 1))
         background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
@@ -155,6 +157,7 @@ class Linear(Law):
             low=np.tile(self._by_element(bank, lows, -np.inf), copies),
             high=np.tile(self._by_element(bank, highs, np.inf), copies),
             least=np.concatenate([weak, np.where(np.isfinite(least), least, 0.0)]),
+            together=np.tile(self._by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
         )
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
