@@ -105,6 +105,10 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder):
     assert "line FINE L2" in ran.output.splitlines()[2]
     (folder / "arriving.csv").write_text("1,2\n3,x\n")
     assert "line 2" in str(CliRunner().invoke(app, ["watch", "arriving.csv"]).exception)
+    (folder / "arriving.csv").write_text("1,2\n3\n")
+    assert "2 numbers in every line, as before, got 1 in line 2" in str(
+        CliRunner().invoke(app, ["watch", "arriving.csv"]).exception
+    )
 
 
 def test_the_example_has_names_where_the_lines_are_strong(folder):

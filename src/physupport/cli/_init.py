@@ -18,7 +18,7 @@ def init(
         typer.Option(
             help="four-region (a line of sensors, every key explained), array (directions, complex), eeg (one "
             "topography, amplitude and noise unknown), raman or soil (measured spectra, judged by replicates), xrf "
-            "(measured counts)."
+            "(measured counts), map (an image of many signals)."
         ),
     ] = "four-region",
 ) -> None:

@@ -60,10 +60,15 @@ def _blocks(name: str, size: int, follow: bool) -> Iterator[list[list[float]]]:
     block: list[list[float]] = []
     for number, line in enumerate(_lines(name, follow)):
         try:
-            block.append([float(cell) for cell in line.replace(",", " ").split()])
+            row = [float(cell) for cell in line.replace(",", " ").split()]
         except ValueError:
             if number:
                 raise MisuseError(f"rows {name}", "be numbers between commas", f"line {number + 1}") from None
+            continue
+        if block and len(row) != len(block[0]):
+            rule = f"have {len(block[0])} numbers in every line, as before"
+            raise MisuseError(f"rows {name}", rule, f"{len(row)} in line {number + 1}")
+        block.append(row)
         if len(block) == size:
             yield block
             block = []

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ._phrases import MOST_NAMES, confidence, count_of_queries, listed
+from ._phrases import MOST_NAMES, confidence, count_of_queries, listed, plain
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
@@ -59,8 +59,8 @@ def _outcome(document: Entry) -> str:
         case "REPORT":
             return (
                 f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
-                f"with probability at least {confidence(level)}.{_unasked(outcome)}{_undecided(outcome)}{_passed(gate)}"
-                f"{_too_few(gate)}"
+                f"with probability at least {confidence(level)}.{_assumed(gate)}{_unasked(outcome)}"
+                f"{_undecided(outcome)}{_passed(gate)}{_too_few(gate)}"
             )
         case "EMPTY":
             return (
@@ -121,6 +121,10 @@ _PARTS = {
 }
 
 
+# How many standard deviations a misfit needs to be seen: halves of the counts see less than all of them would.
+_UNSEEN = {"channels": "7 to 9"}
+
+
 def _missing(gate: Entry | None) -> str:
     """What would explain the rest, where the gate rejects the best fit."""
     if not gate or not gate.get("is_best_rejected"):
@@ -142,7 +146,8 @@ def _passed(gate: Entry | None) -> str:
     if {finding["part"] for finding in gate["findings"]} == {"fit"}:
         return _fitted(least, bool(gate["is_best_rejected"]))
     seen = f"shows no sign of a misfit (smallest {_probability(least)})"
-    return f" What the best fit leaves {seen}; one below 4 to 5 standard deviations of the noise would not be seen."
+    size = _UNSEEN.get(gate["findings"][0]["part"], "4 to 5")
+    return f" What the best fit leaves {seen}; one below {size} standard deviations of the noise would not be seen."
 
 
 def _fitted(p: float, is_misfit: bool) -> str:
@@ -153,6 +158,12 @@ def _fitted(p: float, is_misfit: bool) -> str:
         f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
         f"and what is said may not be either."
     )
+
+
+def _assumed(gate: Entry | None) -> str:
+    """What a judge assumes where that is more than the laws say."""
+    assumes = (gate or {}).get("assumes")
+    return f" Assumed: {plain(str(assumes))}." if assumes else ""
 
 
 def _too_few(gate: Entry | None) -> str:

@@ -72,6 +72,8 @@ def test_the_report_names_the_group_and_verifies_from_its_own_replicates(result)
     assert (str(stone.label), stone.cell) == ("GROUP", ("chalk", "marble"))
     text = result.report.json()
     assert json.loads(text)["protocol"]["judge"]["assumes"].startswith("the unit of the signal is exchangeable")
+    # A wide member of a group is lost more often than the level says, so the report does not promise it for each.
+    assert "it holds on average over the members of a group, not for each." in result.report.sentence
     found = verify(text, {"deployment": ROW})
     assert found.is_verified
     assert found.are_verdicts_scored

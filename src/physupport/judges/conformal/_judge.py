@@ -22,8 +22,10 @@ _PURPOSE = 4  # of the draws: no other judge shares these bits
 # What holds for what is ranked by its own label, and together with others.
 _ASSUMES = {
     None: "the unit of the signal is exchangeable with those of its group, whichever that is",
-    "size": "on average over groups with as many units, not for each: their units are exchangeable with each other",
+    "size": "units of all groups with as many are exchangeable with each other: it holds on average over these groups",
 }
+# What the gate needs besides where a group has several members.
+_MEMBERS = "; and the signal is any spectrum of its unit: it holds on average over the members of a group, not for each"
 _LEAST = float(np.finfo(np.float64).tiny)
 
 
@@ -57,7 +59,8 @@ class ByConformal:
     @property
     def assumes(self) -> str:
         """The assumption in one line."""
-        return _ASSUMES[self.pool]
+        has_members = len(np.unique(self.replicates.group_of)) < len(self.replicates.names)
+        return _ASSUMES[self.pool] + (_MEMBERS if has_members else "")
 
     def judge(self, signal: ArrayLike, level: float) -> "ConformalJudge":
         """The judge of one signal (q,), from a unit that is none of the replicates'."""
@@ -67,7 +70,10 @@ class ByConformal:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ConformalJudge:
-    r"""Rejects the group of a signal, and its element, with probability at most its level, whatever the noise is like.
+    r"""Rejects the group of a signal with probability at most its level, whatever the noise is like.
+
+    So it does an element that is a group by itself; of several members one with wider spectra is lost more often than
+    the others, and the level holds on average over them.
 
     The unit of the signal is exchangeable with those of its group, and the signal with the spectra in it.  With A the
     angle to the nearest reference of the group, own unit left out, and :math:`n_k` spectra of the group from unit k,
