@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
+from physupport.judges.counts import CountTable
 from physupport.judges.counts._exact import log_supremum
 from physupport.judges.counts._fit import GAP, MOST_STEPS, fit_all
+from physupport.judges.counts._judge import _fitted
 
 
 def problem(seed, channels=40, size=4, mean=20.0, width=3.0):
@@ -69,6 +71,20 @@ def test_a_fit_stops_only_once_it_is_known_to_stay_below_the_floor(seed):
     assert early <= upper
     assert lower <= above < upper + 50.0
     assert bounds(columns, counts, floor=lower - 50.0)[1:] == (lower, upper)
+
+
+@pytest.mark.parametrize("part", [1.2e-16, 1.0e-16])
+def test_bounds_hold_for_columns_whose_small_parts_a_running_sum_rounds_alike(part):
+    """Added one by one, all of them round up, or all of them away; far more channels than have counts."""
+    column = np.full((300_000, 2), part)
+    column[0] = 1.0
+    counts = np.zeros(len(column))
+    counts[0] = 1e6
+    _, ((lower, upper),) = _fitted(CountTable(column, [(0,)]), counts, np.array([0]))
+    # One column has one best amount: all counts are its own.
+    exact = 1e6 * (np.log(1e6) - np.log1p(299_999 * part)) - 1e6
+    assert lower - 1e-8 <= exact <= upper + 1e-8  # of the reference itself
+    assert upper - lower < 1e-6
 
 
 def test_dependent_and_useless_columns_do_no_harm():

@@ -36,7 +36,8 @@ def fit_all(
 ) -> None:
     """Fit every explanation to one set of counts, or until it is known to stay below the floor.
 
-    columns: (E, n) atoms in the channels with counts.  sums: (E,) of the columns over all channels, above 0.
+    columns: (E, n) atoms in the channels with counts.  sums: (E,) of the columns over all channels, above 0 and
+    rounded once.
     counts: (n,) above 0.  members: (M, r) columns of each explanation, -1 fills up.
     amounts: (M, r), written: counts that the fit ascribes to each column.  bounds: (M, 2), written, of its best fit.
     """
@@ -68,7 +69,7 @@ def log_bounds(columns: Array, sums: Array, counts: Array, own: IntArray, amount
     :math:`\ell(x') \le \sum_i y_i\log\mu_i - N + N\log\max_j G_j/c_j` for every x' >= 0.
 
     Everything added is nonnegative: means are off by at most (r + 2) u of themselves, G and c by (n + r + 4) u and
-    q u; a logarithm by 9 u and 3 u of its size; a sum of n terms by n u of their sizes.  Twice that is taken off.
+    u; a logarithm by 9 u and 3 u of its size; a sum of n terms by n u of their sizes.  Twice that is taken off.
     """
     n, total = len(counts), 0.0
     for i in range(n):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from typing import final
 
 import numpy as np
@@ -29,7 +30,7 @@ class CountTable:
     supports: tuple[tuple[int, ...], ...]  # one of each explanation, () for background alone
     background: Array | None = None  # (q, b), not negative
     columns: Array = field(init=False)  # (E + b, q) atoms, then background
-    sums: Array = field(init=False)  # (E + b,)
+    sums: Array = field(init=False)  # (E + b,) of the columns, rounded once
     members: IntArray = field(init=False)  # (M, r) columns of each explanation, -1 fills up
 
     def __post_init__(self) -> None:
@@ -47,7 +48,7 @@ class CountTable:
             members[e, : len(support) + len(always)] = support + always
         for name, value in zip(
             ("atoms", "background", "columns", "sums", "members"),
-            (atoms, background, np.ascontiguousarray(columns), columns.sum(axis=1), members),
+            (atoms, background, np.ascontiguousarray(columns), np.array([*map(_sum, columns)]), members),
             strict=True,
         ):
             object.__setattr__(self, name, read_only(value))
@@ -94,6 +95,11 @@ class CountTable:
         """(q,) means of amounts (r,), the counts of each column of an explanation."""
         own = self.members[e][self.members[e] >= 0]
         return np.asarray((amounts[: len(own)] / self.sums[own]) @ self.columns[own])
+
+
+def _sum(column: Array) -> float:
+    """Rounded once: bounds of a fit rest on it, and there may be far more channels than have counts."""
+    return fsum(column.tolist())
 
 
 def _states(supports: list[tuple[int, ...]], n_variants: int, n_elements: int) -> tuple[tuple[int, ...], ...]:
