@@ -160,3 +160,42 @@ def test_a_span_of_variants_explains_what_none_of_them_does_alone(folder, tmp_pa
     assert [field.cell for field in report.fields] == [("L6",)]
     assert verify(report.json(), {"deployment": row[None]}).is_verified
     assert "be no span where coefficients are bounded" in refusal(folder(row, files))
+
+
+SHIFT = "\n[parameters.shift]\nvalues = [-2.0, 0.0, 2.0]\n"
+
+
+def test_a_shift_between_its_values_is_found_with_tangents_and_lost_without(folder):
+    """Half a step off: no value of the shift is right, and with good data all are rejected."""
+    row = 200.0 * np.exp(-0.5 * ((AXIS - PLACES[6] - 1.0) / 2.5) ** 2) + BASELINE + noise(31)
+    shifted = ('presence = "optional"\n', 'presence = "optional"\n' + SHIFT)
+    assert answer(folder(row, shifted)).status == "EMPTY"
+    tangents = ('responses = "lines.npy"', 'responses = "lines.npy"\ntangents = ["shift"]')
+    weaker = 0.1 * (row - BASELINE - noise(31)) + BASELINE + noise(31)
+    run = run_project(load_project(folder(weaker, shifted, tangents)))
+    assert "L6" in run.result.report.fields[0].cell
+    assert any("within half a step of its values" in note for note in run.assembled.notes)
+    found = verify(run.result.report.json(), {"deployment": weaker[None]})
+    assert found.is_verified
+    assert found.are_verdicts_scored
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        ([('tangents = ["shift"]', 'tangents = ["phase"]')], "be names of parameters (shift), got 'phase'"),
+        ([("values = [-2.0, 0.0, 2.0]", "values = 0.0")], "be parameters of two values or more"),
+        ([('law = "gaussian"', 'law = "gaussian"\nrows = "free"')], "of tangents in rows of the same mean"),
+        ([('coefficient = ">= 0"', "absence_threshold = 5.0")], "be no span where coefficients are bounded"),
+        (
+            [('responses = "lines.npy"', 'responses = ["lines.npy", "lines.npy"]\nvariants = "span"')],
+            "be left out unless variants are states",
+        ),
+    ],
+)
+def test_tangents_go_with_what_they_can_and_with_nothing_else(folder, replaced, message):
+    given = [
+        ('presence = "optional"\n', 'presence = "optional"\n' + SHIFT),
+        ("[elements]", '[elements]\ntangents = ["shift"]'),
+    ]
+    assert message in refusal(folder(BASELINE + noise(1), *given, *replaced))

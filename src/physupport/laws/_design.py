@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns
+from .._codec import real
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 
@@ -31,6 +32,9 @@ class Design:
     low: Array  # (E,)
     high: Array  # (E,)
     least: Array  # (E,)
+    cells: tuple[IntArray, Array] | None = (
+        None  # (E,) of which a column is a derivative, and its half step, inf if none
+    )
     exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
 
@@ -48,9 +52,28 @@ def with_variants(columns: Field, supports: IntArray, variants: Field | None) ->
     return np.hstack([columns, *variants]), np.hstack([supports, *more])
 
 
+def tangent_cells(half_steps: Array, count: int) -> tuple[IntArray, Array]:
+    r"""Owners and half steps of columns (count) and then all their derivatives (V times count).
+
+    With :math:`a(p + \delta) = a(p) + \delta a'(p)` to first order, the coefficient of the derivative is
+    :math:`\tau = \delta\theta`: where :math:`|\tau| \le h|\theta|`, the parameter lies within h of its value.
+    """
+    size = (1 + len(half_steps)) * count
+    return np.arange(size) % count, np.repeat(np.append(np.inf, half_steps), count)
+
+
 def check_variants(variants: ArrayLike | None, n_channels: int, n_columns: int) -> Array | None:
     """(V, q, E) further responses of every column, where there are some."""
     return None if variants is None else check_array("variants", variants, (None, n_channels, n_columns))
+
+
+def check_half_steps(half_steps: ArrayLike | None, variants: ArrayLike | None, rows: str) -> None:
+    """(V,) of derivatives, 0 or more; coefficients that are others in every row are held to nothing."""
+    if half_steps is None:
+        return
+    steps = check_array("half_steps", half_steps, (0 if variants is None else len(np.asarray(variants)),))
+    if rows == "free" or steps.min(initial=0.0) < 0.0:
+        raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{rows} rows")
 
 
 def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
@@ -72,3 +95,9 @@ def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
         # The symmetric root: channels stay in their order, and neighbours neighbours, as far as noise allows it.
         return np.asarray((vectors / np.sqrt(values)) @ vectors.conj().T)
     return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).conj().T)
+
+
+def decoded_covariance(node: object) -> Array:
+    """Variances of channels, or a matrix."""
+    axes = node.get("shape") if isinstance(node, dict) else None
+    return real(node, None) if isinstance(axes, list) and len(axes) == 1 else real(node, None, None)

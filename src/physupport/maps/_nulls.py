@@ -74,7 +74,7 @@ def _signs(spec: Rotation) -> Array | None:
     table, companions = spec.table, spec.companions
     if companions is None:
         return np.zeros(table.size)
-    if companions.least is not None or companions.largest_noise is not None:
+    if any(each is not None for each in (companions.least, companions.largest_noise, companions.cells)):
         return None
     count = table.atoms.shape[1]
     low = np.broadcast_to(-np.inf if companions.low is None else companions.low, count)

@@ -20,7 +20,7 @@ from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_numbers
 from ._schema import ProjectFile
 from ._sections import File
-from ._variants import axis_notes, check_variants, columns_of, joined_settings, read_axis
+from ._variants import check_variants, columns_of, joined_settings, parameter_notes, read_axis, read_tangents
 
 
 @final
@@ -153,6 +153,7 @@ class Physical:
     is_complex: bool
     shared: Array  # (q or 2 q, m), unit columns
     variants: Array | None  # (V, q or 2 q, columns of the states) that mix with those of the states
+    half_steps: Array | None  # (V,) of variants that are derivatives along parameters
     notes: tuple[str, ...]
 
     @property
@@ -178,13 +179,18 @@ def read_elements(project: Project) -> Physical:
     is_complex = plain.is_complex if settings is None else settings.is_complex
     nominal = plain.responses[0]
     shared = _shared(project, len(nominal), is_complex)
+    further = np.array([columns_of(grid, shared) for grid in others]) if others else None
+    half_steps = None
+    if project.settings.elements.tangents is not None:
+        further, half_steps = read_tangents(project, responses, coordinates, parameters, axis, shared)
     return Physical(
         library=Library(listed.ids, listed.regions, coordinates, nominal),
         settings=settings,
         is_complex=is_complex,
         shared=shared,
-        variants=np.array([columns_of(grid, shared) for grid in others]) if others else None,
-        notes=(*_notes(project, responses[0]), *axis_notes(project)),
+        variants=further,
+        half_steps=half_steps,
+        notes=(*_notes(project, responses[0]), *parameter_notes(project)),
     )
 
 

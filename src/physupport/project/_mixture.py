@@ -53,6 +53,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         "exposure": spec.exposure,
         "background": background_columns(project, physical),
         "variants": physical.variants,
+        "half_steps": physical.half_steps,
         "covariance": _covariance(project, physical),
         "is_estimated": True if isinstance(spec.noise, NoiseFile) and spec.noise.rows is not None else None,
         "coefficients": boxes or None,

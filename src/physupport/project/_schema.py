@@ -67,7 +67,7 @@ Budget = Annotated[int | float, BeforeValidator(_budget)]
 
 def _distinct_names(names: list[str]) -> list[str]:
     if len({*names}) < len(names):
-        raise broken("name each coordinate once", shown(names))
+        raise broken("hold each name once", shown(names))
     return names
 
 
@@ -79,6 +79,7 @@ class Elements(Section):
     responses: VariantFiles | None = None
     response: ResponseSpec | None = None
     variants: Literal["states", "span", "cone"] = "states"
+    tangents: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] | None = None
     axis: FileSpec | None = None
     axis_unit: str = ""
     shared: FileSpec | None = None
@@ -287,6 +288,7 @@ class ProjectFile(Section):
     def _law_has_what_it_needs(self) -> "ProjectFile":
         law = self.data.deployment.law
         check_of_law("background", "background", law, self.background is not None)
+        check_of_law("elements.tangents", "elements.tangents", law, self.elements.tangents is not None)
         for name, region in self.regions.items():
             for key in ("strength", "coefficient"):
                 check_of_law(f"regions.{key}", f"regions.{name}.{key}", law, getattr(region, key) is not None)

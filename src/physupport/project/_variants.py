@@ -1,14 +1,16 @@
 """Several responses of every element, and the axis along which they may be moved."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
 from ..laws import law_named
-from ..responses import Settings
-from ._load import Project
+from ..responses import Parameter, Response, Settings, settings_grid
+from ._inputs import Numbers
+from ._load import Project, named_by_key
 from ._responses import read_numbers
 
 
@@ -56,11 +58,61 @@ def read_axis(project: Project) -> Array | None:
     return None if spec is None else read_numbers(project, "elements.axis", spec).astype(np.float64).reshape(-1)
 
 
-def axis_notes(project: Project) -> tuple[str, ...]:
+def read_tangents(
+    project: Project,
+    responses: Sequence[Response | Numbers],
+    places: Array,
+    parameters: Sequence[Parameter],
+    axis: Array | None,
+    shared: Array,
+) -> tuple[Array, Array]:
+    """(V, q, columns of the states) differences over a cell by its length, and (V,) half the largest step."""
+    named = {parameter.label: parameter for parameter in parameters}
+    columns, halves = [], []
+    for name in _tangents(project, named):
+        half = 0.5 * float(np.diff(np.sort(named[name].values)).max())
+        ends = []
+        for move in (half, -half):
+            moved = [replace(each, values=each.values + move * (each.label == name)) for each in parameters]
+            with named_by_key(project, "elements.tangents"):
+                grid = joined_settings([settings_grid(given, places, moved, axis) for given in responses])
+            ends.append(columns_of(grid, shared[:, :0]))
+        # What is shared is never active here, and stands for itself.
+        columns.append(np.hstack([(ends[0] - ends[1]) / (2.0 * half), shared]))
+        halves.append(half)
+    return np.array(columns), np.array(halves)
+
+
+def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:
+    """Their names, where everything goes with them."""
+    settings, key = project.settings, project.name("elements.tangents")
+    names = settings.elements.tangents or []
+    for name in names:
+        if name not in known:
+            raise MisuseError(key, f"be names of parameters ({', '.join(known) or 'none'})", repr(name))
+        if len(known[name].values) < 2:
+            raise MisuseError(key, "be parameters of two values or more, whose steps make cells", repr(name))
+    if settings.elements.variants != "states":
+        raise MisuseError(key, "be left out unless variants are states", f"variants = {settings.elements.variants!r}")
+    if settings.data.calibration is not None:
+        raise MisuseError(key, "be left out with calibration rows, which know the values of parameters only", names)
+    if settings.replicates is not None:
+        raise MisuseError(key, "be left out with replicates, which have a width of their own", names)
+    return names
+
+
+def parameter_notes(project: Project) -> tuple[str, ...]:
+    """What is said of the axis, and of parameters between their values."""
     elements = project.settings.elements
     unit = elements.axis_unit or ("units of the axis" if elements.axis is not None else "channels")
-    return tuple(
-        f"Responses are shifted along their axis by {min(shift.values):g} to {max(shift.values):g} {unit}."
-        for shift in project.settings.parameters.values()
-        if shift.kind == "shift"
+    return (
+        *(
+            f"Responses are shifted along their axis by {min(shift.values):g} to {max(shift.values):g} {unit}."
+            for shift in project.settings.parameters.values()
+            if shift.kind == "shift"
+        ),
+        *(
+            f"Along {name} responses may lie anywhere within half a step of its values, up to errors of second order."
+            for name in elements.tangents or ()
+        ),
     )

@@ -189,6 +189,6 @@ def _companions(design: Design) -> Companions | None:
     """The bounds of the coefficients, where something is said of any."""
     low, high = (bound if np.isfinite(bound).any() else None for bound in (design.low, design.high))
     least = design.least if design.least.any() else None
-    if low is None and high is None and least is None:
+    if low is None and high is None and least is None and design.cells is None:
         return None
-    return Companions(low, high, least, together=design.together)
+    return Companions(low, high, least, together=design.together, cells=design.cells)

@@ -48,8 +48,11 @@ class Rotations(Protocol):
     def scores(self) -> Array:
         """(M,) the statistic of every explanation as a rival; the largest fits best."""
 
-    def coefficients(self, e: int) -> tuple[Field, Array]:
-        """(r,) fitted coefficients of e's atoms and (r,) their errors over those of a real coordinate; none if open."""
+    def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:
+        """(r,) fitted coefficients of e's atoms and (r,) their errors over those of a real coordinate; none if open.
+
+        weights: (k, r), for k sums of coefficients with these weights.
+        """
 
     def residuals(self, e: int) -> tuple[float, int]:
         """The residual sum of squares of e, and its degrees of freedom."""

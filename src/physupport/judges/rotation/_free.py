@@ -144,7 +144,7 @@ class FreeRows:
         """As a length: of the rows, and of the span that is taken off."""
         return float((self._unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.reduced))
 
-    def coefficients(self, e: int) -> tuple[Field, Array]:  # noqa: ARG002
+    def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:  # noqa: ARG002
         """None: every row has its own."""
         return np.empty(0), np.empty(0)
 

@@ -119,13 +119,17 @@ class MeanRows:
         left = self.residual(e)
         return float(left @ left) + self.scatter, self.freedom - int(self.ranks[e])
 
-    def coefficients(self, e: int) -> tuple[Field, Array]:
-        """Fitted coefficients (r,) of the atoms as given; none of dependent atoms, which have no coefficients."""
+    def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:
+        """Fitted coefficients (r,) of the atoms as given; none of dependent atoms, which have no coefficients.
+
+        weights: (k, r), for k sums of coefficients with these weights.
+        """
         support = list(self.table.supports[e])
         if int(self.table.ranks[e]) < len(support):
             return np.empty(0), np.empty(0)
         columns = self.table.complement.conj().T @ self.table.atoms[:, support]
         inverse = np.linalg.pinv(np.sqrt(len(self.rows)) * columns)  # (r, m)
+        inverse = inverse if weights is None else weights @ inverse
         size = self.table.complement.shape[1]
         native = self.vector[:size] + 1j * self.vector[size:] if self.parts == 2 else self.vector
         return np.asarray(inverse @ native), np.linalg.norm(inverse, axis=1)

@@ -17,7 +17,15 @@ from ..._typing import Array, Field
 from ...banks import Bank
 from ...io import RowSource, as_pairs
 from ...io._rows import as_complex
-from .._design import Design, check_variants, whitening, with_variants
+from .._design import (
+    Design,
+    check_half_steps,
+    check_variants,
+    decoded_covariance,
+    tangent_cells,
+    whitening,
+    with_variants,
+)
 from .._law import Law, Part, register
 from .._mixture import Mixture
 from ._linear_stream import LinearStream
@@ -30,7 +38,7 @@ _MOST_MIXED, _LEAST_MIXED = 16, 6.0
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
-    "variants": Maybe(dict),
+    "variants": Maybe(dict), "half_steps": Maybe([float]),
 }  # fmt: skip
 
 
@@ -50,6 +58,7 @@ class Linear(Law):
     reports.  noises: sigma^2 in every nuisance setting, that of the bank unless given; without either it is unknown.
     coefficients: region -> (low, high) of its active coefficients.  thresholds: region -> b.  variants: (V, q, E)
     further responses of every element of the bank's states, pairs if complex; an active one has the span of its own.
+    half_steps: (V,) h if they are derivatives along parameters, held to :math:`|\tau| \le h|\theta|` (`tangent_cells`).
     """
 
     name: ClassVar[str] = "gaussian"
@@ -62,6 +71,7 @@ class Linear(Law):
     }
     file_keys: ClassVar[Mapping[str, bool]] = {
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
+        "elements.tangents": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"
     mixes: ClassVar[tuple[str, ...]] = ("span",)
@@ -74,13 +84,14 @@ class Linear(Law):
     coefficients: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     variants: ArrayLike | None = None
+    half_steps: ArrayLike | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
         """Copies: a law must stay what it was when a protocol was frozen."""
         if self.rows not in ROWS:
             raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(self.rows))
-        for name in ("background", "covariance", "noises", "variants"):
+        for name in ("background", "covariance", "noises", "variants", "half_steps"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
         for region, (low, high) in self.coefficients.items():
@@ -88,9 +99,10 @@ class Linear(Law):
                 raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
         for region, threshold in self.thresholds.items():
             check_positive(f"threshold of {region!r}", threshold)
-        if self.variants is not None and (self.coefficients or self.thresholds):
+        if self.variants is not None and (self.thresholds or (self.coefficients and self.half_steps is None)):
             remedy = "Take variants as states, or leave coefficients free."
             raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
+        check_half_steps(self.half_steps, self.variants, self.rows)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
@@ -105,9 +117,8 @@ class Linear(Law):
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse a bank that this cannot be about; here all of the law is put together once."""
-        width = self.width(bank)
         if self.background is not None:
-            check_array("background", self.background, (width, None))
+            check_array("background", self.background, (self.width(bank), None))
         if "noise" in bank.deployment.names and not np.array_equal(
             np.asarray(self.noises), bank.deployment.column("noise")
         ):
@@ -139,11 +150,10 @@ class Linear(Law):
             more = [self._native(variant) for variant in np.asarray(self.variants)]
             columns, supports = with_variants(columns, supports, np.array(more))
             names = names * (1 + len(more))
-        lows = {region: box[0] for region, box in self.coefficients.items()}
-        highs = {region: box[1] for region, box in self.coefficients.items()}
+        lows, highs = ({region: box[end] for region, box in self.coefficients.items()} for end in (0, 1))
         places = {region: float(i) for i, region in enumerate(self.thresholds)}
-        copies = columns.shape[1] // count
-        weak: Array = np.zeros(count * (copies - 1))
+        further = 0 if self.variants is None else len(np.asarray(self.variants)) * count
+        copies = (columns.shape[1] - further) // count
         background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
         beside = self._native(background)
         return Design(
@@ -154,9 +164,10 @@ class Linear(Law):
             rows=self.rows,
             deviations=(None,) * step if self.noises is None else tuple(np.sqrt(np.asarray(self.noises)).tolist()),
             whitener=whitener,
-            low=np.tile(self._by_element(bank, lows, -np.inf), copies),
-            high=np.tile(self._by_element(bank, highs, np.inf), copies),
-            least=np.concatenate([weak, np.where(np.isfinite(least), least, 0.0)]),
+            low=np.append(np.tile(self._by_element(bank, lows, -np.inf), copies), np.full(further, -np.inf)),
+            high=np.append(np.tile(self._by_element(bank, highs, np.inf), copies), np.full(further, np.inf)),
+            least=np.pad(np.where(np.isfinite(least), least, 0.0), (count * (copies - 1), further)),
+            cells=None if self.half_steps is None else tangent_cells(np.asarray(self.half_steps), count),
             together=np.tile(self._by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
         )
 
@@ -232,7 +243,9 @@ class Linear(Law):
             "coefficients": [[name, bound_json(a), bound_json(b)] for name, (a, b) in self.coefficients.items()],
             "thresholds": [[name, float(b)] for name, b in self.thresholds.items()],
             "is_complex": self.is_complex,
-        } | ({} if self.variants is None else {"variants": array_json(np.asarray(self.variants, dtype=np.float64))})
+            **({} if self.variants is None else {"variants": array_json(np.asarray(self.variants, dtype=np.float64))}),
+            **({} if self.half_steps is None else {"half_steps": np.asarray(self.half_steps).tolist()}),
+        }
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
@@ -241,7 +254,7 @@ class Linear(Law):
         background = real(node["background"], None, None)
         given: dict[str, object] = dict(node)
         try:
-            covariance = None if given["covariance"] is None else _matrix(given["covariance"])
+            covariance = None if given["covariance"] is None else decoded_covariance(given["covariance"])
             boxes = {str(name): (bound(a), bound(b)) for name, a, b in given["coefficients"]}  # type: ignore[attr-defined]
             thresholds = {str(name): float(b) for name, b in given["thresholds"]}  # type: ignore[attr-defined]
         except (ValueError, TypeError) as error:
@@ -256,6 +269,7 @@ class Linear(Law):
             thresholds=thresholds,
             is_complex=bool(given["is_complex"]),
             variants=real(given["variants"], None, None, None) if "variants" in given else None,
+            half_steps=given.get("half_steps"),  # type: ignore[arg-type]  # just checked
         )
 
     def _native(self, columns: Field) -> Field:
@@ -284,9 +298,3 @@ class Linear(Law):
             return np.full(bank.states.elements.shape[1], otherwise)
         by_library = np.array([*(values.get(region, otherwise) for region in library.regions), otherwise])
         return np.asarray(by_library[bank.states.library_index])
-
-
-def _matrix(node: object) -> Array:
-    """Variances of channels, or a matrix."""
-    axes = node.get("shape") if isinstance(node, dict) else None
-    return real(node, None) if isinstance(axes, list) and len(axes) == 1 else real(node, None, None)
