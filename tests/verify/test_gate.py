@@ -5,8 +5,10 @@ import copy
 import numpy as np
 import pytest
 
+from physupport._codec import dumped, loaded
 from physupport._hashes import content_hash
 from physupport.analysis import PhysicalSupport, StreamPlan
+from physupport.analysis._write_report import fields_json
 from physupport.banks import Library
 from physupport.report import Report, document_hash
 from physupport.verify import verify
@@ -80,12 +82,40 @@ def labelled(document):
     document["fields"][0]["label"] = "FINE"
 
 
-@pytest.mark.parametrize("change", [unwithheld, without_facts, labelled])
+def another_level(document):
+    document["gate"]["level"] *= 0.99
+
+
+def without_edges(document):
+    del document["edges"]
+
+
+@pytest.mark.parametrize("change", [unwithheld, without_facts, labelled, without_edges])
 def test_taking_it_back_is_refused_without_rows(withheld, change):
     assert not verify(changed(withheld[0].report, change)).is_verified
 
 
-@pytest.mark.parametrize("change", [unwithheld, without_facts, another_place, another_p])
+def test_labels_that_follow_from_the_trace_are_refused_where_the_gate_says_that_the_best_fit_is_rejected(withheld):
+    """Here all of the document fits but the facts of the gate, which contradict each other."""
+    trace = withheld[0].trace
+    for facts, text in (
+        ({"is_withheld": False}, "labels are not withheld, which the judge does otherwise"),
+        ({"is_withheld": False, "is_best_rejected": False}, "said to be not rejected, but its p-values say otherwise"),
+    ):
+
+        def labelled_throughout(document, facts=facts):
+            document["gate"].update(facts)
+            made = {
+                "fields": fields_json(trace, trace.answers),
+                "outcome": document["outcome"] | {"status": trace.status.name},
+            }
+            document.update(loaded(dumped(made)))
+
+        (finding,) = verify(changed(withheld[0].report, labelled_throughout)).findings
+        assert text in finding
+
+
+@pytest.mark.parametrize("change", [unwithheld, without_facts, another_place, another_p, another_level])
 def test_other_facts_than_those_of_the_rows_are_refused(withheld, change):
     result, rows = withheld
     assert not verify(changed(result.report, change), {"deployment": rows}).is_verified

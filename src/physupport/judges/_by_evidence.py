@@ -96,6 +96,7 @@ class ByEvidence:
     """Have the streams of a protocol judged by their evidence, at the level of the protocol."""
 
     has_facts: ClassVar[bool] = False
+    withholds: ClassVar[bool] = False
 
     def encode(self) -> dict[str, object]:
         """The kind; streams, checkpoints and numerators stand with the streams."""

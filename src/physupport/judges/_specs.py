@@ -73,6 +73,10 @@ class JudgeSpec(Protocol):
     def has_facts(self) -> bool:
         """Whether the judge that it opens has `facts`, see `judge_facts`; left out: it has none."""
 
+    @property
+    def withholds(self) -> bool:
+        """Whether labels are withheld where these say that the best fit is rejected; left out: never."""
+
 
 def splits_rows(spec: JudgeSpec, law: Law) -> bool:
     """What a specification says of that, or leaves out."""

@@ -22,8 +22,8 @@ from ._protocol import judge_of
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
 # more than their usual width of about 1e-9, they are not those of the same rows.
 MARGIN_TOLERANCE = 1e-6
-# Of p-values that are counts of draws: a few counts.
-_FACT_TOLERANCE = 0.01
+# Of p-values that are counts of draws: a few counts; other numbers follow from the protocol up to the last digits.
+_FACT_TOLERANCE, _LEVEL_TOLERANCE = 0.01, 1e-12
 
 Tables = Mapping[str, NDArray[np.generic]]
 
@@ -86,7 +86,8 @@ def _fact_findings(given: Node | None, again: Node | None) -> Iterator[str]:
     flat, found = dict(_flat(given)), dict(_flat(again))
     for name in sorted({*flat, *found}):
         mine, other = flat.get(name), found.get(name)
-        is_near = isinstance(mine, float) and isinstance(other, float) and abs(mine - other) <= _FACT_TOLERANCE
+        off = _FACT_TOLERANCE if "p" in name.split(".") else _LEVEL_TOLERANCE
+        is_near = isinstance(mine, float) and isinstance(other, float) and abs(mine - other) <= off
         if mine != other and not is_near:
             yield f"of the answer as a whole the report says {name} = {mine}, but the rows give {other}"
 

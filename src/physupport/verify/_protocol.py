@@ -21,6 +21,8 @@ _POLICIES = {
     "random order": {"policy": str, "seed": int},
     "witness first": {"policy": str, "stages": [HASH], "obligations": [list], "order": _ORDER},
 }
+# A p-value this near to its level may be on either side of it.
+_P_TOLERANCE = 1e-9
 
 
 def check_size(protocol: Node) -> None:
@@ -92,6 +94,18 @@ def gate_findings(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
     has_facts = bool(document.get("gate"))
     if judge is not None and has_facts != bool(getattr(judge, "has_facts", False)):
         yield f"the report {'has' if has_facts else 'lacks'} what its judge says of the answer as a whole"
+    elif judge is not None and has_facts:
+        yield from _gate_findings(document["gate"], document["outcome"], withholds=bool(getattr(judge, "withholds", 0)))
+
+
+def _gate_findings(gate: Node, outcome: Node, *, withholds: bool) -> Iterator[str]:
+    """Facts that contradict each other: the best fit is rejected by its p-values, and labels are withheld by that."""
+    least = min((finding["p"] for finding in gate.get("findings", ())), default=1.0)
+    is_rejected = gate.get("is_best_rejected", False)
+    if "level" in gate and abs(least - gate["level"]) > _P_TOLERANCE and is_rejected != (least <= gate["level"]):
+        yield f"the best fit is said to be {'' if is_rejected else 'not '}rejected, but its p-values say otherwise"
+    if gate["is_withheld"] != (withholds and is_rejected and outcome["possible"] > 0):
+        yield f"labels are {'' if gate['is_withheld'] else 'not '}withheld, which the judge does otherwise"
 
 
 def protocol_notes(protocol: Node, is_known: bool) -> Iterator[str]:

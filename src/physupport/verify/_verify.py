@@ -235,9 +235,9 @@ def rules_of(document: Mapping[str, Any]) -> Rules:
 
 def _claims(document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace, rules: Rules) -> Iterable[str]:
     outcome, is_withheld = document["outcome"], bool((document.get("gate") or {}).get("is_withheld"))
-    if "edges" in document and bank is not None:
+    if bank is not None and ("edges" in document or "stop" in document["protocol"]):
         kept = trace.possible(len(trace)) & np.isin(np.arange(trace.size), trace.queries)
-        if document["edges"] != grid_edges(bank, np.flatnonzero(kept)):
+        if document.get("edges") != grid_edges(bank, np.flatnonzero(kept)):
             yield "the ends of grids that are touched are not those that the trace gives"
     if is_withheld and not trace.possible(len(trace)).any():
         yield "labels are withheld although nothing is possible"

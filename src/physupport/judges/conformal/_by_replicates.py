@@ -43,6 +43,7 @@ class ByReplicates:
     """
 
     has_facts: ClassVar[bool] = True
+    withholds: ClassVar[bool] = False
 
     spec: ByConformal = field(repr=False)
 

@@ -35,6 +35,7 @@ class ByCounts:
     """
 
     has_facts: ClassVar[bool] = True
+    withholds: ClassVar[bool] = True
 
     split: str = "thin"
     n_splits: int = 4

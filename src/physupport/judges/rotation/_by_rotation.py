@@ -40,6 +40,7 @@ class ByRotation:
     """
 
     has_facts: ClassVar[bool] = True
+    withholds: ClassVar[bool] = True
 
     draws: int = 999
     gate_draws: int = 1999

@@ -56,6 +56,7 @@ class BySimulation:
     """
 
     has_facts: ClassVar[bool] = True
+    withholds: ClassVar[bool] = False
 
     statistic: str = "ratio"
     draws: int = 399
