@@ -105,13 +105,24 @@ def test_the_wrong_sign_is_rejected(folder):
 @pytest.mark.parametrize("kind", ["variance", "covariance", "rows"])
 def test_what_is_known_of_the_noise_is_used(folder, kind):
     deviations = np.linspace(0.5, 2.0, Q)
-    given = {"variance": deviations**2, "covariance": np.diag(deviations**2), "rows": deviations * noise(5, 400, Q)}
+    given = {"variance": deviations**2, "covariance": np.diag(deviations**2), "rows": deviations * noise(5, 800, Q)}
     row = 12.0 * LINES[:, 6] + BASELINE + deviations * noise(6)
     path = folder(row, ('law = "gaussian"', f'law = "gaussian"\nnoise = {{ {kind} = "n.npy" }}'), n=given[kind])
     report = answer(path)
     assert [field.cell for field in report.fields] == [("L6",)]
     assert report.document["protocol"]["streams"][0]["law"]["is_estimated"] == (kind == "rows")
     assert verify(report.json(), {"deployment": row[None]}).is_verified
+
+
+def test_an_estimated_covariance_is_told_and_its_errors_are_not_taken_for_those_of_the_rows(folder):
+    some = slice(0, Q, 8)  # ten channels, of which a hundred rows give the covariance and thirty the answer
+    places = LINES[some]
+    rows = 12.0 * places[:, 6] + BASELINE[some] + noise(11, 30, 10)
+    law = ('law = "gaussian"', 'law = "gaussian"\nnoise = { rows = "n.npy" }')
+    finished = run_project(load_project(folder(rows, law, lines=places, n=noise(12, 100, 10))))
+    assert any("the level holds approximately" in note for note in finished.assembled.notes)
+    assert [finding["part"] for finding in finished.result.report.document["gate"]["findings"]] == ["columns"]
+    assert "hold at least 100 rows without a signal" in refusal(folder(rows, law, lines=places, n=noise(12, 99, 10)))
 
 
 def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder):

@@ -1,5 +1,6 @@
 """Rows that are linear in coefficients that nobody knows: what judges of composite explanations need of a law."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -10,6 +11,7 @@ from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns
 from .._codec import real
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
+from ..banks import Bank
 
 
 @final
@@ -36,6 +38,7 @@ class Design:
         None  # (E,) of which a column is a derivative, and its half step, inf if none
     )
     exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
+    is_estimated: bool = False  # whether the whitener comes from rows, so that white noise is not quite white
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
 
     def whitened(self, columns: Field) -> Field:
@@ -74,6 +77,25 @@ def check_half_steps(half_steps: ArrayLike | None, variants: ArrayLike | None, r
     steps = check_array("half_steps", half_steps, (0 if variants is None else len(np.asarray(variants)),))
     if rows == "free" or steps.min(initial=0.0) < 0.0:
         raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{rows} rows")
+
+
+def check_regions(name: str, regions: Iterable[str], bank: Bank) -> None:
+    """Refuse names of regions that the bank does not have."""
+    known = bank.states.regions if bank.states.library is not None else ()
+    for region in regions:
+        if region not in known:
+            raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
+
+
+def check_marks(thresholds: Mapping[str, float], bank: Bank) -> None:
+    """Refuse a bank that has a mark below a threshold alone: ABSENT would be certain whatever the rows say."""
+    for region, threshold in thresholds.items():
+        own = bank.states.blocks[bank.states.regions.index(region)]
+        marks, others = bank.strengths[:, own[0]], np.delete(bank.strengths, own, axis=1)
+        strong = {row.tobytes() for row in others[marks >= threshold]}
+        if not all(row.tobytes() in strong for row in others[(marks > 0.0) & (marks < threshold)]):
+            rule = f"be reached by a strength of region {region!r} wherever the bank has one below it"
+            raise MisuseError("thresholds", rule, threshold, "Give the region both strengths, as marks.")
 
 
 def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:

@@ -16,7 +16,7 @@ from ..laws import Law, law_named
 from ..questions import RegionalMap
 from ._elements import Physical, read_elements
 from ._load import Project, named_by_key
-from ._mixture import judge_note, known_noises, mixture_options, region_marks
+from ._mixture import judge_note, known_noises, mixture_options, noise_notes, region_marks
 from ._question import RegionResolution, project_question
 from ._replicates import read_replicates, replicate_notes
 from ._tables import checked_tables, stream_specs
@@ -128,7 +128,7 @@ def assemble(project: Project) -> Assembled:
         judge=judge,
     )
     is_chosen = settings.judge is None and law_named(settings.data.deployment.law).usual_judge != Law.usual_judge
-    notes = (*physical.notes, *([judge_note(project, judge.encode())] if is_chosen else []))
+    notes = (*physical.notes, *noise_notes(project), *([judge_note(project, judge.encode())] if is_chosen else []))
     notes = (*notes, *replicate_notes(project, replicates))
     return Assembled(project, protocol, bank, question, tables, notes)
 

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
+from physupport.banks import Library, library_bank
 from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Outsiders, Rotation, RotationTable
 from physupport.judges.rotation._draws import Draws
+from physupport.judges.rotation._scan import Scan
+from physupport.laws import Linear
 
 NORMALS, CHI_SQUARES = [0.3188911351482975, 1.265834339532767], [5.680485156158181]
 
@@ -95,3 +98,22 @@ def test_of_coefficients_together_only_one_needs_to_reach_the_least(tools):
             table.atoms[:, [3, 8]] @ strengths + noise, 0.1
         )
         assert (judge.verdicts(np.array([0])).codes[0] == Verdict.ADMISSIBLE) == kept
+
+
+def test_a_threshold_that_the_bank_has_no_mark_for_is_refused():
+    """A mark below it says nothing of the coefficient: alone it would make ABSENT certain without any rows."""
+    library = Library(("a", "b"), ("A", "B"), np.arange(2.0)[:, None], np.eye(8)[:, :2])
+    supports = [("A",), ("A", "B")]
+    Linear(thresholds={"B": 2.0}).completed(library_bank(library, supports, {"A": 1.0, "B": (1.0, 2.0)}))
+    for thresholds in ({"B": 2.5}, {"A": 2.0}):
+        with pytest.raises(MisuseError, match="thresholds must be reached by a strength of region"):
+            Linear(thresholds=thresholds).completed(library_bank(library, supports, {"A": 1.0, "B": (1.0, 2.0)}))
+
+
+def test_a_channel_without_noise_is_not_looked_along():
+    library = Library(tuple("abc"), ("R",) * 3, np.arange(3.0)[:, None], np.eye(12)[:, [1, 3, 8]])
+    bank = library_bank(library, [("R",)], {"R": 1.0})
+    design = Linear(covariance=np.diag(np.arange(12) != 4).astype(float)).completed(bank).design(bank)
+    places = Scan().outsiders(design, 1, 12).places
+    assert "channel 4" not in places
+    assert {"channel 3", "channel 5", "channels 4 to 5"} <= {*places}

@@ -12,6 +12,7 @@ from ..._stored import check_form
 from ..._typing import Field
 from ...laws import Design
 from ._outsiders import LAGS, SHARE, WIDTHS, Outsiders
+from ._table import RANK_TOLERANCE
 
 ELEMENTS = ("rest", "none")
 # Columns that are looked along: more bumps are set farther apart, and of more elements the first are taken.
@@ -25,7 +26,8 @@ class Scan:
     """Outsiders that are sensible for the rows at hand.
 
     One row: bumps of 1 to 32 channels everywhere, the other elements, and autocorrelations.  Several: the other
-    elements, and from three rows on the leading eigenvalue.  elements: `rest` looks along all elements of the bank,
+    elements, and from three rows on the leading eigenvalue, unless the covariance of the noise was estimated from rows:
+    it sees the errors of that, too.  elements: `rest` looks along all elements of the bank,
     `none` along none.  share: of the level.
     """
 
@@ -40,10 +42,13 @@ class Scan:
     def outsiders(self, design: Design, n_rows: int, n_channels: int) -> Outsiders | None:
         """For so many rows of so many channels; None if they leave nothing to look for."""
         columns, places = [], []
-        if n_rows == 1 and design.rows == "same mean":
+        if n_rows == 1 < n_channels and design.rows == "same mean":
             bumps, named = _bumps(n_channels)
-            columns.append(design.whitened(bumps))
-            places += named
+            seen = design.whitened(bumps)
+            sizes = np.linalg.norm(seen, axis=0)
+            left = np.flatnonzero(sizes > RANK_TOLERANCE * sizes.max())  # not channels without noise
+            columns.append(seen[:, left])
+            places += [named[i] for i in left.tolist()]
         if self.elements == "rest":
             first = np.unique(np.array(design.names), return_index=True)[1] if design.names else np.empty(0, dtype=int)
             chosen = np.sort(first)[:_MOST_COLUMNS]
@@ -51,14 +56,14 @@ class Scan:
             places += [f"element {design.names[i]}" for i in chosen.tolist()]
         kept: Field = np.hstack(columns) if columns else np.empty((0, 0))
         lags = tuple(lag for lag in LAGS if lag < len(design.columns)) if n_rows == 1 and columns else ()
-        has_lags = design.rows == "same mean"
-        if not kept.size and n_rows < 3:
+        has_lags, has_spectrum = design.rows == "same mean", n_rows >= 3 and not design.is_estimated
+        if not kept.size and not has_spectrum:
             return None
         return Outsiders(
             kept if kept.size else None,
             tuple(places),
             lags if has_lags else (),
-            spectrum=n_rows >= 3,
+            spectrum=has_spectrum,
             share=self.share,
         )
 

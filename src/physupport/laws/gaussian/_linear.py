@@ -20,6 +20,8 @@ from ...io._rows import as_complex
 from .._design import (
     Design,
     check_half_steps,
+    check_marks,
+    check_regions,
     check_variants,
     decoded_covariance,
     tangent_cells,
@@ -49,8 +51,7 @@ class Linear(Law):
     r"""Rows :math:`z_t = A_e\theta_t + B\beta_t + \sigma C^{1/2}\varepsilon_t`: active atoms, background, noise.
 
     Coefficients are free: strengths of the bank are marks that say which atoms are active.  With a threshold b for a
-    region its marks below b say nothing, and those from b on that one of its coefficients has at least this absolute
-    value.
+    region its marks below b say nothing, and those from b on that one of its coefficients is of this size or more.
 
     rows: `same mean` has one theta and beta for all rows, `free` others in every row.  background: (q, b) columns, of
     complex rows pairs (Re, Im).  covariance: C as (q, q), or as (q,) the variance of every channel; the identity unless
@@ -128,11 +129,9 @@ class Linear(Law):
                 check_positive("noises", noise)
         self._whitener(bank)
         check_variants(self.variants, *bank.states.elements.shape)
-        known = bank.states.regions if bank.states.library is not None else ()
-        for name, regions in (("coefficients", self.coefficients), ("thresholds", self.thresholds)):
-            for region in regions:
-                if region not in known:
-                    raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
+        check_regions("coefficients", self.coefficients, bank)
+        check_regions("thresholds", self.thresholds, bank)
+        check_marks(self.thresholds, bank)
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key, whitened."""
@@ -164,6 +163,7 @@ class Linear(Law):
             rows=self.rows,
             deviations=(None,) * step if self.noises is None else tuple(np.sqrt(np.asarray(self.noises)).tolist()),
             whitener=whitener,
+            is_estimated=self.is_estimated,
             low=np.append(np.tile(self._by_element(bank, lows, -np.inf), copies), np.full(further, -np.inf)),
             high=np.append(np.tile(self._by_element(bank, highs, np.inf), copies), np.full(further, np.inf)),
             least=np.pad(np.where(np.isfinite(least), least, 0.0), (count * (copies - 1), further)),
