@@ -142,7 +142,9 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
     [
         (("polynomial = 2", 'atoms = "lines.npy"'), "background must leave something of every atom"),
         (('law = "gaussian"', 'law = "gaussian"\nnoise = { covariance = "n.npy" }'), "have no negative eigenvalue"),
-        (('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'), "proposal must be left out with the law gaussian"),
+        (('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'), "of row.npy to the proposal, got 0.5. Leave it out"),
+        (('law = "gaussian"', 'law = "gaussian"\nsplits = 8'), "n_splits must be left out with the judge rotation"),
+        (("level = 0.05", 'level = 0.05\njudge = "evidence"'), 'single row, got 1 row. Take split = "fission" where'),
         (
             ('law = "gaussian"', f"law = 'gaussian'\nnoise = {[*range(1, Q + 1)]}"),
             "be told apart: values to try, or one",
@@ -153,6 +155,39 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
 def test_what_cannot_be_is_refused_with_its_key_and_a_remedy(folder, replaced, message):
     bad = -np.eye(Q)
     assert message in refusal(folder(BASELINE + noise(10), replaced, n=bad))
+
+
+EVIDENCE = ("level = 0.05", 'level = 0.05\njudge = "evidence"')
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "keys"),
+    [
+        (1, 'split = "fission"\nnoise = 1.0'),
+        (1, 'split = "fission"\nsplits = 3\nnoise = { variance = "n.npy" }'),
+        (6, 'split = "rows"\nsplits = 4\nproposal = 0.4'),
+        (6, "proposal = 0.4"),
+        (6, ""),
+    ],
+)
+def test_evidence_of_one_split_or_several_names_the_line_and_is_asked_for_again(folder, n_rows, keys):
+    rows = 20.0 * LINES[:, 6] + BASELINE + noise(13, n_rows, Q)
+    report = answer(folder(rows, EVIDENCE, ('law = "gaussian"', f'law = "gaussian"\n{keys}'), n=np.ones(Q)))
+    assert [(str(field.label), field.cell) for field in report.fields] == [("FINE", ("L6",))]
+    found = verify(report.json(), {"deployment": rows})
+    assert found.is_verified
+    assert found.are_verdicts_scored
+    assert not verify(report.json(), {"deployment": rows[:, ::-1]}).is_verified
+
+
+def test_fission_of_an_unknown_noise_is_refused(folder):
+    split = ('law = "gaussian"', 'law = "gaussian"\nsplit = "fission"')
+    assert "split must be 'rows' where the noise is not known" in refusal(folder(BASELINE + noise(14), EVIDENCE, split))
+
+
+def test_nothing_proposes_to_rotations(folder):
+    path = folder(BASELINE + noise(15, 4, Q), ('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'))
+    assert "proposal must be left out with the judge rotation" in refusal(path)
 
 
 def test_too_few_channels_beside_the_background_are_refused(folder):

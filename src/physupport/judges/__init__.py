@@ -7,6 +7,7 @@ from ._by_evidence import (
     EvidenceJudge as EvidenceJudge,
     verdicts as verdicts,
 )
+from ._by_splits import BySplits as BySplits
 from ._evidence import Evidence as Evidence, Factor as Factor, bank_evidence as bank_evidence
 from ._judge import (
     Judge as Judge,
@@ -37,6 +38,7 @@ from ._specs import (
     JudgeSpec as JudgeSpec,
     Sealed as Sealed,
     SealedStream as SealedStream,
+    check_rows as check_rows,
     decoded as decoded,
     make_judge as make_judge,
     register as register,

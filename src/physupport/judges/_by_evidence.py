@@ -16,7 +16,7 @@ from ..laws import Law
 from ._evidence import BLOCK, Evidence, blocks
 from ._judge import Codes, Judge, Verdict, Verdicts
 from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
-from ._specs import Sealed, register
+from ._specs import Sealed
 
 FIRST_BITS = 64
 MOST_BITS = 1024
@@ -109,13 +109,18 @@ class ByEvidence:
         """Proposal rows choose the numerator."""
         return True
 
+    def check_rows(self, law: Law, n_rows: int) -> None:
+        """Rows of a linear law are divided, which takes two; other laws are refused where shares are checked."""
+        if law.is_linear and n_rows < 2:
+            remedy = 'Take split = "fission" where the noise is known, or judge = "rotation", which needs no split.'
+            raise MisuseError("split", "not be 'rows' for a single row", f"{n_rows} row", remedy)
+
     def open(self, sealed: Sealed) -> EvidenceJudge:
         """The judge."""
         return EvidenceJudge(sealed.evidence, sealed.level)
 
 
-@register("evidence", make=ByEvidence)
-def _decoded(content: Mapping[str, object]) -> ByEvidence:
+def decoded_evidence(content: Mapping[str, object]) -> ByEvidence:
     """Nothing but the kind counts: the assumption is said in words, which may be improved."""
     if content.keys() != ByEvidence().encode().keys():
         raise MisuseError("judge", "be written with the names judge and assumes", sorted(content))

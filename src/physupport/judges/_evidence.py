@@ -209,6 +209,14 @@ def largest(balls: Sequence[arb]) -> arb:
     return peak
 
 
+def final_bounds(evidence: Evidence | None, explanations: IntArray) -> Bounds:
+    """(k,) of the log evidence at its end, not its peak; 0 where there is none."""
+    if evidence is None:
+        return Bounds(np.zeros(len(explanations)), np.zeros(len(explanations)))
+    path = evidence.along_path(explanations)
+    return Bounds(path.lower[:, -1], path.upper[:, -1])
+
+
 def blocks(values: IntArray, size: int) -> Iterator[IntArray]:
     """Consecutive parts of at most this size; one empty part of nothing."""
     for start in range(0, max(1, len(values)), size):

@@ -83,6 +83,12 @@ def splits_rows(spec: JudgeSpec, law: Law) -> bool:
     return bool(spec.splits(law)) if hasattr(spec, "splits") else True
 
 
+def check_rows(spec: JudgeSpec, law: Law, n_rows: int) -> None:
+    """Refuse, before any is read, so many rows as a specification cannot judge, if it has a `check_rows`."""
+    if hasattr(spec, "check_rows"):
+        spec.check_rows(law, n_rows)
+
+
 # How each kind is read back from a protocol, so that verdicts can be asked for again.
 Decode = Callable[[Mapping[str, object]], JudgeSpec]
 JUDGES: dict[str, Decode] = {}

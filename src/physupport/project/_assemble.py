@@ -9,7 +9,7 @@ from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
 from ..io import Table
-from ..judges import JudgeSpec, make_judge, splits_rows
+from ..judges import JudgeSpec, check_rows, make_judge, splits_rows
 from ..judges.conformal import Replicates
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
@@ -115,7 +115,7 @@ def assemble(project: Project) -> Assembled:
     question = project_question(project, physical, bank)
     replicates = read_replicates(project, physical)
     settings, judge, plans = project.settings, _judge(project, replicates), _plans(project, physical, bank)
-    _check_judge(project, judge, plans)
+    _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
     protocol = AnalysisProtocol(
         question=question,
         policy=_policy(project, question),
@@ -142,6 +142,8 @@ def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
         "outsiders": None if scan is None else Scan(scan.elements, scan.share),
         "split": rows.split,
         "n_splits": rows.splits,
+        # Other laws leave it to the protocol alone, whoever judges.
+        "proposal": rows.proposal if law_named(rows.law).is_linear else None,
         "replicates": replicates,
         "share": None if spec is None else spec.share,
         "pool": None if spec is None else spec.pool,
@@ -150,12 +152,16 @@ def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
         return make_judge(settings.judge or usual, options)
 
 
-def _check_judge(project: Project, judge: JudgeSpec, plans: Mapping[str, StreamPlan]) -> None:
-    """Refuse a judge that would divide rows whose coefficients are free: it has no densities to score them with."""
-    for plan in plans.values():
-        if plan.law.is_linear and splits_rows(judge, plan.law):
+def _check_judge(
+    project: Project, judge: JudgeSpec, plans: Mapping[str, StreamPlan], n_rows: Mapping[str, int]
+) -> None:
+    """Refuse a judge that would divide counts, which has no densities to score them with, or that has too few rows."""
+    for name, plan in plans.items():
+        if plan.law.is_counted and splits_rows(judge, plan.law):
             rule = f"be {plan.law.usual_judge!r} for rows of the law {plan.law.name}"
             raise MisuseError(project.name("judge"), rule, repr(project.settings.judge), "Leave it out.")
+        with named_by_key(project, f"data.{name}"):
+            check_rows(judge, plan.law, n_rows[name])
 
 
 def _policy(project: Project, question: RegionalMap | RegionResolution) -> Policy | Callable[[Proposed], Policy]:

@@ -110,7 +110,7 @@ class Deployment(Stream):
 
     law: Annotated[str, _known("deployment")]
     rows: Literal["same mean", "free"] | None = None
-    split: Literal["thin", "rows"] | None = None
+    split: Literal["thin", "rows", "fission"] | None = None
     splits: Whole | None = None
     exposure: Values | None = None
 

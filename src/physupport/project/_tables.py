@@ -39,7 +39,8 @@ def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[s
         _check_width(project, name, table, physical, n_codes)
         if spec.proposal is not None and not int(Fraction(repr(spec.proposal)) * len(table.values)):
             rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
-            raise MisuseError(project.name(f"data.{name}.proposal"), rule, spec.proposal)
+            remedy = 'Leave it out, or take judge = "rotation".' if law_named(spec.law).is_linear else ""
+            raise MisuseError(project.name(f"data.{name}.proposal"), rule, spec.proposal, remedy)
         tables[name] = _with_codes(project, table, spec, n_atoms)
     return tables
 

@@ -14,7 +14,7 @@ from ..._stored import check_form
 from ..._typing import IntArray
 from ...laws import Law
 from .._by_evidence import MOST_BITS, decided
-from .._evidence import Evidence
+from .._evidence import Evidence, final_bounds
 from .._judge import Verdict, Verdicts
 from .._scored import Bounds, sum_down, sum_up
 from .._specs import Sealed, SealedStream, register
@@ -108,7 +108,7 @@ class BankCounts:
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
         chosen = check_indices("explanations", explanations, self.size)
-        keys, others = self.table_rows(chosen), self._others(chosen)
+        keys, others = self.table_rows(chosen), final_bounds(self.evidence, chosen)
         own = self.judge.log_evidence
         bounds = Bounds(sum_down(own.lower[keys], others.lower), sum_up(own.upper[keys], others.upper))
 
@@ -117,13 +117,6 @@ class BankCounts:
             return self.judge.ball(int(keys[row]), bits) + ends[0].union(ends[1])
 
         return decided(bounds, np.array([self.level]), ball, MOST_BITS).at_level(0)
-
-    def _others(self, explanations: IntArray) -> Bounds:
-        """(k,) log evidence of the other streams at their end."""
-        if self.evidence is None:
-            return Bounds(np.zeros(len(explanations)), np.zeros(len(explanations)))
-        path = self.evidence.along_path(explanations)
-        return Bounds(path.lower[:, -1], path.upper[:, -1])
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e: all of it is fitted."""

@@ -14,7 +14,7 @@ from ..._typing import Array, IntArray
 from ...laws._threads import in_pieces
 from .._by_evidence import MOST_BITS, decided
 from .._judge import Verdicts
-from .._scored import Bounds, sum_down, sum_up
+from .._scored import Bounds, log_mean, sum_down, sum_up
 from ._exact import log_mixture, log_supremum
 from ._fit import MOST_STEPS, fit_all
 from ._opponents import Opponents, opponents
@@ -29,8 +29,6 @@ _FAR = 60.0
 _PIECE = 16
 # Channels of the windows in which a misfit is looked for.
 _WINDOWS = (1, 2, 4, 8, 16, 32)
-# Of a mean of exponentials of few numbers; far more than its rounding.
-_MEAN_ERROR = 1e-12
 
 
 @final
@@ -105,9 +103,7 @@ class CountJudge:
         object.__setattr__(self, "trials", tuple(trials))
         lower = np.array([sum_down(np.full(self.size, t.log_mixture[0]), -t.log_sup[:, 1]) for t in trials])
         upper = np.array([sum_up(np.full(self.size, t.log_mixture[1]), -t.log_sup[:, 0]) for t in trials])
-        means = [np.logaddexp.reduce(side, axis=0) - np.log(len(trials)) for side in (lower, upper)]
-        slack = [_MEAN_ERROR * (1.0 + np.abs(np.where(np.isfinite(mean), mean, 0.0))) for mean in means]
-        object.__setattr__(self, "log_evidence", Bounds(means[0] - slack[0], means[1] + slack[1]))
+        object.__setattr__(self, "log_evidence", log_mean(Bounds(lower, upper)))
 
     @property
     def size(self) -> int:

@@ -118,7 +118,7 @@ class BankRotation:
         """Reads the rows."""
         design = stream.law.design(sealed.bank)
         assert design is not None
-        rows = _whitened(stream.rows, design, stream.law.is_complex)
+        rows = whitened_rows(stream.rows, design, stream.law.is_complex)
         n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
         rotations = spec.rotations(design, len(rows), n_channels, int(sealed.digest, 16))
         judges = (rotation.judge(rows, sealed.level) for rotation in rotations)
@@ -179,7 +179,7 @@ class BankRotation:
         return self.spec.encode()
 
 
-def _whitened(source: RowSource, design: Design, is_complex: bool) -> Field:
+def whitened_rows(source: RowSource, design: Design, is_complex: bool) -> Field:
     """(T, p) all rows, as numbers of the instrument."""
     rows = np.concatenate([*source.blocks()])
     native = as_complex(rows.T) if is_complex else rows.T

@@ -35,8 +35,6 @@ from ._profiled import MeanPoint
 from ._statistics import check_checkpoints
 
 ROWS = ("same mean", "free")
-# Of keys that oppose: how many, and how far below the best.
-_MOST_MIXED, _LEAST_MIXED = 16, 6.0
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
@@ -73,6 +71,7 @@ class Linear(Law):
     file_keys: ClassVar[Mapping[str, bool]] = {
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
         "elements.tangents": False,
+        "proposal": False, "split": False, "splits": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"
     mixes: ClassVar[tuple[str, ...]] = ("span",)
@@ -205,29 +204,14 @@ class Linear(Law):
         """Every key at its best coefficients; rows of one mean without a covariance, as others are for rotations."""
         if self.rows != "same mean" or self.covariance is not None:
             given = "free coefficients in every row" if self.covariance is None else "a covariance"
-            raise MisuseError("judge", "be 'rotation' for such rows of the law gaussian", given, "Leave judge out.")
+            remedy = "Leave judge out, or have evidence averaged over several splits."
+            raise MisuseError("judge", "be 'rotation' for such rows of the law gaussian", given, remedy)
         stops = check_checkpoints(checkpoints, rows.n_rows)
         return LinearStream(self.design(bank), rows, stops, self.is_complex)
 
     def opponent(self, bank: Bank, rows: RowSource, key: int) -> Mixture:  # noqa: ARG002
-        """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own mean."""
-        stream = self.stream(bank, rows, [rows.n_rows])
-        keys = np.unique(self.keys(bank)(np.arange(bank.size)))
-        scored = stream.log_likelihood(keys)
-        if not np.isfinite(scored.errors).all():
-            remedy = "Give the noise, or leave more rows to propose."
-            raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
-        scores = scored.values[:, -1]
-        order = np.argsort(-scores, kind="stable")[:_MOST_MIXED]
-        chosen = order[scores[order] > scores[order[0]] - _LEAST_MIXED]
-        shares = np.exp(scores[chosen] - scores[chosen[0]])
-        points = [self._point(*stream.mean(int(k))) for k in keys[chosen].tolist()]
-        own = np.concatenate([*rows.blocks()]).mean(axis=0)
-        weights = [*(0.5 * shares / shares.sum()).tolist(), 0.5]
-        return Mixture((*points, MeanPoint(own, points[0].noise)), tuple(weights))
-
-    def _point(self, mean: Field, variance: float) -> MeanPoint:
-        return MeanPoint(as_pairs(mean[:, None], axis=0)[:, 0] if self.is_complex else mean, variance)
+        """What these rows make likely, see `LinearStream.opponent`."""
+        return self.stream(bank, rows, [rows.n_rows]).opponent(np.unique(self.keys(bank)(np.arange(bank.size))))
 
     def encode(self) -> dict[str, object]:
         """All of it; infinite bounds as texts."""

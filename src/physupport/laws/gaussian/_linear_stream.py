@@ -8,14 +8,19 @@ from typing import ClassVar, final
 import numpy as np
 from flint import arb, arb_mat, ctx
 
+from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
-from ...io import RowSource
+from ...io import RowSource, as_pairs
 from ...io._rows import as_complex
 from .._base import Scores
 from .._design import Design
+from .._mixture import Mixture
+from ._profiled import MeanPoint
 
 _EPS = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-8
+# Of keys that oppose: how many, and how far below the best.
+_MOST_MIXED, _LEAST_MIXED = 16, 6.0
 
 
 @final
@@ -82,6 +87,24 @@ class LinearStream:
             return mean, float(sigma**2 / self.parts)
         freedom = self.parts * (count * len(mean) - np.linalg.matrix_rank(columns))
         return mean, float(self.fit(key)[0][-1] / max(freedom, 1))
+
+    def opponent(self, keys: IntArray) -> Mixture:
+        """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own mean."""
+        scored = self.log_likelihood(keys)
+        if not np.isfinite(scored.errors).all():
+            remedy = "Give the noise, or leave more rows to propose."
+            raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
+        scores = scored.values[:, -1]
+        order = np.argsort(-scores, kind="stable")[:_MOST_MIXED]
+        chosen = order[scores[order] > scores[order[0]] - _LEAST_MIXED]
+        shares = np.exp(scores[chosen] - scores[chosen[0]])
+        points = [self._point(*self.mean(int(key))) for key in keys[chosen].tolist()]
+        own = np.concatenate([*self.rows.blocks()]).mean(axis=0)
+        weights = [*(0.5 * shares / shares.sum()).tolist(), 0.5]
+        return Mixture((*points, MeanPoint(own, points[0].noise)), tuple(weights))
+
+    def _point(self, mean: Field, variance: float) -> MeanPoint:
+        return MeanPoint(as_pairs(mean[:, None], axis=0)[:, 0] if self.is_complex else mean, variance)
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """(k, c), fits of equal supports made once."""

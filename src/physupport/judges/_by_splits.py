@@ -1,0 +1,226 @@
+r"""Evidence averaged over several splits, of rows of a linear law or of a single row whose noise is known.
+
+Each split gives a part that proposes and an independent one that judges.  Rows are divided at random, or each row z is
+fissioned: with g of the noise's own law, z + g and z - g are independent and have twice its covariance.  With q a
+density that the first part fixed, :math:`E(e) = q(\text{second}) / \sup_{\theta,\sigma} p_e(\text{second})` has mean at
+most 1 under e, and so has the mean over splits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, final
+
+import numpy as np
+from flint import arb, ctx
+
+from .._arrays import check_indices
+from .._checks import check_count, check_open
+from .._errors import MisuseError
+from .._stored import check_form
+from .._typing import Array, Field, IntArray
+from ..io import ArrayRows, as_pairs
+from ..laws import Design, Law, Stream
+from ..laws.gaussian._linear_stream import LinearStream
+from ._by_evidence import MOST_BITS, ByEvidence, decided, decoded_evidence
+from ._evidence import Evidence, final_bounds
+from ._judge import Verdicts
+from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
+from ._specs import JudgeSpec, Sealed, SealedStream, register
+from .rotation._by_rotation import whitened_rows
+from .rotation._draws import Draws
+
+SPLITS = ("rows", "fission")
+# The purpose of the draws: no other judge shares these bits.
+_PURPOSE = 4
+_FORM = {"judge": str, "assumes": str, "split": SPLITS, "n_splits": int, "proposal": float}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BySplits:
+    """Have rows of one mean that is linear in free coefficients judged by evidence, averaged over splits.
+
+    split: `rows`, of which a share proposes, or `fission` where the noise is known, also of a single row.  Splits come
+    from the hash of the protocol.  Evidence is that of all judging rows, not its peak along them, as only its final
+    value may be averaged; that of other streams at their end is multiplied with it.
+    """
+
+    has_facts: ClassVar[bool] = False
+    withholds: ClassVar[bool] = False
+
+    split: str = "rows"
+    n_splits: int = 8
+    proposal: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.split not in SPLITS:
+            raise MisuseError("split", f"be {' or '.join(map(repr, SPLITS))}", repr(self.split))
+        check_count("splits", self.n_splits)
+        check_open("proposal", self.proposal, 0.0, 1.0)
+
+    def encode(self) -> dict[str, object]:
+        """All that is fixed beforehand."""
+        return {
+            "judge": "evidence of splits",
+            "assumes": "rows are independent with one mean and white Gaussian noise, after whitening where a "
+            "covariance is given, of the level given where they are fissioned",
+            "split": self.split,
+            "n_splits": self.n_splits,
+            "proposal": float(self.proposal),
+        }
+
+    def splits(self, law: Law) -> bool:
+        """Rows of a linear law are split here, not by the protocol."""
+        return law.is_counted or not law.is_linear
+
+    def check_rows(self, law: Law, n_rows: int) -> None:
+        """A single row cannot be divided."""
+        if self.split == "rows":
+            ByEvidence().check_rows(law, n_rows)
+
+    def open(self, sealed: Sealed) -> "SplitJudge":
+        """Reads the rows, and scores all explanations."""
+        linear = [stream for stream in sealed.streams if not self.splits(stream.law)]
+        if len(linear) != 1:
+            known = ", ".join(stream.law.name for stream in sealed.streams)
+            rule = "average over splits where one stream has rows that are linear in free coefficients"
+            raise MisuseError("judge", rule, known, "Leave split and splits out.")
+        others = [stream for stream in sealed.streams if stream is not linear[0]]
+        return SplitJudge.of(self, sealed, linear[0], sealed.evidence_of(others) if others else None)
+
+
+@register("evidence of splits")
+def _decoded(content: Mapping[str, object]) -> BySplits:
+    check_form(content, _FORM, "judge")
+    return BySplits(str(content["split"]), int(str(content["n_splits"])), float(str(content["proposal"])))
+
+
+def by_evidence(split: str | None = None, n_splits: int | None = None, proposal: float | None = None) -> JudgeSpec:
+    """Evidence as files name it: along the rows of the protocol's own split, unless another or several are asked for.
+
+    proposal: the share of rows that propose; the protocol has it, too, for a split of its own.
+    """
+    if split == "fission" and proposal is not None:
+        raise MisuseError("proposal", "be left out with split = 'fission'", proposal, "All of a row proposes.")
+    if split in (None, "rows") and n_splits in (None, 1):
+        return ByEvidence()
+    given = {"split": split, "n_splits": n_splits, "proposal": proposal}
+    return BySplits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+
+# Here and not with the judge of one split, as what files call evidence is either.
+register("evidence", make=by_evidence)(decoded_evidence)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """The judging part of one split, under every key, and the density that the other part chose."""
+
+    stream: LinearStream
+    numerator: tuple[Stream, int]
+
+    @classmethod
+    def of(cls, design: Design, parts: tuple[Field, Field]) -> "_Trial":
+        is_complex = np.iscomplexobj(design.columns)
+        first, second = (ArrayRows(as_pairs(part) if is_complex else part) for part in parts)
+        proposing, stream = (
+            LinearStream(design, rows, np.array([rows.n_rows]), is_complex) for rows in (first, second)
+        )
+        return cls(stream, proposing.opponent(np.arange(proposing.n_keys)).numerator(stream, second))
+
+    def log_evidence(self, keys: IntArray) -> Bounds:
+        """(k,) against these keys."""
+        proposal, key = self.numerator
+        above = score_bounds("the numerator", proposal.log_likelihood(np.array([key])))
+        below = score_bounds("the rows", self.stream.log_likelihood(keys))
+        return Bounds(sum_down(above.lower, -below.upper)[:, 0], sum_up(above.upper, -below.lower)[:, 0])
+
+    def ball(self, key: int, bits: int) -> arb:
+        """Encloses the evidence, not its log."""
+        proposal, own = self.numerator
+        return (proposal.enclosure(own, bits)[0] - self.stream.enclosure(key, bits)[0]).exp()
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitJudge:
+    """The judge of one stream of a linear law, and the evidence of others."""
+
+    size: int
+    level: float
+    stream: SealedStream
+    trials: tuple[tuple[_Trial, ...], ...]  # of each noise setting, of each split
+    log_evidence: Bounds  # (n_keys,) each
+    evidence: Evidence | None
+    spec: BySplits
+
+    @classmethod
+    def of(cls, spec: BySplits, sealed: Sealed, stream: SealedStream, evidence: Evidence | None) -> "SplitJudge":
+        """All keys are scored."""
+        design = stream.law.design(sealed.bank)
+        assert design is not None
+        if design.rows != "same mean":
+            rule = "be 'rotation' for rows with coefficients of their own"
+            raise MisuseError("judge", rule, "evidence of splits", "Leave judge out.")
+        spec.check_rows(stream.law, stream.rows.n_rows)
+        rows = whitened_rows(stream.rows, design, stream.law.is_complex)
+        trials = _trials(spec, design, rows, int(sealed.digest, 16))
+        bounds = np.empty((2, len(design.supports) * len(trials)))
+        for setting, own in enumerate(trials):
+            keys = np.arange(setting, bounds.shape[1], len(trials))
+            scored = [trial.log_evidence(keys) for trial in own]
+            bounds[:, keys] = log_mean(Bounds(*(np.array(side) for side in zip(*scored, strict=True))))
+        return cls(sealed.size, sealed.level, stream, trials, Bounds(*bounds), evidence, spec)
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """The margin is the log of the evidence of all streams over 1 / level."""
+        chosen = check_indices("explanations", explanations, self.size)
+        keys, others, own = self.stream.keys_of(chosen), final_bounds(self.evidence, chosen), self.log_evidence
+        bounds = Bounds(sum_down(own.lower[keys], others.lower), sum_up(own.upper[keys], others.upper))
+
+        def ball(row: int, bits: int) -> arb:
+            ends = [arb(float(end[row])) for end in others]
+            return self.ball(int(keys[row]), bits) + ends[0].union(ends[1])
+
+        return decided(bounds, np.array([self.level]), ball, MOST_BITS).at_level(0)
+
+    def ball(self, key: int, bits: int) -> arb:
+        """Encloses the log of the mean evidence against a key."""
+        own = self.trials[key % len(self.trials)]
+        with ctx.workprec(bits):
+            return (sum((trial.ball(key, bits) for trial in own), arb(0)) / len(own)).log()
+
+    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
+        """The block around e: all of it is scored."""
+        start = e // count * count
+        near = np.arange(start, min(start + count, self.size))
+        return near, self.verdicts(near)
+
+    def encode(self) -> dict[str, object]:
+        """As specified."""
+        return self.spec.encode()
+
+
+def _trials(spec: BySplits, design: Design, rows: Field, seed: int) -> tuple[tuple[_Trial, ...], ...]:
+    """Of each noise setting: fission depends on the noise, a division of the rows does not."""
+    draws, settings = Draws(seed, _PURPOSE), len(design.deviations)
+    if spec.split == "rows":
+        count = min(max(int(Fraction(repr(spec.proposal)) * len(rows)), 1), len(rows) - 1)
+        orders = np.argsort(draws.uniform((spec.n_splits, len(rows))), axis=1, kind="stable")
+        made = tuple(_Trial.of(design, (rows[order[:count]], rows[order[count:]])) for order in orders)
+        return (made,) * settings
+    if None in design.deviations:
+        remedy = 'Give the noise, or take judge = "rotation", which does not need it.'
+        raise MisuseError("split", "be 'rows' where the noise is not known", "'fission'", remedy)
+    is_complex = np.iscomplexobj(rows)
+    normals = draws.field_normal((spec.n_splits, *rows.shape), is_complex) / np.sqrt(2.0 if is_complex else 1.0)
+    return tuple(_fissioned(design, rows, normals, float(sigma)) for sigma in design.deviations if sigma is not None)
+
+
+def _fissioned(design: Design, rows: Field, normals: Field, sigma: float) -> tuple[_Trial, ...]:
+    """Where sigma is true the parts are independent; opponents may have another noise, which is added to that of g."""
+    known: Array = np.array(design.deviations, dtype=np.float64)
+    wider = replace(design, deviations=tuple(np.hypot(known, sigma).tolist()))
+    return tuple(_Trial.of(wider, (rows + sigma * drawn, rows - sigma * drawn)) for drawn in normals)
