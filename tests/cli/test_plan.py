@@ -38,7 +38,7 @@ def test_json_holds_the_gates_the_resolution_the_scales_and_the_remedies():
     assert found["scales"] == pytest.approx({"explanation": 40_000, "support": 400, "orientation": 64})
     assert found["remedies"]["n_deployment"] is None
     assert found["remedies"]["n_calibration"] > 10**6
-    assert len(found["sentences"]) == 8
+    assert len(found["sentences"]) == 9
 
 
 def test_too_many_rows_are_told_from_the_impossible():
