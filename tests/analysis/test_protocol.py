@@ -262,7 +262,7 @@ def test_misuse_is_named(bank, rows):
         make_protocol(bank).freeze(TableJudge(np.zeros(8, dtype=int)))
     with pytest.raises(MisuseError, match="level must lie strictly between 0 and 1"):
         make_protocol(bank, level=1.0)
-    with pytest.raises(MisuseError, match="law must be one of .*covariance, known codes, "):
+    with pytest.raises(MisuseError, match=r"law must be one of .*covariance, known codes, "):
         StreamPlan("cauchy", 0.5)
     for kind, box in (("profiled mean", None), ("mean", ([0.0], [1.0]))):
         with pytest.raises(MisuseError, match="box must be given for 'profiled mean'"):
