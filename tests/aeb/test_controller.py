@@ -202,6 +202,17 @@ def test_a_run_that_was_over_when_ctrl_c_came_ends_as_it_would_have(place):
     assert run(codes(1, 0, 0, 1), place, order, 1.0, **given).ending is Ending.STOPPED
 
 
+def test_an_interrupt_before_the_first_verdict_leaves_nothing_to_report(place):
+    class AtOnce:
+        size = 4
+
+        def ahead(self, e, count):
+            raise KeyboardInterrupt(15)
+
+    with pytest.raises(KeyboardInterrupt, match="15"):
+        run(AtOnce(), place, FixedOrder([2, 3, 0, 1]), 1.0)
+
+
 class Interrupting:
     """A judge during whose third verdict Ctrl-C is pressed, once."""
 

@@ -104,6 +104,8 @@ def continue_run(
         state = _State.resumed(trace, policy, suggested)
         ending = _advance(state, log, trace, callback)
     except KeyboardInterrupt:
+        if not log.used:
+            raise  # there is nothing to report
         # It may have struck between two updates: start over from what the log holds completely.
         return replayed(log.closed(), Ending.STOPPED)
     return concluded(log.closed(), state.brackets, state.progress, ending)

@@ -73,10 +73,10 @@ class Result:
         plausibility = self.seal.proposed.proposals.plausibility
         if plausibility is not None:
             return int(plausibility.argmax())
-        if gate := self.report.document.get("gate"):
-            return int(gate.get("best", self.trace.queries[0]))
         if not len(self.trace):
             raise MisuseError("result", "come from a protocol that ranks, or from a run with queries", "neither")
+        if gate := self.report.document.get("gate"):
+            return int(gate.get("best", self.trace.queries[0]))
         return int(self.trace.queries[self.trace.margins[:, 1].argmin()])
 
     @cached_property
