@@ -50,9 +50,11 @@ def watch(
             typer.echo(visible(f"{evidence.n_rows} rows: {told}"))
     except KeyboardInterrupt:
         typer.echo("Stopped.", err=True)
-    if report is not None:
-        typer.echo("")
-        show_report(report)
+    if report is None:
+        typer.echo("No row came, so there is nothing to report.", err=True)
+        return
+    typer.echo("")
+    show_report(report)
 
 
 def _blocks(name: str, size: int, follow: bool) -> Iterator[list[list[float]]]:
@@ -86,7 +88,10 @@ def _lines(name: str, follow: bool) -> Iterator[str]:
     except OSError as error:
         raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
     with file:
-        yield from _growing(file, follow)
+        try:
+            yield from _growing(file, follow)
+        except UnicodeDecodeError:
+            raise MisuseError(f"rows {name}", "be text, one row of numbers a line", "another kind of file") from None
 
 
 def _growing(file: TextIO, follow: bool) -> Iterator[str]:
