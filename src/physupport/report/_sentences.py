@@ -34,12 +34,25 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
     is_evidence = all(stream["numerator"] for stream in document["protocol"]["streams"])
     return tuple(
         _field_sentence(
-            {**_in_order(entry, names), "is_evidence": is_evidence, "is_set": entry["field"] in counted},
+            {
+                **_in_order(entry, names),
+                "is_evidence": is_evidence,
+                "is_set": entry["field"] in counted,
+                "remedy": _remedy(document["protocol"].get("judge")),
+            },
             document["question"]["kind"],
             document["outcome"],
         )
         for entry in document["fields"]
     )
+
+
+def _remedy(judge: object) -> str:
+    """What more data would be, where margins are not log evidence: replicates judge one row, and its noise hardly."""
+    if not isinstance(judge, dict) or judge.get("judge") != "conformal":
+        return "more rows or less noise"
+    units = "replicates of more units"
+    return units if judge.get("share") else f"{units}, and within a group a share of the level,"
 
 
 def _in_order(entry: Entry, names: Sequence[str]) -> Entry:
@@ -155,7 +168,7 @@ def _separate(entry: Entry, opening: str) -> str:
     if not witnesses:
         return ""
     if not entry["is_evidence"]:
-        return f" {opening}, more rows or less noise would be needed."
+        return f" {opening}, {entry['remedy']} would be needed."
     names = " or ".join(_explanation(witness, entry["field"]) for witness in witnesses)
     # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
     missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
@@ -167,8 +180,11 @@ def _excluded(entry: Entry) -> str:
     found = entry["excluded"]
     if found is None:
         return ""
+    if not entry["is_evidence"]:
+        # Draws stop as soon as they decide, so that most margins are equal, and none is known to be the nearest.
+        return f" Every explanation that says otherwise is rejected, such as {_explanation(found, entry['field'])}."
     lower = found["margin"][0]
-    is_told = entry["is_evidence"] and isinstance(lower, float) and lower > 0.0
+    is_told = isinstance(lower, float) and lower > 0.0
     margin = f", by a margin of at least {below(lower)}" if is_told else ""
     return f" The nearest explanation that says otherwise, {_explanation(found, entry['field'])}, is rejected{margin}."
 
