@@ -111,6 +111,31 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder):
     )
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"1,2\n3,4,5\n", "have 2 numbers in every line, as before, got 3 in line 2"), (b"\x93NUMPY", "be text, one row of numbers a line")],
+)
+def test_rows_that_are_no_table_are_refused_in_words(folder, content, message):
+    np.save("first.npy", np.zeros((2, Q)))
+    (folder / "project.toml").write_text(ARRIVING)
+    (folder / "arriving.csv").write_bytes(content)
+    assert message in str(CliRunner().invoke(app, ["watch", "arriving.csv"]).exception)
+
+
+def test_no_rows_are_told(folder):
+    np.save("first.npy", np.zeros((2, Q)))
+    (folder / "project.toml").write_text(ARRIVING)
+    (folder / "arriving.csv").write_text("")
+    assert "No row came" in CliRunner().invoke(app, ["watch", "arriving.csv"]).stderr
+
+
+def test_a_folder_that_is_no_map_is_not_written_into(folder):
+    np.save("first.npy", np.zeros((2, Q)))
+    (folder / "project.toml").write_text(LINEAR)
+    ran = CliRunner().invoke(app, ["map", "--out", "."])
+    assert "--out must be a new folder or an empty one, got .. Name another." in str(ran.exception)
+
+
 def test_the_example_has_names_where_the_lines_are_strong(folder):
     assert CliRunner().invoke(app, ["init", "image", "--example", "map"]).exit_code == 0
     ran = CliRunner().invoke(app, ["map", "image", "--signals", "image/image.npy", "--out", "labels", "--rate", "0.1"])

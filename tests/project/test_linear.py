@@ -149,6 +149,11 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
             ('law = "gaussian"', f"law = 'gaussian'\nnoise = {[*range(1, Q + 1)]}"),
             "be told apart: values to try, or one",
         ),
+        (
+            ('coefficient = ">= 0"', "coefficient = [0, 20]\nabsence_threshold = 50.0"),
+            "regions.line.absence_threshold must be at most 20, the largest coefficient",
+        ),
+        (("[elements]", "[claims.some]\nany = []\n\n[elements]"), "claims.some.any must name at least one element"),
         (('coefficient = ">= 0"', "strength = 1.0"), "strength must be left out with the law gaussian"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._errors import MisuseError, visible
+from .._errors import MisuseError, misuse_named, visible
 from ._app import app
 from ._progress import Status, run_progress
 from ._text import load_project_at, show_lines, show_report
@@ -61,7 +61,7 @@ def map_(
     if signal is not None:
         _report_one(assembled, given, signal, out, quiet)
         return
-    with run_progress(quiet) as status:
+    with run_progress(quiet) as status, misuse_named(lambda name: "--out" if name == "out" else name):
         status.stage("Tables of the bank")
         found = map_signals(
             given, MapProtocol.of(assembled.protocol, rate), out, scheduler=scheduler, progress=_progress(status)

@@ -124,7 +124,9 @@ def table_of(held: Held, *, channels: int | str | None, label: str, path: str | 
     name, values = label if path is None else f"{label} {path}", held.values
     check_numbers(name, values)
     if values.ndim != 2:
-        remedy = "A single channel is a table too, with one entry a row." if values.ndim == 1 else ""
+        remedy = ""
+        if values.ndim == 1:
+            remedy = f"One spectrum is a table of one row, (1, {values.size}); one channel one of a column."
         raise MisuseError(name, "have two axes, rows and channels", f"shape {values.shape}", remedy)
     if values.size == 0:
         raise MisuseError(name, "hold at least one number", f"shape {values.shape}")

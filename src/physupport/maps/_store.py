@@ -37,7 +37,7 @@ class Store:
                 raise MisuseError("out", rule, f"{folder}, which holds another")
             return cls(folder, found)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise MisuseError("out", "be a new folder or an empty one", str(folder))
+            raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
         folder.mkdir(parents=True, exist_ok=True)
         store = cls(folder, about)
         store.write_about()

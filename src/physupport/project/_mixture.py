@@ -44,6 +44,11 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
     settings = project.settings
     spec, regions = settings.data.deployment, settings.regions
     boxes = {name: box for name, region in regions.items() if (box := _box(region)) is not None}
+    for name, (low, high) in boxes.items():
+        threshold, most = regions[name].absence_threshold, max(abs(low), abs(high))
+        if threshold is not None and threshold > most:
+            rule = f"be at most {most:g}, the largest coefficient: above it, ABSENT is certain without any data"
+            raise MisuseError(project.name(f"regions.{name}.absence_threshold"), rule, threshold)
     thresholds = {
         name: region.absence_threshold
         for name, region in regions.items()

@@ -97,6 +97,8 @@ def _claims(project: Project) -> dict[str, Claim]:
     claims = {}
     for name, spec in project.settings.claims.items():
         ((kind, of),) = ((kind, getattr(spec, kind)) for kind in KINDS if getattr(spec, kind) is not None)
+        if not of:
+            raise MisuseError(project.name(f"claims.{name}.{kind}"), "name at least one element or group", "none")
         claims[name] = Claim(kind, tuple(of))
     return claims
 
