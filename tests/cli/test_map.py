@@ -84,6 +84,7 @@ def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder):
     assert data["sentences"][10] == SignalMap.open("out").sentence((2, 0))
     np.testing.assert_allclose(data["signals"][7], image[1, 2], rtol=1e-4)
     assert "http" not in page
+    assert "max-width: 100%" in page  # on a telephone, too
     one = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--out", "out", "--signal", "3,1", "--quiet"])
     assert one.exit_code == 0, one.output
     report = (folder / "out/signal-3-1/report.json").read_text()
@@ -113,7 +114,10 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"1,2\n3,4,5\n", "have 2 numbers in every line, as before, got 3 in line 2"), (b"\x93NUMPY", "be text, one row of numbers a line")],
+    [
+        (b"1,2\n3,4,5\n", "have 2 numbers in every line, as before, got 3 in line 2"),
+        (b"\x93NUMPY", "be text, one row of numbers a line"),
+    ],
 )
 def test_rows_that_are_no_table_are_refused_in_words(folder, content, message):
     np.save("first.npy", np.zeros((2, Q)))

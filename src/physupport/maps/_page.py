@@ -20,10 +20,11 @@ _COLOURS = {
     "GROUP": "#90caf9", "FINE": "#1565c0", "ABSENT": "#f5f5f5", "withheld": "#e57373", "no data": "#ffffff",
 }  # fmt: skip
 _TEMPLATE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>TITLE</title>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>TITLE</title>
 <style>
 body { font-family: system-ui, sans-serif; margin: 2em; max-width: 70em; color: #212121; background: #fff; }
 canvas { image-rendering: pixelated; border: 1px solid #757575; cursor: crosshair; }
+canvas, svg { box-sizing: border-box; max-width: 100%; height: auto; }
 .key span { display: inline-block; margin: 0 1em .3em 0; } .key i { display: inline-block; width: 1em; height: 1em;
 border: 1px solid #757575; margin-right: .3em; vertical-align: -2px; } svg { border: 1px solid #bdbdbd; }
 </style>
@@ -34,7 +35,7 @@ the share of false statements over the map, instead of the level of each signal<
 <canvas id="image" aria-label="Labels; click on a signal"></canvas>
 <p class="key" id="key"></p>
 <p id="said">Click on a signal.</p>
-<svg id="plot" width="640" height="200" role="img" aria-label="The signal that was clicked"></svg>
+<svg id="plot" width="640" height="200" viewBox="0 0 640 200" role="img" aria-label="The signal that was clicked"></svg>
 <script type="application/json" id="data">DATA</script>
 <script>
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -58,7 +59,8 @@ data.names.forEach((name, i) => {
 region.onchange = layer.onchange = draw;
 image.onclick = (event) => {
   const box = image.getBoundingClientRect();
-  const i = Math.floor((event.clientY - box.top) / side) * columns + Math.floor((event.clientX - box.left) / side);
+  const at = (part, whole, count) => Math.max(0, Math.min(count - 1, Math.floor(part / whole * count)));
+  const i = at(event.clientY - box.top, box.height, rows) * columns + at(event.clientX - box.left, box.width, columns);
   document.getElementById("said").textContent = "Signal " + data.places[i] + ". " + data.sentences[i];
   const values = data.signals[i] || [], low = Math.min(...values), high = Math.max(...values);
   const points = values.map((value, k) =>
