@@ -11,7 +11,7 @@ from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Rotation, RotationTable, ordered_axis, scanned
 from physupport.laws import whitening
 
-LEVEL, RUNS, FEW_RUNS = 0.1, 1000, 300
+LEVEL, RUNS, FEW_RUNS = 0.1, 400, 300
 # `PHYSUPPORT_RUNS=3000 pytest tests/judges/rotation` counts over so many data sets of each kind.
 ALL_RUNS = int(os.environ.get("PHYSUPPORT_RUNS", "0"))
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
@@ -79,7 +79,7 @@ def test_the_truth_is_lost_in_at_most_the_level_of_the_data_sets(kind, tools):
         "epochs": lambda: scanned(np.random.default_rng(2).standard_normal((16, 40))),
         "snapshots": lambda: scanned(np.exp(1j * np.pi * np.outer(np.arange(8), np.linspace(-0.9, 0.9, 37)))),
     }[kind.split(",")[0]]()
-    runs = ALL_RUNS or (RUNS if kind.startswith("spectrum") else 400)
+    runs = ALL_RUNS or RUNS
     sigma = 1.0 if "known" in kind else None
 
     def judge_of(run):
