@@ -73,7 +73,7 @@ def test_a_file_that_comes_into_the_folder_during_the_run_stays(write):
          "project.toml: regions.A.ask must hold each entry once"),
         (('tolerance = 0.01\n', 'tolerance = 0.01\ngroups = { g = ["a1", "a1"] }\n'),
          "project.toml: regions.A.groups must hold each element of a group once, got g = ['a1', 'a1']"),
-        (('["x"]', '["x", "x"]'), "project.toml: elements.coordinates must name each coordinate once"),
+        (('["x"]', '["x", "x"]'), "project.toml: elements.coordinates must hold each name once"),
         (("from = 0,", "from = [0, 1],"), "project.toml: elements.response.axis must have a number as from"),
         (('"deployment.npy"', '"a\\u0000.npy"'), "data.deployment.file must be the name of a file, without the char"),
         (("seed = 3\n", f'seed = 3\noutput = {{ folder = "{"x" * 300}" }}\n'),
