@@ -71,13 +71,23 @@ class Outsiders:
 
 def ordered_axis(q: int, widths: Sequence[int] = WIDTHS, lags: Sequence[int] = LAGS) -> Outsiders:
     """For one row on an ordered axis of q channels: bumps of these widths, everywhere, and autocorrelations."""
+    columns, places = bumps(q, widths)
+    return Outsiders(columns, tuple(places), tuple(lag for lag in lags if lag < q))
+
+
+def bumps(q: int, widths: Sequence[int], *, is_thin: bool = False) -> tuple[Array, list[str]]:
+    """(q, k) columns of ones over neighbouring channels, and where they stand.
+
+    At every channel, or, if thin, a quarter of their width apart: what lies between two is seen nearly as well.
+    """
     columns, places = [], []
     for width in (width for width in widths if width < q):
-        for start in range(q - width + 1):
-            columns.append(np.where((np.arange(q) >= start) & (np.arange(q) < start + width), 1.0, 0.0))
-            last = start + width - 1
-            places.append(f"channel {start}" if width == 1 else f"channels {start} to {last}")
-    return Outsiders(np.array(columns).T, tuple(places), tuple(lag for lag in lags if lag < q))
+        for start in range(0, q - width + 1, max(1, width // 4) if is_thin else 1):
+            column = np.zeros(q)
+            column[start : start + width] = 1.0
+            columns.append(column)
+            places.append(f"channel {start}" if width == 1 else f"channels {start} to {start + width - 1}")
+    return np.array(columns).T, places
 
 
 def scanned(columns: ArrayLike, *, share: float = SHARE, spectrum: bool = True) -> Outsiders:

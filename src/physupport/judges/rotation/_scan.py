@@ -11,7 +11,7 @@ from ..._errors import MisuseError
 from ..._stored import check_form
 from ..._typing import Field
 from ...laws import Design
-from ._outsiders import LAGS, SHARE, WIDTHS, Outsiders
+from ._outsiders import LAGS, SHARE, WIDTHS, Outsiders, bumps
 from ._table import RANK_TOLERANCE
 
 ELEMENTS = ("rest", "none")
@@ -43,8 +43,8 @@ class Scan:
         """For so many rows of so many channels; None if they leave nothing to look for."""
         columns, places = [], []
         if n_rows == 1 < n_channels and design.rows == "same mean":
-            bumps, named = _bumps(n_channels)
-            seen = design.whitened(bumps)
+            raw, named = bumps(n_channels, WIDTHS, is_thin=len(WIDTHS) * n_channels > _MOST_COLUMNS)
+            seen = design.whitened(raw)
             sizes = np.linalg.norm(seen, axis=0)
             left = np.flatnonzero(sizes > RANK_TOLERANCE * sizes.max())  # not channels without noise
             columns.append(seen[:, left])
@@ -76,16 +76,3 @@ class Scan:
         """What `encode` made."""
         check_form(node, _FORM, "outsiders")
         return cls("rest" if node["elements"] == "rest" else "none", float(str(node["share"])))
-
-
-def _bumps(q: int) -> tuple[Field, list[str]]:
-    """(q, k) columns of ones over neighbouring channels, and where they stand."""
-    columns, places = [], []
-    thin = 1 if len(WIDTHS) * q <= _MOST_COLUMNS else 4
-    for width in (width for width in WIDTHS if width < q):
-        for start in range(0, q - width + 1, max(1, width * (thin > 1) // thin)):
-            column = np.zeros(q)
-            column[start : start + width] = 1.0
-            columns.append(column)
-            places.append(f"channel {start}" if width == 1 else f"channels {start} to {start + width - 1}")
-    return np.array(columns).T, places
