@@ -14,7 +14,7 @@ from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..laws import Law
 from ._evidence import BLOCK, Evidence, blocks
-from ._judge import Codes, Judge, Verdict, Verdicts
+from ._judge import Codes, Judge, Verdict, Verdicts, block_around
 from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
 from ._specs import Sealed
 
@@ -75,8 +75,7 @@ class EvidenceJudge:
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block of explanations around e, as far as float64 decides it; balls are for what is asked alone."""
-        start = e // count * count
-        near, bounds = self.evidence.along(e, np.arange(start, min(start + count, self.size)))
+        near, bounds = self.evidence.along(e, block_around(e, count, self.size))
         found = compared(bounds, np.array([self.level])).at_level(0)
         is_decided = found.codes != _OPEN
         near, found = near[is_decided], found.rows(is_decided)

@@ -24,7 +24,7 @@ from ..laws import Design, Law, Stream
 from ..laws.gaussian._linear_stream import LinearStream
 from ._by_evidence import MOST_BITS, ByEvidence, decided, decoded_evidence
 from ._evidence import Evidence, final_bounds
-from ._judge import Verdicts
+from ._judge import Verdicts, around
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
 from ._specs import JudgeSpec, Sealed, SealedStream, register
 from .rotation._by_rotation import whitened_rows
@@ -194,9 +194,7 @@ class SplitJudge:
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e: all of it is scored."""
-        start = e // count * count
-        near = np.arange(start, min(start + count, self.size))
-        return near, self.verdicts(near)
+        return around(self, e, count)
 
     def encode(self) -> dict[str, object]:
         """As specified."""

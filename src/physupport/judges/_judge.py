@@ -144,6 +144,18 @@ def alone(judge: Judge, e: int) -> tuple[IntArray, Verdicts]:
     return single, judge.verdicts(single)
 
 
+def block_around(e: int, count: int, size: int) -> IntArray:
+    """Explanations from a multiple of the count on, e among them: whoever asks near e later meets the same block."""
+    start = e // count * count
+    return np.arange(start, min(start + count, size))
+
+
+def around(judge: Judge, e: int, count: int) -> tuple[IntArray, Verdicts]:
+    """For judges that judge a block of explanations at little more than the price of one."""
+    near = block_around(e, count, judge.size)
+    return near, judge.verdicts(near)
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TableJudge:
@@ -171,22 +183,17 @@ class TableJudge:
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Looks them up."""
-        return self._looked_up(explanations)
+        if self.margins is None:
+            return Verdicts.unmeasured(self.codes[explanations])
+        return Verdicts(self.codes[explanations], self.margins[explanations, 0], self.margins[explanations, 1])
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block of the table around e."""
-        start = e // count * count
-        stop = min(start + count, self.size)
-        return np.arange(start, stop), self._looked_up(slice(start, stop))
+        return around(self, e, count)
 
     def encode(self) -> dict[str, object]:
         """The kind; the verdicts themselves are held-out data."""
         return {"judge": "table", "assumes": "the verdicts of the table come from a valid judge"}
-
-    def _looked_up(self, chosen: IntArray | slice) -> Verdicts:
-        if self.margins is None:
-            return Verdicts.unmeasured(self.codes[chosen])
-        return Verdicts(self.codes[chosen], self.margins[chosen, 0], self.margins[chosen, 1])
 
 
 @final

@@ -13,7 +13,7 @@ from ..._stored import check_form
 from ..._typing import IntArray
 from ...banks import Bank
 from ...laws import Law
-from .._judge import Verdicts
+from .._judge import Verdicts, around
 from .._specs import Sealed, register
 from ._judge import ByConformal, ConformalJudge
 from ._replicates import Replicates
@@ -144,9 +144,7 @@ class BankReplicates:
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e."""
-        start = e // count * count
-        near = np.arange(start, min(start + count, self.size))
-        return near, self.verdicts(near)
+        return around(self, e, count)
 
     def facts(self, possible: IntArray) -> dict[str, object]:  # noqa: ARG002
         """Units that each element is ranked among, its p-value, and what too few of them cannot exclude."""

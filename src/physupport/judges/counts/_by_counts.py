@@ -15,7 +15,7 @@ from ..._typing import IntArray
 from ...laws import Law
 from .._by_evidence import MOST_BITS, decided
 from .._evidence import Evidence, final_bounds
-from .._judge import Verdict, Verdicts
+from .._judge import Verdict, Verdicts, around
 from .._scored import Bounds, sum_down, sum_up
 from .._specs import Sealed, SealedStream, register
 from ._judge import WIDTHS, CountJudge, Counts
@@ -120,9 +120,7 @@ class BankCounts:
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e: all of it is fitted."""
-        start = e // count * count
-        near = np.arange(start, min(start + count, self.size))
-        return near, self.verdicts(near)
+        return around(self, e, count)
 
     def facts(self, possible: IntArray) -> dict[str, object]:
         """The best fit, whether it is rejected, and where it is worst."""

@@ -15,7 +15,7 @@ from ...io import RowSource
 from ...io._rows import as_complex
 from ...laws import Design, Law
 from .._evidence import Evidence
-from .._judge import Verdict, Verdicts
+from .._judge import Verdict, Verdicts, around
 from .._specs import Sealed, SealedStream, register
 from ._companions import Companions
 from ._judge import Rotation, RotationJudge
@@ -157,9 +157,7 @@ class BankRotation:
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e."""
-        start = e // count * count
-        near = np.arange(start, min(start + count, self.size))
-        return near, self.verdicts(near)
+        return around(self, e, count)
 
     def facts(self, possible: IntArray) -> dict[str, object]:
         """What the gate says of the answer as a whole, where these explanations are possible at the end of a run."""
