@@ -17,6 +17,7 @@ from ._rows import (
     Split as Split,
     SplitRows as SplitRows,
     as_pairs as as_pairs,
+    mean_row as mean_row,
     split_rows as split_rows,
     split_streams as split_streams,
     undivided_rows as undivided_rows,

@@ -239,6 +239,11 @@ def _seed_sequence(seed: int | SeedSequence) -> SeedSequence:
     return SeedSequence(check_count("seed", seed, 0))
 
 
+def mean_row(rows: RowSource) -> Array:
+    """(width,) the mean of all rows, read once."""
+    return np.asarray(sum(block.sum(axis=0) for block in rows.blocks()) / rows.n_rows)
+
+
 def as_pairs(values: ArrayLike, axis: int = -1) -> Array:
     """Complex numbers as adjacent (Re, Im) along one axis, which becomes twice as long.
 

@@ -14,7 +14,7 @@ from .._errors import MisuseError
 from .._stored import Maybe, check_form
 from .._typing import Array
 from ..banks import Bank
-from ..io import RowSource
+from ..io import RowSource, mean_row
 from ._base import Stream
 from ._design import Design, check_variants, with_variants
 from ._law import Law, Part, register
@@ -108,7 +108,7 @@ class Poisson(Law):
         design = self.design(bank)
         own = design.supports[key][design.supports[key] >= 0]
         columns = np.hstack([design.columns[:, own], design.background])
-        counts = np.asarray(sum(block.sum(axis=0) for block in rows.blocks())) / rows.n_rows
+        counts = mean_row(rows)
         amounts = np.full(columns.shape[1], counts.sum() / max(columns.sum(), _LEAST))
         for _ in range(_STEPS):
             means = np.maximum(columns @ amounts, _LEAST)

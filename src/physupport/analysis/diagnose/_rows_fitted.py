@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
+from ...io import mean_row
 from ...io._rows import as_complex
 from .._result import Result
 
@@ -23,7 +24,7 @@ def rows_json(result: Result) -> dict[str, Any] | None:
         return None
     kept = _distinct(result) or [result.best]
     fits = [part.law.fitted(result.bank, e, part.judged) for e in kept]
-    mean = sum(block.sum(axis=0) for block in part.judged.blocks()) / part.judged.n_rows
+    mean = mean_row(part.judged)
     table, is_complex = result.tables[part.name], part.law.is_complex
     channels = table.channels[: len(fits[0]) // (2 if is_complex else 1)] if fits[0] is not None else ()
     if not channels:
@@ -39,7 +40,7 @@ def rows_json(result: Result) -> dict[str, Any] | None:
         "unit": table.source.unit,
         "rows": part.judged.n_rows,
         "channels": [channels[i] for i in chosen],
-        "measured": _shown(np.asarray(mean)[: len(fits[0] if fits[0] is not None else ())], is_complex, chosen),
+        "measured": _shown(mean[: len(fits[0] if fits[0] is not None else ())], is_complex, chosen),
         "fits": curves,
         "is_kept": bool(result.admissible.size),
         "is_complex": is_complex,

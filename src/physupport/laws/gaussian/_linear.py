@@ -15,7 +15,7 @@ from ..._errors import MisuseError
 from ..._stored import Maybe, Refusal, check_form
 from ..._typing import Array, Field
 from ...banks import Bank
-from ...io import RowSource, as_pairs
+from ...io import RowSource, as_pairs, mean_row
 from ...io._rows import as_complex
 from .._design import (
     Design,
@@ -194,9 +194,9 @@ class Linear(Law):
         columns = np.hstack([self._native(each) for each in (bank.states.elements[:, active], *variants)])
         if self.background is not None:
             columns = np.hstack([columns, self._native(np.asarray(self.background))])
-        mean = sum(block.sum(axis=0) for block in rows.blocks()) / rows.n_rows
+        mean = mean_row(rows)
         whitener = self._whitener(bank)
-        native, root = self._native(np.asarray(mean)[:, None]), np.eye(len(columns)) if whitener is None else whitener
+        native, root = self._native(mean[:, None]), np.eye(len(columns)) if whitener is None else whitener
         found = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
         return np.asarray(as_pairs(found, axis=0) if self.is_complex else found)[:, 0]
 
