@@ -3,16 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..banks import JOINT
 from ..questions import Label
-from ._phrases import MOST_NAMES, above, plain
+from ._phrases import MOST_NAMES, above, plain, regions_of_sets
 
 Entry = Mapping[str, Any]
 
 
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
-    kind = document["question"]["kind"]
-    return tuple(f"{_name(entry, kind)}: {_said(entry, kind)}." for entry in document["fields"])
+    kind, counted = document["question"]["kind"], regions_of_sets(document)
+    told = ((_name(entry, kind), entry["field"] in counted, _said(entry, kind)) for entry in document["fields"])
+    # Of several elements at once both words are needed: a and b, a, or b.
+    return tuple(f"{name}: {said.replace(JOINT, ' and ') if is_set else said}." for name, is_set, said in told)
 
 
 def _name(entry: Entry, kind: str) -> str:

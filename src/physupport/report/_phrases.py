@@ -1,7 +1,8 @@
 """Names, lists and numbers as sentences write them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 MOST_NAMES = 12
 
@@ -55,6 +56,12 @@ def _rounded(value: float, direction: str) -> str:
     # Twelve digits first: 0.1 + 0.2 is a rounding error above 0.3, and not a reason to say 0.3001.
     exact = Decimal(f"{value:.12g}")
     return f"{float(Context(prec=4, rounding=direction).create_decimal(exact)):.4g}"
+
+
+def regions_of_sets(document: Mapping[str, Any]) -> set[str]:
+    """The regions in which several elements may be at once, so that names are those of sets."""
+    rules = document["protocol"]["question"].get("regions", ())
+    return {rule["region"] for rule in rules if isinstance(rule, dict) and "count" in rule}
 
 
 def count_of_queries(count: int) -> str:

@@ -14,6 +14,7 @@ from ._phrases import (
     cut,
     listed,
     plain,
+    regions_of_sets,
     sentence_of,
     thing,
 )
@@ -27,8 +28,7 @@ _MOST_REGIONS = 6
 
 def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order."""
-    rules = document["protocol"]["question"].get("regions", ())
-    counted = {rule.get("region") for rule in rules if isinstance(rule, dict) and "count" in rule}
+    counted = regions_of_sets(document)
     names = [entry["field"] for entry in document["fields"]]
     # Where no stream has a numerator, margins are not log evidence.
     is_evidence = all(stream["numerator"] for stream in document["protocol"]["streams"])

@@ -13,10 +13,10 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
 
     On paper, where keys stand above the axes, there is no strip.
     """
-    places, is_numbered = _places(rows["channels"])
+    places, axis = _places(rows["channels"])
     measured, fits = rows["measured"], rows["fits"]
     everything = [*measured, *(value for fit in fits for value in fit["values"])]
-    horizontal = _horizontal(rows["channels"], places, is_numbered, room)
+    horizontal = _horizontal(rows["channels"], places, axis, room)
     unit = f" ({rows['unit']})" if rows["unit"] else ""
     name = ("modulus" if rows["is_complex"] else "value") + unit
     vertical = numbered(*padded(everything), 5, name=name, has_grid=True)
@@ -46,20 +46,28 @@ def _residual(places: Sequence[float], left: Sequence[float], horizontal: Axis) 
     return Panel(Axis(horizontal.low, horizontal.high), vertical, [Line(places, left, "measured", name="left over")])
 
 
-def _places(channels: Sequence[str]) -> tuple[list[float], bool]:
-    """The channels as numbers where their names are such and increase, else counted."""
+def _places(channels: Sequence[str]) -> tuple[list[float], str]:
+    """The channels as numbers with the name of their axis, where they are such, perhaps with one unit, and increase.
+
+    Else they are counted, and the name is empty.
+
+    >>> _places(["10.2 keV", "10.3 keV"]), _places(["E1", "E2"])
+    (([10.2, 10.3], 'keV'), ([0.0, 1.0], ''))
+    """
+    numbers, units = zip(*(name.partition(" ")[::2] for name in channels), strict=True)
     try:
-        values = [float(name) for name in channels]
+        values = [float(text) for text in numbers]
     except ValueError:
-        return [float(i) for i in range(len(channels))], False
-    is_ordered = all(a < b for a, b in pairwise(values))
-    return (values, True) if is_ordered else ([float(i) for i in range(len(channels))], False)
+        values = []
+    if values and len({*units}) == 1 and all(a < b for a, b in pairwise(values)):
+        return values, units[0] or "channel"
+    return [float(i) for i in range(len(channels))], ""
 
 
-def _horizontal(channels: Sequence[str], places: Sequence[float], is_numbered: bool, room: Room) -> Axis:
+def _horizontal(channels: Sequence[str], places: Sequence[float], axis: str, room: Room) -> Axis:
     low, high = padded(places, 0.01)
-    if is_numbered:
-        return numbered(low, high, room.n_ticks, name="channel")
+    if axis:
+        return numbered(low, high, room.n_ticks, name=axis)
     every = -(-len(channels) // room.n_ticks)
     ticks = [Tick(place, shortened(name, 10)) for place, name in zip(places, channels, strict=True)][::every]
     return Axis(low, high, ticks, "channel")
