@@ -133,7 +133,7 @@ def judge_facts(judge: Judge, possible: IntArray) -> dict[str, object] | None:
     """What a judge says of the answer as a whole, where these explanations are possible at the end of a run.
 
     None of judges without `facts(possible)`.  Facts that a report shows: `is_withheld` keeps all labels back, as what
-    is left may be left by accident.
+    is left may be left by accident; `lacks` says of what more would tell more, `rows` unless given.
     """
     return described("facts", judge.facts(possible)) if hasattr(judge, "facts") else None
 

@@ -32,13 +32,14 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
     names = [entry["field"] for entry in document["fields"]]
     # Where no stream has a numerator, margins are not log evidence.
     is_evidence = all(stream["numerator"] for stream in document["protocol"]["streams"])
+    remedy = _REMEDIES.get(str((document.get("gate") or {}).get("lacks")), _REMEDIES["rows"])
     return tuple(
         _field_sentence(
             {
                 **_in_order(entry, names),
                 "is_evidence": is_evidence,
                 "is_set": entry["field"] in counted,
-                "remedy": _remedy(document["protocol"].get("judge")),
+                "remedy": remedy,
             },
             document["question"]["kind"],
             document["outcome"],
@@ -47,12 +48,12 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
     )
 
 
-def _remedy(judge: object) -> str:
-    """What more data would be, where margins are not log evidence: replicates judge one row, and its noise hardly."""
-    if not isinstance(judge, dict) or judge.get("judge") != "conformal":
-        return "more rows or less noise"
-    units = "replicates of more units"
-    return units if judge.get("share") else f"{units}, and within a group a share of the level,"
+# What would tell more, by what a judge says it lacks.
+_REMEDIES = {
+    "rows": "more rows or less noise",
+    "units": "replicates of more units",
+    "units and share": "replicates of more units, and within a group a share of the level,",
+}
 
 
 def _in_order(entry: Entry, names: Sequence[str]) -> Entry:

@@ -153,6 +153,7 @@ class BankReplicates:
             "best": int(np.argmax(self.element_of == int(np.argmax(p_values)))),
             "is_withheld": False,
             "assumes": self.spec.spec.assumes,
+            "lacks": "units" if self.spec.spec.share else "units and share",
             "units": dict(zip(names, self.judge.n_units[0].tolist(), strict=True)),
             "smallest_p": dict(zip(names, self.judge.smallest[0].tolist(), strict=True)),
             "p": dict(zip(names, p_values, strict=True)),
