@@ -26,9 +26,6 @@ _SECONDS_A_QUERY, _SECONDS_A_REPORT = 4.5e-5, 0.25
 # The longest that the laws of a stream are tried on the proposal rows for.
 _MOST_SECONDS = 10.0
 
-# A verdict by rotations against one rival.
-_SECONDS_A_ROTATION = 1e-6
-
 # Which rows propose and which judge, as 8-byte numbers, and the sorted copies with which that is checked.
 _BYTES_A_ROW = 40
 
@@ -127,7 +124,7 @@ def _stream_forecast(
     if proposal:
         seconds, doubts = _tried(assembled, name, law, rows, split, queries)
     else:
-        seconds, doubts = _SECONDS_A_ROTATION * min(n_laws, queries) * n_laws, (_unseen(name),)
+        seconds, doubts = _judging(assembled, queries), (_unseen(name),)
     return StreamForecast(
         name=name,
         file=str(table.source.path),
@@ -158,6 +155,30 @@ def _tried(
     is_tried = proposing < _MOST_SECONDS
     doubts = tuple(law_doubts(assembled.protocol.propose(name, rows), bank)) if is_tried else (_untried(name),)
     return a_row * (proposal + held_out) + proposing + judging, doubts
+
+
+def _judging(assembled: Assembled, queries: int) -> float:
+    """Seconds for so many verdicts of a judge to whom all rows speak, measured on rows that the laws themselves make.
+
+    Opening the judge on these also meets what it would refuse: no row of the data is needed for that.
+    """
+    protocol, bank, rng = assembled.protocol, assembled.bank, np.random.default_rng(0)
+    made = {
+        name: plan.law.completed(bank).sample(bank, 0, rng, min(len(assembled.tables[name].values), _MOST_ROWS))
+        for name, plan in protocol.streams.items()
+    }
+    start = perf_counter()
+    judge = protocol.read(**made).judge
+    judge.verdicts(np.arange(1))  # compiles, too, which makes the first part of the estimate one from above
+    opened, count = perf_counter() - start, min(bank.size, _FEW_KEYS)
+    while True:
+        chosen = np.unique(np.linspace(0, bank.size - 1, count).astype(np.int64))
+        start = perf_counter()
+        judge.verdicts(chosen)
+        taken = perf_counter() - start
+        if taken > _LONG_ENOUGH or count == bank.size:
+            return opened + taken / len(chosen) * min(bank.size, queries)
+        count = min(4 * count, bank.size)
 
 
 def _measured(law: Law, bank: Bank, rows: ArrayRows, n_laws: int) -> tuple[float, float]:

@@ -171,11 +171,11 @@ class Linear(Law):
         )
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
-        """(n_rows, width) rows whose coefficients are the strengths, without background; unknown noise is 1."""
+        """(n_rows, width) rows whose coefficients are the strengths, without background; unknown noise is a tenth."""
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
         active = parts.elements[0] >= 0
         mean = bank.states.elements[:, parts.elements[0, active]] @ parts.strengths[0, active]
-        scale = 1.0 if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
+        scale = 0.1 if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
         normals = rng.standard_normal((n_rows, len(mean))) * (scale / np.sqrt(2.0 if self.is_complex else 1.0))
         whitener = self._whitener(bank)
         if whitener is not None:
