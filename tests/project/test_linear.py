@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.project import load_project, run_project
+from physupport.project import assemble, forecast, load_project, run_project
 from physupport.verify import verify
 
 Q, PLACES = 80, np.linspace(8.0, 72.0, 17)
@@ -250,3 +250,11 @@ def test_tangents_go_with_what_they_can_and_with_nothing_else(folder, replaced, 
         ("[elements]", '[elements]\ntangents = ["shift"]'),
     ]
     assert message in refusal(folder(BASELINE + noise(1), *given, *replaced))
+
+
+def test_a_dry_run_refuses_what_the_judge_would_refuse_and_looks_at_no_row(folder):
+    spanned = ("polynomial = 2", 'atoms = "lines.npy"')
+    with pytest.raises(MisuseError, match="background must leave something of every atom"):
+        forecast(assemble(load_project(folder(BASELINE + noise(12), spanned))))
+    rows = np.full(Q, np.nan)  # which a run would refuse
+    assert forecast(assemble(load_project(folder(rows)))).seconds > 0.0
