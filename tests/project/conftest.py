@@ -107,3 +107,21 @@ def refused(small):
         return str(caught.value)
 
     return message
+
+
+@pytest.fixture
+def write_lines(tmp_path):
+    """Write a project of lines on an axis, with parts of its text replaced and arrays as files."""
+
+    def written(text, changes, places, **arrays):
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        (tmp_path / "project.toml").write_text(text)
+        for name, values in arrays.items():
+            np.save(tmp_path / f"{name}.npy", values)
+        listed = [f"L{i},line,{place}" for i, place in enumerate(places)]
+        (tmp_path / "lines.csv").write_text("\n".join(["id,region,place", *listed]))
+        return tmp_path / "project.toml"
+
+    return written

@@ -34,22 +34,11 @@ presence = "optional"
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(write_lines):
     """A project, of which texts may be replaced and files added."""
 
     def made(rows, *replaced, lines=LINES, **files):
-        text = PROJECT
-        for old, new in replaced:
-            assert old in text
-            text = text.replace(old, new)
-        (tmp_path / "project.toml").write_text(text)
-        np.save(tmp_path / "row.npy", np.atleast_2d(rows))
-        np.save(tmp_path / "lines.npy", lines)
-        for name, values in files.items():
-            np.save(tmp_path / f"{name}.npy", values)
-        listed = [f"L{i},line,{place}" for i, place in enumerate(PLACES)]
-        (tmp_path / "lines.csv").write_text("\n".join(["id,region,place", *listed]))
-        return tmp_path / "project.toml"
+        return write_lines(PROJECT, replaced, PLACES, row=np.atleast_2d(rows), lines=lines, **files)
 
     return made
 

@@ -1,9 +1,6 @@
 """The page of equations names functions and tests that exist, and every label once."""
 
-import ast
-import importlib
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,22 +9,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "equations.md").read_text()
 ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in PAGE.splitlines() if line.startswith("| `")]
 LABELS = [row[0].strip("`") for row in ROWS]
-
-
-@cache
-def defined_in(path):
-    tree = ast.parse((ROOT / path).read_text())
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-
-
-def resolve(path):
-    """The object at a dotted path: the longest importable package, then attributes."""
-    parts = path.split(".")
-    place = importlib.import_module(parts[0])
-    for i, name in enumerate(parts[1:], 2):
-        assert not name.startswith("_"), f"{path} is private"
-        place = getattr(place, name) if hasattr(place, name) else importlib.import_module(".".join(parts[:i]))
-    return place
 
 
 def test_every_row_has_its_four_cells():
@@ -47,7 +28,7 @@ def test_labels_are_those_of_statements():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=LABELS)
-def test_a_row_names_functions_and_tests_that_exist(row):
+def test_a_row_names_functions_and_tests_that_exist(row, resolve, defined_in):
     paths = re.findall(r"`(physupport\.[\w.]+)`", row[2])
     assert paths or row[2].startswith("proof step")
     for path in paths:

@@ -1,9 +1,6 @@
 """The page of guarantees names functions and tests that exist."""
 
-import ast
-import importlib
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,22 +15,6 @@ ROWS = [
 ]
 
 
-@cache
-def defined_in(path):
-    tree = ast.parse((ROOT / path).read_text())
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-
-
-def resolve(path):
-    """The object at a dotted path of public names: the longest importable package, then attributes."""
-    parts = path.split(".")
-    place = importlib.import_module(parts[0])
-    for i, name in enumerate(parts[1:], 2):
-        assert not name.startswith("_"), f"{path} is private"
-        place = getattr(place, name) if hasattr(place, name) else importlib.import_module(".".join(parts[:i]))
-    return place
-
-
 def test_every_table_has_the_same_head_and_every_row_five_cells():
     assert PAGE.count(HEAD) == PAGE.count("\n|---|")
     assert [row for row in ROWS if len(row) != 5] == []
@@ -41,17 +22,17 @@ def test_every_table_has_the_same_head_and_every_row_five_cells():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].strip("*")[:50])
-def test_a_row_names_labels_functions_and_tests_that_exist(row):
+def test_a_row_names_labels_functions_and_tests_that_exist(row, resolve, defined_in):
     for label in re.findall(r"`(\w+:[^`]+)`", row[2]):
         assert re.fullmatch(r"(eq|lem|thm|prop|cor|ass|rem):[\w-]+", label)
     functions = [path for path in re.findall(r"`([\w.]+)`", row[3]) if "." in path]
     assert functions
     for path in functions:
         assert resolve(path) is not None
-    _check_tests(row[4])
+    _check_tests(row[4], defined_in)
 
 
-def _check_tests(cell):
+def _check_tests(cell, defined_in):
     """Tests as file::name; a name alone is of the file before it."""
     named = re.findall(r"`([\w/]+\.py)?(?:::(\w+))?`", cell)
     assert named
