@@ -193,8 +193,8 @@ def _local_numbers(region: str, column: Sequence[str | None], names: tuple[str, 
     return np.fromiter((numbers[name] for name in column), dtype=np.int64, count=len(column))
 
 
-def _stacked(region: str, given: Mapping[str, ArrayLike]) -> Array:
-    rows = [np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in given.values()]
+def _stacked(region: str, coordinates: Mapping[str, ArrayLike]) -> Array:
+    rows = [np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in coordinates.values()]
     if len({row.shape for row in rows}) != 1:
         raise MisuseError(
             f"coordinates[{region!r}]", "have the same number of entries each", [row.shape for row in rows]

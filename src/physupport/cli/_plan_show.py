@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _SUFFIXES = (".png", ".pdf", ".svg")
 
 
-def as_json(design: "Design", found: "Plan") -> str:
+def as_json(design: "Design", planned: "Plan") -> str:
     """The plan as strict JSON: what is infinite or absent is null, and `beyond_search` tells the two apart."""
     import json
     from dataclasses import asdict
@@ -19,14 +19,14 @@ def as_json(design: "Design", found: "Plan") -> str:
 
     from ..local.rates import plan_sentences
 
-    fields = asdict(found)
+    fields = asdict(planned)
     for gate in ("explanation", "support"):
-        fields[gate]["is_open"] = getattr(found, gate).is_open
-        fields[gate]["stays_open"] = getattr(found, gate).stays_open
-    if found.remedies is not None:
+        fields[gate]["is_open"] = getattr(planned, gate).is_open
+        fields[gate]["stays_open"] = getattr(planned, gate).stays_open
+    if planned.remedies is not None:
         counts = ("n_calibration", "n_deployment")
-        fields["remedies"]["beyond_search"] = [name for name in counts if getattr(found.remedies, name) == inf]
-    return json.dumps(_finite(fields | {"sentences": plan_sentences(design, found)}), indent=2, allow_nan=False)
+        fields["remedies"]["beyond_search"] = [name for name in counts if getattr(planned.remedies, name) == inf]
+    return json.dumps(_finite(fields | {"sentences": plan_sentences(design, planned)}), indent=2, allow_nan=False)
 
 
 def _finite(value: object) -> object:

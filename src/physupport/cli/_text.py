@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from ..report import FieldReport, Report
 
 
-def report_path(given: str) -> str:
+def report_path(path: str) -> str:
     """A report, which may be named by its folder; - is standard input."""
-    return str(Path(given) / "report.json") if given != "-" and os.path.isdir(given) else given
+    return str(Path(path) / "report.json") if path != "-" and os.path.isdir(path) else path
 
 
-def load_project_at(given: Path, overrides: "dict[str, object] | None" = None, *, trust: bool = False) -> "Project":
+def load_project_at(path: Path, overrides: "dict[str, object] | None" = None, *, trust: bool = False) -> "Project":
     """The project of a file, which may be named by its folder."""
     from ..project import PROJECT_FILE, load_project
 
     # Unlike the method of a path, this function takes a name that no file can have for what is not there.
-    return load_project(given / PROJECT_FILE if os.path.isdir(given) else given, overrides, trust=trust)
+    return load_project(path / PROJECT_FILE if os.path.isdir(path) else path, overrides, trust=trust)
 
 
 def read_text(name: str, path: str) -> str:
@@ -59,16 +59,16 @@ def show_report(report: "Report") -> None:
     show_lines(report.text().split("\n")[-1:])
 
 
-def _cell(found: "FieldReport") -> str:
+def _cell(field: "FieldReport") -> str:
     """What is kept, the first few of many, the least evidence against it first; and what was not asked about."""
-    if found.label == "EMPTY":
+    if field.label == "EMPTY":
         return "no explanation survives"
-    has_set = bool(found.kept or found.not_asked)  # reports of before it was told have the cell alone
-    kept = [name for name in found.kept if name is not None] if has_set else found.cell
-    named = f" (group {found.group})" if found.group and len(found.cell) > 1 else ""
-    is_absent = None in found.kept if has_set else bool(found.numbers.get("possible_absent"))
+    has_set = bool(field.kept or field.not_asked)  # reports of before it was told have the cell alone
+    kept = [name for name in field.kept if name is not None] if has_set else field.cell
+    named = f" (group {field.group})" if field.group and len(field.cell) > 1 else ""
+    is_absent = None in field.kept if has_set else bool(field.numbers.get("possible_absent"))
     shown = " or ".join(filter(None, (_few(kept), "nothing" if is_absent else "")))
-    unasked = _few([name or "nothing" for name in found.not_asked])
+    unasked = _few([name or "nothing" for name in field.not_asked])
     said = f"{shown or ('none kept' if unasked else 'nothing')}{named}"
     return f"{said}; not asked: {unasked}" if unasked else said
 

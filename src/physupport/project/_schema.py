@@ -25,41 +25,41 @@ from ._sections import (
 from ._streams import Data, Share, Text, check_of_law
 
 
-def _budget(given: object) -> object:
+def _budget(value: object) -> object:
     """A whole number counts queries, a decimal one is a share: 1 is one query, 1.0 is all of them."""
-    is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 0
-    if not is_count and not (isinstance(given, float) and 0.0 <= given <= 1.0):
-        raise broken("be a whole number of queries, or a share between 0.0 and 1.0", shown(given))
-    return given
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if not is_count and not (isinstance(value, float) and 0.0 <= value <= 1.0):
+        raise broken("be a whole number of queries, or a share between 0.0 and 1.0", shown(value))
+    return value
 
 
 ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 
 
-def _judge(given: object) -> object:
-    if given not in JUDGE_MAKERS:
-        raise broken(f"be {' or '.join(map(repr, JUDGE_MAKERS))}", shown(given))
-    return given
+def _judge(value: object) -> object:
+    if value not in JUDGE_MAKERS:
+        raise broken(f"be {' or '.join(map(repr, JUDGE_MAKERS))}", shown(value))
+    return value
 
 
-def _ask(given: object) -> object:
-    if given in ("finest", "nothing"):
-        return given
-    if isinstance(given, list) and given and all(each in ASKS for each in given):
-        if len({*given}) < len(given):
-            raise broken("hold each entry once", shown(given))
-        return tuple(given)
-    raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", shown(given))
+def _ask(value: object) -> object:
+    if value in ("finest", "nothing"):
+        return value
+    if isinstance(value, list) and value and all(each in ASKS for each in value):
+        if len({*value}) < len(value):
+            raise broken("hold each entry once", shown(value))
+        return tuple(value)
+    raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", shown(value))
 
 
 # A seed is written into every report, as a number that any program reads.
 _MOST_SEED = 2**128 - 1
 
 
-def _seed(given: int) -> int:
-    if given > _MOST_SEED:
-        raise broken("be below 2^128", shown(given))
-    return given
+def _seed(value: int) -> int:
+    if value > _MOST_SEED:
+        raise broken("be below 2^128", shown(value))
+    return value
 
 
 Budget = Annotated[int | float, BeforeValidator(_budget)]
@@ -92,10 +92,10 @@ class Elements(Section):
         return self
 
 
-def _kind(given: object) -> object:
-    if given not in KINDS:
-        raise broken(f"be one of {', '.join(KINDS)}", shown(given))
-    return given
+def _kind(value: object) -> object:
+    if value not in KINDS:
+        raise broken(f"be one of {', '.join(KINDS)}", shown(value))
+    return value
 
 
 class Parameter(Section):
@@ -107,16 +107,16 @@ class Parameter(Section):
     coordinate: Text | None = None
 
 
-def _kinds(given: object) -> object:
+def _kinds(value: object) -> object:
     """Named tables; one without a kind is of the kind that it is named after."""
-    if not isinstance(given, dict):
-        return given
-    for name, table in given.items():
+    if not isinstance(value, dict):
+        return value
+    for name, table in value.items():
         if name not in KINDS and isinstance(table, dict) and "kind" not in table:
             near = get_close_matches(name, KINDS, 1)
             remedy = f"Did you mean {near[0]}?" if near else ""
             raise broken(f"be named {', '.join(KINDS)}, or have a key kind that is one of these", name, remedy)
-    return {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in given.items()}
+    return {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in value.items()}
 
 
 # The uncertain parameters; states run over every combination of their values, the first of the file slowest.
@@ -130,30 +130,30 @@ Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
 _MOST_NESTED = 100
 
 
-def _checked_groups(given: object, depth: int = 1) -> object:
+def _checked_groups(value: object, depth: int = 1) -> object:
     """Named lists of ids, nested to any depth."""
-    if not isinstance(given, dict):
-        raise broken("be a table of named groups", shown(given))
+    if not isinstance(value, dict):
+        raise broken("be a table of named groups", shown(value))
     if depth > _MOST_NESTED:
         raise broken(f"be nested at most {_MOST_NESTED} deep", "more")
-    for name, content in given.items():
+    for name, content in value.items():
         if isinstance(content, dict):
             _checked_groups(content, depth + 1)
         elif not isinstance(content, list) or not content or not all(isinstance(each, str) for each in content):
             raise broken("be lists of element ids, or tables of such lists", f"{name} = {shown(content)}")
         elif len({*content}) < len(content):
             raise broken("hold each element of a group once", f"{name} = {shown(content)}")
-    return given
+    return value
 
 
-def _coefficient(given: object) -> object:
-    if given in ("free", ">= 0"):
-        return given
-    if isinstance(given, list) and len(given) == 2:
-        low, high = as_values(given)
+def _coefficient(value: object) -> object:
+    if value in ("free", ">= 0"):
+        return value
+    if isinstance(value, list) and len(value) == 2:
+        low, high = as_values(value)
         if low < high:
             return low, high
-    raise broken("be 'free', '>= 0', or [low, high] with low below high", shown(given))
+    raise broken("be 'free', '>= 0', or [low, high] with low below high", shown(value))
 
 
 Coefficient = Annotated[Literal["free", ">= 0"] | tuple[float, float], BeforeValidator(_coefficient)]
@@ -181,12 +181,12 @@ class OutsiderSpec(Section):
     share: Share = 0.2
 
 
-def _count(given: object) -> object:
+def _count(value: object) -> object:
     """The most elements at once, or [least, most]."""
-    entries: list[Any] = given if isinstance(given, list) else [1, given]
+    entries: list[Any] = value if isinstance(value, list) else [1, value]
     is_whole = all(isinstance(each, int) and not isinstance(each, bool) for each in entries)
     if not is_whole or len(entries) != 2 or not 1 <= entries[0] <= entries[1]:
-        raise broken("be a whole number from 1 on, or [least, most]", shown(given))
+        raise broken("be a whole number from 1 on, or [least, most]", shown(value))
     return tuple(entries)
 
 
@@ -201,7 +201,7 @@ class Region(Section):
     count: Annotated[Count, Field(validate_default=True)] = 1  # type: ignore[assignment]  # one or [1, 1] alike
     presence: Literal["always", "optional"] = "always"
     tolerance: Annotated[float, Field(ge=0.0)] = 0.0
-    groups: Annotated[dict[str, Any] | None, BeforeValidator(lambda given: _checked_groups(given))] = None
+    groups: Annotated[dict[str, Any] | None, BeforeValidator(lambda value: _checked_groups(value))] = None
     ask: Annotated[Literal["finest", "nothing"] | tuple[Ask, ...], BeforeValidator(_ask)] = "finest"
     absence_threshold: Annotated[float, Field(gt=0.0)] | None = None
 
@@ -215,7 +215,7 @@ class ClaimSpec(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "ClaimSpec":
-        if sum(given is not None for given in (self.any, self.all, self.exactly_one)) != 1:
+        if sum(value is not None for value in (self.any, self.all, self.exactly_one)) != 1:
             raise broken("have one of the keys any, all and exactly_one", "none or several")
         return self
 

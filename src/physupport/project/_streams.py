@@ -9,10 +9,10 @@ from ..laws import LAWS, Part, law_named, laws_of_files
 from ._sections import FileName, FileSpec, Probabilities, Section, Values, broken, needed, variances
 
 
-def _channels(given: object) -> object:
-    if isinstance(given, bool) or not isinstance(given, int | str):
-        raise broken("be the number or the name of the axis that runs over channels", shown(given))
-    return given
+def _channels(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise broken("be the number or the name of the axis that runs over channels", shown(value))
+    return value
 
 
 Channels = Annotated[int | str, BeforeValidator(_channels)]
@@ -35,13 +35,13 @@ class NoiseFile(Section):
         return self
 
 
-def _noise(given: object) -> object:
+def _noise(value: object) -> object:
     """The word unknown, a file, or numbers in one of their spellings."""
-    if given == "unknown":
-        return given
-    if isinstance(given, dict) and {*given} & {*NoiseFile.model_fields}:
-        return NoiseFile.model_validate(given)
-    return variances(given)
+    if value == "unknown":
+        return value
+    if isinstance(value, dict) and {*value} & {*NoiseFile.model_fields}:
+        return NoiseFile.model_validate(value)
+    return variances(value)
 
 
 Noise = Annotated[InstanceOf[NoiseFile] | Literal["unknown"] | tuple[float, ...], BeforeValidator(_noise)]
@@ -88,11 +88,11 @@ def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
 def _known(part: Part) -> Any:  # noqa: ANN401
     """The name of a law of this part that needs nothing but the file."""
 
-    def check(given: object) -> object:
+    def check(value: object) -> object:
         known = laws_of_files(part)
-        if given not in known:
-            raise broken(f"be {' or '.join(map(repr, known))}", shown(given))
-        return given
+        if value not in known:
+            raise broken(f"be {' or '.join(map(repr, known))}", shown(value))
+        return value
 
     return BeforeValidator(check)
 

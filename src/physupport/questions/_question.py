@@ -268,7 +268,7 @@ def plugin_answers(question: Question, explanation: int, n_explanations: int) ->
     return exhaustive_answers(question, codes)
 
 
-def _check_size(name: str, given: int, question: Question) -> None:
+def _check_size(name: str, size: int, question: Question) -> None:
     """Fewer verdicts would leave explanations possible for ever, more would count what the question does not know."""
-    if given != question.n_explanations:
-        raise MisuseError(name, f"be about the {question.n_explanations} explanations of the question", given)
+    if size != question.n_explanations:
+        raise MisuseError(name, f"be about the {question.n_explanations} explanations of the question", size)

@@ -212,11 +212,11 @@ def _field(entry: dict[str, Any], answer: str, sentence: str) -> FieldReport:
     )
 
 
-def _entry(found: FieldReport) -> dict[str, object]:
+def _entry(field: FieldReport) -> dict[str, object]:
     """All of a field, its figures beside the rest."""
-    entries = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "numbers"}
+    entries = {each.name: getattr(field, each.name) for each in fields(field) if each.name != "numbers"}
     lists = {name: list(value) for name, value in entries.items() if isinstance(value, tuple)}
-    return entries | lists | {"label": str(found.label)} | found.numbers
+    return entries | lists | {"label": str(field.label)} | field.numbers
 
 
 def _row(entry: FieldReport) -> dict[str, str]:

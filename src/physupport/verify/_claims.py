@@ -272,9 +272,9 @@ def budget_notes(outcome: Node, protocol: Node) -> Iterator[str]:
         yield f"the budget was raised {raised} after the protocol was frozen; labels are safe at any budget"
 
 
-def check_digest(name: str, given: object, found: object) -> None:
+def check_digest(name: str, stored: object, derived: object) -> None:
     """Refuse a hash that is not the hash of the content."""
-    if given != found:
+    if stored != derived:
         raise Refusal(f"the {name} does not match its hash")
 
 

@@ -81,9 +81,9 @@ def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
         yield f"{int(off.sum())} margins are not what the rows give, that of explanation {trace.queries[off][0]} first"
 
 
-def _fact_findings(given: Node | None, again: Node | None) -> Iterator[str]:
+def _fact_findings(stored: Node | None, again: Node | None) -> Iterator[str]:
     """What the judge says of the answer as a whole; p-values may differ by what rounding counts."""
-    flat, found = dict(_flat(given)), dict(_flat(again))
+    flat, found = dict(_flat(stored)), dict(_flat(again))
     for name in sorted({*flat, *found}):
         mine, other = flat.get(name), found.get(name)
         off = _FACT_TOLERANCE if "p" in name.split(".") else _LEVEL_TOLERANCE
@@ -102,11 +102,11 @@ def _flat(node: object, name: str = "gate") -> Iterator[tuple[str, object]]:
             yield from _flat(value, f"{name}.{key}")
 
 
-def _differs(given: Array, found: Array) -> NDArray[np.bool_]:
-    is_finite = np.isfinite(given) & np.isfinite(found)  # an infinite bound is near to nothing but itself
-    apart = np.abs(np.where(is_finite, given, 0.0) - np.where(is_finite, found, 0.0))
-    is_near = is_finite & (apart <= MARGIN_TOLERANCE * (1.0 + np.abs(np.where(is_finite, found, 0.0))))
-    return ~np.asarray((given == found) | is_near, dtype=np.bool_)
+def _differs(stored: Array, derived: Array) -> NDArray[np.bool_]:
+    is_finite = np.isfinite(stored) & np.isfinite(derived)  # an infinite bound is near to nothing but itself
+    apart = np.abs(np.where(is_finite, stored, 0.0) - np.where(is_finite, derived, 0.0))
+    is_near = is_finite & (apart <= MARGIN_TOLERANCE * (1.0 + np.abs(np.where(is_finite, derived, 0.0))))
+    return ~np.asarray((stored == derived) | is_near, dtype=np.bool_)
 
 
 def _splits(protocol: Node) -> tuple[SplitRows, ...]:

@@ -182,28 +182,28 @@ class RegionalRules:
         return region.spread(frozenset(numbers)) if region.has_places else None
 
 
-def regional_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> RegionalRules:
+def regional_rules(question: Node, content: Node, bank: Bank | None, size: int) -> RegionalRules:
     """The rules that the description of a question and its written-out part define together."""
-    parts = {*asked} - {"claims"}
-    if parts != {"question", "version", "view", "n_explanations", "regions"} or asked["version"] != 1:
+    parts = {*question} - {"claims"}
+    if parts != {"question", "version", "view", "n_explanations", "regions"} or question["version"] != 1:
         raise Refusal("the question has another form than a regional map, version 1")
-    if {*content} != {"kind", "view", "distances"} or len(content["distances"]) != len(asked["regions"]):
+    if {*content} != {"kind", "view", "distances"} or len(content["distances"]) != len(question["regions"]):
         raise Refusal("the question is not written out region by region")
     view = rebuilt_view(content["view"], bank)
-    if asked["view"] != view.digest:
+    if question["view"] != view.digest:
         raise Refusal("the view of the question does not match its hash")
-    if not asked["n_explanations"] == view.n_explanations == size:
+    if not question["n_explanations"] == view.n_explanations == size:
         raise Refusal("question and protocol differ in the number of explanations")
     every = np.arange(size)
     columns = view.locate(every), view.strengths(every), view.persistent_only(every)
     regions = [
-        _region(rule, node, view, columns) for rule, node in zip(asked["regions"], content["distances"], strict=True)
+        _region(rule, node, view, columns) for rule, node in zip(question["regions"], content["distances"], strict=True)
     ]
     names = [region.name for region in regions]
     if names != [name for name in view.regions if name in names]:
         raise Refusal("regions stand twice or in another order than in the view")
     notes = [*view_notes(view, bank), *(n for r in regions for n in distance_notes(view, r.name, r.spacing))]
-    claims = read_claims(asked.get("claims", []), asked["regions"], view, columns[0])
+    claims = read_claims(question.get("claims", []), question["regions"], view, columns[0])
     return RegionalRules({region.name: region for region in regions}, tuple(notes), claims)
 
 

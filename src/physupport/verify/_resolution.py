@@ -97,22 +97,22 @@ class ResolutionRules:
 _GIVEN = "places and distances of the resolution were given: that they are those of the bank is taken as it stands"
 
 
-def resolution_rules(asked: Node, content: Node, bank: Bank | None, size: int) -> ResolutionRules:
+def resolution_rules(question: Node, content: Node, bank: Bank | None, size: int) -> ResolutionRules:
     """The rules that the description of a question and its written-out part define together."""
-    if {*asked} != _NAMES or asked["version"] != 1:
+    if {*question} != _NAMES or question["version"] != 1:
         raise Refusal("the question has another form than a resolution, version 1")
     if {*content} != {"kind", "places", "distances", "proposal_distances"}:
         raise Refusal("the question is not written out as a resolution")
-    names = tuple(asked["names"])
+    names = tuple(question["names"])
     count = len(names)
     places, near = whole(content["places"], size), real(content["proposal_distances"], count)
     between = real(content["distances"], count, count)
-    if asked["n_explanations"] != size or len({*names}) < count or places.min() < 0 or places.max() >= count:
+    if question["n_explanations"] != size or len({*names}) < count or places.min() < 0 or places.max() >= count:
         raise Refusal("places and names of the resolution do not fit the bank")
     hashes = (
-        pieces_hash(places) == asked["places"],
-        pieces_hash(between) == asked["distances"],
-        pieces_hash(near) == asked["proposal_distances"],
+        pieces_hash(places) == question["places"],
+        pieces_hash(between) == question["distances"],
+        pieces_hash(near) == question["proposal_distances"],
     )
     if not all(hashes):
         raise Refusal("places or distances of the resolution do not match their hashes")
@@ -121,8 +121,8 @@ def resolution_rules(asked: Node, content: Node, bank: Bank | None, size: int) -
         raise Refusal("a distance from the proposal is negative")
     table = np.zeros((count + 1, count + 1))
     table[:count, :count], table[:count, count], table[count, :count] = between, near, near
-    slack = float("inf") if asked["slack"] == "inf" else asked["slack"]
-    bounds = [asked["delta_fine"], asked["delta_group"], slack]
+    slack = float("inf") if question["slack"] == "inf" else question["slack"]
+    bounds = [question["delta_fine"], question["delta_group"], slack]
     if not all(isinstance(value, float) and value >= 0.0 for value in bounds) or bounds[0] > bounds[1]:
         raise Refusal("the bounds of the resolution are no distances in order")
     notes = () if bank is None else (_GIVEN,)

@@ -47,10 +47,10 @@ def _check_same(region: str, column: IntArray, expected: IntArray) -> None:
         )
 
 
-def _place_notes(region: str, given: Array | None, places: Array | None, numbers: IntArray) -> Iterator[str]:
-    if given is None or places is None:
+def _place_notes(region: str, stored: Array | None, places: Array | None, numbers: IntArray) -> Iterator[str]:
+    if stored is None or places is None:
         return
-    if not _is_near(given, places[numbers]):
+    if not _is_near(stored, places[numbers]):
         yield f"the coordinates of region {region!r} in the question are not those of the library"
 
 
@@ -66,10 +66,10 @@ def _distances(places: Array) -> Array:
     return Spacing(len(places), places).rows(np.arange(len(places)))
 
 
-def _is_near(given: Array, found: Array) -> bool:
-    if given.shape != found.shape or not np.isfinite(found).all():
+def _is_near(stored: Array, derived: Array) -> bool:
+    if stored.shape != derived.shape or not np.isfinite(derived).all():
         return False
-    return bool((np.abs(given - found) <= _ROUNDING * np.abs(found).max(initial=0.0)).all())
+    return bool((np.abs(stored - derived) <= _ROUNDING * np.abs(derived).max(initial=0.0)).all())
 
 
 class Column(NamedTuple):

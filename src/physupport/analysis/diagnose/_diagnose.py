@@ -77,15 +77,15 @@ def _inputs(result: Result) -> list[dict[str, Any]]:
     return entries
 
 
-def _misfit_json(found: Misfit) -> dict[str, Any]:
+def _misfit_json(misfit: Misfit) -> dict[str, Any]:
     return {
-        "stream": found.stream,
-        "explanation": found.explanation,
-        "statistic": finite(found.statistic),
-        "expected": found.expected,
-        "deviation": finite(found.deviation),
-        "z": finite(found.z),
-        "probability": finite(found.probability),
-        "is_exact": found.is_exact,
-        "sentence": found.sentence,
+        "stream": misfit.stream,
+        "explanation": misfit.explanation,
+        "statistic": finite(misfit.statistic),
+        "expected": misfit.expected,
+        "deviation": finite(misfit.deviation),
+        "z": finite(misfit.z),
+        "probability": finite(misfit.probability),
+        "is_exact": misfit.is_exact,
+        "sentence": misfit.sentence,
     }

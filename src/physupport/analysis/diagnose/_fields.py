@@ -54,9 +54,13 @@ def _said(answer: Answer, shown: FieldElements | None = None) -> dict[str, Any]:
     return {"label": str(answer.label), "cell": cell}
 
 
-def _level_json(found: LevelAnswers, number: int) -> dict[str, Any]:
-    answer = found.answers[number]
-    return {"level": found.level, **_said(answer), "or_nothing": dict(answer.numbers).get("possible_absent", 0.0) > 0.0}
+def _level_json(answers: LevelAnswers, number: int) -> dict[str, Any]:
+    answer = answers.answers[number]
+    return {
+        "level": answers.level,
+        **_said(answer),
+        "or_nothing": dict(answer.numbers).get("possible_absent", 0.0) > 0.0,
+    }
 
 
 def _shown_json(

@@ -148,9 +148,9 @@ def outcome_sentences(result: Result, misfits: Sequence[Misfit] | None = None) -
     return tuple(sentences)
 
 
-def _empty(found: Sequence[Misfit]) -> Iterator[str]:
-    yield from (each.sentence for each in found)
-    off = [each for each in found if each.is_misfit]
+def _empty(misfits: Sequence[Misfit]) -> Iterator[str]:
+    yield from (each.sentence for each in misfits)
+    off = [each for each in misfits if each.is_misfit]
     if any(each.z > 0.0 for each in off):
         yield (
             "Most often the noise variances are set too small: measure them on rows without a source, or give several. "
@@ -161,9 +161,9 @@ def _empty(found: Sequence[Misfit]) -> Iterator[str]:
             "The bank expects more energy than the rows have: lower the noise variances or the strengths, give several "
             "of them, and look for rows that were scaled, averaged or centred before they came here."
         )
-    elif any(isnan(each.z) for each in found):
+    elif any(isnan(each.z) for each in misfits):
         yield "Give the noise variances and the strengths in the units of the rows: they are too far apart."
-    elif found:
+    elif misfits:
         yield (
             "The energy is right, so the noise is not the reason. Most often elements are missing where something is "
             "active, responses are off (add calibration parameters such as gain, width or position), or strengths are "
@@ -185,9 +185,9 @@ def _abstain(result: Result) -> Iterator[str]:
         yield f"Verdicts that the arithmetic left undecided: {trace.n_indeterminate}."
 
 
-def _doubts(found: Sequence[Misfit]) -> Iterator[str]:
+def _doubts(misfits: Sequence[Misfit]) -> Iterator[str]:
     """A report rests on laws; say so where the rows contradict them."""
-    for each in found:
+    for each in misfits:
         if each.is_misfit:
             yield f"Take care: {each.sentence[0].lower()}{each.sentence[1:]} Every label rests on these laws."
 

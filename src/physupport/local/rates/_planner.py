@@ -142,15 +142,15 @@ def plan(design: Design, wanted: float | None = None, information: OrientationIn
     )
 
 
-def plan_sentences(design: Design, found: Plan) -> list[str]:
+def plan_sentences(design: Design, planned: Plan) -> list[str]:
     """One sentence for each gate, one for the resolution, and, when one is wanted, one for each way to reach it."""
-    sentences = [_gate(found.explanation, design), _gate(found.support, design)]
-    sentences += _resolution(found, design)
-    if found.resolution.sees_inside:
+    sentences = [_gate(planned.explanation, design), _gate(planned.support, design)]
+    sentences += _resolution(planned, design)
+    if planned.resolution.sees_inside:
         sentences.append(_judges(design.alpha_calibration))
-    sentences.append(_scales(found.scales))
-    if found.remedies is not None:
-        sentences += _remedies(found.remedies, design, found.resolution)
+    sentences.append(_scales(planned.scales))
+    if planned.remedies is not None:
+        sentences += _remedies(planned.remedies, design, planned.resolution)
     return sentences
 
 
@@ -168,8 +168,8 @@ def _gate(gate: Gate, design: Design) -> str:
     return f"{resolved} Not shown for the planned calibration, which leaves competing means open by up to {shift}."
 
 
-def _resolution(found: Plan, design: Design) -> list[str]:
-    stay_open, reached = found.explanation.stays_open and found.support.stays_open, found.resolution
+def _resolution(planned: Plan, design: Design) -> list[str]:
+    stay_open, reached = planned.explanation.stays_open and planned.support.stays_open, planned.resolution
     condition = "" if stay_open else "Once the questions above are resolved: "
     if reached.sees_inside:
         share = f"{reached.attainable / reached.block:.2g} of the block's width of {reached.block:.3g}"
@@ -177,8 +177,8 @@ def _resolution(found: Plan, design: Design) -> list[str]:
             f"To within {_up(reached.attainable, 3)}, which is {share}, by an efficient confidence set, one from the "
             "likelihood. The moment regions of this package are wider"
         )
-        if found.moment_rows is not None:
-            reach += f": they begin to see turns of that size at about N = {_count(_rounded_up(found.moment_rows))}"
+        if planned.moment_rows is not None:
+            reach += f": they begin to see turns of that size at about N = {_count(_rounded_up(planned.moment_rows))}"
         reach += "."
     else:
         reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
@@ -207,26 +207,28 @@ def _judges(level: float) -> str:
     )
 
 
-def _scales(found: InformationScales) -> str:
+def _scales(scales: InformationScales) -> str:
     return (
         "Information scales of the theory, large where resolved: "
-        f"local explanation I_G = {_number(found.explanation)}, atoms I_S = {_number(found.support)}, "
-        f"physical mapping I_D = N s^6 = {_number(found.orientation)}."
+        f"local explanation I_G = {_number(scales.explanation)}, atoms I_S = {_number(scales.support)}, "
+        f"physical mapping I_D = N s^6 = {_number(scales.orientation)}."
     )
 
 
-def _remedies(found: Remedies, design: Design, present: PlannedResolution) -> list[str]:
-    if found.wanted >= present.block:
+def _remedies(remedies: Remedies, design: Design, present: PlannedResolution) -> list[str]:
+    if remedies.wanted >= present.block:
         return [
-            f"The wanted {found.wanted:g} is wider than the block, {present.block:.3g}: it needs no orientation at all."
+            f"The wanted {remedies.wanted:g} is wider than the block, {present.block:.3g}: "
+            "it needs no orientation at all."
         ]
-    if present.attainable <= found.wanted:
-        return [f"The wanted {found.wanted:g} is reached: nothing to raise."]
-    goal = f"To reach {found.wanted:g}"
+    if present.attainable <= remedies.wanted:
+        return [f"The wanted {remedies.wanted:g} is reached: nothing to raise."]
+    goal = f"To reach {remedies.wanted:g}"
     return [
-        f"{goal} with N alone: {_raised(design.n_calibration, found.n_calibration)}",
-        f"{goal} with T alone: {_raised(design.n_deployment, found.n_deployment)}{_why_not_deployment(found, design)}",
-        f"{goal} with the contrast of the coefficients alone: {_raised_contrast(found, design)}",
+        f"{goal} with N alone: {_raised(design.n_calibration, remedies.n_calibration)}",
+        f"{goal} with T alone: {_raised(design.n_deployment, remedies.n_deployment)}"
+        f"{_why_not_deployment(remedies, design)}",
+        f"{goal} with the contrast of the coefficients alone: {_raised_contrast(remedies, design)}",
     ]
 
 
@@ -238,18 +240,20 @@ def _raised(now: int, needed: float | None) -> str:
     return f"raise it from {_count(now)} to {_count(_rounded_up(int(needed)))}."
 
 
-def _raised_contrast(found: Remedies, design: Design) -> str:
-    if found.contrast is not None:
-        return f"raise it from {design.contrast:.3g} to {_promised(found.contrast, design.widest_contrast)}."
+def _raised_contrast(remedies: Remedies, design: Design) -> str:
+    if remedies.contrast is not None:
+        return f"raise it from {design.contrast:.3g} to {_promised(remedies.contrast, design.widest_contrast)}."
     box = design.amplitudes.block
-    return f"impossible; coefficients from {box.lower:g} to {box.upper:g} reach {found.best_by_contrast:.3g} at best."
+    return (
+        f"impossible; coefficients from {box.lower:g} to {box.upper:g} reach {remedies.best_by_contrast:.3g} at best."
+    )
 
 
-def _why_not_deployment(found: Remedies, design: Design) -> str:
+def _why_not_deployment(remedies: Remedies, design: Design) -> str:
     """Which turn of the block the deployment mean cannot show."""
-    if found.n_deployment is not None:
+    if remedies.n_deployment is not None:
         return ""
-    rest = f" However large T, {found.best_by_deployment:.3g} remains,"
+    rest = f" However large T, {remedies.best_by_deployment:.3g} remains,"
     if design.turn is None:
         return f"{rest} because turns of the block about the deployment mean do not show in it."
     if design.contrast == 0.0:

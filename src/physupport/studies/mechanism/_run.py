@@ -101,12 +101,14 @@ def divergences(jobs: int, progress: Callable[[int, int], None] | None) -> Diver
     )
 
 
-def _fits(found: Divergences) -> Fits:
-    scaling = {name: power_law(SCALES, means.mean(axis=1)) for name, means in found.batches.items()}
-    rules = {f"quadrature_{order}": power_law(SCALES, j) for order, j in zip(ORDERS, found.quadrature, strict=True)}
-    ranges = {name: slope_range(SCALES, found.batches[name], seed) for name, seed in _BOOTSTRAP_SEEDS.items()}
-    grid = [power_law(GRID_SCALES, cell) for cell in found.grid]
-    return Fits(scaling | rules, ranges, power_law(STEPS, found.steps), grid)
+def _fits(divergences: Divergences) -> Fits:
+    scaling = {name: power_law(SCALES, means.mean(axis=1)) for name, means in divergences.batches.items()}
+    rules = {
+        f"quadrature_{order}": power_law(SCALES, j) for order, j in zip(ORDERS, divergences.quadrature, strict=True)
+    }
+    ranges = {name: slope_range(SCALES, divergences.batches[name], seed) for name, seed in _BOOTSTRAP_SEEDS.items()}
+    grid = [power_law(GRID_SCALES, cell) for cell in divergences.grid]
+    return Fits(scaling | rules, ranges, power_law(STEPS, divergences.steps), grid)
 
 
 def _summary(fits: Fits, collapsed: Collapse, errors: tuple[float, float]) -> dict[str, object]:
@@ -155,9 +157,9 @@ def _lines(fits: Fits, collapsed: Collapse, errors: tuple[float, float]) -> tupl
     )
 
 
-def _scaling_rows(found: Divergences) -> list[dict[str, object]]:
+def _scaling_rows(divergences: Divergences) -> list[dict[str, object]]:
     """Means over the batches, the Student interval of level 95 % of the Jeffreys one, and both quadratures."""
-    jeffreys, deficit = found.batches["jeffreys"], found.batches["affinity_deficit"]
+    jeffreys, deficit = divergences.batches["jeffreys"], divergences.batches["affinity_deficit"]
     count = jeffreys.shape[1]
     half = float(student.ppf(0.975, count - 1)) * jeffreys.std(axis=1, ddof=1) / np.sqrt(count)
     return [
@@ -167,16 +169,16 @@ def _scaling_rows(found: Divergences) -> list[dict[str, object]]:
             "jeffreys_low": float(jeffreys[i].mean() - half[i]),
             "jeffreys_high": float(jeffreys[i].mean() + half[i]),
             "affinity_deficit": float(deficit[i].mean()),
-            **{f"quadrature_{order}": float(found.quadrature[k, i]) for k, order in enumerate(ORDERS)},
+            **{f"quadrature_{order}": float(divergences.quadrature[k, i]) for k, order in enumerate(ORDERS)},
         }
         for i, s in enumerate(SCALES)
     ]
 
 
-def _batch_rows(found: Divergences) -> list[dict[str, object]]:
-    count = found.batches["jeffreys"].shape[1]
+def _batch_rows(divergences: Divergences) -> list[dict[str, object]]:
+    count = divergences.batches["jeffreys"].shape[1]
     return [
-        {"s": s, "batch": b, **{name: float(means[i, b]) for name, means in found.batches.items()}}
+        {"s": s, "batch": b, **{name: float(means[i, b]) for name, means in divergences.batches.items()}}
         for i, s in enumerate(SCALES)
         for b in range(count)
     ]
