@@ -10,6 +10,7 @@ import typer
 
 from .._errors import MisuseError, misuse_named, visible
 from ._app import app
+from ._options import PROJECT_FILE, ProjectFile, Quiet, Trust, Workers
 from ._progress import Status, run_progress
 from ._text import load_project_at, show_lines, show_report
 from ._workers import use_workers
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 @app.command("map")
 def map_(
-    project: Annotated[Path, typer.Argument(help="The project file, or the folder with project.toml in it.")] = Path(
-        "project.toml"
-    ),
+    project: ProjectFile = PROJECT_FILE,
     signals: Annotated[
         Path | None,
         typer.Option(help="Array of signals, channels along its last axis; the deployment rows of the project else."),
@@ -40,11 +39,9 @@ def map_(
     scheduler: Annotated[
         str | None, typer.Option(help="local, or the address of a Dask scheduler. No byte depends on it.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads; all cores unless given. No byte depends on it.")] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="As for run: a project outside its folder, or with a function of its own.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no result, only errors.")] = False,
+    workers: Workers = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
 ) -> None:
     """Label every signal with the question of a project, whose rows are judged by rotation.
 

@@ -9,6 +9,7 @@ import typer
 
 from .._errors import MisuseError, misuse_named, visible
 from ._app import app, exit_code
+from ._options import PROJECT_FILE, ProjectFile, Quiet, Trust, Workers
 from ._progress import run_progress, stopped_by_signal
 from ._text import load_project_at, show_lines, show_report
 from ._workers import use_workers
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def run(
-    project: Annotated[Path, typer.Argument(help="The project file, or the folder with project.toml in it.")] = Path(
-        "project.toml"
-    ),
+    project: ProjectFile = PROJECT_FILE,
     level: Annotated[float | None, typer.Option(help="Instead of the level in the file.")] = None,
     budget: Annotated[
         str | None, typer.Option(help="Instead of the budget in the file: a share (0.75) or a number of queries (162).")
@@ -31,16 +30,8 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report, instead of the one in the file; replaced as a whole.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Threads; all cores unless given. No number depends on it.")
-    ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust",
-            help="Allow the project to reach outside its folder, and to name a Python function, which is then run.",
-        ),
-    ] = False,
+    workers: Workers = None,
+    trust: Trust = False,
     resume: Annotated[
         bool,
         typer.Option(
@@ -51,7 +42,7 @@ def run(
         bool, typer.Option("--dry-run", help="Say what would be asked and what it would cost; write nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress and no result, only errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Answer the questions of a project file, and write the report: page, JSON and tables.
 

@@ -9,6 +9,7 @@ import typer
 
 from .._errors import MisuseError, misuse_named, visible
 from ._app import REFUSED, app
+from ._options import Trust
 from ._text import load_project_at, read_text, report_path, show_report
 
 if TYPE_CHECKING:
@@ -96,10 +97,7 @@ def verify(
             "protocol that it describes."
         ),
     ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option("--trust", help="Allow the project to reach outside its folder, and to run its Python function."),
-    ] = False,
+    trust: Trust = False,
     protocol: Annotated[
         str | None, typer.Option(help="The hash of the protocol, as it was known before the data were read.")
     ] = None,

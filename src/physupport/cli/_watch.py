@@ -10,6 +10,7 @@ import typer
 
 from .._errors import MisuseError, visible
 from ._app import app
+from ._options import Trust
 from ._text import load_project_at, show_report
 
 _SECONDS_BETWEEN = 0.5
@@ -23,9 +24,7 @@ def watch(
     ),
     look: Annotated[int, typer.Option(min=1, help="Rows between two looks.")] = 100,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more rows, until Ctrl-C.")] = False,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="As for run: a project outside its folder, or with a function of its own.")
-    ] = False,
+    trust: Trust = False,
 ) -> None:
     """Answer the question of a project while its deployment rows arrive, one line a look, and report at the end.
 
