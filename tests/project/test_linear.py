@@ -247,3 +247,36 @@ def test_a_dry_run_refuses_what_the_judge_would_refuse_and_looks_at_no_row(folde
         forecast(assemble(load_project(folder(BASELINE + noise(12), spanned))))
     rows = np.full(Q, np.nan)  # which a run would refuse
     assert forecast(assemble(load_project(folder(rows)))).seconds > 0.0
+
+
+FISSION = ('law = "gaussian"', 'law = "gaussian"\nnoise = 1.0\nsplit = "fission"')
+BY_EVIDENCE = ("level = 0.05", 'level = 0.05\njudge = "evidence"')
+WIDE = ('responses = "lines.npy"', 'responses = "lines.npy"\nerror = 0.2')
+
+
+def test_a_response_that_is_off_by_an_angle_is_found_with_width_and_lost_without(folder):
+    aside = LINES[:, 9] - 0.6 * LINES[:, 8]  # broader than it should be, on one side
+    truth = LINES[:, 6] / np.linalg.norm(LINES[:, 6]) + 0.19 * aside / np.linalg.norm(aside)
+    row = 200.0 * truth + BASELINE + noise(8)
+    run = run_project(load_project(folder(row, FISSION, BY_EVIDENCE, WIDE)))
+    assert [(str(field.label), field.cell) for field in run.result.report.fields] == [("FINE", ("L6",))]
+    assert any("off by an angle whose sine is 0.2" in note for note in run.assembled.notes)
+    assert verify(run.result.report.json(), {"deployment": row[None]}).are_verdicts_scored
+    assert str(answer(folder(row, FISSION, BY_EVIDENCE)).fields[0].label) == "EMPTY"
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        ([], "judge must be 'evidence' where responses are known up to an error"),
+        ([BY_EVIDENCE, ("error = 0.2", "error = 1.0")], "elements.error"),
+        ([BY_EVIDENCE, ('law = "gaussian"', 'law = "gaussian"\nrows = "free"')], "Take rows = 'same mean'"),
+        ([("error = 0.2", 'error = 0.2\nvariants = "span"'), ('"lines.npy"', '["lines.npy", "lines.npy"]'),
+          ('">= 0"', '"free"')], "Leave error out"),
+        ([("error = 0.2", 'error = 0.2\ntangents = ["shift"]'),
+          ("[elements]", "[parameters.shift]\nvalues = [-1.0, 1.0]\n\n[elements]")], "Leave error out"),
+        ([('law = "gaussian"', 'law = "poisson"')], "be left out with the law poisson"),
+    ],
+)  # fmt: skip
+def test_a_ball_goes_with_evidence_and_with_no_other_width(folder, replaced, message):
+    assert message in refusal(folder(12.0 * LINES[:, 6] + BASELINE + noise(1), WIDE, *replaced))

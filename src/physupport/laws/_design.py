@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns
+from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns, check_open
 from .._codec import real
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
@@ -39,6 +39,7 @@ class Design:
     )
     exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
     is_estimated: bool = False  # whether the whitener comes from rows, so that white noise is not quite white
+    radii: Array | None = None  # (E,) how far a column may be off, as a vector of this length
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
 
     def whitened(self, columns: Field) -> Field:
@@ -77,6 +78,19 @@ def check_half_steps(half_steps: ArrayLike | None, variants: ArrayLike | None, r
     steps = check_array("half_steps", half_steps, (0 if variants is None else len(np.asarray(variants)),))
     if rows == "free" or steps.min(initial=0.0) < 0.0:
         raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{rows} rows")
+
+
+def check_error(error: float, variants: ArrayLike | None, rows: str) -> None:
+    """A sine, of responses that have no other width."""
+    check_open("error", error, 0.0, 1.0)
+    if variants is not None:
+        remedy = "Leave error out, or take variants as states without tangents."
+        raise MisuseError(
+            "error", "be left out where responses have columns to mix, which are their width", error, remedy
+        )
+    if rows == "free":
+        remedy = "Take rows = 'same mean', or the law covariance."
+        raise MisuseError("error", "be left out where every row has coefficients of its own", error, remedy)
 
 
 def check_regions(name: str, regions: Iterable[str], bank: Bank) -> None:

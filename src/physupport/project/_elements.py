@@ -20,7 +20,15 @@ from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_numbers
 from ._schema import ProjectFile
 from ._sections import File
-from ._variants import check_variants, columns_of, joined_settings, parameter_notes, read_axis, read_tangents
+from ._variants import (
+    check_error,
+    check_variants,
+    columns_of,
+    joined_settings,
+    parameter_notes,
+    read_axis,
+    read_tangents,
+)
 
 
 @final
@@ -170,6 +178,7 @@ def read_elements(project: Project) -> Physical:
     coordinates, parameters, axis = listed.coordinates, _parameters(project), read_axis(project)
     responses = nominal_responses(project, listed.lines)
     is_mixed = check_variants(project, len(responses))
+    check_error(project)
     with named_by_key(project, "elements"):
         plain = settings_grid(responses[0], coordinates, [], axis)
     with named_by_key(project, "parameters"):

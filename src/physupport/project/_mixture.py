@@ -60,6 +60,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         "background": background_columns(project, physical),
         "variants": physical.variants,
         "half_steps": physical.half_steps,
+        "error": settings.elements.error,
         "covariance": _covariance(project, physical),
         "is_estimated": True if isinstance(spec.noise, NoiseFile) and spec.noise.rows is not None else None,
         "coefficients": boxes or None,

@@ -80,6 +80,7 @@ class Elements(Section):
     response: ResponseSpec | None = None
     variants: Literal["states", "span", "cone"] = "states"
     tangents: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] | None = None
+    error: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
     axis: FileSpec | None = None
     axis_unit: str = ""
     shared: FileSpec | None = None
@@ -288,7 +289,8 @@ class ProjectFile(Section):
     def _law_has_what_it_needs(self) -> "ProjectFile":
         law = self.data.deployment.law
         check_of_law("background", "background", law, self.background is not None)
-        check_of_law("elements.tangents", "elements.tangents", law, self.elements.tangents is not None)
+        for key in ("tangents", "error"):
+            check_of_law(f"elements.{key}", f"elements.{key}", law, getattr(self.elements, key) is not None)
         for name, region in self.regions.items():
             for key in ("strength", "coefficient"):
                 check_of_law(f"regions.{key}", f"regions.{name}.{key}", law, getattr(region, key) is not None)

@@ -101,6 +101,17 @@ def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:
     return names
 
 
+def check_error(project: Project) -> None:
+    """Refuse a ball beside what knows responses better, or has a width of its own."""
+    settings, key = project.settings, project.name("elements.error")
+    if settings.elements.error is None:
+        return
+    if settings.data.calibration is not None:
+        raise MisuseError(key, "be left out with calibration rows, whose laws have exact responses", "it")
+    if settings.replicates is not None:
+        raise MisuseError(key, "be left out with replicates, which have a width of their own", "it")
+
+
 def parameter_notes(project: Project) -> tuple[str, ...]:
     """What is said of the axis, and of parameters between their values."""
     elements = project.settings.elements
@@ -114,5 +125,13 @@ def parameter_notes(project: Project) -> tuple[str, ...]:
         *(
             f"Along {name} responses may lie anywhere within half a step of its values, up to errors of second order."
             for name in elements.tangents or ()
+        ),
+        *(
+            [
+                f"Every response may be off by an angle whose sine is {elements.error:g}, in any direction; beyond "
+                "that the truth may be rejected more often than the level says."
+            ]
+            if elements.error is not None
+            else []
         ),
     )

@@ -62,6 +62,9 @@ class ByRotation:
 
     def rotations(self, design: Design, n_rows: int, n_channels: int, seed: int) -> tuple[Rotation, ...]:
         """The same for rows of a design, asked directly: one of each noise setting."""
+        if design.radii is not None:
+            remedy = 'Write judge = "evidence", or give responses their width by variants or tangents.'
+            raise MisuseError("judge", "be 'evidence' where responses are known up to an error", "rotation", remedy)
         supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
         table = RotationTable(design.columns, supports, design.background)
         shared: dict[str, Any] = {

@@ -19,6 +19,7 @@ from ...io import RowSource, as_pairs, mean_row
 from ...io._rows import as_complex
 from .._design import (
     Design,
+    check_error,
     check_half_steps,
     check_marks,
     check_regions,
@@ -38,7 +39,7 @@ ROWS = ("same mean", "free")
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
-    "variants": Maybe(dict), "half_steps": Maybe([float]),
+    "variants": Maybe(dict), "half_steps": Maybe([float]), "error": Maybe(float),
 }  # fmt: skip
 
 
@@ -58,6 +59,7 @@ class Linear(Law):
     coefficients: region -> (low, high) of its active coefficients.  thresholds: region -> b.  variants: (V, q, E)
     further responses of every element of the bank's states, pairs if complex; an active one has the span of its own.
     half_steps: (V,) h if they are derivatives along parameters, held to :math:`|\tau| \le h|\theta|` (`tangent_cells`).
+    error: sine of the largest angle between a response and the truth, whichever it is (`Ball`), in measured channels.
     """
 
     name: ClassVar[str] = "gaussian"
@@ -70,7 +72,7 @@ class Linear(Law):
     }
     file_keys: ClassVar[Mapping[str, bool]] = {
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
-        "elements.tangents": False,
+        "elements.tangents": False, "elements.error": False,
         "proposal": False, "split": False, "splits": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"
@@ -85,6 +87,7 @@ class Linear(Law):
     thresholds: Mapping[str, float] = field(default_factory=dict)
     variants: ArrayLike | None = None
     half_steps: ArrayLike | None = None
+    error: float | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
@@ -103,6 +106,8 @@ class Linear(Law):
             remedy = "Take variants as states, or leave coefficients free."
             raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
         check_half_steps(self.half_steps, self.variants, self.rows)
+        if self.error is not None:
+            check_error(self.error, self.variants, self.rows)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
@@ -167,6 +172,7 @@ class Linear(Law):
             high=np.append(np.tile(self._by_element(bank, highs, np.inf), copies), np.full(further, np.inf)),
             least=np.pad(np.where(np.isfinite(least), least, 0.0), (count * (copies - 1), further)),
             cells=None if self.half_steps is None else tangent_cells(np.asarray(self.half_steps), count),
+            radii=None if self.error is None else np.tile(self._radii(columns[:, :count], whitener), copies),
             together=np.tile(self._by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
         )
 
@@ -229,6 +235,7 @@ class Linear(Law):
             "is_complex": self.is_complex,
             **({} if self.variants is None else {"variants": array_json(np.asarray(self.variants, dtype=np.float64))}),
             **({} if self.half_steps is None else {"half_steps": np.asarray(self.half_steps).tolist()}),
+            **({} if self.error is None else {"error": float(self.error)}),
         }
 
     @classmethod
@@ -254,11 +261,17 @@ class Linear(Law):
             is_complex=bool(given["is_complex"]),
             variants=real(given["variants"], None, None, None) if "variants" in given else None,
             half_steps=given.get("half_steps"),  # type: ignore[arg-type]  # just checked
+            error=given.get("error"),  # type: ignore[arg-type]
         )
 
     def _native(self, columns: Field) -> Field:
         """Columns (width, k) as numbers of the instrument: pairs (Re, Im) become complex again."""
         return as_complex(columns) if self.is_complex else np.asarray(columns, dtype=np.float64)
+
+    def _radii(self, columns: Field, whitener: Field | None) -> Array:
+        """(E,) how far responses may be off; whitening makes an ellipsoid of a ball, within one of its longest axis."""
+        longest = 1.0 if whitener is None else float(np.linalg.norm(whitener, 2))
+        return np.asarray((self.error or 0.0) * longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
 
     def _whitener(self, bank: Bank) -> Field | None:
         """(p, q); variances of channels keep these in their places."""

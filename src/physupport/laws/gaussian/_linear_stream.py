@@ -15,6 +15,7 @@ from ...io._rows import as_complex
 from .._base import Scores
 from .._design import Design
 from .._mixture import Mixture
+from ._ball import Ball
 from ._profiled import MeanPoint
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -30,7 +31,8 @@ class LinearStream:
 
     With :math:`R^2` the residual sum of squares of n real numbers: :math:`-\frac n2\log 2\pi\sigma^2 -
     R^2/2\sigma^2`, or :math:`-\frac n2(\log(2\pi R^2/n) + 1)`.  It is at least the density of every choice, and of
-    those within bounds of the coefficients, so that as a denominator it can only keep; never a numerator.
+    those within bounds of the coefficients, so that as a denominator it can only keep; never a numerator.  Where
+    responses are known up to an angle, the common mean is as near to the rows as its `Ball` allows.
     """
 
     is_density: ClassVar[bool] = False
@@ -62,39 +64,61 @@ class LinearStream:
 
     def _columns(self, key: int) -> Field:
         """(q, r) active columns and background."""
+        return np.concatenate([self.design.columns[:, self._active(key)], self.design.background], axis=1)
+
+    def _active(self, key: int) -> IntArray:
         support = self.design.supports[key // len(self.design.deviations)]
-        return np.concatenate([self.design.columns[:, support[support >= 0]], self.design.background], axis=1)
+        return np.asarray(support[support >= 0])
+
+    def _width(self, key: int) -> Ball | None:
+        """Of active columns and background, where there is one."""
+        design, active = self.design, self._active(key)
+        if design.radii is None or not design.radii[active].any():
+            return None
+        free = np.full(design.background.shape[1], np.inf)
+        radii = np.append(design.radii[active], np.zeros(len(free)))
+        return Ball.of(
+            radii, np.append(design.low[active], -free), np.append(design.high[active], free), self.is_complex
+        )
 
     def fit(self, key: int) -> tuple[Array, Array]:
         """(c,) residual sums of squares, and how far each may be off: rounding, and the turn of the span by it."""
         sums, squares = self._sums
-        columns = self._columns(key)
+        columns, ball = self._columns(key), self._width(key)
+        scaled = sums / np.sqrt(self.checkpoints)[:, None]
+        if ball is not None:
+            near, off = ball.energies(scaled, columns)
+            scatter = np.maximum(squares - (np.abs(scaled) ** 2).sum(axis=1), 0.0)
+            return scatter + near, np.asarray(off + 32.0 * _EPS * (len(columns) + self.checkpoints + 8) * squares)
         norms = np.linalg.norm(columns, axis=0)
         left, values, _ = np.linalg.svd(columns[:, norms > 0.0] / norms[norms > 0.0], full_matrices=False)
         basis = left[:, values > _TOLERANCE]
-        counts = np.sqrt(self.checkpoints)
-        fits = (np.abs((sums / counts[:, None]) @ basis.conj()) ** 2).sum(axis=1)
+        fits = (np.abs(scaled @ basis.conj()) ** 2).sum(axis=1)
         least = float(values[values > _TOLERANCE].min(initial=1.0))
         units = 32.0 * (len(columns) + self.checkpoints + 8) * (1.0 + basis.shape[1] / least)
         return np.maximum(squares - fits, 0.0), np.asarray(_EPS * units * squares)
 
     def mean(self, key: int) -> tuple[Field, float]:
         """(q,) the mean that fits all rows best, and the variance of a real coordinate: known, or as fits best."""
-        columns, count = self._columns(key), int(self.checkpoints[-1])
-        mean = columns @ np.linalg.lstsq(columns, self._sums[0][-1] / count, rcond=None)[0]
+        columns, count, ball = self._columns(key), int(self.checkpoints[-1]), self._width(key)
+        own = self._sums[0][-1] / count
+        mean = columns @ np.linalg.lstsq(columns, own, rcond=None)[0] if ball is None else ball.nearest(own, columns)
         sigma = self.design.deviations[key % len(self.design.deviations)]
         if sigma is not None:
             return mean, float(sigma**2 / self.parts)
-        freedom = self.parts * (count * len(mean) - np.linalg.matrix_rank(columns))
-        return mean, float(self.fit(key)[0][-1] / max(freedom, 1))
+        # Of means with width little of their own scatter is left.
+        rank = np.linalg.matrix_rank(columns) if ball is None else len(mean)
+        return mean, float(self.fit(key)[0][-1] / max(self.parts * (count * len(mean) - rank), 1))
 
     def opponent(self, keys: IntArray) -> Mixture:
         """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own mean."""
         scored = self.log_likelihood(keys)
-        if not np.isfinite(scored.errors).all():
+        is_known = np.isfinite(scored.errors[:, -1])
+        # With width there may be explanations that fit everything, and oppose nothing.
+        if not (is_known.all() if self.design.radii is None else is_known.any()):
             remedy = "Give the noise, or leave more rows to propose."
             raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
-        scores = scored.values[:, -1]
+        scores = np.where(is_known, scored.values[:, -1], -np.inf)
         order = np.argsort(-scores, kind="stable")[:_MOST_MIXED]
         chosen = order[scores[order] > scores[order[0]] - _LEAST_MIXED]
         shares = np.exp(scores[chosen] - scores[chosen[0]])
@@ -117,14 +141,14 @@ class LinearStream:
     @np.errstate(divide="ignore", invalid="ignore")  # a residual of 0 has no largest likelihood
     def _score(self, energy: Array, error: Array, sigma: float | None) -> tuple[Array, Array]:
         n = self.parts * self.checkpoints * len(self.design.columns)
+        variance = energy / n if sigma is None else np.full(len(n), sigma**2 / self.parts)
         if sigma is not None:
-            variance = sigma**2 / self.parts
             value = -0.5 * (n * np.log(2.0 * np.pi * variance) + energy / variance)
             off = 0.5 * error / variance
         else:
-            value = -0.5 * n * (np.log(2.0 * np.pi * energy / n) + 1.0)
+            value = -0.5 * n * (np.log(2.0 * np.pi * variance) + 1.0)
             off = np.where(energy > 2.0 * error, n * error / energy, np.inf)
-        size = n * (np.abs(np.log(energy / n)) + 8.0) + np.abs(value)
+        size = n * (np.abs(np.log(variance)) + 8.0) + np.abs(value)
         off = off + 16.0 * _EPS * size
         is_known = np.isfinite(value) & np.isfinite(off)
         return np.where(is_known, value, 0.0), np.where(is_known, off, np.inf)
@@ -148,10 +172,16 @@ class LinearStream:
             matrix = arb_mat(columns.tolist())
             products = matrix.transpose() * arb_mat([[x] for x in sums])
             try:
-                solved = (matrix.transpose() * matrix).solve(products)
+                inverse = (matrix.transpose() * matrix).inv()
             except ZeroDivisionError:
                 return arb(0, float("inf"))
-            energy -= (products.transpose() * solved)[0, 0] / count
+            solved = inverse * products
+            fitted, ball = (products.transpose() * solved)[0, 0] / count, self._width(key)
+            if ball is None:
+                energy -= fitted
+            else:
+                whole = sum((x * x for x in sums), arb(0)) / count
+                energy += ball.enclosed(whole - fitted, solved / arb(count).sqrt(), inverse) - whole
         if sigma is None:
             return -n / 2 * ((2 * pi * energy / n).log() + 1)
         variance = arb(sigma) ** 2 / self.parts
