@@ -9,7 +9,8 @@ from numpy.random import SeedSequence
 
 from physupport import MisuseError
 from physupport.io import Split, split_rows, split_streams
-from physupport.judges import JointPath, check_checkpoints, doubling_checkpoints, joint_path
+from physupport.judges import JointPath, doubling_checkpoints, joint_path
+from physupport.laws import check_checkpoints
 
 FOUR_REGION_PATH = [[128, 0], [256, 0], [512, 0], [1024, 0], [2048, 0], [2253, 116]]
 

@@ -15,8 +15,8 @@ from .._hashes import rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, HashedRows, SplitRows
-from ..judges import Factor, best_explanation, check_checkpoints, doubling_checkpoints
-from ..laws import Law, Opponent, make_law
+from ..judges import Factor, best_explanation, doubling_checkpoints
+from ..laws import Law, Opponent, check_checkpoints, make_law
 
 if TYPE_CHECKING:
     from ._protocol import AnalysisProtocol

@@ -20,7 +20,6 @@ from ._judge import (
 )
 from ._path import (
     JointPath as JointPath,
-    check_checkpoints as check_checkpoints,
     doubling_checkpoints as doubling_checkpoints,
     joint_path as joint_path,
 )

@@ -1,6 +1,7 @@
 """What rows look like under an explanation, scored with proven errors."""
 
 from ._base import BankKey as BankKey, Opponent as Opponent, Scores as Scores, Stream as Stream
+from ._checkpoints import check_checkpoints as check_checkpoints
 from ._design import Design as Design, whitening as whitening
 from ._law import (
     LAWS as LAWS,

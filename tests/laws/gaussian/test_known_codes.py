@@ -84,7 +84,7 @@ def test_codes_that_never_occur_are_allowed():
         ({"noises": [np.nan]}, "noises must be finite"),
         ({"noises": []}, "noises must be positive variances, at least one"),
         ({"rows": np.full((60, 4), np.nan)}, "rows must be finite, got nan in row 0, column 0"),
-        ({"points": [61]}, "checkpoints must increase"),
+        ({"points": [61]}, "checkpoints must lie within the 60 rows"),
     ],
 )
 def test_misuse_names_what_is_wrong(change, message):

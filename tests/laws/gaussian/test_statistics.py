@@ -1,13 +1,11 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
-from physupport._errors import MisuseError
 from physupport.io import ArrayRows, ReadRows
 from physupport.laws.gaussian._gaussian_exact import exact_moments
-from physupport.laws.gaussian._statistics import check_checkpoints, pieces_in_step, prefix_moments
+from physupport.laws.gaussian._statistics import pieces_in_step, prefix_moments
 
 U = 2.0**-53
 
@@ -106,18 +104,3 @@ def test_a_sum_that_overflows_has_no_finite_error():
     moments = prefix_moments([ArrayRows(np.full((2, 1), 1e200))], np.array([2]), own)[0]
     assert moments.error[0, 0, 0] == np.inf
     assert np.isfinite(moments.high).all()
-
-
-@pytest.mark.parametrize(
-    ("checkpoints", "rule"),
-    [
-        ([], "at least one whole number"),
-        ([1.5], "whole number"),
-        ([0, 3], "increase from at least 1 to at most 10 rows"),
-        ([4, 4], "increase"),
-        ([2, 11], "at most 10 rows"),
-    ],
-)
-def test_checkpoints_are_increasing_prefix_lengths(checkpoints, rule):
-    with pytest.raises(MisuseError, match=f"checkpoints must .*{rule}"):
-        check_checkpoints(checkpoints, 10)

@@ -188,9 +188,7 @@ def test_misuse_is_named():
     with pytest.raises(MisuseError, match=r"noises must be one positive number a law"):
         latent_stream(ArrayRows(rows), states, [law], [0.0], [5])
     for wrong in ([], [0, 5], [5, 5], [201], [1.5]):
-        with pytest.raises(
-            MisuseError, match=r"checkpoints must (increase from at least 1|be a list of at least one whole number)"
-        ):
+        with pytest.raises(MisuseError, match=r"checkpoints must"):
             latent_stream(ArrayRows(rows), states, [law], [1.0], wrong)
     with pytest.raises(MisuseError, match=r"n_atoms must be 3"):
         latent_stream(ArrayRows(rows), states, LAWS["two active"], [1.0], [5])

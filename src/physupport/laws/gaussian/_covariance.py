@@ -16,12 +16,13 @@ from ...io import RowSource
 from ...io._rows import atom_table, doubled, turned
 from .._balls import UP, U
 from .._base import Scores
+from .._checkpoints import check_checkpoints
 from .._law import Energy, Part, Sampler, register
 from .._noisy import NoisyLaw, chi_square, whitened_energy
 from .._threads import in_pieces
 from ._covariance_kernels import covariance_scores
 from ._gaussian_exact import ExactMoments, covariance_enclosure, exact_moments
-from ._statistics import Moments, ball, check_checkpoints, prefix_moments
+from ._statistics import Moments, ball, prefix_moments
 from ._white_noise import check_noises, check_width, covariance_divergences
 
 # Numbers in one batch of covariances: 64 MiB.

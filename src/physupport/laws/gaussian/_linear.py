@@ -17,6 +17,7 @@ from ..._typing import Array, Field
 from ...banks import Bank
 from ...io import RowSource, as_pairs, mean_row
 from ...io._rows import as_complex
+from .._checkpoints import check_checkpoints
 from .._design import (
     Design,
     check_error,
@@ -33,7 +34,6 @@ from .._law import Law, Part, register
 from .._mixture import Mixture
 from ._linear_stream import LinearStream
 from ._profiled import MeanPoint
-from ._statistics import check_checkpoints
 
 ROWS = ("same mean", "free")
 _FORM = {

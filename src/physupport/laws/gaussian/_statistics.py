@@ -12,9 +12,7 @@ from typing import final
 import numpy as np
 from flint import arb, arb_mat, ctx
 from numba import njit
-from numpy.typing import ArrayLike
 
-from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...io import RowSource
 from .._balls import TINY, UP, U
@@ -137,13 +135,3 @@ def ball(x: arb) -> tuple[float, float]:
     centre = float(x.mid())
     reach = float(abs(x - arb(centre)).upper())
     return (centre, UP * reach + TINY) if np.isfinite(centre) and np.isfinite(reach) else (0.0, np.inf)
-
-
-def check_checkpoints(checkpoints: ArrayLike, n_rows: int) -> IntArray:
-    """Increasing prefix lengths from 1 to the number of rows, at least one."""
-    array = np.atleast_1d(np.asarray(checkpoints))
-    if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
-        raise MisuseError("checkpoints", "be a list of at least one whole number", repr(checkpoints))
-    if array[0] < 1 or array[-1] > n_rows or (np.diff(array) <= 0).any():
-        raise MisuseError("checkpoints", f"increase from at least 1 to at most {n_rows} rows", array.tolist())
-    return array.astype(np.int64)

@@ -16,9 +16,9 @@ from ..._typing import Array, IntArray
 from ...banks import StateFamily
 from ...io import RowSource
 from .._base import Scores
+from .._checkpoints import check_checkpoints
 from .._threads import in_pieces
 from ..codes._laws import CodeLaw
-from ..gaussian._statistics import check_checkpoints
 from ._latent_errors import (
     Family,
     Run,
