@@ -21,13 +21,12 @@ law = "gaussian"
 [background]
 polynomial = 0
 
-[replicates]
-file = "replicates.csv"
-
 [elements]
 file = "elements.csv"
 coordinates = ["x"]
 responses = "responses.npy"
+replicates = "replicates.csv"
+replicate_unit = "unit"
 
 [regions.stone.groups]
 ab = ["a", "b"]
@@ -65,7 +64,7 @@ def test_a_project_names_the_group_of_its_row_and_keeps_the_elements_in_it(folde
     assert "replicates of more units, and within a group a share of the level, would be needed" in stone.sentence
     assert "Every explanation that says otherwise is rejected, such as explanation 2 (stone: c)." in stone.sentence
     read = {entry["stream"]: entry["shape"] for entry in finished.details.document["inputs"]}
-    assert read["replicates.file"] == [3 * UNITS, Q + 2]
+    assert read["elements.replicates"] == [3 * UNITS, Q + 2]
     assert not [note for note in finished.assembled.notes if "Nothing can exclude" in note]
 
 
@@ -82,9 +81,14 @@ def test_too_few_units_are_noted(folder):
 @pytest.mark.parametrize(
     ("replaced", "options", "message"),
     [
-        ([], {"table": "element,unit,x\na,u,1\n"}, "and then 30 real ones, as the responses have, got 1 after element"),
-        ([], {"table": "unit,element\nu,a\n"}, "have the columns element and unit"),
-        ([('[replicates]\nfile = "replicates.csv"', "")], {}, "replicates is required"),
+        ([], {"table": "element,unit,x\na,u,1\n"}, "element, unit, and either file or one for each of 30 channels"),
+        ([], {"table": "place,element\nu,a\n"}, "have the columns element, unit"),
+        ([], {"table": "element,unit,file\na,u,../a.npy\n"}, "stay in the folder of the project"),
+        ([], {"table": "element,unit,file\na,u,\n"}, "name files, got ''"),
+        ([('replicates = "replicates.csv"\nreplicate_unit = "unit"', "")], {}, "replicates is required"),
+        ([('replicates = "replicates.csv"\n', "")], {}, "replicate_unit must be left out without replicates"),
+        ([('replicate_unit = "unit"', "")], {}, "elements.replicate_unit is required"),
+        ([('replicate_unit = "unit"', 'replicate_unit = "unit"\nreplicate_noise = -1.0')], {}, "be 0 or more"),
         ([('judge = "conformal"', 'judge = "rotation"')], {}, "replicates must be left out with the judge rotation"),
     ],
 )
@@ -122,9 +126,32 @@ def test_the_report_holds_units_and_p_values_and_says_what_they_are_too_few_for(
 def test_the_column_of_the_unit_has_a_name_and_groups_may_be_pooled(folder):
     lines = [f"{n},u{u}," + ",".join(map(repr, spectrum(n, u).tolist())) for n in LINES for u in range(5)]
     header = "element,site," + ",".join(f"ch {i}" for i in range(Q))
-    keys = ('file = "replicates.csv"', 'file = "replicates.csv"\nunit = "site"\npool = "size"')
+    keys = ('replicate_unit = "unit"', 'replicate_unit = "site"\npool = "size"')
     report = run_project(folder(keys, table="\n".join([header, *lines]))).result.report
     assert "on average" in report.document["protocol"]["judge"]["assumes"]
     # Two groups of five units each.
     assert report.document["gate"]["units"] == {"a": 10, "b": 10, "c": 10}
     assert report.document["gate"]["cannot_exclude"] == []
+
+
+def test_spectra_may_lie_in_files_of_their_own_and_noise_that_they_lack_is_added(folder, tmp_path):
+    lines = ["unit,file,element"]
+    for name in LINES:
+        for unit in range(UNITS):
+            np.save(tmp_path / f"{name}{unit}.npy", spectrum(name, unit))
+            lines.append(f"u{unit},{name}{unit}.npy,{name}")
+    columns, files = (run_project(folder(table=table)).result.report for table in (None, "\n".join(lines)))
+    assert files.document["protocol"]["judge"] == columns.document["protocol"]["judge"]
+    noisy = ('replicate_unit = "unit"', 'replicate_unit = "unit"\nreplicate_noise = [0.0, 5.0]\nreplicate_share = 0.5')
+    judge = run_project(folder(noisy)).result.report.document["protocol"]["judge"]
+    assert (judge["noise"], judge["share"]) == ([0.0, 5.0], 0.5)
+
+
+def test_a_mixture_of_two_elements_is_named(folder):
+    groups = ('[regions.stone.groups]\nab = ["a", "b"]', "[regions.stone]\ncount = 2")
+    mixture = 0.6 * spectrum("b", 50) + 0.4 * spectrum("c", 50)
+    report = run_project(folder(groups, row=mixture)).result.report
+    (stone,) = report.fields
+    assert report.document["gate"]["units"]["b and c"] == [UNITS]
+    assert (str(stone.label), stone.cell) == ("FINE", ("b + c",))
+    assert "K = 9 units, so that no p-value is below 0.1" in report.sentence

@@ -23,7 +23,6 @@ from physupport.project._schema import (
     Parameter,
     ProjectFile,
     Region,
-    ReplicateSpec,
     Supports,
 )
 from physupport.project._sections import FunctionResponse, _section
@@ -43,7 +42,6 @@ SECTIONS = {
     "`[claims.NAME]`": ClaimSpec,
     "`[background]`": Background,
     "`[outsiders]`": OutsiderSpec,
-    "`[replicates]`": ReplicateSpec,
     "`[resolution]`": AskedResolution,
 }
 # Tables of the file, which have sections of their own.
@@ -58,7 +56,6 @@ TABLES = {
     "resolution",
     "background",
     "outsiders",
-    "replicates",
 }
 KINDS = ("peak", "uniform linear array", "circular array", "near field array", "spherical head")
 RESPONSES = {kind: _section(kind) for kind in KINDS} | {"a function": FunctionResponse}

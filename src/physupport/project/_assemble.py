@@ -137,7 +137,7 @@ def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
     """The one named, or the usual one of the law."""
     settings = project.settings
     usual = law_named(settings.data.deployment.law).usual_judge
-    scan, rows, spec = settings.outsiders, settings.data.deployment, settings.replicates
+    scan, rows, spec = settings.outsiders, settings.data.deployment, settings.elements
     options = {
         "outsiders": None if scan is None else Scan(scan.elements, scan.share),
         "split": rows.split,
@@ -145,8 +145,9 @@ def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
         # Other laws leave it to the protocol alone, whoever judges.
         "proposal": rows.proposal if law_named(rows.law).is_linear else None,
         "replicates": replicates,
-        "share": None if spec is None else spec.share,
-        "pool": None if spec is None else spec.pool,
+        "share": spec.replicate_share,
+        "noise": spec.replicate_noise,
+        "pool": spec.pool,
     }
     with named_by_key(project, "judge"):
         return make_judge(settings.judge or usual, options)

@@ -61,12 +61,11 @@ file = "spectrum.csv"    # one row, a column for each {axis}
 channels = "columns"
 law = "gaussian"         # its amplitude is unknown
 
-{background}[replicates]
-file = "replicates.csv"  # a line for each spectrum: element, unit (an instrument, a site), and the channels
-
-[elements]
+{background}[elements]
 file = "elements.csv"
 coordinates = ["number"]
+replicates = "replicates.csv"  # a line for each spectrum: element, unit (an instrument, a site), and the channels
+replicate_unit = "unit"        # the column that names the unit
 responses = "responses.npy"  # the mean of the replicates of each element, for pictures
 
 [regions.{region}]

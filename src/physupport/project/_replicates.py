@@ -6,46 +6,30 @@ from math import ceil
 import numpy as np
 
 from .._errors import MisuseError
-from ..io import read_columns
 from ..judges.conformal import Replicates
 from ._elements import Physical
-from ._inputs import recorded
 from ._load import Project, named_by_key
 from ._mixture import background_columns
+from ._spectra import read_spectra
 
-_KEY = "replicates.file"
+_KEY = "elements.replicates"
 
 
 def read_replicates(project: Project, physical: Physical) -> Replicates | None:
-    """Columns of the element and its unit, and one for each channel; groups are those of the regions."""
-    spec = project.settings.replicates
-    if spec is None:
+    """One spectrum a line, each from a unit; groups are those of the regions."""
+    spec, name = project.settings.elements, project.name(_KEY)
+    if spec.replicates is None or spec.replicate_unit is None:
         return None
-    path, name = project.file(_KEY, spec.file), project.name(_KEY)
-    with recorded(project, _KEY, spec.file, path) as entry:
-        with named_by_key(project, _KEY):
-            columns = read_columns(path)
-        entry |= {"shape": [len(next(iter(columns.values()))), len(columns)]}
-    named = ("element", spec.unit)
-    channels = [column for column in columns if column not in named]
-    if [*columns][:2] != [*named] or len(channels) != physical.n_channels or physical.is_complex:
-        rule = (
-            f"have the columns element and {spec.unit}, and then {physical.n_channels} real ones, as the responses have"
-        )
-        raise MisuseError(name, rule, f"{len(channels)} after {', '.join([*columns][:2])}")
-    try:
-        spectra = np.array([columns[channel] for channel in channels], dtype=np.float64).T
-    except ValueError as error:
-        raise MisuseError(name, "hold numbers", error) from None
-    elements = tuple(columns["element"])
-    other = next((each for each in elements if each not in physical.library.ids), None)
-    if other is not None:
-        raise MisuseError(name, "name elements of the list", repr(other))
+    if physical.is_complex:
+        raise MisuseError(name, "be left out where responses are complex", "a file", "Replicates have real spectra.")
+    read = read_spectra(project, _KEY, spec.replicates, (spec.replicate_unit,), physical)
+    if any(len(rows) != 1 for rows in read.rows):
+        raise MisuseError(name, "have one spectrum in every line", "a file with several rows")
     groups, background = _groups(project), background_columns(project, physical)
     with named_by_key(project, _KEY):
-        return Replicates(
-            spectra, elements, tuple(columns[spec.unit]), {e: groups.get(e, e) for e in elements}, background
-        )
+        spectra = np.concatenate([np.asarray(rows, dtype=np.float64) for rows in read.rows])
+        named = {e: groups.get(e, e) for e in read.elements}
+        return Replicates(spectra, read.elements, read.texts[0], named, background)
 
 
 def _groups(project: Project) -> dict[str, str]:
@@ -65,10 +49,10 @@ def _members(content: object) -> list[str]:
 
 def replicate_notes(project: Project, replicates: Replicates | None) -> list[str]:
     """Which groups have too few units to be excluded at all."""
-    spec = project.settings.replicates
-    if spec is None or replicates is None or spec.pool is not None:
+    spec = project.settings.elements
+    if replicates is None or spec.pool is not None:
         return []
-    level = Fraction(project.settings.level) * (1 - Fraction(spec.share))
+    level = Fraction(project.settings.level) * (1 - Fraction(spec.replicate_share or 0.0))
     counts = replicates.n_units(replicates.group_of)[replicates.group_of].tolist()
     few = [f"{name} ({count})" for name, count in zip(replicates.names, counts, strict=True) if (count + 1) * level < 1]
     needed = ceil(1 / level - 1)

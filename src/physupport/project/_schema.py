@@ -11,6 +11,7 @@ from ..analysis import PolicyName
 from ..judges import JUDGE_MAKERS
 from ..responses import KINDS
 from ._sections import (
+    Deviations,
     FileName,
     FileSpec,
     Grid,
@@ -21,6 +22,7 @@ from ._sections import (
     VariantFiles,
     as_values,
     broken,
+    needed,
 )
 from ._streams import Data, Share, Text, check_of_law
 
@@ -81,6 +83,11 @@ class Elements(Section):
     variants: Literal["states", "span", "cone"] = "states"
     tangents: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] | None = None
     error: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    replicates: FileName | None = None
+    replicate_unit: Text | None = None
+    replicate_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    replicate_noise: Deviations | None = None
+    pool: Literal["size"] | None = None
     axis: FileSpec | None = None
     axis_unit: str = ""
     shared: FileSpec | None = None
@@ -90,6 +97,16 @@ class Elements(Section):
         if (self.responses is None) == (self.response is None):
             found = "neither" if self.responses is None else "both"
             raise broken("have one of the keys responses and response", found)
+        return self
+
+    @model_validator(mode="after")
+    def _units_are_told(self) -> "Elements":
+        if self.replicates is not None and self.replicate_unit is None:
+            raise needed("replicate_unit")
+        given = ("replicate_unit", "replicate_share", "replicate_noise", "pool")
+        found = next((key for key in given if getattr(self, key) is not None), None)
+        if self.replicates is None and found is not None:
+            raise broken("be left out without replicates", "a value", key=found)
         return self
 
 
@@ -248,15 +265,6 @@ class Supports(Section):
         return self
 
 
-class ReplicateSpec(Section):
-    """Measured spectra of the elements, each from a unit: an instrument, a sample, a site."""
-
-    file: FileName
-    unit: Text = "unit"
-    share: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
-    pool: Literal["size"] | None = None
-
-
 class Output(Section):
     """Where the report goes."""
 
@@ -281,7 +289,6 @@ class ProjectFile(Section):
     supports: Supports = Supports()
     claims: Annotated[dict[str, ClaimSpec], Field(default_factory=dict)]
     resolution: AskedResolution | None = None
-    replicates: ReplicateSpec | None = None
     background: Background | None = None
     outsiders: OutsiderSpec | None = None
 

@@ -93,6 +93,13 @@ def _positive(values: tuple[float, ...]) -> tuple[float, ...]:
     return values
 
 
+def _not_negative(values: tuple[float, ...]) -> tuple[float, ...]:
+    for value in values:
+        if value < 0.0:
+            raise broken("be 0 or more", f"{value:g}")
+    return values
+
+
 def _distinct(values: tuple[float, ...]) -> tuple[float, ...]:
     if len({*values}) < len(values):
         raise broken("hold each number once", ", ".join(f"{value:g}" for value in values))
@@ -124,6 +131,7 @@ def variances(given: object) -> tuple[float, ...]:
 Values = Annotated[tuple[float, ...], _checked()]
 Grid = Annotated[tuple[float, ...], _checked(_distinct)]
 Variances = Annotated[tuple[float, ...], _checked(_positive, _distinct)]
+Deviations = Annotated[tuple[float, ...], _checked(_not_negative, _distinct)]
 Probabilities = Annotated[tuple[float, ...], _checked(_positive, _below_one, _distinct)]
 
 

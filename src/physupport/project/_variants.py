@@ -96,7 +96,7 @@ def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:
         raise MisuseError(key, "be left out unless variants are states", f"variants = {settings.elements.variants!r}")
     if settings.data.calibration is not None:
         raise MisuseError(key, "be left out with calibration rows, which know the values of parameters only", names)
-    if settings.replicates is not None:
+    if settings.elements.replicates is not None:
         raise MisuseError(key, "be left out with replicates, which have a width of their own", names)
     return names
 
@@ -108,7 +108,7 @@ def check_error(project: Project) -> None:
         return
     if settings.data.calibration is not None:
         raise MisuseError(key, "be left out with calibration rows, whose laws have exact responses", "it")
-    if settings.replicates is not None:
+    if settings.elements.replicates is not None:
         raise MisuseError(key, "be left out with replicates, which have a width of their own", "it")
 
 

@@ -60,7 +60,7 @@ def _outcome(document: Entry) -> str:
             return (
                 f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
                 f"with probability at least {confidence(level)}.{_assumed(gate)}{_unasked(outcome)}"
-                f"{_undecided(outcome)}{_passed(gate)}{_too_few(gate)}"
+                f"{_undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}"
             )
         case "EMPTY":
             return (
@@ -164,6 +164,22 @@ def _assumed(gate: Entry | None) -> str:
     """What a judge assumes where that is more than the laws say."""
     assumes = (gate or {}).get("assumes")
     return f" Assumed: {plain(str(assumes))}." if assumes else ""
+
+
+def _ranked(gate: Entry | None) -> str:
+    """Among how many units replicates rank, and what that allows."""
+    units, smallest = ((gate or {}).get(name) for name in ("units", "smallest_p"))
+    if not units or not smallest:
+        return ""
+    few = min(smallest, key=smallest.__getitem__), max(smallest, key=smallest.__getitem__)
+    said = dict.fromkeys(
+        f"K = {_count(units[name])} units, so that no p-value is below {smallest[name]:.3g}" for name in few
+    )
+    return f" Ranked among {' to '.join(said)}."
+
+
+def _count(units: int | list[int]) -> str:
+    return " and ".join(map(str, units)) if isinstance(units, list) else str(units)
 
 
 def _too_few(gate: Entry | None) -> str:

@@ -1,7 +1,7 @@
 """The conformal judge of a frozen protocol: every explanation of its bank is one element, judged by its replicates."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -18,6 +18,10 @@ from .._specs import Sealed, register
 from ._judge import ByConformal, ConformalJudge
 from ._replicates import Replicates
 
+_PAIRS = (
+    "; of two elements at once the new units are exchangeable with those of each, independently where they have none "
+    "in common"
+)
 _FORM = {
     "judge": str,
     "assumes": str,
@@ -38,7 +42,7 @@ _FORM = {
 class ByReplicates:
     """Have one row of a linear law judged by replicates of the elements; the replicates are part of the protocol.
 
-    The row judges as it is, and nothing is proposed.  Explanations have one active element each, and the coefficient,
+    The row judges as it is, and nothing is proposed.  Explanations have one or two active elements, and coefficients,
     the noise and the background of the law do not matter: replicates have a background of their own.
     """
 
@@ -78,27 +82,44 @@ class ByReplicates:
         if len(rows) != 1:
             rule, remedy = "judge one row", "Average the rows: they come from one unit."
             raise MisuseError("judge conformal", rule, f"{len(rows)} rows", remedy)
-        judge = self.spec.judge(rows[0], sealed.level)
-        return BankReplicates(self, judge, _elements(sealed.bank, self.spec.replicates))
+        element_of, pairs = _active(sealed.bank, self.spec.replicates)
+        # Noise that is added to what is ranked comes from the protocol.
+        spec = replace(self.spec, seed=int(sealed.digest, 16)) if any(self.spec.noise) else self.spec
+        return BankReplicates(self, spec.judge(rows[0], sealed.level, pairs), element_of)
 
 
-def _elements(bank: Bank, replicates: Replicates) -> IntArray:
-    """(M,) the element, as replicates number them, that is active in each explanation."""
-    active = bank.location(np.arange(bank.size))  # (M, regions)
-    if bank.states.library is None or not np.all((active >= 0).sum(axis=1) == 1):
-        raise MisuseError("judge conformal", "have explanations of one element each", "others in the bank")
-    ids = bank.states.library.ids
-    missing = [name for name in ids if name not in replicates.names]
+def _active(bank: Bank, replicates: Replicates) -> tuple[IntArray, list[tuple[int, int]]]:
+    """(M,) the element that each explanation has, or the pair, which are numbered after the elements."""
+    states = bank.states
+    if states.library is None:
+        raise MisuseError("judge conformal", "have elements that a library names", "a bank of arrays")
+    missing = [name for name in states.library.ids if name not in replicates.names]
     if missing:
         raise MisuseError("replicates", "have spectra of every element", f"none of {missing[0]!r}")
-    number = np.array([replicates.names.index(name) for name in ids])
-    return np.asarray(number[active.max(axis=1)], dtype=np.int64)
+    number = np.array([*map(replicates.names.index, states.library.ids), -1])
+    active = bank.deployment_parts(bank.deployment_keys(np.arange(bank.size))).elements  # (M, r)
+    elements = np.where(active < 0, -1, number[np.asarray(states.library_index)[active]])
+    counts = (elements >= 0).sum(axis=1)
+    if not np.isin(counts, (1, 2)).all():
+        found = int(counts[~np.isin(counts, (1, 2))][0])
+        remedy = "Make the region always present, and max_active at most 2."
+        raise MisuseError("judge conformal", "have explanations of one or two elements", f"one of {found}", remedy)
+    both = np.sort(elements, axis=1)[:, ::-1][:, :2]  # the larger first, -1 at last
+    pairs, where = np.unique(both[counts == 2], axis=0, return_inverse=True)
+    element_of = both[:, 0].astype(np.int64)
+    element_of[counts == 2] = len(replicates.names) + where.ravel()
+    return element_of, [(int(b), int(a)) for a, b in pairs]
 
 
-def _made(replicates: Replicates | None = None, share: float = 0.0, pool: str | None = None) -> ByReplicates:
+def _made(
+    replicates: Replicates | None = None,
+    share: float = 0.0,
+    pool: str | None = None,
+    noise: tuple[float, ...] = (0.0,),
+) -> ByReplicates:
     if replicates is None:
         raise MissingError("replicates", "be given", "none", "The judge conformal compares with them.")
-    return ByReplicates(ByConformal(replicates, share, pool))
+    return ByReplicates(ByConformal(replicates, share, pool, noise))
 
 
 @register("conformal", make=_made)
@@ -147,17 +168,24 @@ class BankReplicates:
         return around(self, e, count)
 
     def facts(self, possible: IntArray) -> dict[str, object]:  # noqa: ARG002
-        """Units that each element is ranked among, its p-value, and what too few of them cannot exclude."""
-        names, p_values = self.spec.spec.replicates.names, [float(p) for p in self.judge.p_gate]
+        """Units that each element or pair is ranked among, its p-value, and what too few of them cannot exclude."""
+        judge, own = self.judge, self.spec.spec.replicates.names
+        names = [*own, *(f"{own[a]} and {own[b]}" for a, b in judge.pairs)]
+        ranks = judge.ranks
+        p_values = [float(p) for p in (*judge.p_gate, *(rank.p for rank in ranks))]
+        units = [*judge.n_units[0].tolist(), *(list(rank.n_units) for rank in ranks)]
+        smallest = [*judge.smallest[0].tolist(), *(float(rank.smallest) for rank in ranks)]
+        asked = np.isin(np.arange(judge.size), self.element_of)
+        best = int(np.where(asked, p_values, -1.0).argmax())
         return {
-            "best": int(np.argmax(self.element_of == int(np.argmax(p_values)))),
+            "best": int(np.argmax(self.element_of == best)),
             "is_withheld": False,
-            "assumes": self.spec.spec.assumes,
+            "assumes": self.spec.spec.assumes + (_PAIRS if ranks else ""),
             "lacks": "units" if self.spec.spec.share else "units and share",
-            "units": dict(zip(names, self.judge.n_units[0].tolist(), strict=True)),
-            "smallest_p": dict(zip(names, self.judge.smallest[0].tolist(), strict=True)),
+            "units": dict(zip(names, units, strict=True)),
+            "smallest_p": dict(zip(names, smallest, strict=True)),
             "p": dict(zip(names, p_values, strict=True)),
-            "cannot_exclude": [names[e] for e in np.flatnonzero(self.judge.cannot_exclude).tolist()],
+            "cannot_exclude": [names[e] for e in np.flatnonzero(judge.cannot_exclude).tolist()],
         }
 
     def encode(self) -> dict[str, object]:

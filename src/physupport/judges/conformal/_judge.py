@@ -1,5 +1,6 @@
 """The conformal judge: how far spectra of an element lie from other units of it says how far a new one may lie."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log
@@ -14,6 +15,7 @@ from ..._errors import MisuseError
 from ..._typing import Array, BoolArray, IntArray
 from .._judge import Verdict, Verdicts
 from ..rotation._draws import Draws
+from ._pairs import PairRank, rank_pair
 from ._replicates import Replicates
 
 # Scores that differ by less count as exceedances: rounding can keep, never lose.
@@ -62,9 +64,13 @@ class ByConformal:
         has_members = len(np.unique(self.replicates.group_of)) < len(self.replicates.names)
         return _ASSUMES[self.pool] + (_MEMBERS if has_members else "")
 
-    def judge(self, signal: ArrayLike, level: float) -> "ConformalJudge":
-        """The judge of one signal (q,), from a unit that is none of the replicates'."""
-        return ConformalJudge(self, check_array("signal", signal, (self.replicates.spectra.shape[1],)), level)
+    def judge(self, signal: ArrayLike, level: float, pairs: Sequence[tuple[int, int]] = ()) -> "ConformalJudge":
+        """The judge of one signal (q,), from a unit that is none of the replicates'.
+
+        pairs: of elements that may be there together, which are asked about after the single ones.
+        """
+        checked = check_array("signal", signal, (self.replicates.spectra.shape[1],))
+        return ConformalJudge(self, checked, level, tuple(pairs))
 
 
 @final
@@ -82,13 +88,16 @@ class ConformalJudge:
     units.  The ratio test ranks A among the spectra of the element alone, over the angle to the nearest other element
     in its group, or anywhere for an element alone in its group.  It is exact if other elements come from other units;
     of a unit that holds several, none is a reference for it, and for the signal the unit that would speak most for it.
+    Pairs of elements have a test of their own at the whole level (`rank_pair`).
     """
 
     spec: ByConformal
     signal: Array  # (q,)
     level: float
+    pairs: tuple[tuple[int, int], ...] = ()
     p_gate: tuple[Fraction, ...] = field(init=False)  # (E,)
     p_ratio: tuple[Fraction, ...] = field(init=False)  # (E,) 1 without a ratio test
+    ranks: tuple[PairRank, ...] = field(init=False)  # of the pairs
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -96,10 +105,23 @@ class ConformalJudge:
         found = [self._p_values(index, sigma) for index, sigma in enumerate(self.spec.noise)]
         for name, column in (("p_gate", 0), ("p_ratio", 1)):
             object.__setattr__(self, name, tuple(map(max, zip(*(each[column] for each in found), strict=True))))
+        object.__setattr__(self, "ranks", self._ranks())
+
+    def _ranks(self) -> tuple[PairRank, ...]:
+        data, spec = self.spec.replicates, self.spec
+        if self.pairs and (spec.pool is not None or any(spec.noise)):
+            remedy = "Leave pool and noise out, or have one element in every explanation."
+            raise MisuseError("judge conformal", "rank pairs of elements as they are", "pool or noise", remedy)
+        return tuple(rank_pair(data, pair, self.signal, _TIE) for pair in self.pairs)
 
     @property
     def size(self) -> int:
-        """The elements."""
+        """The elements, and then the pairs."""
+        return self.n_elements + len(self.pairs)
+
+    @property
+    def n_elements(self) -> int:
+        """Those with replicates."""
         return len(self.spec.replicates.names)
 
     @property
@@ -120,26 +142,34 @@ class ConformalJudge:
 
     @property
     def cannot_exclude(self) -> BoolArray:
-        """(E,) elements with too few replicates to be excluded by either test at this level."""
+        """(size,) elements and pairs with too few replicates to be excluded by any test at this level."""
         parts = zip(self.n_units.tolist(), self.levels, strict=True)
         least = [[Fraction(1, 1 + count) > part for count in row] for row, part in parts]
-        return np.asarray(np.all(least, axis=0))
+        pairs = [rank.smallest > Fraction(self.level) for rank in self.ranks]
+        return np.append(np.all(least, axis=0), np.array(pairs, dtype=np.bool_))
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Rejected by either test, p <= its level; the margin is the larger log(level / p)."""
         asked = check_indices("explanations", explanations, self.size).tolist()
-        tests = [(part, p) for part, p in zip(self.levels, (self.p_gate, self.p_ratio), strict=True) if part]
-        is_rejected = np.array([any(p[e] <= part for part, p in tests) for e in asked], dtype=np.bool_)
-        margins = np.array([max(log(part / p[e]) for part, p in tests) for e in asked])
+        over = [max(part / p for part, p in self._tests(e)) for e in asked]
+        is_rejected = np.array([ratio >= 1 for ratio in over], dtype=np.bool_)
+        margins = np.array([log(ratio) for ratio in over])
         # The comparison of fractions is exact; its logarithm may round to the other side of 0.
         lower = np.where(is_rejected, np.maximum(margins, 0.0), np.minimum(margins, 0.0))
         codes = np.where(is_rejected, Verdict.REJECTED, Verdict.ADMISSIBLE).astype(np.uint8)
         return Verdicts(codes, lower, np.where(is_rejected, np.maximum(lower, _LEAST), lower))
 
+    def _tests(self, e: int) -> list[tuple[Fraction, Fraction]]:
+        """Levels above 0 and p-values of an element, or a pair."""
+        if e >= self.n_elements:
+            return [(Fraction(self.level), self.ranks[e - self.n_elements].p)]
+        found = zip(self.levels, (self.p_gate[e], self.p_ratio[e]), strict=True)
+        return [(part, p) for part, p in found if part]
+
     @property
     def _labels(self) -> tuple[IntArray, IntArray]:
         """(E,) which elements gate and ratio rank together."""
-        return self.spec.replicates.group_of, np.arange(self.size)
+        return self.spec.replicates.group_of, np.arange(self.n_elements)
 
     def _ranked_units(self, labels: IntArray) -> IntArray:
         own = self.spec.replicates.n_units(labels)
@@ -156,13 +186,13 @@ class ConformalJudge:
         angles = np.arccos(np.clip(ranked @ references.T, -1.0, 1.0))  # (S + 1, S)
         angles[:-1][data.unit_of[:, None] == data.unit_of] = np.inf
         gate, ratio = (self._ranked(*each) for each in zip(self._scores(angles), self._labels, strict=True))
-        return gate, ratio if self.spec.share else [Fraction(1)] * self.size
+        return gate, ratio if self.spec.share else [Fraction(1)] * self.n_elements
 
     def _scores(self, angles: Array) -> tuple[Array, Array]:
         """(S + 1, E) of every spectrum, and at last the signal, under every element: to its group, and as a ratio."""
         data = self.spec.replicates
-        gate, ratio = np.empty((2, len(angles), self.size))
-        for e in range(self.size):
+        gate, ratio = np.empty((2, len(angles), self.n_elements))
+        for e in range(self.n_elements):
             is_own = data.element_of == e
             is_group = (data.group_of == data.group_of[e])[data.element_of]
             is_other = ~is_own & (is_group if (is_group & ~is_own).any() else True)
@@ -179,7 +209,7 @@ class ConformalJudge:
         label = labels[data.element_of]
         unit = label * (1 + data.unit_of.max()) + data.unit_of
         sizes, found = data.n_units(labels), []
-        for e in range(self.size):
+        for e in range(self.n_elements):
             is_in = label == labels[e] if self.spec.pool is None else sizes[label] == sizes[labels[e]]
             exceeds, units = own[is_in] >= scores[-1, e] - _TIE, unit[is_in]
             shares = [Fraction(int(exceeds[units == u].sum()), int((units == u).sum())) for u in np.unique(units)]
