@@ -95,8 +95,8 @@ def _nearest(
                 near = max(near, np.sqrt(max(c * c + d * d - 2.0 * g * c * d, 0.0) / (1.0 - g * g)))
             best = max(best, near)
             if best > enough:
-                return best
-    return best
+                return float(best)
+    return float(best)
 
 
 @njit(cache=True, nogil=True)
