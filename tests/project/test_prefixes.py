@@ -1,5 +1,7 @@
 """What an example says early, it says at the end, too: by whatever judge, at every budget."""
 
+from itertools import pairwise
+
 import pytest
 
 from physupport.analysis import analyse
@@ -28,13 +30,13 @@ def possible(field):
 
 
 def test_more_queries_never_bring_back_what_was_excluded(reports):
-    for early, late in zip(reports, reports[1:], strict=False):
+    for early, late in pairwise(reports):
         for before, after in zip(early.fields, late.fields, strict=True):
             assert possible(after) <= possible(before)
 
 
 def test_a_statement_about_the_truth_is_never_taken_back_and_only_grows_finer(reports):
-    for early, late in zip(reports, reports[1:], strict=False):
+    for early, late in pairwise(reports):
         for before, after in zip(early.fields, late.fields, strict=True):
             if before.label.name in SAYING:
                 assert after.label.name in SAYING
