@@ -96,6 +96,19 @@ def test_an_offset_of_a_complex_response_is_real_and_scaled_by_the_modulus():
     check_columns(found, as_pairs([[4.0 + 4.0j], [1.0 + 1.0j]], axis=0))
 
 
+def test_the_width_of_tabulated_lines_is_that_of_wider_ones_and_leaves_their_places():
+    axis, places = np.linspace(100.0, 300.0, 201), np.array([[160.0], [231.0]])
+    peaks = Peak(axis, 8.0)
+    for factor in (0.8, 1.3):
+        found = settings_grid(peaks(places), places, [Parameter("width", [factor])], axis).responses[0]
+        wider = Peak(axis, 8.0 * factor)(places)
+        # Cubics between channels of an eighth of the width.
+        np.testing.assert_allclose(found, wider / np.linalg.norm(wider, axis=0), atol=2e-3)
+    for wrong in (peaks(places).sum(axis=1, keepdims=True), peaks(np.array([[102.0]]))):
+        with pytest.raises(MisuseError, match="Give the responses at other widths as variants"):
+            settings_grid(wrong, [[0.0]], [Parameter("width", [1.1])], axis)
+
+
 def test_width_and_position_are_those_of_another_peak():
     found = settings_grid(PEAK, PLACES, [Parameter("width", [1.5]), Parameter("position", [0.03])])
     check_columns(found.responses[0], Peak(AXIS, 0.3)(PLACES + 0.03))
@@ -136,9 +149,14 @@ def test_settings_cannot_be_written_to():
             LINE,
             ANGLES,
             [Parameter("width", [1.1])],
-            "go with a response that has a width, got UniformLinear",
+            "go with a peak, or with real responses along an axis",
         ),
-        (PEAK(PLACES), PLACES, [Parameter("width", [1.1])], "'width' must go with a response that has a width"),
+        (
+            PEAK(PLACES),
+            PLACES,
+            [Parameter("width", [1.1])],
+            "'width' must go with responses of one line each within the axis",
+        ),
         (PEAK(PLACES), PLACES, [Parameter("position", [0.1])], "got fixed nominal answers"),
         (PEAK, PLACES, [Parameter("position", [0.1], coordinate=1)], "move along one of the 1 coordinates, got 1"),
         (PEAK, PLACES, [Parameter("phase", [0.1])], "'phase' must go with a complex response, got real answers"),

@@ -7,6 +7,7 @@ from . import _run as _run
 from . import _map as _map
 from . import _watch as _watch
 from . import _verify as _verify
+from . import _response_error as _response_error
 from . import _plan as _plan
 from . import _demo as _demo
 from . import _reproduce as _reproduce

@@ -58,6 +58,7 @@ class Law(Protocol):
     opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
 
     is_complex: bool = False  # rows and elements are pairs (Re, Im)
+    error: float | None = None  # sine of the angle by which responses may be off, where any may be
 
     def completed(self, bank: Bank) -> Self:
         """The same law with all that it takes from the bank's nuisances."""

@@ -5,6 +5,11 @@ from ._example import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_
 from ._folder import FILES as FILES
 from ._forecast import Forecast as Forecast, StreamForecast as StreamForecast, forecast as forecast
 from ._load import Project as Project, load_project as load_project
+from ._response_error import (
+    ResponseError as ResponseError,
+    response_error as response_error,
+    write_error as write_error,
+)
 from ._run import (
     Differences as Differences,
     Finished as Finished,

@@ -10,3 +10,4 @@ from ._instruments import (
     UniformLinearArray as UniformLinearArray,
 )
 from ._settings import KINDS as KINDS, Parameter as Parameter, Settings as Settings, settings_grid as settings_grid
+from ._sources import SourceErrors as SourceErrors, source_errors as source_errors

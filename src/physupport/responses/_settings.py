@@ -32,7 +32,7 @@ class Parameter:
     | gain | any | channel c times :math:`1 + v w_c` | 0 |
     | offset | any | adds v times the largest modulus of the element's answer to all channels | 0 |
     | phase | radians | channel c times :math:`e^{i v w_c}`; complex answers only | 0 |
-    | width | above 0 | multiplies the width of a peak | 1 |
+    | width | above 0 | multiplies the width of a peak; of tabulated answers with one line, stretched about it | 1 |
     | conductivity | above 0 | multiplies that of the skull of a head | 1 |
     | position | any | moves every element by v along one coordinate | 0 |
     | shift | units of the axis | the answer in channel x becomes that at x - v | 0 |
@@ -82,6 +82,9 @@ Chosen = Sequence[tuple[Parameter, float]]
 # Numbers of all settings together: more are refused before one is worked out.
 MOST_ENTRIES: Final = 2**26
 
+# Of its largest number: what is above belongs to a line of a response.
+_LINE_SHARE: Final = 0.05
+
 # Where gain and offset cancel the answer down to this share of it, what is left is rounding error.
 SMALLEST_SHARE: Final = 1e-12
 
@@ -106,10 +109,11 @@ def settings_grid(
     """The answers of E elements under every combination of the parameters, each column brought to unit norm.
 
     response: a response, any function of that kind, or the (q, E) nominal answers themselves, which no parameter can
-    move to other places or widen.
-    places: (E, d).  axis: (q,) what channels stand for, increasing, for shift and scale; their numbers unless given.
+    move to other places.
+    places: (E, d).  axis: (q,) what channels stand for, increasing, for shift, scale and the width of a response that
+    has none of its own; their numbers unless given.
 
-    Whatever the order of the parameters, factors and position act first, then scale and shift along the axis (by
+    Whatever the order of the parameters, factors and position act first, then width, scale and shift along the axis (by
     monotone cubics between channels, so that nothing becomes negative), then gain and phase, and the offset is added
     last.  Without parameters there is one setting.
 
@@ -163,8 +167,10 @@ def _check_applies(
     """Refuse what could only be left without effect."""
     name = f"parameter {parameter.label!r}"
     match parameter.name:
-        case "width" | "conductivity" if not _has(response, parameter.name):
+        case "conductivity" if not _has(response, parameter.name):
             raise MisuseError(name, f"go with a response that has a {parameter.name}", type(response).__name__)
+        case "width" if not _has(response, parameter.name):
+            _check_lines(name, nominal)
         case "position" if not callable(response):
             raise MisuseError(name, "go with a response that can be asked at other places", "fixed nominal answers")
         case "position" if parameter.coordinate >= places.shape[1]:
@@ -175,6 +181,19 @@ def _check_applies(
             raise MisuseError(name, "go with two channels or more", len(nominal))
         case "gain" | "phase":
             parameter.channel_pattern(len(nominal))
+
+
+def _check_lines(name: str, nominal: Array | ComplexArray) -> None:
+    """Refuse responses that would not only widen: several lines would move apart, and one at an end from there."""
+    if np.iscomplexobj(nominal) or len(nominal) < 2:
+        raise MisuseError(name, "go with a peak, or with real responses along an axis", "others")
+    is_high = np.abs(nominal) > _LINE_SHARE * np.abs(nominal).max(axis=0)
+    starts = np.diff(is_high.astype(np.int8), axis=0, prepend=0) == 1
+    is_other = (starts.sum(axis=0) > 1) | is_high[0] | is_high[-1]
+    if is_other.any():
+        remedy = "Give the responses at other widths as variants: responses = [file, file]."
+        rule = "go with responses of one line each within the axis, which it stretches"
+        raise MisuseError(name, rule, f"others in column {int(is_other.argmax())}", remedy)
 
 
 def _has(response: object, name: str) -> bool:
@@ -189,7 +208,10 @@ def _unit_columns(
     response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray, axis: Array, chosen: Chosen
 ) -> Array | ComplexArray:
     """(q, E) under one setting."""
-    base = _along(axis, _moved(response, places, nominal, chosen), chosen)
+    moved = _moved(response, places, nominal, chosen)
+    if not _has(response, "width"):
+        moved = _widened(axis, moved, chosen)
+    base = _along(axis, moved, chosen)
     largest = np.abs(base).max(axis=0)  # (E,)
     answers, offset = base, 0.0
     for parameter, value in chosen:
@@ -216,7 +238,7 @@ def _moved(
     """The answers with the width and at the places of a setting."""
     moved = places.copy()
     for parameter, value in chosen:
-        if parameter.name in FACTORS:
+        if parameter.name in FACTORS and _has(response, parameter.name):
             response = _scaled(response, parameter.name, value)
         elif parameter.name == "position":
             moved[:, parameter.coordinate] += value
@@ -237,6 +259,18 @@ def _along(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array 
     if np.iscomplexobj(answers):
         return PchipInterpolator(axis, answers.real)(where) + 1j * PchipInterpolator(axis, answers.imag)(where)
     return np.asarray(PchipInterpolator(axis, answers.real)(where))
+
+
+def _widened(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array | ComplexArray:
+    """Every answer stretched about its own centre, the mean place along the axis, by the factor of a width."""
+    factor = next((value for parameter, value in chosen if parameter.name == "width"), 1.0)
+    if factor == 1.0:
+        return answers
+    sizes = np.abs(answers)
+    centres = axis @ sizes / sizes.sum(axis=0)
+    columns = zip(answers.real.T, centres.tolist(), strict=True)
+    wheres = ((np.clip(c + (axis - c) / factor, axis[0], axis[-1]), column) for column, c in columns)
+    return np.stack([PchipInterpolator(axis, column)(where) for where, column in wheres], axis=1)
 
 
 def _check_axis(axis: ArrayLike | None, n_channels: int) -> Array:

@@ -62,9 +62,7 @@ class ByRotation:
 
     def rotations(self, design: Design, n_rows: int, n_channels: int, seed: int) -> tuple[Rotation, ...]:
         """The same for rows of a design, asked directly: one of each noise setting."""
-        if design.radii is not None:
-            remedy = 'Write judge = "evidence", or give responses their width by variants or tangents.'
-            raise MisuseError("judge", "be 'evidence' where responses are known up to an error", "rotation", remedy)
+        _check_exact(design.radii is None)
         supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
         table = RotationTable(design.columns, supports, design.background)
         shared: dict[str, Any] = {
@@ -76,6 +74,10 @@ class ByRotation:
             "companions": _companions(design),
         }
         return tuple(Rotation(table, sigma=sigma, **shared) for sigma in design.deviations)
+
+    def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
+        """Any number of them, of responses that are columns."""
+        _check_exact(law.error is None)
 
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
@@ -94,6 +96,13 @@ class ByRotation:
             )
         others = [stream for stream in sealed.streams if stream is not linear[0]]
         return BankRotation.of(self, sealed, linear[0], sealed.evidence_of(others) if others else None)
+
+
+def _check_exact(is_exact: bool) -> None:
+    """Refuse a ball of responses, which is no linear space."""
+    if not is_exact:
+        remedy = 'Write judge = "evidence", or give responses their width by variants or tangents.'
+        raise MisuseError("judge", "be 'evidence' where responses are known up to an error", "rotation", remedy)
 
 
 @register("rotation", make=ByRotation)

@@ -1,3 +1,4 @@
 """The report as one self-contained page: what the data allow, why, and how to check it."""
 
 from ._page import page_html as page_html, write_page as write_page
+from ._standalone import picture_svg as picture_svg

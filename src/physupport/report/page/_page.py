@@ -27,7 +27,7 @@ def page_html(report: "Report", details: "Details") -> str:
     if details.document["report"] != report.digests["document"]:
         value = f"those of {details.document['report']}"
         raise MisuseError("details", f"belong to the report {report.digests['document']}", value)
-    css, script = _asset("page.css"), _asset("page.js")
+    css, script = asset("page.css"), asset("page.js")
     text = _environment().get_template("page.html.j2").render(
         page_view(report.document, details.document),
         css=css,
@@ -71,7 +71,7 @@ def _policy(css: str, script: str) -> str:
     )
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 

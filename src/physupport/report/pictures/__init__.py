@@ -15,3 +15,4 @@ from ._map import map_picture as map_picture, map_pictures as map_pictures
 from ._model import Picture as Picture
 from ._rooms import COLUMN as COLUMN, COMPACT as COMPACT, SMALL as SMALL, WIDE as WIDE, Room as Room
 from ._rows import rows_picture as rows_picture
+from ._sines import sines_picture as sines_picture
