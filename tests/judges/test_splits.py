@@ -124,5 +124,14 @@ def test_a_specification_is_read_back_and_refuses_what_it_cannot_do():
         opened(BySplits("rows"), row, Linear())
     with pytest.raises(MisuseError, match="split must be 'rows' where the noise is not known"):
         opened(spec, row, Linear())
-    with pytest.raises(MisuseError, match="judge must be 'rotation' for rows with coefficients of their own"):
-        opened(spec, row, Linear(rows="free", noises=[1.0]))
+
+
+@pytest.mark.parametrize("split", ["rows", "fission"])
+@pytest.mark.parametrize("kind", ["free", "random"])
+def test_rows_with_coefficients_of_their_own_are_split_too(kind, split):
+    """Fissioned random rows share their coefficients, which are taken for free then: so neither loses the truth."""
+    rng = np.random.default_rng(6)
+    rows = 8.0 * rng.standard_normal((40, 1)) * ATOMS[:, 1] + rng.standard_normal((40, Q))
+    assert kept(BySplits(split, 2), rows, Linear(rows=kind, noises=[1.0])) == [1]
+    judge = opened(BySplits(split, 2), rows, Linear(rows=kind, noises=[1.0]))
+    assert judge.trials[0][0].stream.design.is_random == (kind == "random" and split == "rows")

@@ -18,8 +18,8 @@ SCORED = [case for case in CASES if not LAWS[case[0]].is_counted]
 ENERGETIC = [case for case in CASES if not LAWS[case[0]].is_linear]
 
 
-def make_bank(is_complex=False):
-    atoms = np.random.default_rng(0).random((6, 3))  # not negative, as counts have it
+def make_bank(is_complex=False, shift=0):
+    atoms = np.roll(np.random.default_rng(0).random((6, 3)), shift, axis=0)  # not negative, as counts have it
     if is_complex:
         atoms = as_pairs(atoms + 1j * np.random.default_rng(1).standard_normal((6, 3)), axis=0)
     atoms /= np.linalg.norm(atoms, axis=0)
@@ -71,6 +71,33 @@ def test_the_opponent_of_a_key_is_a_density_and_is_read_back(name, is_complex):
     assert stream.is_density
     assert np.isfinite(stream.log_likelihood(np.array([key])).errors).all()
     assert law.decode_opponent(opponent.encode()).agrees(opponent)
+
+
+@pytest.mark.parametrize(("name", "is_complex"), SCORED)
+def test_a_free_opponent_fits_rows_that_the_bank_cannot_and_is_read_back(name, is_complex):
+    """Rows of another bank, of which half propose: the free one predicts the others better than any explanation."""
+    bank = make_bank(is_complex)
+    law, other = make(name, is_complex, bank), make_bank(is_complex, shift=3)
+    rows = make(name, is_complex, other).sample(other, other.size - 1, np.random.default_rng(6), 400)
+    rows[:, : len(other.states.elements)] *= 2.0
+    proposal, held_out = ArrayRows(rows[::2]), ArrayRows(rows[1::2])
+    keys = np.unique(law.keys(bank)(np.arange(bank.size)))
+    free = law.free_opponent(bank, proposal, int(keys[0]))
+    if law.is_linear:
+        assert free is None  # its own opponent has it
+        return
+    denominator = law.stream(bank, held_out, [200])
+    stream, key = free.numerator(denominator, held_out)
+    assert stream.is_density
+    best = denominator.log_likelihood(keys).values.max()
+    assert stream.log_likelihood(np.array([key])).values[0, 0] > best + 10.0
+    mixture = law.half_free(bank, proposal, int(keys[0]))
+    assert mixture.weights == (0.5, 0.5)
+    back = law.decode_opponent(mixture.encode())
+    assert back.agrees(mixture)
+    assert any(back.agrees(given) for given in law.opponents_of(bank, proposal, int(keys[0])))
+    other_rows = ArrayRows(rows[::3])
+    assert not back.agrees(law.half_free(bank, other_rows, int(keys[0])))
 
 
 @pytest.mark.parametrize(("name", "is_complex"), ENERGETIC)

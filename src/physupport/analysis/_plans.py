@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ._protocol import AnalysisProtocol
 
 
+OPPONENTS = ("bank", "free")
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class StreamPlan:
@@ -29,12 +32,15 @@ class StreamPlan:
 
     law: one of `physupport.laws`, or its name with its options, as in StreamPlan("mean", 0.5, noises=[0.5]).
     checkpoints: prefix lengths; None doubles from `first` on.  Where the judge needs no proposal, all rows judge.
+    opponent: `free` has half the weight of the numerator on a law off the bank (`Law.free_opponent`), so that EMPTY can
+    be seen; `bank`, as in the paper, takes the best explanation alone.
     """
 
     law: Law
     fraction: float
     first: int
     checkpoints: IntArray | None
+    opponent: str
 
     def __init__(
         self,
@@ -43,12 +49,16 @@ class StreamPlan:
         *,
         first: int = 128,
         checkpoints: Sequence[int] | IntArray | None = None,
+        opponent: str = "bank",
         **options: object,
     ) -> None:
         made = make_law(law, options) if isinstance(law, str) else law
         if made is law and options:
             raise MisuseError(next(iter(options)), "be given to the law itself", repr(law))
+        if opponent not in OPPONENTS:
+            raise MisuseError("opponent", f"be {' or '.join(map(repr, OPPONENTS))}", repr(opponent))
         object.__setattr__(self, "law", made)
+        object.__setattr__(self, "opponent", opponent)
         object.__setattr__(self, "fraction", check_open("fraction", fraction, 0.0, 1.0))
         object.__setattr__(self, "first", check_count("first", first))
         # A copy: a plan must stay what it was when a protocol was frozen.
@@ -95,6 +105,8 @@ class ProposedStream:
             return cls(protocol, name, plan, bank, law, table, split, None, stops, None, None, None)
         rows = HashedRows(name, ArrayRows(table, split.proposal))
         best, opponent, plausibility = None, law.own_opponent(rows), None
+        if opponent is not None and plan.opponent == "free":
+            raise MisuseError("opponent", "be left out where a law off the bank is proposed already", "'free'")
         if opponent is None or protocol.ranks:
             stream = law.stream(bank, rows, [rows.n_rows])
             keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
@@ -102,7 +114,8 @@ class ProposedStream:
             plausibility = scores.values[where, -1]
             if opponent is None:
                 chosen = best_explanation(stream, bank.size, law.keys(bank), scores=scores)
-                best, opponent = chosen.index, law.opponent(bank, rows, chosen.key)
+                choose = law.half_free if plan.opponent == "free" else law.opponent
+                best, opponent = chosen.index, choose(bank, rows, chosen.key)
         return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
 
     @cached_property

@@ -39,7 +39,7 @@ _FORM = {"judge": str, "assumes": str, "split": SPLITS, "n_splits": int, "propos
 @final
 @dataclass(frozen=True, slots=True)
 class BySplits:
-    """Have rows of one mean that is linear in free coefficients judged by evidence, averaged over splits.
+    """Have rows that are linear in open coefficients judged by evidence, averaged over splits.
 
     split: `rows`, of which a share proposes, or `fission` where the noise is known, also of a single row.  Splits come
     from the hash of the protocol.  Evidence is that of all judging rows, not its peak along them, as only its final
@@ -63,8 +63,8 @@ class BySplits:
         """All that is fixed beforehand."""
         return {
             "judge": "evidence of splits",
-            "assumes": "rows are independent with one mean and white Gaussian noise, after whitening where a "
-            "covariance is given, of the level given where they are fissioned",
+            "assumes": "rows are independent, linear in open coefficients, in white Gaussian noise, after whitening "
+            "where a covariance is given, of the level given where they are fissioned",
             "split": self.split,
             "n_splits": self.n_splits,
             "proposal": float(self.proposal),
@@ -161,9 +161,6 @@ class SplitJudge:
         """All keys are scored."""
         design = stream.law.design(sealed.bank)
         assert design is not None
-        if design.rows != "same mean":
-            rule = "be 'rotation' for rows with coefficients of their own"
-            raise MisuseError("judge", rule, "evidence of splits", "Leave judge out.")
         spec.check_rows(stream.law, stream.rows.n_rows)
         rows = whitened_rows(stream.rows, design, stream.law.is_complex)
         trials = _trials(spec, design, rows, int(sealed.digest, 16))
@@ -220,5 +217,6 @@ def _trials(spec: BySplits, design: Design, rows: Field, seed: int) -> tuple[tup
 def _fissioned(design: Design, rows: Field, normals: Field, sigma: float) -> tuple[_Trial, ...]:
     """Where sigma is true the parts are independent; opponents may have another noise, which is added to that of g."""
     known: Array = np.array(design.deviations, dtype=np.float64)
-    wider = replace(design, deviations=tuple(np.hypot(known, sigma).tolist()))
+    # Both parts of a row have its coefficients: whatever these are, given them the parts are independent.
+    wider = replace(design, deviations=tuple(np.hypot(known, sigma).tolist()), is_random=False)
     return tuple(_Trial.of(wider, (rows + sigma * drawn, rows - sigma * drawn)) for drawn in normals)

@@ -39,16 +39,19 @@ from .codes._mixture import (
     calibration_tangent as calibration_tangent,
     make_calibration as make_calibration,
 )
+from .gaussian._code_stream import known_code_stream as known_code_stream
 from .gaussian._covariance import Covariance as Covariance
-from .gaussian._known_codes import KnownCodes as KnownCodes, known_code_stream as known_code_stream
+from .gaussian._known_codes import KnownCodes as KnownCodes
 from .gaussian._linear import Linear as Linear
-from .gaussian._mean import Mean as Mean, point_stream as point_stream
-from .gaussian._profiled import MeanPoint as MeanPoint, ProfiledMean as ProfiledMean
+from .gaussian._mean import Mean as Mean
+from .gaussian._mean_stream import MeanPoint as MeanPoint, point_stream as point_stream
+from .gaussian._profiled import ProfiledMean as ProfiledMean
 from .gaussian._white_noise import (
     covariance_divergences as covariance_divergences,
     mean_divergences as mean_divergences,
 )
 from .latent._latent import latent_stream as latent_stream
 from .latent._latent_objective import LatentObjective as LatentObjective, latent_box as latent_box
-from .latent._law import Latent as Latent, LatentPoint as LatentPoint
+from .latent._latent_point import LatentPoint as LatentPoint
+from .latent._law import Latent as Latent
 from .latent._maximum import Maximum as Maximum, propose_continuous as propose_continuous, start_points as start_points

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns, check_open
+from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns, check_open, check_positive
 from .._codec import real
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
@@ -40,6 +40,7 @@ class Design:
     exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
     is_estimated: bool = False  # whether the whitener comes from rows, so that white noise is not quite white
     radii: Array | None = None  # (E,) how far a column may be off, as a vector of this length
+    is_random: bool = False  # of free rows, whether coefficients are Gaussian about 0, with one covariance that is open
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
 
     def whitened(self, columns: Field) -> Field:
@@ -76,7 +77,7 @@ def check_half_steps(half_steps: ArrayLike | None, variants: ArrayLike | None, r
     if half_steps is None:
         return
     steps = check_array("half_steps", half_steps, (0 if variants is None else len(np.asarray(variants)),))
-    if rows == "free" or steps.min(initial=0.0) < 0.0:
+    if rows != "same mean" or steps.min(initial=0.0) < 0.0:
         raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{rows} rows")
 
 
@@ -88,7 +89,7 @@ def check_error(error: float, variants: ArrayLike | None, rows: str) -> None:
         raise MisuseError(
             "error", "be left out where responses have columns to mix, which are their width", error, remedy
         )
-    if rows == "free":
+    if rows != "same mean":
         remedy = "Take rows = 'same mean', or the law covariance."
         raise MisuseError("error", "be left out where every row has coefficients of its own", error, remedy)
 
@@ -99,6 +100,18 @@ def check_regions(name: str, regions: Iterable[str], bank: Bank) -> None:
     for region in regions:
         if region not in known:
             raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
+
+
+def check_bounds(coefficients: Mapping[str, tuple[float, float]], thresholds: Mapping[str, float], rows: str) -> None:
+    """Of the coefficients of regions, which have none where they are random about 0."""
+    for region, (low, high) in coefficients.items():
+        if not low < high:
+            raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
+    for region, threshold in thresholds.items():
+        check_positive(f"threshold of {region!r}", threshold)
+    if rows == "random" and (coefficients or thresholds):
+        remedy = "Leave bounds and thresholds out, or have rows of the same mean."
+        raise MisuseError("coefficients", "be left open where they are random about 0", "bounds", remedy)
 
 
 def check_marks(thresholds: Mapping[str, float], bank: Bank) -> None:

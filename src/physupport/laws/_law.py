@@ -1,6 +1,6 @@
 """The contract of a law: one object knows all about its rows, and nothing outside this folder asks for its name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
@@ -15,6 +15,7 @@ from ..banks import Bank, Nuisances
 from ..io import RowSource
 from ._base import BankKey, Opponent, Stream
 from ._design import Design
+from ._mixture import Mixture
 
 Part = Literal["calibration", "deployment"]
 
@@ -50,8 +51,12 @@ class Law(Protocol):
     is_linear: ClassVar[bool] = False  # whether rows are linear in free coefficients, so that there is a `design`
     is_counted: ClassVar[bool] = False  # whether rows are counts, of which coefficients are amounts, never negative
     # Of a project file, what some laws have: keys of its stream, of regions, and tables; and whether each is needed.
-    file_keys: ClassVar[Mapping[str, bool]] = {"noise": True, "proposal": True, "regions.strength": True}
+    file_keys: ClassVar[Mapping[str, bool]] = {
+        "noise": True, "proposal": True, "regions.strength": True, "opponent": False,
+    }  # fmt: skip
     usual_judge: ClassVar[str] = "evidence"
+    # How a project file may say that nobody knows the strengths: keys of the stream that name the law of such rows.
+    if_unknown: ClassVar[Mapping[str, str]] = {}
     # What the variants of a response may be together, beyond states of which one is right.
     mixes: ClassVar[tuple[str, ...]] = ()
     thresholds: Mapping[str, float] = MappingProxyType({})  # where has_strengths is False: what marks reach even so
@@ -119,6 +124,27 @@ class Law(Protocol):
         """The numerator that a key of the bank gives, after a look at proposal rows; it has to be a density."""
         return BankKey(key)
 
+    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> Opponent | None:  # noqa: ARG002
+        """A density off the bank that proposal rows alone give, so that it may fit what no explanation can.
+
+        key: that of the best explanation, from which a search may start.  None: the law has none, or always has it.
+        """
+        return None
+
+    def half_free(self, bank: Bank, rows: RowSource, key: int) -> Mixture:
+        """The opponent of a key and, with half the weight, the free one: it costs log 2, and makes EMPTY possible."""
+        free = self.free_opponent(bank, rows, key)
+        if free is None:
+            rule = f"be left out for rows of the law {self.name}, which has no free opponent, or always has it"
+            raise MisuseError("opponent", rule, "'free'")
+        return Mixture((self.opponent(bank, rows, key), free), (0.5, 0.5))
+
+    def opponents_of(self, bank: Bank, rows: RowSource, key: int) -> Iterator[Opponent]:
+        """All that proposal rows and their best key may give, for who checks a report."""
+        yield self.opponent(bank, rows, key)
+        if self.free_opponent(bank, rows, key) is not None:
+            yield self.half_free(bank, rows, key)
+
     def decode_opponent(self, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
         """What `encode` of an opponent made; anything else is refused.  stream: its name."""
         where = f"the numerator of {stream}"
@@ -126,7 +152,7 @@ class Law(Protocol):
         known = {name: read for law in LAWS.values() for name, read in law.opponents.items()}
         if entry not in known:
             raise Refusal(f"{where} has other names than one of {', '.join(known)}")
-        found = known[entry](node[entry], where)
+        found = {**known, **self.opponents}[entry](node[entry], where)
         if entry not in self.opponents:
             raise Refusal(f"{where} is a {entry}, which {self.name} rows cannot have")
         return found

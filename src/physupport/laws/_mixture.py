@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -10,9 +11,13 @@ from flint import arb, ctx
 from .._stored import Refusal, check_form
 from .._typing import Array, IntArray
 from ..io import RowSource
-from ._base import Opponent, Scores, Stream
+from ._base import BankKey, Opponent, Scores, Stream
 
 _EPS = float(np.finfo(np.float64).eps)
+# Of keys that oppose: how many, and how far below the best.
+_MOST_MIXED, _LEAST_MIXED = 16, 6.0
+# How the entry of an opponent is read back.
+Kinds = Mapping[str, Callable[[object, str], Opponent]]
 
 
 @final
@@ -36,7 +41,7 @@ class Mixture:
         return {"mixture": [{"weight": float(weight), "law": part.encode()} for weight, part in pairs]}
 
     @classmethod
-    def decode(cls, node: object, where: str, kinds: Mapping[str, Callable[[object, str], Opponent]]) -> Self:
+    def decode(cls, node: object, where: str, kinds: Kinds) -> Self:
         """What `encode` wrote under `mixture`; kinds: how parts are read that a law may mix."""
         check_form(node, [{"weight": float, "law": dict}], f"{where}.mixture")
         entries: list[Mapping[str, object]] = list(node)  # type: ignore[call-overload]  # just checked
@@ -92,3 +97,18 @@ class MixtureStream:
                 sum((w * (x - column[0]).exp() for w, x in zip(weights, column, strict=True)), arb(0)).log() + column[0]
                 for column in zip(*balls, strict=True)
             ]
+
+
+def kinds_with(*alone: str, **free: Callable[[object, str], Opponent]) -> Kinds:
+    """Opponents of a law: these kinds alone, and in a mixture with the free ones."""
+    kinds = {**({"key": BankKey.decode} if "key" in alone else {}), **free}
+    return {**{name: kinds[name] for name in alone}, "mixture": partial(Mixture.decode, kinds=kinds)}
+
+
+def likely_mixture(scores: Array, point: Callable[[int], Opponent], free: Opponent) -> Mixture:
+    """Fits that these scores (k,) make about as likely, by their likelihood, and with half the weight the free one."""
+    order = np.argsort(-scores, kind="stable")[:_MOST_MIXED]
+    chosen = order[scores[order] > scores[order[0]] - _LEAST_MIXED]
+    shares = np.exp(scores[chosen] - scores[chosen[0]])
+    weights = [*(0.5 * shares / shares.sum()).tolist(), 0.5]
+    return Mixture((*map(point, chosen.tolist()), free), tuple(weights))

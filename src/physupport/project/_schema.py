@@ -18,13 +18,13 @@ from ._sections import (
     ResponseSpec,
     Section,
     Values,
-    Variances,
     VariantFiles,
     as_values,
     broken,
     needed,
+    variances,
 )
-from ._streams import Data, Share, Text, check_of_law
+from ._streams import UNKNOWN, Data, Share, Text, check_of_law, with_open_strengths
 
 
 def _budget(value: object) -> object:
@@ -211,10 +211,16 @@ def _count(value: object) -> object:
 Count = Annotated[tuple[int, int], BeforeValidator(_count)]
 
 
+def _strength(given: object) -> tuple[float, ...]:
+    if isinstance(given, str):
+        raise broken(f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}", shown(given))
+    return variances(given)
+
+
 class Region(Section):
     """What may be active in a part of space, and what is asked about it."""
 
-    strength: Variances | None = None
+    strength: Annotated[tuple[float, ...], BeforeValidator(_strength)] | None = None
     coefficient: Coefficient | None = None
     count: Annotated[Count, Field(validate_default=True)] = 1  # type: ignore[assignment]  # one or [1, 1] alike
     presence: Literal["always", "optional"] = "always"
@@ -291,6 +297,8 @@ class ProjectFile(Section):
     resolution: AskedResolution | None = None
     background: Background | None = None
     outsiders: OutsiderSpec | None = None
+
+    _open = model_validator(mode="before")(with_open_strengths)
 
     @model_validator(mode="after")
     def _law_has_what_it_needs(self) -> "ProjectFile":

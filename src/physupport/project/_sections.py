@@ -130,7 +130,6 @@ def variances(given: object) -> tuple[float, ...]:
 
 Values = Annotated[tuple[float, ...], _checked()]
 Grid = Annotated[tuple[float, ...], _checked(_distinct)]
-Variances = Annotated[tuple[float, ...], _checked(_positive, _distinct)]
 Deviations = Annotated[tuple[float, ...], _checked(_not_negative, _distinct)]
 Probabilities = Annotated[tuple[float, ...], _checked(_positive, _below_one, _distinct)]
 

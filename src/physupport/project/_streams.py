@@ -21,6 +21,9 @@ Whole = Annotated[int, Field(ge=1)]
 Text = Annotated[str, Field(min_length=1)]
 
 
+UNKNOWN = "unknown"
+
+
 class NoiseFile(Section):
     """What is known of the noise of the channels, from one file."""
 
@@ -37,8 +40,11 @@ class NoiseFile(Section):
 
 def _noise(value: object) -> object:
     """The word unknown, a file, or numbers in one of their spellings."""
-    if value == "unknown":
+    if value == UNKNOWN:
         return value
+    if isinstance(value, str):
+        files = ", ".join(f"{{ {key} = ... }}" for key in NoiseFile.model_fields)
+        raise broken(f"be '{UNKNOWN}', a number, several, or one of {files}", shown(value))
     if isinstance(value, dict) and {*value} & {*NoiseFile.model_fields}:
         return NoiseFile.model_validate(value)
     return variances(value)
@@ -59,6 +65,7 @@ class Stream(Section):
     proposal: Share | None = None
     unit: str = ""
     first_checkpoint: Whole = 128
+    opponent: Literal["bank", "free"] | None = None
 
     @model_validator(mode="after")
     def _law_has_what_it_needs(self) -> "Stream":
@@ -67,7 +74,8 @@ class Stream(Section):
             if key in OF_LAWS:
                 check_of_law(key, key, self.law, getattr(self, key) is not None)
         if self.noise is not None and not isinstance(self.noise, tuple) and "noise.open" not in keys:
-            raise broken(f"be numbers with the law {self.law}", self.noise, key="noise")
+            remedy = f"Or write strength = '{UNKNOWN}' in every region." if law_named(self.law).if_unknown else ""
+            raise broken(f"be numbers with the law {self.law}", shown(self.noise), remedy, key="noise")
         return self
 
 
@@ -109,10 +117,33 @@ class Deployment(Stream):
     """Rows of the signal that is asked about."""
 
     law: Annotated[str, _known("deployment")]
-    rows: Literal["same mean", "free"] | None = None
+    rows: Literal["same mean", "free", "random"] | None = None
     split: Literal["thin", "rows", "fission"] | None = None
     splits: Whole | None = None
     exposure: Values | None = None
+
+
+def with_open_strengths(given: Any) -> Any:  # noqa: ANN401
+    """A file whose regions all have strength = 'unknown', in the words of the law that leaves coefficients open.
+
+    Rows then are scored at their best; who judges them stays the usual judge of the law that the file names.
+    """
+    try:
+        strengths = {name: region.get("strength") for name, region in given["regions"].items()}
+        rows, name = given["data"]["deployment"], given["data"]["deployment"]["law"]
+    except (KeyError, TypeError, AttributeError):
+        return given  # not yet a file: what is wrong with it is found below
+    if UNKNOWN not in strengths.values() or name not in LAWS:
+        return given
+    for region, strength in strengths.items():
+        place = f"regions.{region}.strength"
+        if not LAWS[name].if_unknown:
+            raise broken(f"be left out or numbers with the law {name}", f"'{UNKNOWN}'", key=place)
+        if strength != UNKNOWN:
+            raise broken(f"be '{UNKNOWN}' as in other regions, or numbers in all of them", shown(strength), key=place)
+    regions = {name: {k: v for k, v in region.items() if k != "strength"} for name, region in given["regions"].items()}
+    data = {**given["data"], "deployment": {**rows, **LAWS[name].if_unknown}}
+    return {"judge": LAWS[name].usual_judge, **given, "regions": regions, "data": data}
 
 
 class Data(Section):

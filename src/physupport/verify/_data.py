@@ -143,7 +143,8 @@ class _Proposal:
         if opponent is None or not opponent.is_of_bank:
             return cls(scores.values[where, -1], True)
         tied = best_key(stream, keys, scores=scores).tied.tolist()
-        is_best = any(opponent.agrees(law.opponent(bank, rows, key)) for key in tied)
+        # With a free one beside it or without: rows that propose give both.
+        is_best = any(opponent.agrees(given) for key in tied for given in law.opponents_of(bank, rows, key))
         return cls(scores.values[where, -1], is_best)
 
 

@@ -75,8 +75,9 @@ def bank_findings(protocol: Node, bank: Bank) -> Iterator[str]:
             continue
         if stream["width"] != law.width(bank):
             yield f"the rows of {name} have {stream['width']} entries, not the {law.width(bank)} that the bank needs"
-        key = stream["numerator"].get("key")
-        if isinstance(key, int) and not 0 <= key < law.n_keys(bank):
+        mixed = stream["numerator"].get("mixture")
+        laws = [part["law"] for part in mixed] if isinstance(mixed, list) else [stream["numerator"]]
+        if not all(0 <= part["key"] < law.n_keys(bank) for part in laws if isinstance(part.get("key"), int)):
             yield f"the numerator of {name} lies outside the bank"
 
 

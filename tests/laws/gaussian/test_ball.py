@@ -160,7 +160,7 @@ def test_a_covariance_of_the_noise_widens_the_ball_to_hold_its_ellipsoid():
     for _ in range(20):
         mean = 5.0 * response(rng, ATOMS[:, 1], ERROR) / deviations
         stream = LinearStream(design, ArrayRows(mean[None]), np.array([1]), False)
-        energy, error = stream.fit(1)
+        _, energy, error, _ = stream.fit(1)
         assert energy[0] <= error[0]
 
 

@@ -85,8 +85,8 @@ def test_strong_rows_name_their_line_and_a_line_outside_the_bank_leaves_nothing(
 
 
 def test_rows_that_evidence_cannot_score_are_sent_to_rotations():
-    for law in (Linear(rows="free"), Linear(covariance=np.full(Q, 2.0))):
-        with pytest.raises(MisuseError, match="judge must be 'rotation' for such rows of the law gaussian"):
-            law.completed(BANK).stream(BANK, ArrayRows(np.ones((4, Q))), [4])
+    law = Linear(covariance=np.full(Q, 2.0)).completed(BANK)
+    with pytest.raises(MisuseError, match="judge must be 'rotation' for rows of a given covariance"):
+        law.stream(BANK, ArrayRows(np.ones((4, Q))), [4])
     with pytest.raises(MisuseError, match="proposal rows must leave a residual to take the noise from"):
         Linear().completed(BANK).opponent(BANK, ArrayRows(np.tile(ATOMS[:, 1], (2, 1))), 2)

@@ -1,34 +1,22 @@
 """Calibration with observed codes: rows are dictionary times code plus white noise."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar, final
 
 import numpy as np
-from flint import fmpq
-from numba import njit
 from numpy.typing import ArrayLike
 
-from ..._errors import MisuseError
 from ..._typing import Array, IntArray
-from ...banks import Bank, StateFamily
+from ...banks import Bank
 from ...io import RowSource
-from ...io._rows import as_complex, as_pairs, atom_table, doubled
-from .._balls import sub
+from ...io._rows import as_complex, as_pairs
 from .._law import Energy, Law, Part, Sampler, register
+from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square
-from ._gaussian_exact import ExactMoments, exact_residual, rational
-from ._white_noise import (
-    Known,
-    ResidualMoments,
-    Sums,
-    WhiteNoiseStream,
-    check_noises,
-    filled,
-    residual_sums,
-    white_noise_stream,
-)
+from ._code_stream import CodeColumns, DictionaryPoint, DictionaryResiduals, known_code_stream
+from ._white_noise import WhiteNoiseStream
 
 
 @register
@@ -40,6 +28,7 @@ class KnownCodes(NoisyLaw):
     name: ClassVar[str] = "known codes"
     part: ClassVar[Part] = "calibration"
     file_keys: ClassVar[Mapping[str, bool]] = {**Law.file_keys, "codes": False}
+    opponents = kinds_with("key", dictionary_point=DictionaryPoint.decode)
 
     def n_codes(self, n_atoms: int) -> int:
         """One for each atom."""
@@ -84,11 +73,21 @@ class KnownCodes(NoisyLaw):
         maps = [self._signal(bank.states.elements[:, chosen], codes).T for chosen in index]
         return np.array(maps), self.entry_noises(parts.nuisance)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[DictionaryResiduals]":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> WhiteNoiseStream[DictionaryResiduals]:
         """The rows, scored under every state and noise."""
         q = len(bank.states.elements)
-        measured, codes = _Columns(rows, slice(0, q), q), _Columns(rows, slice(q, rows.width), rows.width - q)
+        measured, codes = CodeColumns(rows, slice(0, q), q), CodeColumns(rows, slice(q, rows.width), rows.width - q)
         return known_code_stream(measured, codes, bank.states, self.variances, checkpoints, is_complex=self.is_complex)
+
+    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> DictionaryPoint:  # noqa: ARG002
+        """The dictionary of least squares, and the noise that it leaves; of too few rows the largest of the law."""
+        table, q = np.concatenate([*rows.blocks()]).T, len(bank.states.elements)
+        measured, codes = (as_complex(part) if self.is_complex else part for part in (table[:q], table[q:]))
+        atoms = np.linalg.lstsq(codes.T, measured.T, rcond=None)[0].T
+        freedom = (rows.n_rows - int(np.linalg.matrix_rank(codes))) * len(measured)
+        noise = float((np.abs(measured - atoms @ codes) ** 2).sum()) / freedom if freedom else 0.0
+        pairs = as_pairs(atoms, axis=0) if self.is_complex else np.asarray(atoms, dtype=np.float64)
+        return DictionaryPoint(pairs, noise if noise > 0.0 else float(self.variances.max()), self.is_complex)
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_i\|y_i - Dc_i\|^2/\nu`, chi-square."""
@@ -102,95 +101,3 @@ class KnownCodes(NoisyLaw):
         if not self.is_complex:
             return codes @ atoms.T
         return as_pairs((as_complex(atoms) @ as_complex(codes.T)).T)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Columns:
-    """Some columns of rows."""
-
-    rows: RowSource
-    columns: slice
-    width: int
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
-
-    def blocks(self) -> Iterator[Array]:
-        return (np.ascontiguousarray(block[:, self.columns]) for block in self.rows.blocks())
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class DictionaryResiduals:
-    r""":math:`y_i - Dc_i`; key = state * number of noise variances + noise variance."""
-
-    is_density: ClassVar[bool] = True
-
-    states: StateFamily
-    noises: Array  # (m,)
-    is_complex: bool
-    table: Array  # (E, q) or, complex, (2 E, 2 q)
-
-    @property
-    def n_keys(self) -> int:
-        """States times noise variances."""
-        return self.states.n_states * len(self.noises)
-
-    def sums(self, keys: IntArray, moments: ResidualMoments) -> Sums:
-        """One for each distinct state."""
-        state, nuisance = np.divmod(keys, len(self.noises))
-        distinct, which = np.unique(state, return_inverse=True)
-        atoms = self._atoms(distinct)
-
-        def fill(part: slice, sums: Array, e_sums: Array) -> None:
-            _dictionary_residuals(atoms[part], self.table, moments.known, sums, e_sums)
-
-        return Sums(*filled(len(atoms), moments, 16, fill), which.ravel(), self.noises[nuisance])
-
-    def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:  # noqa: ARG002
-        """The residual sums of squares as rational numbers."""
-        state, nuisance = divmod(key, len(self.noises))
-        dictionary = rational(self.table[self._atoms(np.array([state]))[0]])
-        return [exact_residual(dictionary, *sums) for sums in exact], float(self.noises[nuisance])
-
-    def _atoms(self, states: IntArray) -> IntArray:
-        atoms = np.ascontiguousarray(self.states.element_index(states))
-        return doubled(atoms) if self.is_complex else atoms
-
-
-def known_code_stream(
-    rows: RowSource,
-    codes: RowSource,
-    states: StateFamily,
-    noises: ArrayLike,
-    checkpoints: ArrayLike,
-    *,
-    is_complex: bool = False,
-) -> WhiteNoiseStream[DictionaryResiduals]:
-    """The stream of rows with observed codes; key = state * number of noise variances + noise variance.
-
-    rows: (N, q).  codes: (N, n).  If complex, rows, codes and elements hold pairs (Re, Im) and the noise is circular,
-    of the given variance for each complex entry.  The data are read once here.
-    """
-    table = atom_table(states.elements, is_complex, has_phase=True)
-    n_codes = states.n_atoms * (2 if is_complex else 1)
-    if codes.width != n_codes or codes.n_rows != rows.n_rows:
-        rule = f"have {n_codes} entries for each of {rows.n_rows} rows"
-        raise MisuseError("codes", rule, f"{codes.width} entries and {codes.n_rows} rows")
-    residuals = DictionaryResiduals(states, check_noises(noises, is_complex), is_complex, table)
-    return white_noise_stream((rows, codes), residuals, table.shape[1], checkpoints)
-
-
-@njit(cache=True, nogil=True)
-def _dictionary_residuals(atoms: IntArray, table: Array, known: Known, sums: Array, e_sums: Array) -> None:
-    """Residual sums of squares of dictionaries; atoms: (k, n) rows of the table (E, q).  Fills (k, c), (k, c)."""
-    reference = known[0]
-    n, q = reference.shape
-    for k in range(len(atoms)):
-        delta, e_delta = np.empty((n, q)), np.empty((n, q))
-        for j in range(n):
-            for a in range(q):
-                delta[j, a], e_delta[j, a] = sub(table[atoms[k, j], a], 0.0, reference[j, a], 0.0)
-        residual_sums(delta, e_delta, known, sums[k], e_sums[k])

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -20,6 +19,7 @@ from ...io._rows import as_complex
 from .._checkpoints import check_checkpoints
 from .._design import (
     Design,
+    check_bounds,
     check_error,
     check_half_steps,
     check_marks,
@@ -31,11 +31,12 @@ from .._design import (
     with_variants,
 )
 from .._law import Law, Part, register
-from .._mixture import Mixture
+from .._mixture import Mixture, kinds_with
+from ._covariance_point import CovariancePoint
 from ._linear_stream import LinearStream
-from ._profiled import MeanPoint
+from ._mean_stream import MeanPoint
 
-ROWS = ("same mean", "free")
+ROWS = ("same mean", "free", "random")
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
@@ -52,10 +53,12 @@ class Linear(Law):
     Coefficients are free: strengths of the bank are marks that say which atoms are active.  With a threshold b for a
     region its marks below b say nothing, and those from b on that one of its coefficients is of this size or more.
 
-    rows: `same mean` has one theta and beta for all rows, `free` others in every row.  background: (q, b) columns, of
-    complex rows pairs (Re, Im).  covariance: C as (q, q), or as (q,) the variance of every channel; the identity unless
-    given, of complex rows as pairs of its rows.  is_estimated: whether C was estimated from rows, which is said in
-    reports.  noises: sigma^2 in every nuisance setting, that of the bank unless given; without either it is unknown.
+    rows: `same mean` has one theta and beta for all rows, `free` others in every row, and in `random` ones these are
+    Gaussian about 0 with one covariance that nobody knows, so that sources may be correlated.
+    background: (q, b) columns, of complex rows pairs (Re, Im).  covariance: C as (q, q), or as (q,) the variance of
+    every channel; the identity unless given, of complex rows as pairs of its rows.  is_estimated: whether C was
+    estimated from rows, which is said in reports.  noises: sigma^2 in every nuisance setting, that of the bank unless
+    given; without either it is unknown.
     coefficients: region -> (low, high) of its active coefficients.  thresholds: region -> b.  variants: (V, q, E)
     further responses of every element of the bank's states, pairs if complex; an active one has the span of its own.
     half_steps: (V,) h if they are derivatives along parameters, held to :math:`|\tau| \le h|\theta|` (`tangent_cells`).
@@ -67,9 +70,7 @@ class Linear(Law):
     has_strengths: ClassVar[bool] = False
     has_sign: ClassVar[bool] = False
     is_linear: ClassVar[bool] = True
-    opponents = {  # noqa: RUF012  # shared on purpose
-        "mixture": partial(Mixture.decode, kinds={"mean_point": MeanPoint.decode})
-    }
+    opponents = kinds_with(mean_point=MeanPoint.decode, covariance_point=CovariancePoint.decode)
     file_keys: ClassVar[Mapping[str, bool]] = {
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
         "elements.tangents": False, "elements.error": False,
@@ -97,14 +98,10 @@ class Linear(Law):
         for name in ("background", "covariance", "noises", "variants", "half_steps"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
-        for region, (low, high) in self.coefficients.items():
-            if not low < high:
-                raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
-        for region, threshold in self.thresholds.items():
-            check_positive(f"threshold of {region!r}", threshold)
         if self.variants is not None and (self.thresholds or (self.coefficients and self.half_steps is None)):
             remedy = "Take variants as states, or leave coefficients free."
             raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
+        check_bounds(self.coefficients, self.thresholds, self.rows)
         check_half_steps(self.half_steps, self.variants, self.rows)
         if self.error is not None:
             check_error(self.error, self.variants, self.rows)
@@ -164,7 +161,8 @@ class Linear(Law):
             names=names,
             supports=supports,
             background=beside if whitener is None else np.asarray(whitener @ beside),
-            rows=self.rows,
+            rows="same mean" if self.rows == "same mean" else "free",
+            is_random=self.rows == "random",
             deviations=(None,) * step if self.noises is None else tuple(np.sqrt(np.asarray(self.noises)).tolist()),
             whitener=whitener,
             is_estimated=self.is_estimated,
@@ -177,22 +175,28 @@ class Linear(Law):
         )
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
-        """(n_rows, width) rows whose coefficients are the strengths, without background; unknown noise is a tenth."""
+        """(n_rows, width) rows without background; strengths are coefficients or variances, unknown noise a tenth."""
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
         active = parts.elements[0] >= 0
-        mean = bank.states.elements[:, parts.elements[0, active]] @ parts.strengths[0, active]
+        atoms, strengths = bank.states.elements[:, parts.elements[0, active]], parts.strengths[0, active]
+        signal = atoms @ strengths
+        if self.rows == "random":
+            units = np.array([1.0, 1.0j]) / np.sqrt(2.0) if self.is_complex else np.ones(1)
+            drawn = rng.standard_normal((len(strengths), n_rows, len(units))) @ units
+            native = (self._native(atoms) * np.sqrt(strengths)) @ drawn
+            signal = (as_pairs(native, axis=0) if self.is_complex else native).T
         scale = 0.1 if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
-        normals = rng.standard_normal((n_rows, len(mean))) * (scale / np.sqrt(2.0 if self.is_complex else 1.0))
+        normals = rng.standard_normal((n_rows, len(atoms))) * (scale / np.sqrt(2.0 if self.is_complex else 1.0))
         whitener = self._whitener(bank)
         if whitener is not None:
             native = self._native(normals.T)
             coloured = np.linalg.pinv(whitener) @ native[: len(whitener)]
             normals = (as_pairs(coloured, axis=0) if self.is_complex else coloured).T
-        return np.asarray(mean + normals)
+        return np.asarray(signal + normals)
 
     def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array | None:
         """(width,) atoms and background with the coefficients of least squares, after whitening."""
-        if self.rows == "free":
+        if self.rows != "same mean":
             return None
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
         active = parts.elements[0][parts.elements[0] >= 0]
@@ -207,11 +211,10 @@ class Linear(Law):
         return np.asarray(as_pairs(found, axis=0) if self.is_complex else found)[:, 0]
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LinearStream:
-        """Every key at its best coefficients; rows of one mean without a covariance, as others are for rotations."""
-        if self.rows != "same mean" or self.covariance is not None:
-            given = "free coefficients in every row" if self.covariance is None else "a covariance"
+        """Every key at its best coefficients; rows that have to be whitened are for judges that do so."""
+        if self.covariance is not None:
             remedy = "Leave judge out, or have evidence averaged over several splits."
-            raise MisuseError("judge", "be 'rotation' for such rows of the law gaussian", given, remedy)
+            raise MisuseError("judge", "be 'rotation' for rows of a given covariance", "evidence of one split", remedy)
         stops = check_checkpoints(checkpoints, rows.n_rows)
         return LinearStream(self.design(bank), rows, stops, self.is_complex)
 

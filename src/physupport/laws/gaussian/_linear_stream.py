@@ -1,12 +1,12 @@
-"""Rows of a common mean that is linear in free coefficients: the likelihood of the best ones, and of the best noise."""
+"""Rows that are linear in open coefficients: the likelihood of the best ones, and of the best noise."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
-from flint import arb, arb_mat, ctx
+from flint import acb, acb_mat, arb, arb_mat, ctx
 
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
@@ -14,24 +14,34 @@ from ...io import RowSource, as_pairs
 from ...io._rows import as_complex
 from .._base import Scores
 from .._design import Design
-from .._mixture import Mixture
+from .._mixture import Mixture, likely_mixture
 from ._ball import Ball
-from ._profiled import MeanPoint
+from ._covariance_point import CovariancePoint, leading_point
+from ._mean_stream import MeanPoint
+from ._source_covariance import best_noise, cost_ball, cost_bounds
 
 _EPS = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-8
-# Of keys that oppose: how many, and how far below the best.
-_MOST_MIXED, _LEAST_MIXED = 16, 6.0
+
+
+class Fit(NamedTuple):
+    """Second moments within the columns of a key, or of several, and outside, up to each checkpoint."""
+
+    inside: Array  # (..., c, r) eigenvalues within, the largest first; where coefficients are free their sum alone
+    rest: Array  # (..., c) residual sums of squares
+    error: Array  # (..., c) how far each of them may be off: rounding, and the turn of the span by it
+    n_outside: int  # channels less columns
 
 
 @final
 @dataclass(frozen=True, eq=False)  # no slots: sums are made when first asked for
 class LinearStream:
-    r"""Key k scores :math:`\sup_{\theta,\beta}` of the likelihood, over :math:`\sigma` too where it is not known.
+    r"""Key k scores the supremum of the likelihood over coefficients, and over :math:`\sigma` where it is not known.
 
-    With :math:`R^2` the residual sum of squares of n real numbers: :math:`-\frac n2\log 2\pi\sigma^2 -
-    R^2/2\sigma^2`, or :math:`-\frac n2(\log(2\pi R^2/n) + 1)`.  It is at least the density of every choice, and of
-    those within bounds of the coefficients, so that as a denominator it can only keep; never a numerator.  Where
+    Coefficients are one vector for all rows, or free in every row: with :math:`R^2` the residual sum of squares of n
+    real numbers, :math:`-\frac n2\log 2\pi\sigma^2 - R^2/2\sigma^2`, or :math:`-\frac n2(\log(2\pi R^2/n) + 1)`.  Or
+    they are random in every row, with one covariance that is open (`_source_covariance`).  It is at least the density
+    of every choice, and of those within bounds, so that as a denominator it can only keep; never a numerator.  Where
     responses are known up to an angle, the common mean is as near to the rows as its `Ball` allows.
     """
 
@@ -48,14 +58,25 @@ class LinearStream:
         return len(self.design.supports) * len(self.design.deviations)
 
     @cached_property
-    def _sums(self) -> tuple[Field, Array]:
-        """(c, q) sums of the rows and (c,) of their squares, up to each checkpoint."""
+    def _table(self) -> Field:
+        """(T, q) the rows as numbers of the instrument."""
         table = np.concatenate([*self.rows.blocks()])
-        native = as_complex(table.T).T if self.is_complex else table
-        pieces = np.split(native[: self.checkpoints[-1]], self.checkpoints[:-1])
-        sums = np.cumsum([piece.sum(axis=0) for piece in pieces], axis=0)
+        return as_complex(table.T).T if self.is_complex else table
+
+    @cached_property
+    def _roots(self) -> tuple[list[Field], Array]:
+        r"""Up to each checkpoint F, (k, q), with :math:`F^\top\bar F` the second moments, and (c,) sums of squares.
+
+        Second moments are those of all rows or, where these share a mean, of as many rows that are the mean.
+        """
+        pieces = np.split(self._table[: self.checkpoints[-1]], self.checkpoints[:-1])
         squares = np.cumsum([(np.abs(piece) ** 2).sum() for piece in pieces])
-        return sums, squares
+        if self.design.rows == "same mean":
+            sums = np.cumsum([piece.sum(axis=0) for piece in pieces], axis=0)
+            return [*(sums / np.sqrt(self.checkpoints)[:, None])[:, None, :]], squares
+        moments, q = np.cumsum([piece.T @ piece.conj() for piece in pieces], axis=0), pieces[0].shape[1]
+        counts = self.checkpoints.tolist()
+        return [self._table[:t] if t <= q else _root(s) for t, s in zip(counts, moments, strict=True)], squares
 
     @property
     def parts(self) -> int:
@@ -81,67 +102,94 @@ class LinearStream:
             radii, np.append(design.low[active], -free), np.append(design.high[active], free), self.is_complex
         )
 
-    def fit(self, key: int) -> tuple[Array, Array]:
-        """(c,) residual sums of squares, and how far each may be off: rounding, and the turn of the span by it."""
-        sums, squares = self._sums
-        columns, ball = self._columns(key), self._width(key)
-        scaled = sums / np.sqrt(self.checkpoints)[:, None]
+    def fit(self, key: int) -> Fit:
+        """What the columns of a key leave."""
+        roots, squares = self._roots
+        basis, least = _basis(self._columns(key))
+        ball = self._width(key)
         if ball is not None:
-            near, off = ball.energies(scaled, columns)
-            scatter = np.maximum(squares - (np.abs(scaled) ** 2).sum(axis=1), 0.0)
-            return scatter + near, np.asarray(off + 32.0 * _EPS * (len(columns) + self.checkpoints + 8) * squares)
-        norms = np.linalg.norm(columns, axis=0)
-        left, values, _ = np.linalg.svd(columns[:, norms > 0.0] / norms[norms > 0.0], full_matrices=False)
-        basis = left[:, values > _TOLERANCE]
-        fits = (np.abs(scaled @ basis.conj()) ** 2).sum(axis=1)
-        least = float(values[values > _TOLERANCE].min(initial=1.0))
-        units = 32.0 * (len(columns) + self.checkpoints + 8) * (1.0 + basis.shape[1] / least)
-        return np.maximum(squares - fits, 0.0), np.asarray(_EPS * units * squares)
+            means = np.concatenate(roots)  # of rows that share one
+            near, off = ball.energies(means, self._columns(key))
+            scatter = np.maximum(squares - (np.abs(means) ** 2).sum(axis=1), 0.0)
+            off = np.asarray(off + 32.0 * _EPS * (len(basis) + self.checkpoints + 8) * squares)
+            return Fit((squares - scatter)[:, None], scatter + near, off, len(basis) - basis.shape[1])
+        within = [root @ basis.conj() for root in roots]  # (k, r) each
+        inside = np.array([[(np.abs(part) ** 2).sum()] for part in within])
+        rest = np.maximum(squares - inside[:, 0], 0.0)
+        if self.design.is_random:
+            inside = np.array([np.linalg.eigvalsh(part.T @ part.conj())[::-1] for part in within])
+        units = 32.0 * (len(basis) + self.checkpoints + 8) * (1.0 + basis.shape[1] / least)
+        return Fit(np.maximum(inside, 0.0), rest, np.asarray(_EPS * units * squares), len(basis) - basis.shape[1])
 
     def mean(self, key: int) -> tuple[Field, float]:
         """(q,) the mean that fits all rows best, and the variance of a real coordinate: known, or as fits best."""
         columns, count, ball = self._columns(key), int(self.checkpoints[-1]), self._width(key)
-        own = self._sums[0][-1] / count
+        own = self._roots[0][-1][0] / np.sqrt(count)
         mean = columns @ np.linalg.lstsq(columns, own, rcond=None)[0] if ball is None else ball.nearest(own, columns)
         sigma = self.design.deviations[key % len(self.design.deviations)]
         if sigma is not None:
             return mean, float(sigma**2 / self.parts)
         # Of means with width little of their own scatter is left.
         rank = np.linalg.matrix_rank(columns) if ball is None else len(mean)
-        return mean, float(self.fit(key)[0][-1] / max(self.parts * (count * len(mean) - rank), 1))
+        return mean, float(self.fit(key).rest[-1] / max(self.parts * (count * len(mean) - rank), 1))
+
+    def covariance(self, key: int) -> CovariancePoint:
+        """The covariance of sources and the noise that fit all rows best."""
+        basis, _ = _basis(self._columns(key))
+        within, count = self._roots[0][-1] @ basis.conj(), int(self.checkpoints[-1])
+        values, vectors = np.linalg.eigh(within.T @ within.conj() / count)
+        values, rest = np.maximum(values[::-1], 0.0), self.fit(key).rest[-1] / count
+        sigma = self.design.deviations[key % len(self.design.deviations)]
+        noise = sigma**2 if sigma else float(best_noise(values, rest, len(basis) - len(values)))
+        kept = np.flatnonzero(values > noise)
+        return CovariancePoint.of(basis @ vectors[:, ::-1][:, kept], values[kept] - noise, noise)
 
     def opponent(self, keys: IntArray) -> Mixture:
-        """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own mean."""
-        scored = self.log_likelihood(keys)
+        """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own law.
+
+        That is their mean or, where every row has coefficients of its own, the leading eigenvectors of their second
+        moments: then likelihoods and fits are those of random coefficients, as a density has to predict them.
+        """
+        is_mean = self.design.rows == "same mean"
+        scored = (self if is_mean else self._random()).log_likelihood(keys)
         is_known = np.isfinite(scored.errors[:, -1])
         # With width there may be explanations that fit everything, and oppose nothing.
         if not (is_known.all() if self.design.radii is None else is_known.any()):
             remedy = "Give the noise, or leave more rows to propose."
             raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
         scores = np.where(is_known, scored.values[:, -1], -np.inf)
-        order = np.argsort(-scores, kind="stable")[:_MOST_MIXED]
-        chosen = order[scores[order] > scores[order[0]] - _LEAST_MIXED]
-        shares = np.exp(scores[chosen] - scores[chosen[0]])
-        points = [self._point(*self.mean(int(key))) for key in keys[chosen].tolist()]
-        own = np.concatenate([*self.rows.blocks()]).mean(axis=0)
-        weights = [*(0.5 * shares / shares.sum()).tolist(), 0.5]
-        return Mixture((*points, MeanPoint(own, points[0].noise)), tuple(weights))
+        if not is_mean:
+            own = leading_point(self._roots[0][-1], int(self.checkpoints[-1]))
+            return likely_mixture(scores, lambda i: self.covariance(int(keys[i])), own)
+        best = self.mean(int(keys[np.argmax(scores)]))[1]
+        free = MeanPoint(np.concatenate([*self.rows.blocks()]).mean(axis=0), best)
+        return likely_mixture(scores, lambda i: self._point(*self.mean(int(keys[i]))), free)
+
+    def _random(self) -> "LinearStream":
+        """The same rows with coefficients that are random."""
+        return replace(self, design=replace(self.design, is_random=True))
 
     def _point(self, mean: Field, variance: float) -> MeanPoint:
         return MeanPoint(as_pairs(mean[:, None], axis=0)[:, 0] if self.is_complex else mean, variance)
 
     def log_likelihood(self, keys: IntArray) -> Scores:
-        """(k, c), fits of equal supports made once."""
-        settings = len(self.design.deviations)
-        made = {support: self.fit(support * settings) for support in np.unique(keys // settings).tolist()}
-        scored = [self._score(*made[key // settings], self.design.deviations[key % settings]) for key in keys.tolist()]
-        values, errors = np.array(scored).reshape(-1, 2, len(self.checkpoints)).swapaxes(0, 1)
+        """(k, c), fits of equal supports made once, and those of one dimension and noise scored together."""
+        count, score = len(self.design.deviations), self._random_score if self.design.is_random else self._score
+        supports, where = np.unique(keys // count, return_inverse=True)
+        fits = [self.fit(int(support) * count) for support in supports]
+        kinds = np.stack([np.array([fit.n_outside for fit in fits], dtype=np.int64)[where], keys % count])
+        values, errors = np.empty((2, len(keys), len(self.checkpoints)))
+        for n_outside, setting in np.unique(kinds, axis=1).T.tolist():
+            alike = np.flatnonzero((kinds == [[n_outside], [setting]]).all(axis=0))
+            inside, rest, error = (np.stack([fits[i][part] for i in where[alike]]) for part in range(3))
+            found = score(Fit(inside, rest, error, n_outside), self.design.deviations[setting])
+            values[alike], errors[alike] = found
         return Scores(values, errors)
 
     @np.errstate(divide="ignore", invalid="ignore")  # a residual of 0 has no largest likelihood
-    def _score(self, energy: Array, error: Array, sigma: float | None) -> tuple[Array, Array]:
-        n = self.parts * self.checkpoints * len(self.design.columns)
-        variance = energy / n if sigma is None else np.full(len(n), sigma**2 / self.parts)
+    def _score(self, fit: Fit, sigma: float | None) -> tuple[Array, Array]:
+        n, energy, error = self.parts * self.checkpoints * len(self.design.columns), fit.rest, fit.error
+        variance = energy / n if sigma is None else np.full(energy.shape, sigma**2 / self.parts)
         if sigma is not None:
             value = -0.5 * (n * np.log(2.0 * np.pi * variance) + energy / variance)
             off = 0.5 * error / variance
@@ -153,39 +201,83 @@ class LinearStream:
         is_known = np.isfinite(value) & np.isfinite(off)
         return np.where(is_known, value, 0.0), np.where(is_known, off, np.inf)
 
+    def _random_score(self, fit: Fit, sigma: float | None) -> tuple[Array, Array]:
+        counts, q = self.checkpoints.astype(np.float64), len(self.design.columns)
+        scaled = (fit.inside / counts[:, None], fit.rest / counts, fit.error / counts)
+        cost, off = cost_bounds(*scaled, fit.n_outside, None if sigma is None else sigma**2)
+        half = 0.5 * self.parts * counts
+        constant = q * np.log(2.0 * np.pi / self.parts)
+        size = q * (np.abs(cost) / max(q, 1) + 8.0 + np.abs(np.log(np.maximum(scaled[1], 1e-300)))) + np.abs(cost)
+        return -half * (constant + cost), half * (off + 64.0 * _EPS * q * size)
+
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """By normal equations in balls; everything where columns are dependent."""
         sigma = self.design.deviations[key % len(self.design.deviations)]
+        ball = self._random_ball if self.design.is_random else self._ball
         with ctx.workprec(bits):
-            return [self._ball(key, int(count), sigma) for count in self.checkpoints]
+            return [ball(key, int(count), sigma) for count in self.checkpoints]
 
     def _ball(self, key: int, count: int, sigma: float | None) -> arb:
         columns = _real_columns(self._columns(key), is_complex=self.is_complex)
-        table = np.concatenate([*self.rows.blocks()])[:count]
-        if self.is_complex:
-            native = as_complex(table.T).T
-            table = np.concatenate([native.real, native.imag], axis=1)
-        sums = [sum((arb(x) for x in column), arb(0)) for column in table.T.tolist()]
+        native = self._table[:count]
+        table = np.concatenate([native.real, native.imag], axis=1) if self.is_complex else native
         energy = sum((arb(x) ** 2 for x in table.ravel().tolist()), arb(0))
         n, pi = arb(table.size), arb.pi()
         if columns.shape[1]:
             matrix = arb_mat(columns.tolist())
-            products = matrix.transpose() * arb_mat([[x] for x in sums])
+            products, ones, share = matrix.transpose() * arb_mat(table.T.tolist()), arb_mat([[1]] * count), 1
+            if self.design.rows == "same mean":
+                products, share = products * ones, count
             try:
                 inverse = (matrix.transpose() * matrix).inv()
             except ZeroDivisionError:
                 return arb(0, float("inf"))
-            solved = inverse * products
-            fitted, ball = (products.transpose() * solved)[0, 0] / count, self._width(key)
+            fitted, ball = (products.transpose() * inverse * products).trace() / share, self._width(key)
             if ball is None:
                 energy -= fitted
             else:
-                whole = sum((x * x for x in sums), arb(0)) / count
-                energy += ball.enclosed(whole - fitted, solved / arb(count).sqrt(), inverse) - whole
+                whole = sum((x * x for x in (arb_mat(table.T.tolist()) * ones).entries()), arb(0)) / count
+                energy += ball.enclosed(whole - fitted, inverse * products / arb(count).sqrt(), inverse) - whole
         if sigma is None:
             return -n / 2 * ((2 * pi * energy / n).log() + 1)
         variance = arb(sigma) ** 2 / self.parts
         return -(n * (2 * pi * variance).log() + energy / variance) / 2
+
+    def _random_ball(self, key: int, count: int, sigma: float | None) -> arb:
+        columns, table = self._columns(key), _ball_matrix(self._table[:count].T)
+        rest = sum((x.real**2 + x.imag**2 for x in table.entries()), arb(0)) / count
+        (q, r), values = columns.shape, []
+        if r:
+            adjoint = _ball_matrix(columns.conj().T)
+            products = adjoint * table  # (r, T)
+            try:
+                solved = (adjoint * _ball_matrix(columns)).solve(products)
+            except ZeroDivisionError:
+                return arb(0, float("inf"))
+            inside = solved * products.conjugate().transpose() / count  # of the eigenvalues that U* R U has
+            values, rest = [value.real for value in inside.eig(multiple=True)], rest - inside.trace().real
+        cost = cost_ball(values, rest, q - r, None if sigma is None else arb(sigma) ** 2)
+        enclosed: arb = -(q * (2 * arb.pi() / self.parts).log() + cost) * count * self.parts / 2
+        return enclosed
+
+
+def _basis(columns: Field) -> tuple[Field, float]:
+    """(q, r) orthonormal columns of the same span, and the least singular value of unit columns."""
+    norms = np.linalg.norm(columns, axis=0)
+    left, values, _ = np.linalg.svd(columns[:, norms > 0.0] / norms[norms > 0.0], full_matrices=False)
+    return left[:, values > _TOLERANCE], float(values[values > _TOLERANCE].min(initial=1.0))
+
+
+def _root(moments: Field) -> Field:
+    r"""(q, q) F with :math:`F^\top\bar F` these second moments."""
+    values, vectors = np.linalg.eigh(moments)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+
+
+def _ball_matrix(values: Field) -> acb_mat:
+    """Numbers as they are stored."""
+    complex_rows = np.asarray(values, dtype=np.complex128).tolist()
+    return acb_mat([[acb(x.real, x.imag) for x in row] for row in complex_rows])
 
 
 def _real_columns(columns: Field, *, is_complex: bool) -> Array:

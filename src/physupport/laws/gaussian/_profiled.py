@@ -16,50 +16,13 @@ from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource, as_pairs
 from ...io._rows import atom_table, doubled
-from .._base import Opponent, Stream
 from .._law import Energy, Part, register
+from .._mixture import kinds_with
 from .._noisy import NOISY_FORM, NoisyLaw, chi_square, read_noises, squares
 from ._gaussian_exact import ExactMoments, exact_box_residual
-from ._mean import point_stream
+from ._mean_stream import MeanPoint, mean_opponent
 from ._profiled_kernels import profile_sums, profiled_residuals
 from ._white_noise import ResidualMoments, Sums, WhiteNoiseStream, check_noises, filled, white_noise_stream
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanPoint:
-    """Rows scattered about one mean: a law off the bank, against explanations whose coefficients are profiled."""
-
-    is_of_bank: ClassVar[bool] = True  # bank and proposal rows give it
-
-    mean: Array  # (q,)
-    noise: float  # variance of a real entry
-
-    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
-        """A stream of its own."""
-        return point_stream(rows, self.mean, self.noise, denominator.checkpoints), 0
-
-    def encode(self) -> dict[str, object]:
-        """Mean and noise."""
-        return {"mean_point": {"mean": array_json(self.mean), "noise": float(self.noise)}}
-
-    @classmethod
-    def decode(cls, node: object, where: str) -> Self:
-        """What `encode` wrote under `mean_point`."""
-        check_form(node, {"mean": dict, "noise": float}, f"{where}.mean_point")
-        content: dict[str, object] = dict(node)  # type: ignore[call-overload]  # just checked
-        mean, noise = real(content["mean"], None), float(str(content["noise"]))
-        if not mean.size or not noise > 0.0:
-            raise Refusal(f"{where} is no law")
-        return cls(mean, noise)
-
-    def agrees(self, other: Opponent) -> bool:
-        """The same fit on another machine differs by rounding."""
-        if not isinstance(other, MeanPoint) or other.mean.shape != self.mean.shape:
-            return False
-        if not np.isclose(self.noise, other.noise, rtol=1e-9, atol=0.0):
-            return False
-        return bool(np.allclose(self.mean, other.mean, rtol=1e-9, atol=1e-9 * np.abs(other.mean).max()))
 
 
 @register
@@ -75,7 +38,7 @@ class ProfiledMean(NoisyLaw):
     name: ClassVar[str] = "profiled mean"
     part: ClassVar[Part] = "deployment"
     has_strengths: ClassVar[bool] = False  # any in the box are; those of the bank are marks
-    opponents = {"mean_point": MeanPoint.decode}  # noqa: RUF012  # shared on purpose
+    opponents = kinds_with("mean_point", mean_point=MeanPoint.decode)
 
     box: tuple[ArrayLike, ArrayLike]
 
@@ -119,6 +82,10 @@ class ProfiledMean(NoisyLaw):
     def opponent(self, bank: Bank, rows: RowSource, key: int) -> MeanPoint:
         """The law of a key at the coefficients that fit these rows best."""
         return best_point(self.stream(bank, rows, [rows.n_rows]), key)
+
+    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> MeanPoint:  # noqa: ARG002
+        """The mean of the rows, and their scatter."""
+        return mean_opponent(rows, float(self.entry_noises(np.arange(len(self.variances))).max()))
 
     def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:
         """(q,) the mean with the coefficients of the box that fit best."""

@@ -14,7 +14,7 @@ from numba import njit
 
 from ..._typing import Array, BoolArray, IntArray
 from .._balls import add, div, dot, mul, sub
-from ._mean import mean_difference
+from ._mean_stream import mean_difference
 from ._white_noise import Balls, Known, residual_sums
 
 _EPS = float(np.finfo(np.float64).eps)

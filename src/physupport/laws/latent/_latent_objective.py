@@ -13,7 +13,7 @@ from ..._errors import MisuseError
 from ..._exp import LOG2_E, exp2_minus
 from ..._typing import Array, IntArray
 from ..codes._laws import support_masks
-from ._law import LatentPoint
+from ._latent_point import LatentPoint
 
 # Rows of one pass: their densities under 32 components stay in the cache.  The lines of work arrays lie a little
 # further apart: numbers whole pages apart look like one to a processor that writes the one and reads the other.

@@ -8,58 +8,19 @@ from typing import ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._arrays import read_only
-from ..._codec import array_json, real
 from ..._errors import MisuseError
 from ..._stored import ANY, Refusal, check_form
 from ..._typing import Array, IntArray
-from ...banks import ArrayStates, Bank
+from ...banks import Bank
 from ...io import RowSource
-from .._base import BankKey, Opponent, Stream
 from .._law import Energy, Law, Part, register
+from .._mixture import kinds_with
 from .._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
-from ..codes._laws import BernoulliGaussian, CodeLaw, checked_activity, decode_code_law, law_moments
+from ..codes._laws import MOST_ACTIVE, BernoulliGaussian, CodeLaw, decode_code_law, law_moments
 from ..codes._mixture import make_calibration
+from ._free import refined_point
 from ._latent import LatentStream, latent_stream
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class LatentPoint:
-    """One calibration law: the dictionary, the activity and the noise variance."""
-
-    is_of_bank: ClassVar[bool] = False  # who proposed it, from the proposal rows alone or not, is not known here
-
-    atoms: Array  # (q, n)
-    p: float
-    noise: float
-
-    def frozen(self) -> Self:
-        """The same in copies that nothing can change any more."""
-        return type(self)(read_only(np.asarray(self.atoms, dtype=np.float64)), float(self.p), float(self.noise))
-
-    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
-        """A stream of its own."""
-        states, laws = ArrayStates(self.atoms[None]), [BernoulliGaussian(self.p)]
-        return latent_stream(rows, states, laws, [self.noise], denominator.checkpoints), 0
-
-    def encode(self) -> dict[str, object]:
-        """Atoms, activity and noise."""
-        return {"point": {"atoms": array_json(self.atoms), "p": float(self.p), "noise": float(self.noise)}}
-
-    @classmethod
-    def decode(cls, node: object, where: str) -> Self:
-        """What `encode` wrote under `point`."""
-        check_form(node, {"atoms": dict, "p": float, "noise": float}, f"{where}.point")
-        content: dict[str, float] = dict(node)  # type: ignore[call-overload]  # just checked
-        atoms = real(content["atoms"], None, None)
-        if not atoms.size or not content["noise"] > 0.0:
-            raise Refusal(f"{where} is no law")
-        return cls(atoms, checked_activity(content["p"], f"the activity of {where}"), content["noise"])
-
-    def agrees(self, other: Opponent) -> bool:
-        """The same numbers."""
-        return self.encode() == other.encode()
+from ._latent_point import LatentPoint
 
 
 @register
@@ -78,7 +39,7 @@ class Latent(NoisyLaw):
     has_statistics: ClassVar[bool] = False
     has_sign: ClassVar[bool] = False
     file_keys: ClassVar[Mapping[str, bool]] = {**Law.file_keys, "activity": True}
-    opponents = {"key": BankKey.decode, "point": LatentPoint.decode}  # noqa: RUF012  # shared on purpose
+    opponents = kinds_with("key", "point", point=LatentPoint.decode)
 
     laws: Sequence[CodeLaw] | None = None
     propose: Callable[[Array], LatentPoint] | None = None
@@ -145,6 +106,15 @@ class Latent(NoisyLaw):
     def own_opponent(self, rows: RowSource) -> LatentPoint | None:
         """What the function that proposes makes of the rows."""
         return None if self.propose is None else self.propose(np.concatenate([*rows.blocks()])).frozen()
+
+    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> LatentPoint:
+        """Atoms, activity and noise that the rows make likely, none of them held to the bank; from a key of it on."""
+        parts = bank.calibration_parts(np.array([key]))
+        nuisance, index = int(parts.nuisance[0]), bank.states.element_index(parts.state)[0]
+        energy = law_moments(self.code_laws[nuisance], len(index)).a1
+        p = float(np.clip(energy, 0.01, MOST_ACTIVE - 0.01))
+        start = LatentPoint(bank.states.elements[:, index], p, float(self.variances[nuisance]))
+        return refined_point(np.concatenate([*rows.blocks()]), start)
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_iy_i^\top C^{-1}y_i` with the covariance C of the whole mixture; its tails are approximated."""

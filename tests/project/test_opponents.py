@@ -1,0 +1,152 @@
+"""Projects that know neither strengths nor noise, and projects that ask whether anything in their bank fits."""
+
+import json
+
+import numpy as np
+import pytest
+
+from physupport import MisuseError
+from physupport.io import as_pairs
+from physupport.project import load_project, run_project
+from physupport.verify import verify
+
+Q, ANGLES = 10, np.linspace(-50.0, 50.0, 11)
+WAVES = np.exp(1j * np.pi * np.arange(Q)[:, None] * np.sin(np.deg2rad(ANGLES))) / np.sqrt(Q)
+PROJECT = """
+level = 0.05
+
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "covariance"
+proposal = 0.4
+
+[elements]
+file = "sources.csv"
+coordinates = ["angle"]
+responses = "responses.npy"
+
+[regions.sky]
+count = 2
+strength = "unknown"
+"""
+NOISE = ("proposal = 0.4", "proposal = 0.4\nnoise = 1.0")
+KNOWN = (("count = 2\n", ""), ('strength = "unknown"', "strength = 16.0"), NOISE)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A project, of which texts may be replaced."""
+
+    def made(rows, *replaced, responses=WAVES):
+        text = PROJECT
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "project.toml").write_text(text)
+        np.save(tmp_path / "rows.npy", rows)
+        np.save(tmp_path / "responses.npy", responses)
+        listed = [f"S{i},sky,{angle}" for i, angle in enumerate(ANGLES)]
+        (tmp_path / "sources.csv").write_text("\n".join(["id,region,angle", *listed]))
+        return tmp_path / "project.toml"
+
+    return made
+
+
+def normal(rng, *shape):
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)) / np.sqrt(2.0)
+
+
+def snapshots(seed, columns, strength=5.0, n_rows=200, correlation=0.9):
+    """Sources that are correlated, in noise of variance 1."""
+    rng, r = np.random.default_rng(seed), columns.shape[1]
+    root = np.linalg.cholesky(correlation * np.ones((r, r)) + (1.0 - correlation) * np.eye(r))
+    return (strength * normal(rng, n_rows, r) @ root.T) @ columns.T + normal(rng, n_rows, Q)
+
+
+def answer(path):
+    return run_project(load_project(path)).result.report
+
+
+def refusal(path):
+    with pytest.raises(MisuseError) as caught:
+        run_project(load_project(path))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("noise", ["", "\nnoise = 1.0", '\nnoise = "unknown"'])
+def test_correlated_sources_of_unknown_strength_are_named_and_the_report_verifies(folder, noise):
+    rows = snapshots(1, WAVES[:, [3, 6]])
+    report = answer(folder(rows, ("proposal = 0.4", f"proposal = 0.4{noise}")))
+    assert [(str(field.label), field.cell) for field in report.fields] == [("FINE", ("S3 + S6",))]
+    stream = report.document["protocol"]["streams"][0]
+    assert (stream["law"]["kind"], stream["law"]["rows"]) == ("gaussian", "random")
+    assert report.document["protocol"]["judge"]["judge"] == "evidence"
+    found = verify(report.json(), {"deployment": as_pairs(rows)})
+    assert found.is_verified
+    assert found.are_verdicts_scored
+
+
+def test_another_opponent_than_the_proposal_rows_give_is_found(folder):
+    rows = snapshots(1, WAVES[:, [3, 6]])
+    document = json.loads(answer(folder(rows)).json())
+    document["protocol"]["streams"][0]["numerator"]["mixture"][-1]["law"]["covariance_point"]["noise"] *= 1.5
+    findings = verify(json.dumps(document), {"deployment": as_pairs(rows)}).findings
+    assert any("numerator" in finding for finding in findings)
+
+
+def test_a_third_source_that_the_bank_has_no_room_for_leaves_nothing(folder):
+    off = np.exp(1j * np.pi * np.arange(Q) * np.sin(np.deg2rad(75.0))) / np.sqrt(Q)
+    report = answer(folder(snapshots(2, np.column_stack([WAVES[:, [3, 6]], off]))))
+    assert report.status == "EMPTY"
+
+
+def test_rotations_take_such_rows_too(folder):
+    rows = snapshots(3, WAVES[:, [3, 6]])
+    report = answer(folder(rows, ("level = 0.05", 'level = 0.05\njudge = "rotation"'), ("proposal = 0.4", "")))
+    assert [field.cell for field in report.fields] == [("S3 + S6",)]
+
+
+def test_evidence_of_several_splits_and_of_real_rows(folder):
+    curves = np.exp(-0.5 * ((np.arange(Q)[:, None] - np.linspace(0.0, 9.0, 11)) / 1.5) ** 2)
+    rng = np.random.default_rng(4)
+    rows = 6.0 * rng.standard_normal((120, 2)) @ curves[:, [2, 8]].T + rng.standard_normal((120, Q))
+    report = answer(folder(rows, ("proposal = 0.4", "proposal = 0.4\nsplits = 2"), responses=curves))
+    assert [field.cell for field in report.fields] == [("S2 + S8",)]
+    assert verify(report.json(), {"deployment": rows}).is_verified
+
+
+def test_a_missing_element_is_wrong_with_the_bank_alone_and_empty_with_a_free_opponent(folder):
+    """A source between two of the grid: the best of the bank against the others finds one of them, and is wrong."""
+    off = np.exp(1j * np.pi * np.arange(Q) * np.sin(np.deg2rad(4.0)))[:, None] / np.sqrt(Q)
+    rows = snapshots(5, off, 4.0, 400)
+    assert [str(field.label) for field in answer(folder(rows, *KNOWN)).fields] == ["FINE"]
+    free = answer(folder(rows, *KNOWN, ("proposal = 0.4", 'proposal = 0.4\nopponent = "free"')))
+    assert free.status == "EMPTY"
+    found = verify(free.json(), {"deployment": as_pairs(rows)})
+    assert found.is_verified
+    assert found.are_verdicts_scored
+    on_grid = snapshots(6, WAVES[:, [5]], 4.0, 400)
+    report = answer(folder(on_grid, *KNOWN, ("proposal = 0.4", 'proposal = 0.4\nopponent = "free"')))
+    assert [field.cell for field in report.fields] == [("S5",)]
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        ((("proposal = 0.4", 'proposal = 0.4\nnoise = "unkown"'),), "be 'unknown', a number, several, or one of { var"),
+        ((NOISE, ('"unknown"', '"unkown"')), "strength must be 'unknown', a number, a list of numbers"),
+        (
+            (*KNOWN[:2], ("0.4", '0.4\nnoise = "unknown"')),
+            "numbers with the law covariance, got 'unknown'. Or write st",
+        ),
+        ((('law = "covariance"', 'law = "gaussian"'),), "strength must be left out or numbers with the law gaussian"),
+        ((("count = 2", "absence_threshold = 1.0"),), "left open where they are random about 0"),
+        ((("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}"),), "be told apart: values to try, or one for each"),
+        ((*KNOWN[:2], ("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}")), "be told apart: values to try, or one for each"),
+        ((("0.4", '0.4\nopponent = "free"'),), "opponent must be left out with the law gaussian"),
+        ((*KNOWN, ("0.4", '0.4\nopponent = "fre"')), "opponent"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_in_one_message(folder, replaced, message):
+    assert message in refusal(folder(snapshots(1, WAVES[:, [3, 6]], n_rows=20), *replaced))
