@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
+from scipy.stats import qmc
 
 from physupport import Interval, MisuseError
 from physupport.judges import best_explanation, best_key
@@ -221,3 +222,10 @@ def test_an_objective_without_a_rotation_is_refused():
         LatentObjective(np.zeros((3, 2)), np.eye(2), np.eye(2))
     with pytest.raises(MisuseError, match="rows must hold at least one row"):
         LatentObjective(np.zeros((0, 2)), np.eye(2), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+def test_start_points_begin_with_the_points_of_sobol(dimension):
+    for count in (1, 2, 5, 128):
+        sobol = 2.0 * qmc.Sobol(dimension, scramble=False).random(128)[:count] - 1.0
+        np.testing.assert_array_equal(start_points(dimension, count)[:count], sobol)

@@ -12,7 +12,7 @@ from numpy.random import default_rng
 from physupport.laws import BernoulliGaussian, calibration_mixture
 from physupport.local.shell import turns
 from physupport.studies import write_outcome
-from physupport.studies._tasks import balanced
+from physupport.studies._block import balanced
 from physupport.studies.global_bank import CONDITIONS, _design as design, draw, run
 from physupport.studies.global_bank._case import judge, point_of, study_seals
 from physupport.studies.global_bank._design import PROFILES

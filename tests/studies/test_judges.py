@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.studies import Outcome, load_study
-from physupport.studies._tasks import check_judge
+from physupport.studies import JUDGED, STUDIES, Outcome, check_judge, load_study
 from physupport.studies.four_region import _design as four, _judges as four_judges
 from physupport.studies.global_bank import _design as design, _judges as global_judges
 
@@ -46,7 +45,8 @@ def test_the_diameter_is_that_of_the_orientations_that_are_left():
 
 def test_judges_and_studies_that_do_not_fit_are_refused():
     with pytest.raises(MisuseError, match="evidence or simulation"):
-        check_judge("rotation", {})
+        check_judge("rotation", [])
     with pytest.raises(MisuseError, match="judges no bank"):
-        check_judge("simulation", {"mechanism": load_study("mechanism")})
-    check_judge("simulation", {"global": load_study("global")})
+        check_judge("simulation", STUDIES)
+    check_judge("simulation", JUDGED)
+    assert [name for name in STUDIES if hasattr(load_study(name), "compare")] == [*JUDGED]

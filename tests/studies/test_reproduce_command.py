@@ -2,6 +2,9 @@
 
 import csv
 import json
+import signal
+from contextlib import nullcontext
+from threading import get_ident
 
 import matplotlib
 import pytest
@@ -13,9 +16,11 @@ import numba
 import numpy as np
 from matplotlib.figure import Figure
 
+import physupport.cli._reproduce
 import physupport.studies
 from physupport import MisuseError
 from physupport.cli import app
+from physupport.cli._study import drawn_aside
 from physupport.studies import STUDIES, Outcome, _writing as writing, load_study, write_outcome
 from physupport.studies._published import Line, number_line, range_line, rounding_line, word_line
 from physupport.studies._tasks import Task, kernel_threads, run_tasks
@@ -62,6 +67,8 @@ def reproduce(monkeypatch, tmp_path):
         monkeypatch.setattr(
             physupport.studies, "load_study", lambda name: fakes[name] if name in fakes else load_study(name)
         )
+        # What a test makes up is not known to another process.
+        monkeypatch.setattr(physupport.cli._reproduce, "drawn_aside", lambda _: nullcontext(lambda draw: draw))
         return CliRunner().invoke(app, ["reproduce", study, "--out", str(tmp_path), *options]), fakes
 
     return call
@@ -95,6 +102,33 @@ def test_all_runs_every_study_also_after_one_that_misses(reproduce, tmp_path):
     assert answer.exit_code == 1
     assert all(fake.jobs for fake in fakes.values())
     assert {path.name for path in tmp_path.iterdir()} == {"mechanism", "four-region", "global"}
+
+
+def test_a_study_that_judges_nothing_runs_beside_the_others(reproduce, monkeypatch):
+    ran = {}
+    monkeypatch.setattr(FakeStudy, "draw", lambda *_: [])
+    run = FakeStudy.run
+    monkeypatch.setattr(FakeStudy, "run", lambda self, *a: ran.update({self.name: get_ident()}) or run(self, *a))
+    assert reproduce("all")[0].exit_code == 0
+    assert ran["four-region"] == ran["global"] == get_ident() != ran["mechanism"]
+    assert reproduce("all", "--jobs", "1")[0].exit_code == 0
+    assert {*ran.values()} == {get_ident()}
+
+
+@pytest.mark.slow
+def test_figures_are_drawn_by_another_process_that_does_not_hear_of_ctrl_c():
+    mine = signal.getsignal(signal.SIGINT)
+    with drawn_aside(2) as aside:
+        assert aside(signal.getsignal)(signal.SIGINT) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) == mine != signal.SIG_IGN
+        with pytest.raises(RuntimeError, match="the pen broke"):
+            aside(broken_pen)(None)
+    with drawn_aside(1) as here:
+        assert here(broken_pen) is broken_pen
+
+
+def broken_pen(_):
+    raise RuntimeError("the pen broke")
 
 
 def test_an_unknown_study_is_refused_before_anything_runs(reproduce, tmp_path):

@@ -33,8 +33,8 @@ def coverage(
     # Before the first data set, so that a mistake costs no time.
     make_output(out, [check_repeat(study, datasets, seed)])
     console, draw = table_console(), draw_coverage if can_draw() else None
-    with study_progress(study) as progress:
-        outcome = repeat_study(study, datasets, seed, threads, progress)
+    with study_progress() as progress:
+        outcome = repeat_study(study, datasets, seed, threads, progress(study))
     made = write_outcome(outcome, out, draw)
     table = Table("rate", "guaranteed", "here, with its exact 95% interval", "agrees", box=None, pad_edge=False)
     for line in outcome.lines:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._app import app
-from ._study import DIFFERS, can_draw, study_progress, study_threads, table_console
+from ._study import DIFFERS, can_draw, drawn_aside, study_progress, study_threads, table_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,26 +32,31 @@ def reproduce(
     Exit codes: 0, every published statement is met; 1, one is not; 2, misuse.
     """
     threads = study_threads(jobs)
-    from ..studies import STUDIES, check_judge, load_study, make_output, write_outcome
+    from ..studies import JUDGED, STUDIES, check_judge, check_study, load_study, make_output, write_outcome
 
     # Names and folder are looked at before the first run, so that a mistake costs no time.
-    studies = {name: load_study(name) for name in (STUDIES if study == "all" else [study])}
-    check_judge(judge, studies)
-    make_output(out, studies)
-    console, outcomes, is_drawn = table_console(), [], can_draw()
-    written: list[Future[list[Path]]] = []
-    # Figures are drawn while the next study runs, whose kernels let go of the interpreter.
-    with ThreadPoolExecutor(1) as writer:
-        for name, module in studies.items():
-            with study_progress(name) as progress:
-                outcomes.append(module.run(threads, progress))
+    names = [*STUDIES] if study == "all" else [check_study(study)]
+    check_judge(judge, names)
+    make_output(out, names)
+    is_drawn = can_draw()
+    with drawn_aside(threads if is_drawn else 1) as aside, study_progress() as progress, ThreadPoolExecutor(2) as pool:
+
+        def finish(name: str) -> "tuple[Outcome, Future[list[Path]]]":
+            """Run a study; its figures are drawn while others run."""
+            module = load_study(name)
+            outcome = module.run(threads, progress(name))
             if judge != "evidence":
-                with study_progress(f"{name}, {judge}") as progress:
-                    outcomes[-1] = module.compare(outcomes[-1], threads, progress)
-            written.append(writer.submit(write_outcome, outcomes[-1], out, module.draw if is_drawn else None))
-            if len(written) > 1:
-                _show(console, outcomes[-2], out, written[-2].result())
-        _show(console, outcomes[-1], out, written[-1].result())
+                outcome = module.compare(outcome, threads, progress(f"{name}, {judge}"))
+            return outcome, pool.submit(write_outcome, outcome, out, aside(module.draw) if is_drawn else None)
+
+        # Studies that judge need balls, which have one precision for all threads: they stay in this one.
+        beside = {name: pool.submit(finish, name) for name in names if jobs is None and name not in JUDGED}
+        here = {name: finish(name) for name in names if name not in beside}
+        finished = here | {name: future.result() for name, future in beside.items()}
+    console, outcomes = table_console(), [finished[name][0] for name in names]
+    for name in names:
+        outcome, written = finished[name]
+        _show(console, outcome, out, written.result())
     missed = [f"{each.study}: {line.name}" for each in outcomes for line in each.lines if not line.is_met]
     for line in missed:
         typer.echo(f"not as published: {line}", err=True)

@@ -1,6 +1,6 @@
 """One data set of a study under one protocol: asked as the protocol says, asked in full, and held against the truth."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -42,6 +42,7 @@ class Case:
     trace: Trace
     codes: NDArray[np.uint8]  # (M,) verdicts on the whole bank
     exhaustive: tuple[Answer, ...]
+    _prefixes: dict[float, Trace] = field(init=False, repr=False, default_factory=dict)  # by budget
 
     @classmethod
     def judged(cls, scene: str, data_seed: int, profile: str, seal: Seal, truth: int) -> "Case":
@@ -61,7 +62,9 @@ class Case:
 
     def at(self, budget: float) -> Trace:
         """What a run with this share of the bank says."""
-        return self.trace.at(budget_queries(budget, self.trace.size))
+        if budget not in self._prefixes:
+            self._prefixes[budget] = self.trace.at(budget_queries(budget, self.trace.size))
+        return self._prefixes[budget]
 
     def false_fields(self, trace: Trace) -> tuple[str, ...]:
         """Fields about which a report says something that is not true of the data's origin."""

@@ -4,18 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._checks import check_count
 from .._errors import MisuseError
-from ._case import Reported
 from ._published import Line, Outcome
-from ._tasks import load_study
+from ._tasks import JUDGED, load_study
 from ._writing import draw_figures, read_table
 
+if TYPE_CHECKING:
+    from ._case import Reported
+
 CONFIDENCE = 0.95
-COVERED = ("four-region", "global")
 # The order of the label columns; both kinds of ambiguity of a region count as one.
 LABELS = ("FINE", "GROUP", "AMBIGUOUS", "ABSENT", "ABSTAIN", "EMPTY")
 POOLED = "all"  # in place of a scene, where all are counted together
@@ -27,8 +29,8 @@ Progress = Callable[[int, int], None]
 
 def check_repeat(study: str, datasets: int, seed: int) -> str:
     """The name of the outcome, and of its folder; arguments that `repeat_study` refuses are refused here."""
-    if study not in COVERED:
-        raise MisuseError("study", f"be one of {', '.join(COVERED)}", study)
+    if study not in JUDGED:
+        raise MisuseError("study", f"be one of {', '.join(JUDGED)}", study)
     check_count("datasets", datasets)
     check_count("seed", seed, 0)
     return f"coverage-{study}"
@@ -80,7 +82,7 @@ def draw_coverage(folder: Path) -> list[Path]:
     return draw_figures(folder, drawings)
 
 
-def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
+def _coverage_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]]:
     """A row for every profile and event, over all scenes and in each; an event of a field is one of its data set."""
     scenes = [POOLED, *dict.fromkeys(each.scene for each in reported)]
     profiles = dict.fromkeys((each.profile, each.level) for each in reported)
@@ -103,7 +105,7 @@ def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
             }
 
 
-def _rate_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
+def _rate_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]]:
     """A row for every scene, profile and field: the share of each label, and of reports without a witness."""
     for scene, profile, field in dict.fromkeys((each.scene, each.profile, each.field) for each in reported):
         mine = [each for each in reported if (each.scene, each.profile, each.field) == (scene, profile, field)]

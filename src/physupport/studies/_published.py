@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from .._errors import MisuseError
-from ._case import Reported
+
+if TYPE_CHECKING:
+    from ._case import Reported
 
 # Residuals of a few products of numbers near 1 in float64; any value below says "zero up to rounding".
 ROUNDING_LEVEL = 1e-13
@@ -77,7 +79,7 @@ class Study(Protocol):
     @staticmethod
     def reports(
         seeds: Sequence[tuple[int, int]], jobs: int, progress: Callable[[int, int], None] | None
-    ) -> list[Reported]:
+    ) -> "list[Reported]":
         """Reports on fresh data, scenes in turn, from seeds of data and split; only of studies that report."""
         ...
 

@@ -1,23 +1,28 @@
 """The studies by name. A study is imported when it is asked for: the names alone load none."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, Generic, TypeVar, cast, final
-
-import numba
-import numpy as np
+from typing import Generic, TypeVar, cast, final
 
 from .._checks import check_count
 from .._errors import MisuseError
-from ..local.rates import balanced_dictionary
-from ..local.shell import Frame, LocalDictionary
 from ._published import Study
 
 STUDIES = MappingProxyType({"mechanism": "mechanism", "four-region": "four_region", "global": "global_bank"})
+
+
+JUDGED = ("four-region", "global")  # studies that judge a bank
+
+
+def check_study(name: str) -> str:
+    """The name, if it is one."""
+    if name not in STUDIES:
+        raise MisuseError("study", f"be one of {', '.join(STUDIES)}", name)
+    return name
 
 
 def load_study(name: str) -> Study:
@@ -26,17 +31,15 @@ def load_study(name: str) -> Study:
     >>> sorted(STUDIES)
     ['four-region', 'global', 'mechanism']
     """
-    if name not in STUDIES:
-        raise MisuseError("study", f"be one of {', '.join(STUDIES)}", name)
-    return cast(Study, import_module(f".{STUDIES[name]}", __package__))
+    return cast(Study, import_module(f".{STUDIES[check_study(name)]}", __package__))
 
 
-def check_judge(judge: str, studies: Mapping[str, Study]) -> None:
+def check_judge(judge: str, names: Iterable[str]) -> None:
     """Refuse a judge that is not known, or studies that judge nothing."""
     if judge not in ("evidence", "simulation"):
         raise MisuseError("judge", "be evidence or simulation", judge)
-    for name, study in studies.items():
-        if judge != "evidence" and not hasattr(study, "compare"):
+    for name in names:
+        if judge != "evidence" and name not in JUDGED:
             raise MisuseError("judge", f"be left out for {name}, which judges no bank", judge)
 
 
@@ -47,17 +50,6 @@ def split_seed(data_seed: int) -> int:
     9026091011
     """
     return int("9" + str(data_seed)[1:])
-
-
-ACTIVE: Final = (0, 1)
-
-# The first two vertices have their sum on the first axis, about which the block turns.
-FRAME: Final = Frame.standard(4, np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0))
-
-
-def balanced(scale: float) -> LocalDictionary:
-    """The block at angle 0 and its separated atom; atoms (4, 5)."""
-    return balanced_dictionary(FRAME, scale)
 
 
 Result = TypeVar("Result")
@@ -75,6 +67,8 @@ class Task(Generic[Result]):
 @contextmanager
 def kernel_threads(jobs: int) -> Iterator[None]:
     """At most jobs threads in the kernels that this thread calls, and never more than the process started with."""
+    import numba
+
     before = numba.get_num_threads()
     _use_threads(check_count("jobs", jobs))
     try:
@@ -84,6 +78,8 @@ def kernel_threads(jobs: int) -> Iterator[None]:
 
 
 def _use_threads(jobs: int) -> None:
+    import numba
+
     numba.set_num_threads(min(jobs, int(numba.config.NUMBA_NUM_THREADS)))  # type: ignore[attr-defined]
 
 

@@ -11,6 +11,7 @@ from physupport.laws import BernoulliGaussian, GaussianMixture, calibration_mixt
 from physupport.local.rates import (
     affinity_midpoint,
     balanced_dictionary,
+    common_monte_carlo,
     gaussian_affinity,
     jeffreys_midpoint,
     midpoint_monte_carlo,
@@ -119,6 +120,12 @@ def test_monte_carlo_and_quadrature_agree_on_the_turned_block():
     assert exact.jeffreys == pytest.approx(8.0 * exact.affinity_deficit, rel=1e-4)
 
 
+def test_pairs_from_one_draw_are_what_each_would_be_alone():
+    pairs = [turned_laws(s, h) for s, h in ((0.05, 0.25), (0.1, 0.25), (0.1, 0.45))]
+    together = common_monte_carlo(pairs, np.random.default_rng(8), 1000)
+    assert together == [midpoint_monte_carlo(*pair, np.random.default_rng(8), 1000) for pair in pairs]
+
+
 def test_the_jeffreys_exponent_of_the_published_design_is_reproduced_by_quadrature():
     scales = np.array([0.045, 0.067, 0.122])
     values = [midpoint_quadrature(*turned_laws(s, 0.25), order=8).jeffreys for s in scales]
@@ -127,12 +134,18 @@ def test_the_jeffreys_exponent_of_the_published_design_is_reproduced_by_quadratu
     assert slope == pytest.approx(5.9342, abs=0.02)
 
 
+HALVES, THIRDS = (GaussianMixture([w, 1.0 - w], [[[1.0]], [[2.0]]]) for w in (1 / 2, 1 / 3))
+WIDE = GaussianMixture([0.5, 0.5], [np.eye(2), 2.0 * np.eye(2)])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: product_affinity(-0.1, 3), "deficit must lie between 0 and 1"),
         (lambda: product_affinity(0.1, -3), "n_rows must be a whole number"),
         (lambda: midpoint_monte_carlo(*turned_laws(0.1, 0.1), np.random.default_rng(0), 11), "n_draws must be even"),
+        (lambda: common_monte_carlo([[HALVES] * 2, [THIRDS] * 2], np.random.default_rng(0), 10), "the same weights"),
+        (lambda: common_monte_carlo([[HALVES] * 2, [WIDE] * 2], np.random.default_rng(0), 10), "the same width"),
         (lambda: gaussian_affinity([1.0], [1.0, 2.0], 1.0, 1), r"other must have shape \(1\)"),
     ],
 )

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..._checks import check_array, check_count, check_instance, check_positive, check_symmetric
 from ..._errors import MisuseError
-from ..._typing import Array, BoolArray
+from ..._typing import Array, BoolArray, IntArray
 from ._kernels import coloured, mixture_log_density, responsible_squares
 from ._laws import PROBABILITY_TOLERANCE, CodeLaw, support_masks
 
@@ -128,8 +128,16 @@ class GaussianMixture:
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
         """Independent rows, (n, q): all components are drawn first, then all normals, which the factors colour."""
+        return self.coloured(*self.draw(rng, n))
+
+    def draw(self, rng: np.random.Generator, n: int) -> tuple[IntArray, Array]:
+        """What rows are made of: components (n,) and normals (n, q), the same for all laws of the same weights."""
         labels = rng.choice(self.n_components, size=check_count("n", n, 0), p=self.weights)
-        return np.asarray(coloured(rng.normal(size=(n, self.q)), self.factors, labels))
+        return labels, rng.normal(size=(n, self.q))
+
+    def coloured(self, labels: IntArray, normals: Array) -> Array:
+        """The rows (n, q) that this law makes of what was drawn."""
+        return np.asarray(coloured(normals, self.factors, labels))
 
     def log_density(self, rows: ArrayLike) -> Array:
         """Log density of each row, (n,): triangular solves and a shifted sum of exponentials.

@@ -31,6 +31,7 @@ from ._information import (
     Divergence as Divergence,
     OrientationInformation as OrientationInformation,
     affinity_midpoint as affinity_midpoint,
+    common_monte_carlo as common_monte_carlo,
     gaussian_affinity as gaussian_affinity,
     jeffreys_midpoint as jeffreys_midpoint,
     midpoint_monte_carlo as midpoint_monte_carlo,

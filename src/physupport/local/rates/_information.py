@@ -1,5 +1,6 @@
 """What one observation says: Fisher information, closeness of two laws, the orientation with all else profiled out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -152,9 +153,24 @@ def midpoint_monte_carlo(
     law: GaussianMixture, other: GaussianMixture, rng: np.random.Generator, n_draws: int
 ) -> Divergence:
     """Both divergences from n_draws rows of the midpoint law, exactly half from each mixture; n_draws is even."""
+    return common_monte_carlo([(law, other)], rng, n_draws)[0]
+
+
+def common_monte_carlo(
+    pairs: Sequence[tuple[GaussianMixture, GaussianMixture]], rng: np.random.Generator, n_draws: int
+) -> list[Divergence]:
+    """The same of several pairs from one draw; each as if it came first.  All laws weigh their components alike."""
     if check_count("n_draws", n_draws, 4) % 2:
         raise MisuseError("n_draws", "be even", n_draws)
-    halves = [mixture.sample(rng, n_draws // 2) for mixture in (law, other)]
+    for laws in zip(*pairs, strict=True):
+        if any(law.q != laws[0].q or not np.array_equal(law.weights, laws[0].weights) for law in laws):
+            raise MisuseError("pairs", "have the same width and the same weights of components", "others")
+    law, other = (mixture.draw(rng, n_draws // 2) for mixture in pairs[0])
+    return [_midpoint_mean(*pair, [pair[0].coloured(*law), pair[1].coloured(*other)]) for pair in pairs]
+
+
+def _midpoint_mean(law: GaussianMixture, other: GaussianMixture, halves: list[Array]) -> Divergence:
+    """Over rows of which one half, (n / 2, q), comes from each law."""
     ratios = [law.log_density(rows) - other.log_density(rows) for rows in halves]  # two of (n / 2,)
     jeffreys, jeffreys_error = _stratified_mean([jeffreys_midpoint(ratio) for ratio in ratios])
     deficit, deficit_error = _stratified_mean([affinity_midpoint(ratio) for ratio in ratios])

@@ -96,6 +96,7 @@ def study_question() -> RegionalMap:
     )
 
 
+@cache
 def true_state() -> int:
     """The dictionary state that generates all data."""
     wanted = tuple(f"{region} {place:g}" for region, place in TRUTH.items())

@@ -12,12 +12,13 @@ from ...aeb import EndpointPolicy, nuisance_order
 from ...analysis import AnalysisProtocol, Proposed, Seal, StreamPlan
 from ...laws import BernoulliGaussian, LatentObjective, LatentPoint, make_calibration, propose_continuous
 from ...questions import Resolution
+from .._block import balanced
 from .._case import Case
-from .._tasks import balanced, split_seed
+from .._tasks import split_seed
 from . import _design as design
 
 STREAM = "calibration"
-_LEAST_ROWS, _PART = 2048, 16  # of the proposal rows, one in 16 is searched first, but not fewer than these
+_LEAST_ROWS, _PART = 2048, 32  # of the proposal rows, one in 32 is searched first, but not fewer than these
 
 
 def study_seals(condition: design.Condition, data_seed: int, split: int | None = None) -> tuple[Seal, ...]:

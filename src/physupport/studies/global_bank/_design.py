@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
 from typing import Final, final
 
 import numpy as np
 
 from ..._checks import Interval
 from ..._typing import Array
-from ...banks import Bank, Nuisances, hausdorff_distance, product_grid
+from ...banks import Bank, Nuisances, product_grid, projective_distances
 from ...laws import latent_box
 from ...local.shell import orbit_bank, turns
-from .._tasks import ACTIVE, balanced
+from .._block import ACTIVE, balanced
 
 ANGLES: Final = np.arange(-20, 21) * 0.02
 TRUE_P, SHARE = 0.20, 0.45
@@ -101,16 +100,19 @@ def active_pairs(scale: float) -> Array:
 @cache
 def place_distances(scale: float) -> Array:
     """Projective Hausdorff distances of the active pairs of all orientations; (41, 41)."""
-    pairs = active_pairs(scale)
-    distances = np.zeros((len(pairs), len(pairs)))
-    for i, j in combinations(range(len(pairs)), 2):
-        distances[i, j] = distances[j, i] = hausdorff_distance(pairs[i], pairs[j])
-    return distances
+    return np.array([_hausdorff_distances(scale, pair) for pair in active_pairs(scale)])
 
 
 def proposal_distances(scale: float, atoms: Array) -> Array:
     """The same from a dictionary (4, 5) whose turn need not be on the grid; (41,)."""
-    return np.array([hausdorff_distance(atoms[:, ACTIVE], pair) for pair in active_pairs(scale)])
+    return _hausdorff_distances(scale, atoms[:, ACTIVE])
+
+
+def _hausdorff_distances(scale: float, pair: Array) -> Array:
+    """Of one pair of atoms, (4, 2), from the active pairs of all orientations; (41,)."""
+    others = np.concatenate([*active_pairs(scale)], axis=1)  # (4, 82)
+    distances = projective_distances(pair, others).reshape(2, -1, 2)
+    return np.asarray(np.maximum(distances.min(axis=2).max(axis=0), distances.min(axis=0).max(axis=1)))
 
 
 def turn_of(scale: float, atoms: Array) -> float:

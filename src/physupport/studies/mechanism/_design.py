@@ -1,7 +1,6 @@
 """What the study fixes: one block, one path of turns, exact calibration laws, and every divergence as a task."""
 
-from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -11,14 +10,15 @@ from ..._typing import Array
 from ...laws import BernoulliGaussian, GaussianMixture, calibration_mixture
 from ...local.rates import (
     Divergence,
+    common_monte_carlo,
     compensated_generator,
-    midpoint_monte_carlo,
     midpoint_quadrature,
     turned_block,
     two_atom_generator,
 )
 from ...local.shell import LocalDictionary
-from .._tasks import ACTIVE, FRAME, Task, balanced
+from .._block import ACTIVE, FRAME, balanced
+from .._tasks import Task
 
 SCALES = (0.045, 0.055, 0.067, 0.082, 0.100, 0.122)
 P, NOISE, STEP = 0.2, 0.5, 0.25
@@ -33,6 +33,7 @@ _SEED, _STEP_SEED, _GRID_SEED = 2026072201, 2026072221, 2026072211
 Pair = tuple[GaussianMixture, GaussianMixture]
 
 
+@cache
 def dictionary(scale: float, angle: float = 0.0) -> LocalDictionary:
     r"""The block :math:`d_j(s, \phi)` of (eq:supp-numerical-path) and its separated atom, which does not turn."""
     here = balanced(scale)
@@ -59,39 +60,41 @@ def active_atoms(scale: float, angle: float = 0.0) -> Array:
     return dictionary(scale, angle).block.atoms[:, list(ACTIVE)]
 
 
-def scaling_tasks() -> list[Task[Divergence]]:
-    """The six scales, 128 batches each; a batch has the same random numbers at every scale."""
-    pairs = [calibration_pair(scale, STEP, P, NOISE) for scale in SCALES]
-    return [task for pair in pairs for task in _batches(pair, _SEED, 128, 8192)]
+def scaling_tasks() -> list[Task[list[Divergence]]]:
+    """128 batches, each with the same random numbers at all of the six scales."""
+    return _batches([calibration_pair(scale, STEP, P, NOISE) for scale in SCALES], _SEED, 128, 8192)
 
 
-def quadrature_tasks() -> list[Task[Divergence]]:
+def quadrature_tasks() -> list[Task[list[Divergence]]]:
     """The six scales by order 10, then by order 14."""
     pairs = [calibration_pair(scale, STEP, P, NOISE) for scale in SCALES]
     # Both laws, and one of every two opposite nodes.
     sizes = {order: pairs[0][0].n_components * order**4 for order in ORDERS}
-    return [Task(partial(midpoint_quadrature, *pair, order), sizes[order]) for order in ORDERS for pair in pairs]
+    return [Task(partial(_rule, pair, order), sizes[order]) for order in ORDERS for pair in pairs]
 
 
-def step_tasks() -> list[Task[Divergence]]:
-    """Six lengths of the path at one scale, 32 batches each."""
-    pairs = [calibration_pair(STEP_SCALE, step, P, NOISE) for step in STEPS]
-    return [task for pair in pairs for task in _batches(pair, _STEP_SEED, 32, 8192)]
+def step_tasks() -> list[Task[list[Divergence]]]:
+    """32 batches at one scale, each at six lengths of the path."""
+    return _batches([calibration_pair(STEP_SCALE, step, P, NOISE) for step in STEPS], _STEP_SEED, 32, 8192)
 
 
-def grid_tasks() -> list[Task[Divergence]]:
-    """Nine cells of activation probability and noise, four scales each, 4 batches each."""
-    cells = [(cell, calibration_pair(s, STEP, *nuisance)) for cell, nuisance in enumerate(GRID) for s in GRID_SCALES]
-    return [task for cell, pair in cells for task in _batches(pair, _GRID_SEED + cell, 4, 25_000)]
+def grid_tasks() -> list[Task[list[Divergence]]]:
+    """4 batches in each of nine cells of activation probability and noise, each at four scales."""
+    cells = [[calibration_pair(s, STEP, *nuisance) for s in GRID_SCALES] for nuisance in GRID]
+    return [task for cell, pairs in enumerate(cells) for task in _batches(pairs, _GRID_SEED + cell, 4, 25_000)]
 
 
-def _batches(pair: Pair, seed: int, count: int, size: int) -> Iterable[Task[Divergence]]:
-    return (Task(partial(_batch, pair, child, size), size) for child in SeedSequence(seed).spawn(count))
+def _batches(pairs: list[Pair], seed: int, count: int, size: int) -> list[Task[list[Divergence]]]:
+    return [Task(partial(_batch, pairs, child, size), len(pairs) * size) for child in SeedSequence(seed).spawn(count)]
 
 
-def _batch(pair: Pair, seed: SeedSequence, size: int) -> Divergence:
+def _batch(pairs: list[Pair], seed: SeedSequence, size: int) -> list[Divergence]:
     rng = default_rng(seed)
     # The published stream first shuffles which row comes from which law. A mean does not see the order of its rows,
     # but the numbers drawn after the shuffle depend on it.
     rng.shuffle(np.repeat([0, 1], size // 2))
-    return midpoint_monte_carlo(*pair, rng, size)
+    return common_monte_carlo(pairs, rng, size)
+
+
+def _rule(pair: Pair, order: int) -> list[Divergence]:
+    return [midpoint_quadrature(*pair, order)]

@@ -19,7 +19,7 @@ from ...local.rates import (
     two_atom_profile,
 )
 from ...local.shell import quotient_distance
-from .._tasks import ACTIVE, FRAME
+from .._block import ACTIVE, FRAME
 from ._design import SCALES, active_atoms, dictionary
 
 BUDGETS = (0.25, *(2.0**k for k in range(-1, 8)))  # 0.25, 0.5, 1, 2, ..., 128

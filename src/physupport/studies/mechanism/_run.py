@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from ..._typing import Array
+from ...local.rates import Divergence
 from .._published import Line, Outcome, number_line, range_line, rounding_line, word_line
 from .._tasks import run_tasks
 from ._design import (
@@ -92,13 +93,19 @@ def divergences(jobs: int, progress: Callable[[int, int], None] | None) -> Diver
     parts = [scaling_tasks(), quadrature_tasks(), step_tasks(), grid_tasks()]
     results = iter(run_tasks([task for part in parts for task in part], jobs, progress))
     main, rule, steps, grid = ([next(results) for _ in part] for part in parts)
-    shape = (len(SCALES), -1)
+    jeffreys = _table(rule, "jeffreys").reshape(len(ORDERS), len(SCALES))
+    cells = _table(grid, "jeffreys").reshape(len(GRID_SCALES), len(GRID), -1)
     return Divergences(
-        {name: np.array([getattr(each, name) for each in main]).reshape(shape) for name in _BOOTSTRAP_SEEDS},
-        np.array([each.jeffreys for each in rule]).reshape(len(ORDERS), len(SCALES)),
-        np.array([each.jeffreys for each in steps]).reshape(len(STEPS), -1).mean(axis=1),
-        np.array([each.jeffreys for each in grid]).reshape(len(GRID), len(GRID_SCALES), -1).mean(axis=2),
+        {name: _table(main, name) for name in _BOOTSTRAP_SEEDS},
+        jeffreys,
+        _table(steps, "jeffreys").mean(axis=1),
+        cells.mean(axis=2).T,
     )
+
+
+def _table(batches: list[list[Divergence]], name: str) -> Array:
+    """One of the two divergences; (pairs, batches)."""
+    return np.ascontiguousarray(np.array([[getattr(each, name) for each in batch] for batch in batches]).T)
 
 
 def _fits(divergences: Divergences) -> Fits:
@@ -161,7 +168,7 @@ def _scaling_rows(divergences: Divergences) -> list[dict[str, object]]:
     """Means over the batches, the Student interval of level 95 % of the Jeffreys one, and both quadratures."""
     jeffreys, deficit = divergences.batches["jeffreys"], divergences.batches["affinity_deficit"]
     count = jeffreys.shape[1]
-    half = float(student.ppf(0.975, count - 1)) * jeffreys.std(axis=1, ddof=1) / np.sqrt(count)
+    half = float(stdtrit(count - 1, 0.975)) * jeffreys.std(axis=1, ddof=1) / np.sqrt(count)
     return [
         {
             "s": s,
