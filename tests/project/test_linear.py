@@ -129,7 +129,10 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
 @pytest.mark.parametrize(
     ("replaced", "message"),
     [
-        (("polynomial = 2", 'atoms = "lines.npy"'), "background must leave something of every atom"),
+        (
+            ("polynomial = 2", 'atoms = "lines.npy"'),
+            "background must leave something of every atom, got one that spans '",
+        ),
         (('law = "gaussian"', 'law = "gaussian"\nnoise = { covariance = "n.npy" }'), "have no negative eigenvalue"),
         (('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'), "of row.npy to the proposal, got 0.5. Leave it out"),
         (('law = "gaussian"', 'law = "gaussian"\nsplits = 8'), "n_splits must be left out with the judge rotation"),

@@ -78,6 +78,15 @@ def test_verdicts_do_not_depend_on_what_else_is_asked(tools):
         assert alone.margins()[0].tolist() == together.margins()[e].tolist()
 
 
+@pytest.mark.parametrize("size", [2.0**-70, 2.0**-250, 2.0**250])
+def test_verdicts_do_not_depend_on_the_unit(size, tools):
+    table = make_table(tools)
+    rows, spec = make_rows(table, 1, 2.0), Rotation(table, seed=4, draws=199)
+    plain, scaled = (spec.judge(unit * rows, 0.1).verdicts(np.arange(table.size)) for unit in (1.0, size))
+    assert scaled.codes.tolist() == plain.codes.tolist()
+    assert scaled.margins().tolist() == plain.margins().tolist()
+
+
 @pytest.mark.parametrize(("noise", "is_valid"), [(1.0, True), (2.5, False)], ids=["true", "too small: a control"])
 def test_the_truth_is_lost_in_at_most_the_level_of_the_data_sets(noise, is_valid, tools):
     table, runs, lost = make_table(tools), 400, 0

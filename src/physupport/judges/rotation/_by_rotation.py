@@ -64,7 +64,7 @@ class ByRotation:
         """The same for rows of a design, asked directly: one of each noise setting."""
         _check_exact(design.radii is None)
         supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
-        table = RotationTable(design.columns, supports, design.background)
+        table = RotationTable(design.columns, supports, design.background, names=design.names)
         shared: dict[str, Any] = {
             "rows": design.rows,
             "seed": seed,

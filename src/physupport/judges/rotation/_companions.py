@@ -54,6 +54,14 @@ class Companions:
         """Whether any bound is one of coefficients."""
         return any(bound is not None for bound in (self.low, self.high, self.least, self.cells))
 
+    def signs(self, n_atoms: int) -> IntArray:
+        """(E,) 1 of atoms whose coefficients are at least 0, -1 of those whose are at most 0, and 0 of others."""
+        low, high = (
+            np.broadcast_to(-np.inf if self.low is None else self.low, n_atoms),
+            np.broadcast_to(np.inf if self.high is None else self.high, n_atoms),
+        )
+        return np.asarray((low >= 0.0).astype(np.int64) - (high <= 0.0))
+
     def check(self, rows: Rotations) -> None:
         """Refuse what these rows cannot tell."""
         if self.tests_coefficients and not rows.has_common_mean:

@@ -73,7 +73,7 @@ class Rotation:
 class GateFacts:
     """What the gate says of the answer as a whole."""
 
-    best: int  # the explanation that fits best
+    best: int  # the explanation that fits best, of those that the companions retain
     findings: tuple[Finding, ...]  # of the gate about it; () without a gate
     is_best_rejected: bool  # by the gate
     is_empty: bool  # nothing is retained
@@ -131,7 +131,10 @@ class RotationJudge:
         check_open("level", self.level, 0.0, 1.0)
         spec, levels = self.spec, self.levels(self.level)
         rotations, outsider_tests = _KINDS[spec.rows]
-        rows = rotations(spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma)
+        signed = {}
+        if spec.companions is not None and rotations.has_common_mean:
+            signed = {"signs": spec.companions.signs(spec.table.atoms.shape[1])}
+        rows = rotations(spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma, **signed)
         check_draws(levels.rivals * (1.0 - SCREEN_SHARE), spec.draws)
         if spec.companions is not None:
             spec.companions.check(rows)
@@ -182,8 +185,21 @@ class RotationJudge:
 
     def facts(self, retained: IntArray) -> GateFacts:
         """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""
-        best = int(self.rows.scores.argmax())
+        best = self._best()
         if self.gate is None:
             return GateFacts(best, (), False, len(retained) == 0)
         margins = self._gate_margins(self.gate, np.array([best]), self.levels(self.level).gate)
         return GateFacts(best, self.gate.findings(best), bool(margins[0][0] > 0.0), len(retained) == 0)
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def _best(self) -> int:
+        """The best fit that its coefficients do not exclude, if there is one.
+
+        One that they exclude is no answer, whether or not its residual is white: looked at instead of the best answer
+        it would let labels pass that rest on worse ones, or withhold those of a good one.
+        """
+        order = np.argsort(-self.rows.scores, kind="stable")
+        companions, level = self.spec.companions, self.levels(self.level).companions
+        if companions is None:
+            return int(order[0])
+        return int(next((e for e in order if not companions.p_value(self.rows, int(e)) <= level), order[0]))

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
 from ..._typing import Array, Field, IntArray
 from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
 from ._draws import RIVALS, Draws
-from ._kernels import BLOCK, count_batch, screen_batch
+from ._kernels import BLOCK, count_batch, padded, screen_batch
 from ._pairs import Pairs, has_pairs
-from ._table import RotationTable, check_rows
+from ._table import RotationTable, check_rows, near_together
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
 _MOST_KEPT, _CHUNK = 400_000_000, 64
@@ -27,6 +27,16 @@ def real_rows(bases: Field) -> Array:
     return np.concatenate([plain, turned], axis=-2)
 
 
+class _Asked(NamedTuple):
+    """Of explanations that are counted, as `count_batch` takes it."""
+
+    grams: Array  # (k, l, r, M')
+    along: Array  # (k, l)
+    floors: Array  # (M',)
+    least: Array  # (k, M')
+    radii: Array  # (k,)
+
+
 @final
 @dataclass(frozen=True, eq=False)  # no slots: products are made when first asked for
 class MeanRows:
@@ -37,6 +47,8 @@ class MeanRows:
     :math:`(Pw, R^2 = |Qw|^2 + S)` the direction of the residual is uniform, so
     :math:`w^* = Pw + R\,Qg/\sqrt{|Qg|^2 + h}` with g normal and h chi-square is another draw of w.
     sigma: standard deviation of a row's noise if it is known, of complex noise :math:`E|\varepsilon|^2 = \sigma^2`.
+    signs: (E,) 1 or -1 of atoms whose coefficients have that sign, 0 of others: such an atom alone, as a rival, fits to
+    :math:`\max(0, u^Tw)^2`.
     """
 
     has_common_mean: ClassVar[bool] = True
@@ -47,6 +59,7 @@ class MeanRows:
     seed: int
     penalty: float
     sigma: float | None = None
+    signs: IntArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", check_rows(self.table, self.rows))
@@ -64,9 +77,34 @@ class MeanRows:
 
     @cached_property
     def bases(self) -> Array:
-        """(M, r, m) real orthonormal rows."""
+        """(M, r, m) real orthonormal rows; where a fit has a sign the first is turned to it."""
         bases = self.table.bases
-        return real_rows(bases.astype(np.complex128) if self.parts == 2 else bases)
+        rows = real_rows(bases.astype(np.complex128) if self.parts == 2 else bases)
+        signed = np.flatnonzero(self._sides)
+        if not signed.size:
+            return rows
+        atoms = self.beside(self.table.atoms[:, [self.table.supports[e][0] for e in signed]])
+        turns = np.ones(len(rows))
+        turns[signed] = self._sides[signed] * np.sign((atoms * rows[signed, 0]).sum(axis=1))
+        return np.asarray(rows * turns[:, None, None])
+
+    @cached_property
+    def _sides(self) -> IntArray:
+        """(M,) signs of the coefficients of single atoms; 0 of other supports, and where pairs have their own way."""
+        sides = np.zeros(self.table.size, dtype=np.int64)
+        if self.signs is not None and self.parts == 1 and not has_pairs(self.table):
+            alone = [e for e, support in enumerate(self.table.supports) if len(support) == 1]
+            sides[alone] = self.signs[[self.table.supports[e][0] for e in alone]]
+        return sides
+
+    @cached_property
+    def _floors(self) -> Array:
+        """(M,) that the first product with a basis is raised to."""
+        return np.where(self._sides != 0, 0.0, -np.inf)
+
+    def _fits(self, along: Array, floors: Array) -> Array:
+        """(k,) energies of products (k, r) with bases."""
+        return np.asarray(np.maximum(along[:, 0], floors) ** 2 + (along[:, 1:] ** 2).sum(axis=1))
 
     @cached_property
     def ranks(self) -> IntArray:
@@ -101,7 +139,7 @@ class MeanRows:
     @cached_property
     def contest(self) -> Contest:
         """The fits of all explanations, and how they compete."""
-        fits = ((self.bases @ self.vector) ** 2).sum(axis=1)
+        fits = self._fits(self.bases @ self.vector, self._floors)
         energy = float(self.vector @ self.vector) + self.scatter
         return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
 
@@ -151,18 +189,24 @@ class MeanRows:
         return pairs if pairs.is_safe else None
 
     @cached_property
+    def _order(self) -> IntArray:
+        """(M,) of the rivals."""
+        return near_together(self.bases, BLOCK)
+
+    @cached_property
     def _flat(self) -> Array:
-        """(r M, m) bases by component, so that slices over rivals are contiguous."""
-        return np.ascontiguousarray(self.bases.swapaxes(0, 1)).reshape(-1, len(self.vector))
+        """(r M', m) bases by component, rivals filled up to whole blocks: slices over them are contiguous."""
+        filled = padded(self.bases[self._order].transpose(1, 2, 0))  # (r, m, M')
+        return np.ascontiguousarray(filled.swapaxes(1, 2)).reshape(-1, len(self.vector))
 
     @cached_property
     def _kept(self) -> Array:
         return self.normals[0] @ self._flat.T
 
     def _products(self, start: int, stop: int) -> Array:
-        """(b, r, M) of draws from start to stop."""
+        """(b, r, M') of draws from start to stop."""
         kept = self._kept[start:stop] if self._is_kept else self.normals[0][start:stop] @ self._flat.T
-        return kept.reshape(stop - start, -1, self.table.size)
+        return kept.reshape(stop - start, self.bases.shape[1], -1)
 
     @property
     def _is_kept(self) -> bool:
@@ -187,48 +231,58 @@ class MeanRows:
         """Explanations in batches, and in each the draws in chunks that all share."""
         if self._pairs is not None:
             return self._pairs.counts(explanations, level, is_full=is_full)
-        width = self.bases.shape[1]
-        size = max(1, _BATCH_ENTRIES // (width * len(self._flat)))
-        found = [
-            self._batch(explanations[i : i + size], level, is_full=is_full) for i in range(0, len(explanations), size)
-        ]
-        least, most, bound = (
-            np.concatenate([getattr(part, name) for part in found]) if found else np.empty(0)
-            for name in ("least", "most", "bound")
-        )
+        size = max(1, _BATCH_ENTRIES // (self.bases.shape[1] * len(self._flat)))
+        batches = [explanations[i : i + size] for i in range(0, len(explanations), size)]
+        found = [self._batch(batch, level, is_full=is_full) for batch in batches]
+        least, most, bound = np.concatenate([np.empty((3, 0)), *found], axis=1)
         return Counts(least.astype(np.int64), most.astype(np.int64), bound)
 
-    def _batch(self, explanations: IntArray, level: float, *, is_full: bool) -> Counts:
-        """Screens, unless an explanation fits best: then every rotation counts, as P_e w stays."""
-        bases, errors = self.bases[explanations], self.table.errors
+    @cached_property
+    def _needed(self) -> tuple[Array, Array, IntArray, Array]:
+        """(M',) of rivals in their order: energies that reach the statistic, errors of spans, ranks and floors."""
+        errors, order = self.table.errors, self._order
+        least = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
+        floors = padded(self._floors[order], -np.inf)
+        return padded(least[order], np.inf), padded(errors[order]), padded(self.ranks[order], 0), floors
+
+    def _batch(self, explanations: IntArray, level: float, *, is_full: bool) -> Array:
+        """(3, k) fewest and most exceedances, and bounds of the p-values; all draws exceed for what fits best.
+
+        Under a rotation of e its own fit stays, so that of the best every draw reaches the statistic.
+        """
+        bases, own = self.bases[explanations], self.table.errors[explanations][:, None]
+        needed, errors, ranks, floors = self._needed
         along = bases @ self.vector  # (k, r)
         left = self.vector - np.einsum("kr,krm->km", along, bases)
-        fits, energy = (along**2).sum(axis=1), (left**2).sum(axis=1) + self.scatter
-        whole = fits + energy
-        own = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
-        least = own - 8.0 * (errors + errors[explanations][:, None]) * whole[:, None]  # (k, M)
-        is_best = ~(fits < least[np.arange(len(explanations)), explanations] - self.unit * whole)
-        grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, -1, self.table.size)
-        radii, freedom = np.sqrt(energy), self.freedom - self.ranks[explanations]
-        lift = np.ones((len(explanations), -(-self.table.size // BLOCK)))
-        bounds = np.full(len(explanations), np.inf)
+        radii = np.sqrt((left**2).sum(axis=1) + self.scatter)
+        whole = (along**2).sum(axis=1) + radii**2
+        least = needed - 8.0 * (errors + own) * whole[:, None]  # (k, M')
+        places, rows = np.argsort(self._order)[explanations], np.arange(len(explanations))
+        fits = self._fits(along, self._floors[explanations])
+        is_best = ~(fits < least[rows, places] - self.unit * whole)
+        grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, along.shape[1], -1)
+        bounds, limit = np.full(len(explanations), np.inf), SCREEN_SHARE * level
         if not is_full:
-            is_known = self.own_sigma > 0.0
+            is_known, slack = self.own_sigma > 0.0, 2.0 * self.unit * whole
             lengths = np.full(len(radii), self.own_sigma) if is_known else radii
-            slack = 2.0 * self.unit * whole
-            screen_batch(grams, along, self.ranks, least, slack, lengths, freedom, is_known, ~is_best, lift, bounds)
-        counted, remaining = np.where(is_best, self.draws, 0), np.where(is_best, 0, self.draws)
-        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
+            settings = (slack, lengths, self.freedom - self.ranks[explanations], is_known, ~is_best, limit)
+            screen_batch(grams, along, ranks, floors, least, *settings, bounds)
+        found = np.stack([np.where(is_best, self.draws, 0), np.full(len(rows), self.draws), bounds])
+        chosen = np.flatnonzero(~is_best & ~(bounds <= limit))
         # p <= level exactly if fewer than `number` exceed; a full run neither has enough nor too few.
-        enough, fewest = (self.draws + 1, 0) if is_full else (number, number)
-        is_open = ~is_best & ~(bounds <= SCREEN_SHARE * level)
-        orders, n_live = np.argsort(-lift, axis=1, kind="stable"), (lift > 0.0).sum(axis=1)
+        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
+        stops = (self.draws + 1, 0) if is_full else (number, number)
+        asked = _Asked(grams[chosen], along[chosen], floors, least[chosen], radii[chosen])
+        found[:2, chosen] = self._counted(bases[chosen], asked, stops)
+        return found
+
+    def _counted(self, bases: Array, asked: _Asked, stops: tuple[int, int]) -> IntArray:
+        """(2, k) fewest and most exceedances."""
+        counted, remaining = np.zeros(len(bases), dtype=np.int64), np.full(len(bases), self.draws)
         step = self.draws if self._is_kept else _CHUNK
-        for start in range(0, self.draws if is_open.any() else 0, step):
+        for start in range(0, self.draws if len(bases) else 0, step):
             chosen = slice(start, min(start + step, self.draws))
-            products = self._products(chosen.start, chosen.stop)
-            own = np.ascontiguousarray(np.moveaxis(products[:, :, explanations], 2, 0))  # (k, b, r)
-            squares, scatter = self.normals[1][chosen], self.normals[2][chosen]
-            limits = (radii, self.own_sigma, self.unit, orders, n_live, is_open, counted, remaining, enough, fewest)
-            count_batch(products, own, squares, scatter, grams, along, least, *limits)
-        return Counts(counted, counted + remaining, bounds)
+            normals, squares, scatter = (drawn[chosen] for drawn in self.normals)
+            drawn = (self._products(chosen.start, chosen.stop), bases @ normals.T, squares, scatter)
+            count_batch(*drawn, *asked, self.own_sigma, self.unit, counted, remaining, *stops)
+        return np.stack([counted, counted + remaining])

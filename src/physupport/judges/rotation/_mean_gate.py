@@ -11,7 +11,7 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ._contest import EPS
 from ._draws import OUTSIDERS, Draws
-from ._kernels import BLOCK, count
+from ._kernels import count, longest, padded
 from ._mean import MeanRows
 from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, leading_share, leading_shares, turned
 
@@ -43,17 +43,18 @@ class MeanOutsiders:
         return normals, np.asarray((normals**2).sum(axis=1)), scatter
 
     @cached_property
-    def _directions(self) -> tuple[Array, Array]:
-        """(c, k, m) columns beside the background, by component, and their products with the draws (B, c, k)."""
+    def _directions(self) -> tuple[Array, Array, Array]:
+        """(c, k, m) columns beside the background, by component; products with the draws (B, c, k'), and `longest`."""
         columns = self.outsiders.unit
         parts = [columns, 1j * columns] if self.rows.parts == 2 else [columns]
         beside = np.stack([self.rows.beside(part) for part in parts])
         flat = beside.reshape(-1, beside.shape[-1])
-        return beside, (self._normals[0] @ flat.T).reshape(self.draws, len(parts), -1)
+        products = padded((self._normals[0] @ flat.T).reshape(self.draws, len(parts), -1))
+        return beside, products, longest(products)
 
     def columns(self, e: int) -> tuple[str, int]:
         r"""Largest :math:`\langle Qw, b\rangle^2 / (|Qb|^2 R^2)`, with R left out where the noise is known."""
-        rows, (beside, products), (normals, squares, scatter) = self.rows, self._directions, self._normals
+        rows, (beside, products, tops), (normals, squares, scatter) = self.rows, self._directions, self._normals
         basis = rows.bases[e]
         gram = np.einsum("lm,ckm->lck", basis, beside)
         left = (beside[0] ** 2).sum(axis=1) - (gram[:, 0] ** 2).sum(axis=0)  # (k,) |Qb|^2, the same of i b
@@ -71,16 +72,17 @@ class MeanOutsiders:
         least = np.where(is_seen, left * largest * (1.0 - unit / LEAST_LEFT**2), np.inf)
         exceedances, _ = count(
             products,
-            normals @ basis.T,
+            tops,
+            basis @ normals.T,
             squares,
             scatter,
-            np.ascontiguousarray(gram),
+            padded(gram),
             np.zeros(len(basis)),
-            least,
+            np.full(products.shape[2], -np.inf),
+            padded(least, np.inf),
             np.sqrt(rows.residuals(e)[0]),
             rows.own_sigma,
             unit,
-            np.arange(-(-len(left) // BLOCK)),
             0,
             self.draws + 1,
             0,

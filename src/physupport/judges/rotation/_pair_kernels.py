@@ -2,97 +2,118 @@
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from ..._typing import Array, IntArray
-
-Singles = NDArray[np.float32]
+from ..._typing import Array
+from ._kernels import tail
 
 # Atoms at a time: pairs of an atom with so many others are looked at together or not at all.
-PAIR_BLOCK = 64
+PAIR_BLOCK = 32
 # Sums of zeros and ones are exact in any order.
 _ANY_ORDER = {"reassoc", "contract", "nsz"}
-# Of a few operations in single precision, many times over.
-_SINGLE = 1e-6
 # Of lengths in bounds: more than the root of the rounding of a fit.
 _ROUNDED = 1e-5
 
 
 @njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
-def _reaches(one: float, others: Array, gram: Array, inverse: Array, slack: float, least: float) -> bool:
-    """Whether the pair of an atom with any of others has (x^2 + y^2 - 2 g x y + slack) / (1 - g^2) >= least."""
-    found, square = 0.0, one * one + slack
-    for k in range(len(others)):
-        fit = (square + others[k] * (others[k] - 2.0 * gram[k] * one)) * inverse[k]
+def _flag(x: Array, left: Array, lowest: float, highest: float, edges: Array, flags: Array) -> None:
+    """1 where pairs of an atom i with one of a block may fit to t or more, left (i,) = sqrt(t - x_i^2), -inf of none.
+
+    A fit is x_i^2 + (x_k - g x_i)^2 / (1 - g^2), at least t exactly if x_k is outside g x_i -+ left sqrt(1 - g^2).
+    The upper end is concave in g and the lower convex, so that within the range of a block they are least and largest
+    at its ends: edges (4, i) = the least g, the largest, and sqrt(1 - g^2) of both.
+    """
+    for i in range(len(flags)):
+        one, two = edges[0, i] * x[i], edges[1, i] * x[i]
+        more, even_more = edges[2, i] * left[i], edges[3, i] * left[i]
+        is_below = (highest < one + more) & (highest < two + even_more)
+        is_above = (lowest > one - more) & (lowest > two - even_more)
+        flags[i] = 0.0 if is_below & is_above else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _lengths_left(x: Array, least: float, left: Array) -> None:
+    """What pairs with each atom still need, as a length; what is no number stays so, and is looked at."""
+    for i in range(len(x)):
+        rest = least - x[i] * x[i]
+        left[i] = -np.inf if rest < 0.0 else np.sqrt(rest)
+
+
+@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+def _reaches(x: Array, i: int, block: int, gram: Array, inverse: Array, slack: float, least: float) -> bool:
+    """Whether the pair of atom i with one of a block has (x^2 + y^2 - 2 g x y + slack) / (1 - g^2) >= least."""
+    found, one, square = 0.0, x[i], x[i] * x[i] + slack
+    others = x[block * PAIR_BLOCK : (block + 1) * PAIR_BLOCK]
+    near, steep = gram[block, i], inverse[block, i]
+    for k in range(PAIR_BLOCK):
+        fit = (square + others[k] * (others[k] - 2.0 * near[k] * one)) * steep[k]
         found += 0.0 if fit < least else 1.0
     return found > 0.0
 
 
+@njit(cache=True, nogil=True)
+def _range(x: Array, block: int) -> tuple[float, float]:
+    """Least and largest of a block; what is no number leaves the comparisons with it open."""
+    lowest, highest = x[block * PAIR_BLOCK], x[block * PAIR_BLOCK]
+    for k in range(block * PAIR_BLOCK + 1, (block + 1) * PAIR_BLOCK):
+        lowest, highest = min(lowest, x[k]), max(highest, x[k])
+    return lowest, highest
+
+
 @njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
-def _may_reach(
-    one: np.float32, others: Singles, gram: Singles, inverse: Singles, slack: np.float32, least: np.float32
-) -> bool:
-    """The same in single precision, whose rounding is within slack: half the memory, and often no is enough."""
-    found, square, twice = np.float32(0.0), one * one + slack, np.float32(2.0) * one
-    for k in range(len(others)):
-        fit = (square + others[k] * (others[k] - gram[k] * twice)) * inverse[k]
-        found += np.float32(0.0) if fit < least else np.float32(1.0)
-    return bool(found > np.float32(0.0))
+def _single_reaches(x: Array, singles: Array, slack: float, least: float) -> bool:
+    found = 0.0
+    for i in range(len(x)):
+        found += 0.0 if (x[i] * x[i] + slack) * singles[i] < least else 1.0
+    return found > 0.0
 
 
 @njit(cache=True, nogil=True)
-def live_ranges(products: Array, gram: Array, inverse: Array, reach: float) -> IntArray:
-    """(n, 3) atoms, and from where to where on others are such that a pair fits to reach or more; whole blocks."""
-    n_atoms = len(products)
-    found = np.empty((n_atoms * (n_atoms // PAIR_BLOCK + 1), 3), dtype=np.int64)
-    count = 0
-    for i in range(n_atoms):
-        is_next = False
-        for start in range(i // PAIR_BLOCK * PAIR_BLOCK, n_atoms, PAIR_BLOCK):
-            stop = min(start + PAIR_BLOCK, n_atoms)
-            others, near = products[start:stop], slice(start, stop)
-            is_live = _reaches(products[i], others, gram[i, near], inverse[i, near], 0.0, reach)
-            if is_live and is_next:
-                found[count - 1, 2] = stop
-            elif is_live:
-                found[count] = i, start, stop
-                count += 1
-            is_next = is_live
-    return found[:count]
+def _pair_reaches(
+    x: Array, gram: Array, inverse: Array, edges: Array, slack: float, least: float, safe: float, room: Array
+) -> bool:
+    """Whether any pair does; safe: below least by more than slack over the least 1 - g^2; room: (2, E)."""
+    left, flags = room
+    _lengths_left(x, safe, left)
+    for block in range(len(gram)):
+        stop = (block + 1) * PAIR_BLOCK
+        _flag(x, left, *_range(x, block), edges[block], flags[:stop])
+        for i in range(stop):
+            if flags[i] > 0.0 and _reaches(x, i, block, gram, inverse, slack, least):
+                return True
+    return False
 
 
 @njit(cache=True, nogil=True)
 def count_pairs(
     products: Array,
-    own: Array,
     squares: Array,
     scatter: Array,
+    own: Array,
     across: Array,
     along: Array,
-    least: Array,
-    singles: Array,
     radius: float,
     sigma: float,
     unit: float,
+    least: Array,
+    singles: Array,
     gram: Array,
     inverse: Array,
-    rough_gram: Singles,
-    rough_inverse: Singles,
-    ranges: IntArray,
+    edges: Array,
+    steepest: float,
     enough: int,
     fewest: int,
     unseen: int,
 ) -> tuple[int, int]:
     r"""Exceedances and draws still to come, as `_kernels.count`; stops also if there is none before `unseen` are left.
 
-    products (B, E) = A^T g_b, own (B, l) = U_e^T g_b, across (l, E) = U_e^T A, along (l,) = U_e^T z.  least (3,) are
+    products (B, E) = A^T g_b, own (l, B) = U_e^T g_b, across (l, E) = U_e^T A, along (l,) = U_e^T z.  least (3,) are
     the energies that supports of 0, 1 and 2 atoms must reach; singles (E,) 1 for atoms that are a support alone, else
-    0; inverse (E, E) = 1 / (1 - gram^2) for pairs i < k that are one, else 0; both also in single precision.
+    0.  gram, inverse (blocks, E, PAIR_BLOCK): products of an atom with those of a block, and 1 / (1 - gram^2) for pairs
+    i < k that are one, else 0, at most steepest; edges (blocks, 4, E) as in `_flag`.
     """
     counted, remaining = 0, len(products)
     n_own, n_atoms = across.shape
-    rotated, rough = np.empty(n_atoms), np.empty(n_atoms, dtype=np.float32)
-    rough_least = np.float32(least[2] * (1.0 - _SINGLE))
+    rotated, room = np.empty(n_atoms), np.empty((2, n_atoms))
     fixed = 0.0
     for i in range(n_own):
         fixed += along[i] ** 2
@@ -101,29 +122,22 @@ def count_pairs(
             break
         inside = 0.0
         for i in range(n_own):
-            inside += own[b, i] ** 2
+            inside += own[i, b] ** 2
         rest = max(squares[b] - inside, 1e-300)
         scale = sigma if sigma > 0.0 else radius / np.sqrt(rest + scatter[b])
         slack = unit * (fixed + scale * scale * (squares[b] + scatter[b])) * (1.0 + squares[b] / rest)
         for j in range(n_atoms):
             rotated[j] = scale * products[b, j]
         for i in range(n_own):
-            beside = along[i] - scale * own[b, i]
+            beside = along[i] - scale * own[i, b]
             for j in range(n_atoms):
                 rotated[j] += beside * across[i, j]
-        largest = 0.0
-        for j in range(n_atoms):
-            rough[j] = rotated[j]
-            largest = max(largest, abs(rotated[j]))
-        rough_slack = np.float32(slack + 8.0 * _SINGLE * largest * largest)
-        is_reached = not slack < least[0] or _reaches(0.0, rotated, singles, singles, slack, least[1])
-        for n in range(len(ranges)):
-            if is_reached:
-                break
-            i, near = ranges[n, 0], slice(ranges[n, 1], ranges[n, 2])
-            if _may_reach(rough[i], rough[near], rough_gram[i, near], rough_inverse[i, near], rough_slack, rough_least):
-                is_reached = _reaches(rotated[i], rotated[near], gram[i, near], inverse[i, near], slack, least[2])
-        counted += is_reached
+        safe = least[2] - 2.0 * steepest * slack
+        counted += (
+            not slack < least[0]
+            or _single_reaches(rotated, singles, slack, least[1])
+            or _pair_reaches(rotated, gram, inverse, edges, slack, least[2], safe, room)
+        )
         remaining -= 1
     return counted, remaining
 
@@ -134,52 +148,88 @@ def _pair_fit(one: float, two: float, gram: float, inverse: float) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _looked_up(square: float, tails: Array, steps: float) -> float:
+    return float(tails[int(min(square * steps, len(tails) - 1.0))])
+
+
+@njit(cache=True, nogil=True)
+def _chance(fit: float, along: float, common: float, root: float, tails: Array, steps: float) -> float:
+    r"""At least the probability that a rotation lifts a pair from a fit f^2 to t^2, t = root: the less of two bounds.
+
+    In the span of the pair let v be the direction of P_j P z, which has length f, and v' the other.  A rotation adds
+    y = R |Qv| w and y' = R |Qv'| w', with w and w' coordinates of a uniform direction: along = |Qv|^2 and
+    common = tr(P_j P), so that |Qv|^2 + |Qv'|^2 = 2 - common.  It lifts the pair if (f + y)^2 + y'^2 >= t^2: only if
+    (y, y') is longer than t - f, and only if y >= |Qv| c or |y'| >= |Qv'| c, with the c that makes equality of both.
+    tails (2, n + 1): of one coordinate, and of two.
+    """
+    length = np.sqrt(fit)
+    need = root - length
+    if not need > 0.0:
+        return 1.0
+    both = max(2.0 - common, 0.0) + 1e-9
+    lean = length * np.sqrt(along)
+    corner = (np.sqrt(lean * lean + both * need * (root + length)) - lean) / both
+    one = 1.5 * _looked_up(corner * corner, tails[0], steps)
+    return min(one, _looked_up(need * need / min(1.0, both), tails[1], steps))
+
+
+@njit(cache=True, nogil=True)
 def screen_pairs(
-    fixed: Array,
+    along: Array,
     across: Array,
+    singles: Array,
     gram: Array,
     inverse: Array,
-    singles: Array,
+    edges: Array,
     least: Array,
     radius: float,
+    freedom: int,
+    is_known: bool,
     limit: float,
     cut: float,
     tails: Array,
 ) -> float:
-    r"""A bound of the exact p-value, as `_kernels.screen`; inf beyond limit.
+    r"""A bound of the exact p-value, as `_kernels.screen`: from the fit of e alone, or of all pairs; inf beyond limit.
 
-    fixed (E,) = A^T P z, the others as in `count_pairs`.  tails (n + 1,) are at least those of pairs that need from 0
-    to cut of the squared radius, in equal steps; pairs that need more are bounded together.
+    Arrays as in `count_pairs`.  tails (2, n + 1) are at least those of one coordinate of a uniform direction, and of
+    two, squared, from 0 to cut of the squared radius in equal steps; pairs that need more are bounded together.
     """
-    n_atoms = len(fixed)
-    total, steps = tails[-1] * n_atoms * n_atoms, (len(tails) - 1) / (cut * radius * radius)
+    n_atoms = len(singles)
+    if not radius > 0.0 or not least[0] > 0.0:  # the empty support, whose fit no rotation changes
+        return np.inf
+    fit, total = np.sqrt((along**2).sum()), 0.0
+    for size, number in ((1, singles.sum()), (2, 0.5 * n_atoms * n_atoms)):
+        need = max(np.sqrt(max(least[size], 0.0)) * (1.0 - _ROUNDED) - fit, 0.0)
+        total += number * tail((need / radius) ** 2, size, freedom, is_known) if number > 0.0 else 0.0
+    if total <= limit:
+        return total
+    fixed = along @ across  # (E,) A^T P z
+    total, steps = tails[1, -1] * n_atoms * n_atoms, (tails.shape[1] - 1) / (cut * radius * radius)
     shortest = np.sqrt(max(least[1], 0.0)) * (1.0 - _ROUNDED)
     for k in range(n_atoms):
-        if singles[k] == 0.0:
-            continue
-        common = 0.0
-        for i in range(len(across)):
-            common += across[i, k] ** 2
-        need, spread = shortest - abs(fixed[k]), max(1.0 - common, 0.0) + 1e-9
-        total += tails[int(min(need * need / spread * steps, len(tails) - 1.0))] if need > 0.0 else 1.0
+        if singles[k] > 0.0:
+            need, spread = shortest - abs(fixed[k]), max(1.0 - (across[:, k] ** 2).sum(), 0.0) + 1e-9
+            total += _looked_up(need * need / spread, tails[0], steps) if need > 0.0 else 1.0
     root = np.sqrt(max(least[2], 0.0)) * (1.0 - _ROUNDED)
     reach = max(root - np.sqrt(cut) * radius, 0.0) ** 2
-    for i in range(n_atoms):
-        if not total <= limit:
-            return np.inf
-        later = slice(i + 1, n_atoms)
-        if not _reaches(fixed[i], fixed[later], gram[i, later], inverse[i, later], 0.0, reach):
-            continue
-        for k in range(i + 1, n_atoms):
-            fit = _pair_fit(fixed[i], fixed[k], gram[i, k], inverse[i, k])
-            if fit < reach or inverse[i, k] == 0.0:
-                continue
-            need = root - np.sqrt(max(fit, 0.0))
-            if not need > 0.0:
+    left, flags = np.empty(n_atoms), np.empty(n_atoms)
+    _lengths_left(fixed, reach * (1.0 - _ROUNDED), left)
+    for block in range(len(gram)):
+        start, stop = block * PAIR_BLOCK, (block + 1) * PAIR_BLOCK
+        _flag(fixed, left, *_range(fixed, block), edges[block], flags[:stop])
+        for i in range(stop):
+            if not total <= limit:
                 return np.inf
-            common = 0.0
-            for u in range(len(across)):
-                common += _pair_fit(across[u, i], across[u, k], gram[i, k], inverse[i, k])
-            spread = min(1.0, max(2.0 - common, 0.0) + 1e-9)
-            total += tails[int(min(need * need / spread * steps, len(tails) - 1.0))]
+            for k in range(PAIR_BLOCK if flags[i] > 0.0 else 0):
+                near, steep = gram[block, i, k], inverse[block, i, k]
+                one, two = fixed[i], fixed[start + k]
+                fit = _pair_fit(one, two, near, steep)
+                if fit < reach or steep == 0.0:
+                    continue
+                common, inside = 0.0, 0.0
+                for u in range(len(across)):
+                    common += _pair_fit(across[u, i], across[u, start + k], near, steep)
+                    inside += (across[u, i] * (one - near * two) + across[u, start + k] * (two - near * one)) ** 2
+                along_it = 1.0 - inside * steep * steep / fit if fit > 0.0 else 1.0
+                total += _chance(fit, min(max(along_it, 0.0) + 1e-9, 1.0), common, root, tails, steps)
     return total if total <= limit else np.inf

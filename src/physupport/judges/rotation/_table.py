@@ -33,6 +33,7 @@ class RotationTable:
     supports: tuple[tuple[int, ...], ...]  # one of each explanation, () for background alone
     background: Field | None = None  # (q, b)
     tolerance: float = RANK_TOLERANCE
+    names: tuple[str, ...] = ()  # (E,) of the atoms, for messages; their numbers if none are given
     complement: Field = field(init=False)  # (q, m) K
     bases: Field = field(init=False)  # (M, r, m) orthonormal rows u, the columns of the span; rows of zeros fill up
     ranks: IntArray = field(init=False)  # (M,)
@@ -44,6 +45,8 @@ class RotationTable:
         supports = tuple(_check_support(support, atoms.shape[1]) for support in self.supports)
         if not supports:
             raise MisuseError("supports", "hold at least one explanation", "none")
+        if self.names and len(self.names) != atoms.shape[1]:
+            raise MisuseError("names", f"name all {atoms.shape[1]} atoms", len(self.names))
         background = np.zeros((len(atoms), 0)) if self.background is None else self.background
         columns = check_columns("background", background, len(atoms))
         complement = _complement(columns, self.tolerance)  # (q, m)
@@ -55,7 +58,7 @@ class RotationTable:
             raise MisuseError(
                 "background",
                 "leave something of every atom",
-                f"one that spans atom {int(norms.argmin())}",
+                f"one that spans {self._name(int(norms.argmin()))}",
                 "Take columns out of the background, or the atom out of the bank.",
             )
         bases, ranks, errors = _spans(left, supports, self.tolerance)
@@ -63,6 +66,9 @@ class RotationTable:
         names = ("atoms", "background", "complement", "bases", "ranks", "errors")
         for name, value in zip(names, (atoms, columns, complement, bases, ranks, errors), strict=True):
             object.__setattr__(self, name, read_only(value))
+
+    def _name(self, atom: int) -> str:
+        return f"'{self.names[atom]}'" if self.names else f"atom {atom}"
 
     @property
     def size(self) -> int:
@@ -77,7 +83,8 @@ class RotationTable:
     def whitened(self, whitener: Field) -> "RotationTable":
         """The same explanations for rows multiplied by whitener (p, q), see `whitening`."""
         assert self.background is not None
-        return RotationTable(whitener @ self.atoms, self.supports, whitener @ self.background, self.tolerance)
+        seen = whitener @ self.atoms, self.supports, whitener @ self.background
+        return RotationTable(*seen, self.tolerance, self.names)
 
 
 def check_sizes(name: str, sizes: Array) -> None:
@@ -129,3 +136,24 @@ def _spans(left: Field, supports: Sequence[tuple[int, ...]], tolerance: float) -
         # least singular value kept.
         errors[chosen] = 8.0 * len(left) * _EPS * np.sqrt(size) / np.where(kept, values, np.inf).min(axis=1)
     return bases[:, : max(int(ranks.max()), 1)], ranks, errors
+
+
+def near_together(bases: Array, size: int) -> IntArray:
+    """(M,) an order of spans (M, r, m) that has near ones in the same block of this size: halves of halves.
+
+    Each half is nearer to one of two spans that are far from each other.
+    """
+    parts, blocks = [np.arange(len(bases))], []
+    while parts:
+        part = parts.pop()
+        if len(part) <= size:
+            blocks.append(part)
+            continue
+        ends, near = part[:1], np.empty((2, len(part)))
+        for near_to_end in (near[0], near[0], near[1]):
+            near_to_end[:] = ((bases[part] @ bases[ends[-1]].T) ** 2).sum(axis=(1, 2))
+            ends = np.append(ends, part[near_to_end.argmin()])
+        order = np.argsort(near[1] - near[0], kind="stable")
+        half = -(-len(part) // (2 * size)) * size
+        parts += [part[order[half:]], part[order[:half]]]
+    return np.concatenate(blocks)
