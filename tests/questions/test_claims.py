@@ -56,6 +56,28 @@ def test_claims_are_said_in_words():
     assert "cannot tell whether this holds: At least one of As, Pb is there. Explanation 0 says so, 3 does not." in text
 
 
+@pytest.mark.parametrize(
+    ("codes", "said"),
+    [
+        ([0, 0, 1, 1, 1], "Heavy: at least one of As, Pb is there."),
+        ([1, 1, 1, 0, 0], "Heavy: none of As, Pb is there."),
+        ([0, 1, 1, 0, 1], "Heavy: these data cannot tell whether at least one of As, Pb is there."),
+        ([1, 1, 1, 1, 1], "Heavy: no answer, because nothing in the bank fits these data."),
+    ],
+)
+def test_claims_are_among_the_first_answers_of_every_output(codes, said):
+    found = written(codes, {"heavy": Claim("any", ("As", "Pb"))})
+    assert found.answers[-1] == said
+    assert len(found.answers) == len(found.fields) + 1
+    assert said in found.text().split("\n\n")[0].split("\n")
+    assert f"<li>{said}</li>" in found._repr_html_()
+
+
+def test_a_claim_that_is_not_yet_known_is_said_to_be():
+    found = written([0, 0, 1, 1, 1], {"heavy": Claim("any", ("As", "Pb"))}, budget=1)
+    assert found.answers[-1] == "Heavy: not yet known: At least one of As, Pb is there."
+
+
 def test_a_forged_claim_is_refused():
     document = written([0, 1, 1, 0, 1], {"heavy": Claim("any", ("As", "Pb"))}).document
     for change in ({"value": "true", "witnesses": []}, {"witnesses": [0, 4]}):

@@ -48,7 +48,7 @@ def show_report(report: "Report") -> None:
 
     console = Console(highlight=False, markup=False)
     width = None if console.is_terminal else 10_000
-    show_lines([*filter(None, [report.doubt]), *(found.answer for found in report.fields)])
+    show_lines([*filter(None, [report.doubt]), *report.answers])
     console.print()
     table = Table("region", "label", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for found in report.fields:

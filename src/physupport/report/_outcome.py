@@ -11,7 +11,33 @@ Entry = Mapping[str, Any]
 
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
-    return "".join(map(_claim_sentence, _claims(document))) + _outcome(document) + edge_sentence(document)
+    said = "".join(f"{_claim_sentence(claim)} ".lstrip() for claim in claims_of(document))
+    return said + _outcome(document) + noise_sentence(document) + edge_sentence(document)
+
+
+def remarks(document: Entry) -> str:
+    """What stands beside every label: what the best fit leaves, whether the noise is white, and ends of grids."""
+    gate = document.get("gate")
+    left = _missing(gate) or _passed(gate)
+    return (left + noise_sentence(document) + edge_sentence(document)).strip()
+
+
+def noise_sentence(document: Entry) -> str:
+    """Whether the noise looks white, and whether rows were measured at all; empty where nobody looked."""
+    gate = document.get("gate") or {}
+    looked, zeros = gate.get("whiteness"), gate.get("zero_rows", 0)
+    said = ""
+    if zeros:
+        said = f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: was anything measured?"
+    if not looked:
+        return said
+    where = f"{_NOISES.get(looked['part'], '')}{plain(str(looked['place']))}, {_probability(looked['p'])}"
+    if looked["p"] <= (gate.get("level") or document["protocol"]["level"]):
+        return f"{said} The noise does not look white ({where}): what is said rests on noise that is."
+    return f"{said} The noise looks white ({where})."
+
+
+_NOISES = {"lags": "largest autocorrelation at "}
 
 
 _CLAIMED = {
@@ -21,7 +47,7 @@ _CLAIMED = {
 }
 
 
-def _claims(document: Entry) -> list[tuple[Entry, str, str]]:
+def claims_of(document: Entry) -> list[tuple[Entry, str, str]]:
     """Each claim with its kind and what it names."""
     asked = {name: (kind, listed(of)) for name, kind, of in document["protocol"]["question"].get("claims", ())}
     return [(entry, *asked[entry["claim"]]) for entry in document.get("claims", ()) if entry["claim"] in asked]
@@ -32,15 +58,33 @@ def _claim_sentence(claim: tuple[Entry, str, str]) -> str:
     yes, no = (text.format(of) for text in _CLAIMED[kind])
     match entry["value"]:
         case "true":
-            return f"{yes} "
+            return yes
         case "false":
-            return f"{no} "
+            return no
         case "open":
             one, other = entry["witnesses"]
-            return f"The data cannot tell whether this holds: {yes} Explanation {one} says so, {other} does not. "
+            return f"The data cannot tell whether this holds: {yes} Explanation {one} says so, {other} does not."
         case "unknown":
-            return f"Not yet known: {yes} "
+            return f"Not yet known: {yes}"
     return ""
+
+
+def claim_answers(document: Entry) -> tuple[str, ...]:
+    """One short sentence for each claim, by its name."""
+    told = ((plain(str(claim[0]["claim"])), _claim_answer(claim)) for claim in claims_of(document))
+    return tuple(f"{name[:1].upper()}{name[1:]}: {said}" for name, said in told)
+
+
+def _claim_answer(claim: tuple[Entry, str, str]) -> str:
+    entry, kind, of = claim
+    if entry["value"] in ("empty", "withheld"):
+        best = "nothing" if entry["value"] == "empty" else "not even the best explanation"
+        return f"no answer, because {best} in the bank fits these data."
+    if entry["value"] == "open":
+        whether = _CLAIMED[kind][0].format(of)
+        return f"these data cannot tell whether {whether[:1].lower()}{whether[1:]}"
+    said = _claim_sentence(claim)
+    return said[:1].lower() + said[1:]
 
 
 def edge_sentence(document: Entry) -> str:

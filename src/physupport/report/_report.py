@@ -11,7 +11,7 @@ from .._codec import bound_json, dumped, loaded
 from .._errors import MisuseError
 from ..questions import Label
 from ._answers import answers
-from ._outcome import doubt_sentence, outcome_sentence
+from ._outcome import claim_answers, doubt_sentence, outcome_sentence, remarks
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences
 
@@ -23,7 +23,7 @@ _MOST_FIELDS, _MOST_SENTENCES = 6, 12
 
 COLUMNS = (
     "field", "label", "cell", "kept", "not asked", "extent", "group", "certificate", "witnesses", "excluded", "margin",
-    "sentence",
+    "sentence", "remarks",
 )  # fmt: skip
 
 
@@ -116,9 +116,15 @@ class Report:
         told = zip(self.document["fields"], answers(self.document), field_sentences(self.document), strict=True)
         return tuple(_field(entry, answer, sentence) for entry, answer, sentence in told)
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What comes first: a short sentence for each field, and one for each claim."""
+        return (*answers(self.document), *claim_answers(self.document))
+
     def rows(self) -> list[dict[str, str]]:
         """The table: a row for each field, all entries as text."""
-        return [_row(field) for field in self.fields]
+        beside = remarks(self.document)
+        return [_row(field, beside) for field in self.fields]
 
     def csv(self) -> str:
         """The table as comma-separated text with a line of names."""
@@ -130,8 +136,8 @@ class Report:
 
     def text(self) -> str:
         """The answers; then, field by field, why, the outcome, and how it was found."""
-        answers = [*filter(None, [self.doubt]), *(field.answer for field in self.fields)]
-        return "\n".join([*answers, "", *(field.sentence for field in self.fields), self.sentence, self._footing()])
+        first = [*filter(None, [self.doubt]), *self.answers]
+        return "\n".join([*first, "", *(field.sentence for field in self.fields), self.sentence, self._footing()])
 
     def __str__(self) -> str:
         return self.text()
@@ -143,9 +149,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         """For notebooks: what is said, the map, and how it was found."""
-        sentences = [field.answer for field in self.fields]
+        sentences = [*answers(self.document)]
         if len(sentences) > _MOST_SENTENCES:
             sentences[_MOST_SENTENCES:] = [f"and {len(sentences) - _MOST_SENTENCES} more, in the table"]
+        sentences += claim_answers(self.document)
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
         cells = ([row["field"], row["label"], row["cell"]] for row in self.rows())
         body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
@@ -219,7 +226,7 @@ def _entry(field: FieldReport) -> dict[str, object]:
     return entries | lists | {"label": str(field.label)} | field.numbers
 
 
-def _row(entry: FieldReport) -> dict[str, str]:
+def _row(entry: FieldReport, beside: str) -> dict[str, str]:
     lower = None if entry.margin is None else bound_json(entry.margin[0])
     values = {
         "field": entry.field,
@@ -234,5 +241,6 @@ def _row(entry: FieldReport) -> dict[str, str]:
         "excluded": "" if entry.excluded is None else str(entry.excluded),
         "margin": "" if lower is None else str(lower),
         "sentence": entry.sentence,
+        "remarks": beside,
     }
     return {name: values[name] for name in COLUMNS}

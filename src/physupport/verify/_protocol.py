@@ -105,6 +105,9 @@ def _gate_findings(gate: Node, outcome: Node, *, withholds: bool) -> Iterator[st
     is_rejected = gate.get("is_best_rejected", False)
     if "level" in gate and abs(least - gate["level"]) > _P_TOLERANCE and is_rejected != (least <= gate["level"]):
         yield f"the best fit is said to be {'' if is_rejected else 'not '}rejected, but its p-values say otherwise"
+    looked = gate.get("whiteness") or {}
+    if any(finding["part"] == looked.get("part") and finding != looked for finding in gate.get("findings", ())):
+        yield "the noise is said to be other than the same test found it"
     if gate["is_withheld"] != (withholds and is_rejected and outcome["possible"] > 0):
         yield f"labels are {'' if gate['is_withheld'] else 'not '}withheld, which the judge does otherwise"
 

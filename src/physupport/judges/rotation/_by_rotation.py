@@ -19,7 +19,8 @@ from .._judge import Verdict, Verdicts, around
 from .._specs import Sealed, SealedStream, register
 from ._companions import Companions
 from ._judge import Rotation, RotationJudge
-from ._scan import Scan
+from ._outsiders import Finding
+from ._scan import Scan, whiteness
 from ._table import RotationTable
 
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
@@ -72,6 +73,7 @@ class ByRotation:
             "gate_draws": self.gate_draws,
             "outsiders": None if self.outsiders is None else self.outsiders.outsiders(design, n_rows, n_channels),
             "companions": _companions(design),
+            "whiteness": whiteness(design, n_rows),
         }
         return tuple(Rotation(table, sigma=sigma, **shared) for sigma in design.deviations)
 
@@ -181,12 +183,18 @@ class BankRotation:
             "is_best_rejected": chosen.is_best_rejected,
             "is_withheld": chosen.are_labels_withheld,
             "level": self.judges[setting].levels(self.level).gate,
-            "findings": [{"part": finding.part, "place": finding.place, "p": finding.p} for finding in chosen.findings],
+            "findings": [_said(finding) for finding in chosen.findings],
+            "whiteness": None if chosen.whiteness is None else _said(chosen.whiteness),
+            "zero_rows": chosen.zero_rows,
         }
 
     def encode(self) -> dict[str, object]:
         """As specified."""
         return self.spec.encode()
+
+
+def _said(finding: Finding) -> dict[str, object]:
+    return {"part": finding.part, "place": finding.place, "p": finding.p}
 
 
 def whitened_rows(source: RowSource, design: Design, is_complex: bool) -> Field:

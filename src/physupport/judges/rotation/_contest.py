@@ -35,6 +35,7 @@ class Rotations(Protocol):
 
     has_common_mean: ClassVar[bool]
     table: RotationTable
+    rows: Field  # (T, q)
 
     @property
     def parts(self) -> int:

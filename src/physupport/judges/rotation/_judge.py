@@ -38,7 +38,8 @@ class Rotation:
 
     A seed may serve several data sets if draws is at least 999.  penalty: lambda of the rival statistic for every real
     coordinate of a rank; half the log of the number of coordinates unless given.  sigma: standard deviation of the
-    noise if it is known, of complex noise with :math:`E|\varepsilon|^2 = \sigma^2`.
+    noise if it is known, of complex noise with :math:`E|\varepsilon|^2 = \sigma^2`.  whiteness: what to look for in the
+    residual of the best fit, of the noise alone, for a remark that takes no part of the level.
     """
 
     table: RotationTable
@@ -50,6 +51,7 @@ class Rotation:
     sigma: float | None = None
     outsiders: Outsiders | None = None
     companions: Companions | None = None
+    whiteness: Outsiders | None = None
 
     def __post_init__(self) -> None:
         if self.rows not in _KINDS:
@@ -77,6 +79,8 @@ class GateFacts:
     findings: tuple[Finding, ...]  # of the gate about it; () without a gate
     is_best_rejected: bool  # by the gate
     is_empty: bool  # nothing is retained
+    whiteness: Finding | None = None  # about the noise that the best fit leaves; None if it was not looked at
+    zero_rows: int = 0  # rows that are 0 in all channels
 
     @property
     def are_labels_withheld(self) -> bool:
@@ -186,10 +190,17 @@ class RotationJudge:
     def facts(self, retained: IntArray) -> GateFacts:
         """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""
         best = self._best()
+        beside = (self._whiteness(best), int((~self.rows.rows.any(axis=1)).sum()))
         if self.gate is None:
-            return GateFacts(best, (), False, len(retained) == 0)
+            return GateFacts(best, (), False, len(retained) == 0, *beside)
         margins = self._gate_margins(self.gate, np.array([best]), self.levels(self.level).gate)
-        return GateFacts(best, self.gate.findings(best), bool(margins[0][0] > 0.0), len(retained) == 0)
+        return GateFacts(best, self.gate.findings(best), bool(margins[0][0] > 0.0), len(retained) == 0, *beside)
+
+    def _whiteness(self, best: int) -> Finding | None:
+        looked, tests = self.spec.whiteness, _KINDS[self.spec.rows][1]
+        if looked is None:
+            return None
+        return Gate(looked, tests(looked, self.rows, self.spec.gate_draws), self.spec.gate_draws).findings(best)[0]
 
     @np.errstate(divide="ignore", invalid="ignore")
     def _best(self) -> int:

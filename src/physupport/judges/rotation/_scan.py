@@ -20,6 +20,17 @@ _MOST_COLUMNS = 6000
 _FORM = {"elements": ELEMENTS, "share": float}
 
 
+def whiteness(design: Design, n_rows: int) -> Outsiders | None:
+    """What so many rows say of their noise alone: autocorrelations of one, the leading eigenvalue of three or more.
+
+    None where they say nothing: of two rows, and of several whose covariance was estimated, errors of which are seen.
+    """
+    lags = tuple(lag for lag in LAGS if lag < len(design.columns))
+    if n_rows == 1 and lags and design.rows == "same mean":
+        return Outsiders(lags=lags)
+    return Outsiders(spectrum=True) if n_rows >= 3 and not design.is_estimated else None
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Scan:
@@ -55,17 +66,12 @@ class Scan:
             columns.append(design.columns[:, chosen])
             places += [f"element {design.names[i]}" for i in chosen.tolist()]
         kept: Field = np.hstack(columns) if columns else np.empty((0, 0))
-        lags = tuple(lag for lag in LAGS if lag < len(design.columns)) if n_rows == 1 and columns else ()
-        has_lags, has_spectrum = design.rows == "same mean", n_rows >= 3 and not design.is_estimated
+        looked = whiteness(design, n_rows)
+        has_spectrum = looked is not None and looked.spectrum
         if not kept.size and not has_spectrum:
             return None
-        return Outsiders(
-            kept if kept.size else None,
-            tuple(places),
-            lags if has_lags else (),
-            spectrum=has_spectrum,
-            share=self.share,
-        )
+        lags = () if looked is None else looked.lags
+        return Outsiders(kept if kept.size else None, tuple(places), lags, spectrum=has_spectrum, share=self.share)
 
     def encode(self) -> dict[str, object]:
         """Both."""

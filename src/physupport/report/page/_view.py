@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import pictures
 from .._answers import answers
-from .._outcome import doubt_sentence, outcome_sentence
+from .._outcome import claim_answers, doubt_sentence, outcome_sentence
 from .._sentences import field_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
@@ -48,7 +48,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "status": outcome["status"],
         "status_kind": kind_of(outcome["status"]),
         "status_words": STATUSES[outcome["status"]],
-        "answers": answers(report)[:_MOST_ANSWERS],
+        "answers": (*answers(report)[:_MOST_ANSWERS], *claim_answers(report)),
         "n_more": max(0, len(fields) - _MOST_ANSWERS),
         "doubt": doubt_sentence(report),
         "refine": list(dict.fromkeys(text for field in fields for text in field["refine"]))[:_MOST_REFINED],
