@@ -273,7 +273,7 @@ def test_a_response_that_is_off_by_an_angle_is_found_with_width_and_lost_without
     [
         ([], "judge must be 'evidence' where responses are known up to an error"),
         ([BY_EVIDENCE, ("error = 0.2", "error = 1.0")], "elements.error"),
-        ([BY_EVIDENCE, ('law = "gaussian"', 'law = "gaussian"\nrows = "free"')], "Take rows = 'same mean'"),
+        ([BY_EVIDENCE, ('law = "gaussian"', 'law = "gaussian"\nrows = "free"')], "have one element at a time"),
         ([("error = 0.2", 'error = 0.2\nvariants = "span"'), ('"lines.npy"', '["lines.npy", "lines.npy"]'),
           ('">= 0"', '"free"')], "Leave error out"),
         ([("error = 0.2", 'error = 0.2\ntangents = ["shift"]'),

@@ -150,3 +150,30 @@ def test_a_missing_element_is_wrong_with_the_bank_alone_and_empty_with_a_free_op
 )
 def test_what_cannot_be_told_is_refused_in_one_message(folder, replaced, message):
     assert message in refusal(folder(snapshots(1, WAVES[:, [3, 6]], n_rows=20), *replaced))
+
+
+WIDE = ("[regions.sky]\ncount = 2\n", "error = 0.25\n\n[regions.sky]\n")
+
+
+def test_a_source_whose_response_is_off_is_named_with_a_measured_width_and_nothing_fits_without(folder):
+    aside = WAVES[:, 7] - WAVES[:, 3] * (WAVES[:, 3].conj() @ WAVES[:, 7])
+    off = WAVES[:, 3] + 0.22 * aside / np.linalg.norm(aside)
+    rows = snapshots(8, (off / np.linalg.norm(off))[:, None])
+    path = folder(rows, WIDE)
+    run = run_project(load_project(path))
+    (sky,) = run.result.report.fields
+    assert (str(sky.label), sky.cell) == ("FINE", ("S3",))
+    assert run.result.report.document["protocol"]["streams"][0]["law"]["error"] == 0.25
+    assert verify(run.result.report.json(), {"deployment": as_pairs(rows)}).is_verified
+    exact = ("[regions.sky]\ncount = 2\n", "[regions.sky]\n")
+    assert str(run_project(load_project(folder(rows, exact))).result.report.fields[0].label) == "EMPTY"
+
+
+def test_a_ball_goes_with_one_source_of_unknown_strength(folder):
+    rows = snapshots(8, WAVES[:, [3]])
+    for replaced, message in (
+        ([("[regions.sky]", "error = 0.25\n\n[regions.sky]")], "have one element at a time"),
+        ([WIDE, ('strength = "unknown"', "strength = 16.0"), NOISE], "be left out with the law covariance"),
+    ):
+        with pytest.raises(MisuseError, match=message):
+            run_project(load_project(folder(rows, *replaced)))

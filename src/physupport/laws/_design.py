@@ -81,17 +81,25 @@ def check_half_steps(half_steps: ArrayLike | None, variants: ArrayLike | None, r
         raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{rows} rows")
 
 
-def check_error(error: float, variants: ArrayLike | None, rows: str) -> None:
-    """A sine, of responses that have no other width."""
+def check_error(error: float | None, variants: ArrayLike | None) -> None:
+    """A sine, if any, of responses that have no other width."""
+    if error is None:
+        return
     check_open("error", error, 0.0, 1.0)
     if variants is not None:
         remedy = "Leave error out, or take variants as states without tangents."
         raise MisuseError(
             "error", "be left out where responses have columns to mix, which are their width", error, remedy
         )
-    if rows != "same mean":
-        remedy = "Take rows = 'same mean', or the law covariance."
-        raise MisuseError("error", "be left out where every row has coefficients of its own", error, remedy)
+
+
+def check_one_response(bank: Bank, background: ArrayLike | None) -> None:
+    """Refuse what is more than one response up to an angle, where every row has coefficients of its own."""
+    most = bank.deployment_parts(np.arange(bank.n_deployment_keys)).elements
+    if background is not None or int((most >= 0).sum(axis=1).max(initial=0)) > 1:
+        rule = "go with one element and no background where every row has coefficients of its own"
+        remedy = "Leave error out, have one element at a time, or rows of the same mean."
+        raise MisuseError("error", rule, "several elements" if background is None else "a background", remedy)
 
 
 def check_regions(name: str, regions: Iterable[str], bank: Bank) -> None:

@@ -168,7 +168,6 @@ def test_what_does_not_go_with_it_is_refused_with_what_does():
     for given, said in (
         ({"error": 1.0}, "error must lie in \\(0, 1\\)|error must"),
         ({"error": 0.1, "variants": np.zeros((1, Q, 4))}, "Leave error out, or take variants as states"),
-        ({"error": 0.1, "rows": "free"}, "Take rows = 'same mean', or the law covariance"),
     ):
         with pytest.raises(MisuseError, match=said):
             Linear(**given)

@@ -23,6 +23,7 @@ from .._design import (
     check_error,
     check_half_steps,
     check_marks,
+    check_one_response,
     check_regions,
     check_variants,
     decoded_covariance,
@@ -103,8 +104,7 @@ class Linear(Law):
             raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
         check_bounds(self.coefficients, self.thresholds, self.rows)
         check_half_steps(self.half_steps, self.variants, self.rows)
-        if self.error is not None:
-            check_error(self.error, self.variants, self.rows)
+        check_error(self.error, self.variants)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
@@ -113,17 +113,15 @@ class Linear(Law):
         noises = self.noises
         if noises is None and "noise" in bank.deployment.names:
             noises = bank.deployment.column("noise")
-        made = replace(self, noises=noises)
-        made.check_bank(bank)
+        (made := replace(self, noises=noises)).check_bank(bank)
         return made
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse a bank that this cannot be about; here all of the law is put together once."""
         if self.background is not None:
             check_array("background", self.background, (self.width(bank), None))
-        if "noise" in bank.deployment.names and not np.array_equal(
-            np.asarray(self.noises), bank.deployment.column("noise")
-        ):
+        noises = bank.deployment.column("noise") if "noise" in bank.deployment.names else self.noises
+        if noises is not None and not np.array_equal(np.asarray(self.noises), noises):
             raise MisuseError("noises", "be those of the bank", self.noises)
         if self.noises is not None:
             for noise in check_array("noises", self.noises, (len(bank.deployment),)).tolist():
@@ -133,6 +131,8 @@ class Linear(Law):
         check_regions("coefficients", self.coefficients, bank)
         check_regions("thresholds", self.thresholds, bank)
         check_marks(self.thresholds, bank)
+        if self.error is not None and self.rows != "same mean":
+            check_one_response(bank, self.background)
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key, whitened."""

@@ -1,12 +1,11 @@
 """Rows that are linear in open coefficients: the likelihood of the best ones, and of the best noise."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
-from flint import acb, acb_mat, arb, arb_mat, ctx
+from flint import arb, ctx
 
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
@@ -16,9 +15,11 @@ from .._base import Scores
 from .._design import Design
 from .._mixture import Mixture, likely_mixture
 from ._ball import Ball
+from ._cone import Cone
 from ._covariance_point import CovariancePoint, leading_point
+from ._linear_exact import ExactRows
 from ._mean_stream import MeanPoint
-from ._source_covariance import best_noise, cost_ball, cost_bounds
+from ._source_covariance import best_noise, cost_bounds
 
 _EPS = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-8
@@ -42,7 +43,8 @@ class LinearStream:
     real numbers, :math:`-\frac n2\log 2\pi\sigma^2 - R^2/2\sigma^2`, or :math:`-\frac n2(\log(2\pi R^2/n) + 1)`.  Or
     they are random in every row, with one covariance that is open (`_source_covariance`).  It is at least the density
     of every choice, and of those within bounds, so that as a denominator it can only keep; never a numerator.  Where
-    responses are known up to an angle, the common mean is as near to the rows as its `Ball` allows.
+    responses are known up to an angle, the common mean is as near to the rows as its `Ball` allows, and one response
+    holds as much of the second moments as its `Cone` does.
     """
 
     is_density: ClassVar[bool] = False
@@ -92,15 +94,29 @@ class LinearStream:
         return np.asarray(support[support >= 0])
 
     def _width(self, key: int) -> Ball | None:
-        """Of active columns and background, where there is one."""
+        """Of active columns and background that rows share, where there is one."""
         design, active = self.design, self._active(key)
-        if design.radii is None or not design.radii[active].any():
+        if design.radii is None or not len(active) or design.rows != "same mean":
             return None
         free = np.full(design.background.shape[1], np.inf)
         radii = np.append(design.radii[active], np.zeros(len(free)))
         return Ball.of(
             radii, np.append(design.low[active], -free), np.append(design.high[active], free), self.is_complex
         )
+
+    def _cone(self, key: int) -> Cone | None:
+        """Of the active column where every row has its own coefficients, and responses are known up to an angle."""
+        active, radii = self._active(key), self.design.radii
+        if radii is None or not len(active) or self.design.rows == "same mean":
+            return None
+        return Cone.of(self.design.columns[:, active[0]], float(radii[active[0]]))
+
+    def _within(self, cone: Cone) -> Fit:
+        """The most that a response within the angle holds, and what it leaves."""
+        roots, squares = self._roots
+        held, off = np.array([cone.gain(root.T @ root.conj()) for root in roots]).T
+        off = off + 32.0 * _EPS * (len(cone.atom) + self.checkpoints + 8) * squares
+        return Fit(held[:, None], np.maximum(squares - held, 0.0), off, len(cone.atom) - 1)
 
     def fit(self, key: int) -> Fit:
         """What the columns of a key leave."""
@@ -113,6 +129,9 @@ class LinearStream:
             scatter = np.maximum(squares - (np.abs(means) ** 2).sum(axis=1), 0.0)
             off = np.asarray(off + 32.0 * _EPS * (len(basis) + self.checkpoints + 8) * squares)
             return Fit((squares - scatter)[:, None], scatter + near, off, len(basis) - basis.shape[1])
+        cone = self._cone(key)
+        if cone is not None:
+            return self._within(cone)
         within = [root @ basis.conj() for root in roots]  # (k, r) each
         inside = np.array([[(np.abs(part) ** 2).sum()] for part in within])
         rest = np.maximum(squares - inside[:, 0], 0.0)
@@ -135,7 +154,8 @@ class LinearStream:
 
     def covariance(self, key: int) -> CovariancePoint:
         """The covariance of sources and the noise that fit all rows best."""
-        basis, _ = _basis(self._columns(key))
+        cone, root = self._cone(key), self._roots[0][-1]
+        basis, _ = _basis(self._columns(key) if cone is None else cone.best(root.T @ root.conj())[1][:, None])
         within, count = self._roots[0][-1] @ basis.conj(), int(self.checkpoints[-1])
         values, vectors = np.linalg.eigh(within.T @ within.conj() / count)
         values, rest = np.maximum(values[::-1], 0.0), self.fit(key).rest[-1] / count
@@ -213,52 +233,11 @@ class LinearStream:
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """By normal equations in balls; everything where columns are dependent."""
         sigma = self.design.deviations[key % len(self.design.deviations)]
-        ball = self._random_ball if self.design.is_random else self._ball
+        columns, ball, cone = self._columns(key), self._width(key), self._cone(key)
+        has_mean = self.design.rows == "same mean"
         with ctx.workprec(bits):
-            return [ball(key, int(count), sigma) for count in self.checkpoints]
-
-    def _ball(self, key: int, count: int, sigma: float | None) -> arb:
-        columns = _real_columns(self._columns(key), is_complex=self.is_complex)
-        native = self._table[:count]
-        table = np.concatenate([native.real, native.imag], axis=1) if self.is_complex else native
-        energy = sum((arb(x) ** 2 for x in table.ravel().tolist()), arb(0))
-        n, pi = arb(table.size), arb.pi()
-        if columns.shape[1]:
-            matrix = arb_mat(columns.tolist())
-            products, ones, share = matrix.transpose() * arb_mat(table.T.tolist()), arb_mat([[1]] * count), 1
-            if self.design.rows == "same mean":
-                products, share = products * ones, count
-            try:
-                inverse = (matrix.transpose() * matrix).inv()
-            except ZeroDivisionError:
-                return arb(0, float("inf"))
-            fitted, ball = (products.transpose() * inverse * products).trace() / share, self._width(key)
-            if ball is None:
-                energy -= fitted
-            else:
-                whole = sum((x * x for x in (arb_mat(table.T.tolist()) * ones).entries()), arb(0)) / count
-                energy += ball.enclosed(whole - fitted, inverse * products / arb(count).sqrt(), inverse) - whole
-        if sigma is None:
-            return -n / 2 * ((2 * pi * energy / n).log() + 1)
-        variance = arb(sigma) ** 2 / self.parts
-        return -(n * (2 * pi * variance).log() + energy / variance) / 2
-
-    def _random_ball(self, key: int, count: int, sigma: float | None) -> arb:
-        columns, table = self._columns(key), _ball_matrix(self._table[:count].T)
-        rest = sum((x.real**2 + x.imag**2 for x in table.entries()), arb(0)) / count
-        (q, r), values = columns.shape, []
-        if r:
-            adjoint = _ball_matrix(columns.conj().T)
-            products = adjoint * table  # (r, T)
-            try:
-                solved = (adjoint * _ball_matrix(columns)).solve(products)
-            except ZeroDivisionError:
-                return arb(0, float("inf"))
-            inside = solved * products.conjugate().transpose() / count  # of the eigenvalues that U* R U has
-            values, rest = [value.real for value in inside.eig(multiple=True)], rest - inside.trace().real
-        cost = cost_ball(values, rest, q - r, None if sigma is None else arb(sigma) ** 2)
-        enclosed: arb = -(q * (2 * arb.pi() / self.parts).log() + cost) * count * self.parts / 2
-        return enclosed
+            made = [ExactRows(self._table[:t], columns, has_mean, ball, cone, sigma) for t in self.checkpoints]
+            return [each.random_likelihood() if self.design.is_random else each.likelihood() for each in made]
 
 
 def _basis(columns: Field) -> tuple[Field, float]:
@@ -272,17 +251,3 @@ def _root(moments: Field) -> Field:
     r"""(q, q) F with :math:`F^\top\bar F` these second moments."""
     values, vectors = np.linalg.eigh(moments)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
-
-
-def _ball_matrix(values: Field) -> acb_mat:
-    """Numbers as they are stored."""
-    complex_rows = np.asarray(values, dtype=np.complex128).tolist()
-    return acb_mat([[acb(x.real, x.imag) for x in row] for row in complex_rows])
-
-
-def _real_columns(columns: Field, *, is_complex: bool) -> Array:
-    """(q, r) columns whose real span is that of complex ones, real parts first."""
-    if not is_complex:
-        return np.asarray(columns, dtype=np.float64)
-    turned: Sequence[Field] = [columns, 1j * columns]
-    return np.concatenate([np.concatenate([part.real, part.imag]) for part in turned], axis=1)
