@@ -177,3 +177,29 @@ def test_a_ball_goes_with_one_source_of_unknown_strength(folder):
     ):
         with pytest.raises(MisuseError, match=message):
             run_project(load_project(folder(rows, *replaced)))
+
+
+def test_as_many_noises_as_channels_are_asked_about_in_calibration_rows_too(folder):
+    """One region, so one code after the channels of every row."""
+    table = f"""
+[data.calibration]
+file = "codes.npy"
+channels = 1
+law = "known codes"
+proposal = 0.5
+noise = {[*range(1, Q + 1)]}
+"""
+    path = folder(snapshots(1, WAVES[:, [3]], n_rows=20), *KNOWN, ("\n[elements]", f"{table}\n[elements]"))
+    np.save(path.parent / "codes.npy", normal(np.random.default_rng(2), 20, Q + 1))
+    assert "data.calibration.noise must be told apart" in refusal(path)
+
+
+def test_noise_of_a_known_covariance_is_whitened_for_evidence_too(folder):
+    deviations = np.linspace(0.5, 2.0, Q)
+    rows = snapshots(1, WAVES[:, [3, 6]] / deviations[:, None], 8.0) * deviations
+    known = ("proposal = 0.4", 'proposal = 0.4\nnoise = { variance = "v.npy" }')
+    path = folder(rows, known)
+    np.save(path.parent / "v.npy", deviations**2)
+    report = answer(path)
+    assert [field.cell for field in report.fields] == [("S3 + S6",)]
+    assert verify(report.json(), {"deployment": as_pairs(rows)}).is_verified

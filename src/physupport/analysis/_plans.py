@@ -129,7 +129,8 @@ class ProposedStream:
         if self.opponent is None:
             raise MisuseError(self.name, "have proposal rows to be judged by evidence", "none")
         stream = self.law.stream(self.bank, self.held_out, self.checkpoints)
-        return Factor(self.name, stream, self.law.keys(self.bank), self.opponent.numerator(stream, self.held_out))
+        rows = self.law.scored_rows(self.bank, self.held_out)
+        return Factor(self.name, stream, self.law.keys(self.bank), self.opponent.numerator(stream, rows))
 
     @property
     def judged(self) -> ArrayRows:

@@ -2,7 +2,7 @@
 
 from ._base import BankKey as BankKey, Opponent as Opponent, Scores as Scores, Stream as Stream
 from ._checkpoints import check_checkpoints as check_checkpoints
-from ._design import Design as Design, whitening as whitening
+from ._design import Design as Design
 from ._law import (
     LAWS as LAWS,
     Energy as Energy,
@@ -18,6 +18,7 @@ from ._law import (
 )
 from ._noisy import NoisyLaw as NoisyLaw
 from ._poisson import Poisson as Poisson
+from ._whitening import whitening as whitening
 from .codes._deployment import (
     GaussianCovariance as GaussianCovariance,
     GaussianMean as GaussianMean,

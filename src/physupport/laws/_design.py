@@ -7,8 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import SYMMETRY_TOLERANCE, check_array, check_columns, check_open, check_positive
-from .._codec import real
+from .._checks import check_array, check_open, check_positive
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
@@ -131,30 +130,3 @@ def check_marks(thresholds: Mapping[str, float], bank: Bank) -> None:
         if not all(row.tobytes() in strong for row in others[(marks > 0.0) & (marks < threshold)]):
             rule = f"be reached by a strength of region {region!r} wherever the bank has one below it"
             raise MisuseError("thresholds", rule, threshold, "Give the region both strengths, as marks.")
-
-
-def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
-    """(p, q) such that rows of this noise covariance (q, q), multiplied by it, have white noise of variance 1.
-
-    Directions without noise up to the tolerance (an average reference has one) are dropped, p < q: nothing about
-    them is tested.  A covariance with a negative eigenvalue beyond it is refused.
-    """
-    matrix = np.asarray(covariance)
-    check_columns("covariance", matrix, len(matrix))
-    asymmetry = np.abs(matrix - matrix.conj().T).max() if matrix.shape[0] == matrix.shape[1] else np.inf
-    if asymmetry > SYMMETRY_TOLERANCE * np.abs(matrix).max():
-        raise MisuseError("covariance", "be square and equal to its conjugate transpose", f"shape {matrix.shape}")
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -tolerance * values[-1]:
-        raise MisuseError("covariance", "have no negative eigenvalue", f"{values[0]:.3g}", "Estimate it again.")
-    kept = values > tolerance * values[-1]
-    if kept.all():
-        # The symmetric root: channels stay in their order, and neighbours neighbours, as far as noise allows it.
-        return np.asarray((vectors / np.sqrt(values)) @ vectors.conj().T)
-    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).conj().T)
-
-
-def decoded_covariance(node: object) -> Array:
-    """Variances of channels, or a matrix."""
-    axes = node.get("shape") if isinstance(node, dict) else None
-    return real(node, None) if isinstance(axes, list) and len(axes) == 1 else real(node, None, None)

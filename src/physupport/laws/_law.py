@@ -116,6 +116,10 @@ class Law(Protocol):
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows, scored under every key."""
 
+    def scored_rows(self, bank: Bank, rows: RowSource) -> RowSource:  # noqa: ARG002
+        """Rows as opponents take them: as they are, unless the law scores others in their place."""
+        return rows
+
     def own_opponent(self, rows: RowSource) -> Opponent | None:  # noqa: ARG002
         """A numerator off the bank, made from proposal rows alone; None takes what the best key of the bank gives."""
         return None

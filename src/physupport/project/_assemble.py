@@ -16,7 +16,7 @@ from ..laws import Law, law_named
 from ..questions import RegionalMap
 from ._elements import Physical, read_elements
 from ._load import Project, named_by_key
-from ._mixture import judge_note, known_noises, mixture_options, noise_notes, region_marks
+from ._mixture import check_noises_told_apart, judge_note, known_noises, mixture_options, noise_notes, region_marks
 from ._question import RegionResolution, project_question
 from ._replicates import read_replicates, replicate_notes
 from ._tables import checked_tables, stream_specs
@@ -111,6 +111,7 @@ def assemble(project: Project) -> Assembled:
     """
     physical = read_elements(project)
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
+    check_noises_told_apart(project, physical)
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
     replicates = read_replicates(project, physical)

@@ -16,6 +16,7 @@ from ._load import Project
 from ._schema import Region
 from ._sections import File
 from ._streams import Calibration, Deployment, NoiseFile
+from ._tables import stream_specs
 
 _KEY = "data.deployment.noise"
 # Rows without a signal, by channels: an estimate from fewer has directions that look far too quiet.  At level .1 the
@@ -37,6 +38,20 @@ def region_marks(region: Region) -> tuple[float, ...]:
         return region.strength
     threshold = region.absence_threshold
     return (1.0,) if threshold is None else (0.5 * threshold, threshold)
+
+
+def check_noises_told_apart(project: Project, physical: Physical) -> None:
+    """Refuse as many numbers as there are channels: they may be values to try, or one for each."""
+    q = physical.n_channels
+    for name, spec in stream_specs(project).items():
+        if isinstance(spec.noise, tuple) and len(spec.noise) == q > 1:
+            raise MisuseError(
+                project.name(f"data.{name}.noise"),
+                "be told apart: values to try, or one for each of the channels",
+                f"{q} of them for {q} channels",
+                'For one a channel write { variance = "file.npy" } with the law gaussian; of values to try take '
+                "another number.",
+            )
 
 
 def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
@@ -122,14 +137,6 @@ def _columns(project: Project, key: str, file: File, q: int, is_complex: bool) -
 def _covariance(project: Project, physical: Physical) -> Array | None:
     """(q,) variances, (q, q), or pairs of its rows (2 q, q)."""
     spec, q = project.settings.data.deployment.noise, physical.n_channels
-    if isinstance(spec, tuple) and len(spec) == q > 1:
-        raise MisuseError(
-            project.name(_KEY),
-            "be told apart: values to try, or one for each of the channels",
-            f"{q} of them for {q} channels",
-            'For one a channel write { variance = "file.npy" } with the law gaussian; of values to try take another '
-            "number.",
-        )
     if not isinstance(spec, NoiseFile):
         return None
     (key, file), *_ = ((name, part) for name, part in spec if part is not None)

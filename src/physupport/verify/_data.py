@@ -157,7 +157,8 @@ def _factor(read: "_ReadStream", rows: ArrayRows, bank: Bank) -> Factor:
     if read.opponent is None:
         raise Refusal(f"{read.name} has no numerator")
     stream = read.law.stream(bank, rows, read.checkpoints)
-    return Factor(read.name, stream, read.law.keys(bank), read.opponent.numerator(stream, rows))
+    numerator = read.opponent.numerator(stream, read.law.scored_rows(bank, rows))
+    return Factor(read.name, stream, read.law.keys(bank), numerator)
 
 
 @final

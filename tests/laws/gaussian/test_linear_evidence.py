@@ -7,9 +7,9 @@ from scipy.stats import binom
 
 from physupport import MisuseError
 from physupport.banks import array_bank
-from physupport.io import ArrayRows
+from physupport.io import ArrayRows, as_pairs
 from physupport.judges import Verdict, bank_evidence, verdicts
-from physupport.laws import Linear
+from physupport.laws import Linear, whitening
 
 Q, LEVEL = 24, 0.1
 AXIS = np.arange(Q)
@@ -84,9 +84,44 @@ def test_strong_rows_name_their_line_and_a_line_outside_the_bank_leaves_nothing(
     assert kept(20.0 * between + noise, law).size == 0
 
 
-def test_rows_that_evidence_cannot_score_are_sent_to_rotations():
-    law = Linear(covariance=np.full(Q, 2.0)).completed(BANK)
-    with pytest.raises(MisuseError, match="judge must be 'rotation' for rows of a given covariance"):
-        law.stream(BANK, ArrayRows(np.ones((4, Q))), [4])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_rows_of_a_known_covariance_are_scored_as_whitened_ones_are(is_complex):
+    """Scores and opponents are those of rows, atoms and noise that a root of the covariance made white before."""
+    rng = np.random.default_rng(4)
+    root = np.eye(Q) + 0.3 * rng.standard_normal((Q, Q)) + (0.3j * rng.standard_normal((Q, Q)) if is_complex else 0.0)
+    covariance, rows = root @ root.conj().T, rng.standard_normal((6, Q)) @ root.T + 4.0 * ATOMS[:, 2]
+
+    def pairs(columns):
+        return as_pairs(columns, axis=0) if is_complex else columns.real
+
+    whitener = whitening(covariance)
+    white = whitener @ ATOMS
+    supports = [(i,) for i in range(6)]
+    bank = array_bank(pairs(ATOMS)[None], supports)
+    plain = array_bank(pairs(white / np.linalg.norm(white, axis=0))[None], supports)
+    coloured = Linear(covariance=pairs(covariance), noises=[1.0], is_complex=is_complex).completed(bank)
+    alike = Linear(noises=[1.0], is_complex=is_complex).completed(plain)
+    given, made = ArrayRows(pairs(rows.T).T), ArrayRows(pairs(whitener @ rows.T).T)
+    found, expected = coloured.stream(bank, given, [6]), alike.stream(plain, made, [6])
+    keys, only = np.arange(6), np.array([0])
+    np.testing.assert_allclose(found.log_likelihood(keys).values, expected.log_likelihood(keys).values, rtol=1e-10)
+    one = coloured.opponent(bank, given, 0).numerator(found, coloured.scored_rows(bank, given))[0]
+    other = alike.opponent(plain, made, 0).numerator(expected, made)[0]
+    np.testing.assert_allclose(one.log_likelihood(only).values, other.log_likelihood(only).values, rtol=1e-10)
+
+
+def test_a_covariance_of_too_low_a_rank_says_so():
+    direction = np.random.default_rng(5).standard_normal(Q)
+    for covariance, message in (
+        (np.outer(direction, direction), "covariance must have a rank above 4, .* got rank 1 of 24 channels"),
+        (np.zeros((Q, Q)), "covariance must have an eigenvalue above 0"),
+    ):
+        with pytest.raises(MisuseError, match=message):
+            Linear(background=BASELINE, covariance=covariance).completed(BANK)
+    average = np.eye(Q) - np.ones((Q, Q)) / Q
+    assert Linear(background=BASELINE, covariance=average).completed(BANK).design(BANK).columns.shape[0] == Q - 1
+
+
+def test_proposal_rows_without_a_residual_are_refused():
     with pytest.raises(MisuseError, match="proposal rows must leave a residual to take the noise from"):
         Linear().completed(BANK).opponent(BANK, ArrayRows(np.tile(ATOMS[:, 1], (2, 1))), 2)

@@ -138,5 +138,6 @@ def check_freedom(freedom: int) -> None:
             "rows",
             f"leave a residual of at least {LEAST_FREEDOM} dimensions",
             freedom,
-            "Measure more channels or rows, or take columns out of the background or the supports.",
+            "Measure more channels or rows, or take columns out of the background or the supports. A covariance of the "
+            "noise that has not full rank leaves directions out.",
         )

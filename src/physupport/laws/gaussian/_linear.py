@@ -26,13 +26,12 @@ from .._design import (
     check_one_response,
     check_regions,
     check_variants,
-    decoded_covariance,
     tangent_cells,
-    whitening,
     with_variants,
 )
 from .._law import Law, Part, register
 from .._mixture import Mixture, kinds_with
+from .._whitening import WhitenedRows, decoded_covariance, whitener_of
 from ._covariance_point import CovariancePoint
 from ._linear_stream import LinearStream
 from ._mean_stream import MeanPoint
@@ -211,12 +210,14 @@ class Linear(Law):
         return np.asarray(as_pairs(found, axis=0) if self.is_complex else found)[:, 0]
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LinearStream:
-        """Every key at its best coefficients; rows that have to be whitened are for judges that do so."""
-        if self.covariance is not None:
-            remedy = "Leave judge out, or have evidence averaged over several splits."
-            raise MisuseError("judge", "be 'rotation' for rows of a given covariance", "evidence of one split", remedy)
+        """Every key at its best coefficients, of rows that are whitened where a covariance is given."""
         stops = check_checkpoints(checkpoints, rows.n_rows)
-        return LinearStream(self.design(bank), rows, stops, self.is_complex)
+        return LinearStream(self.design(bank), self.scored_rows(bank, rows), stops, self.is_complex)
+
+    def scored_rows(self, bank: Bank, rows: RowSource) -> RowSource:
+        """Whitened."""
+        whitener = self._whitener(bank)
+        return rows if whitener is None else WhitenedRows(rows, whitener, self.is_complex)
 
     def opponent(self, bank: Bank, rows: RowSource, key: int) -> Mixture:  # noqa: ARG002
         """What these rows make likely, see `LinearStream.opponent`."""
@@ -277,19 +278,14 @@ class Linear(Law):
         return np.asarray((self.error or 0.0) * longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
 
     def _whitener(self, bank: Bank) -> Field | None:
-        """(p, q); variances of channels keep these in their places."""
+        """(p, q), see `whitener_of`."""
         if self.covariance is None:
             return None
-        given, q = np.asarray(self.covariance, dtype=np.float64), self.width(bank) // (2 if self.is_complex else 1)
-        if given.ndim == 1:
-            variances = check_array("covariance", given, (q,))
-            if not variances.min() > 0.0:
-                raise MisuseError("covariance", "have variances above 0", variances.min())
-            return np.diag(1.0 / np.sqrt(variances))
-        matrix = self._native(given)
-        if matrix.shape != (q, q):
-            raise MisuseError("covariance", f"have shape {(q, q)}, or {(q,)}", matrix.shape)
-        return whitening(matrix)
+        more = 0 if self.variants is None else len(np.asarray(self.variants))
+        beside = 0 if self.background is None else np.asarray(self.background).shape[1]
+        n_columns = int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + more) + beside
+        n_channels = self.width(bank) // (2 if self.is_complex else 1)
+        return whitener_of(self.covariance, n_channels, n_columns, self.is_complex)
 
     def _by_element(self, bank: Bank, values: Mapping[str, float], otherwise: float) -> Array:
         """(E,) what is said of the region of each element of the states; shared columns have none."""
