@@ -49,6 +49,35 @@ def test_shells_meet_as_potentials_and_currents_must():
     np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)
 
 
+def test_a_dipole_of_any_direction_is_the_derivative_of_a_closed_form():
+    """Of a homogeneous sphere: 2 / r - log(r + R - p cos g) / R, differentiated along every axis by steps."""
+    radius, place, step = 92.0, np.array([-30.0, 20.0, 40.0]), 1e-3
+
+    def potential(p):
+        r = np.linalg.norm(radius * UNIT - p, axis=1)
+        return 2.0 / r - np.log(r + radius - UNIT @ p) / radius
+
+    expected = np.stack(
+        [(potential(place + e) - potential(place - e)) / (2.0 * step) for e in step * np.eye(3)], axis=1
+    )
+    head = SphericalHead(SENSORS, conductivity=1.0, orientation="free")
+    found = np.hstack([axis([place]) for axis in head.variants])
+    # One factor for all axes: a step of 1e-3 is off by a part in 1e8 or so.
+    np.testing.assert_allclose(found / found[0, 0], expected / expected[0, 0], rtol=1e-5)
+    outwards = SphericalHead(SENSORS, conductivity=1.0)([place])[:, 0]
+    np.testing.assert_allclose(found @ place / np.linalg.norm(place), outwards, rtol=1e-9)
+
+
+def test_a_free_orientation_is_asked_by_its_variants_alone():
+    head = SphericalHead(SENSORS, orientation="free")
+    with pytest.raises(MisuseError, match="Ask its variants"):
+        head(PLACES)
+    assert [each.orientation for each in head.variants] == ["x", "y", "z"]
+    assert SphericalHead(SENSORS).variants[0].orientation == "outwards"
+    with pytest.raises(MisuseError, match="orientation must be outwards, x, y, z or free"):
+        SphericalHead(SENSORS, orientation="up")
+
+
 def test_the_skull_blurs_and_a_parameter_scales_it():
     head, grid = SphericalHead(SENSORS), [Parameter("conductivity", [0.5, 2.0])]
     found = settings_grid(head, PLACES, grid).responses

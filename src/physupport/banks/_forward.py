@@ -34,7 +34,7 @@ def forward_library(
     if not np.all(norms > 0.0):
         raise MisuseError("forward", "have a response of every source", f"none of source {int(np.argmin(norms))}")
     named = (regions,) * len(places) if isinstance(regions, str) else tuple(regions)
-    return Library(_names(forward["src"]), named, _MILLIMETRES * places, picked / norms)
+    return Library(_names(forward["src"]), named, _MILLIMETRES * places, picked / norms, "mm")
 
 
 def _names(spaces: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ class Library:
     regions: tuple[str, ...]  # (E,) the region of every element
     coordinates: Array = field(repr=False)  # (E, d)
     responses: Array = field(repr=False)  # (q, E), unit columns
+    unit: str = ""  # of the coordinates, and so of distances; for words only
 
     def __post_init__(self) -> None:
         ids, regions = check_texts("ids", self.ids), check_texts("regions", self.regions)
@@ -41,6 +42,8 @@ class Library:
         check_distinct("ids", ids)
         if len(regions) != len(ids):
             raise MisuseError("regions", f"name one region for each of the {len(ids)} ids", f"{len(regions)} regions")
+        if not isinstance(self.unit, str):
+            raise MisuseError("unit", "be a text", repr(self.unit))
         coordinates = check_array("coordinates", self.coordinates, (len(ids), None))
         responses = check_unit_columns("responses", self.responses)
         if responses.shape[1] != len(ids):
@@ -196,22 +199,29 @@ class LibraryStates:
         """The library, the order of the regions, the shared columns and the counts, where any is above one."""
         library = self.library
         counts = {"counts": [list(count) for count in self.counts]} if self._has_sets else {}
-        return counts | {
-            "kind": "library",
-            "ids": list(library.ids),
-            "regions": list(library.regions),
-            "order": list(self.regions),
-            "coordinates": array_json(library.coordinates),
-            "responses": array_json(library.responses),
-            "shared": array_json(self.extra),
-        }
+        unit = {"unit": library.unit} if library.unit else {}
+        return (
+            counts
+            | unit
+            | {
+                "kind": "library",
+                "ids": list(library.ids),
+                "regions": list(library.regions),
+                "order": list(self.regions),
+                "coordinates": array_json(library.coordinates),
+                "responses": array_json(library.responses),
+                "shared": array_json(self.extra),
+            }
+        )
 
     def records(self) -> list[Record]:
         """The library, the order of the regions, the shared columns and the counts, where any is above one."""
         library = self.library
         counts: list[Record] = [("counts", np.array(self.counts, dtype=np.int64))] if self._has_sets else []
+        unit: list[Record] = [("unit", (library.unit,))] if library.unit else []
         return [
             *counts,
+            *unit,
             ("library states", self.regions),
             ("ids", library.ids),
             ("regions", library.regions),

@@ -113,7 +113,7 @@ def _read_line(entry: dict[str, Any]) -> str:
 def show_finished(finished: "Finished") -> None:
     """The map, what it means, and where the files are."""
     report = finished.result.report
-    show_report(report)
+    show_report(report, finished.details)
     show_lines(sentence for sentence in finished.details.document["outcome"] if sentence != report.sentence)
     names = ", ".join(path.name for path in finished.files)
     typer.echo(f"\nWritten to {visible(str(finished.folder))}: {names}.")

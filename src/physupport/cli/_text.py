@@ -11,7 +11,7 @@ from .._errors import MisuseError, visible
 
 if TYPE_CHECKING:
     from ..project import Project
-    from ..report import FieldReport, Report
+    from ..report import Details, FieldReport, Report
 
 
 def report_path(path: str) -> str:
@@ -40,15 +40,16 @@ def read_text(name: str, path: str) -> str:
 _MOST_SHOWN = 8
 
 
-def show_report(report: "Report") -> None:
-    """The answers, the map as a table, then why, and how sure it is."""
+def show_report(report: "Report", details: "Details | None" = None) -> None:
+    """The answers, the map as a table, then why, and how sure it is.  details: may cast doubt on all of it."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, markup=False)
     width = None if console.is_terminal else 10_000
-    show_lines([*filter(None, [report.doubt]), *report.answers])
+    doubts = [report.doubt] if report.doubt else details.doubts if details is not None else []
+    show_lines([*doubts, *report.answers])
     console.print()
     table = Table("region", "label", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for found in report.fields:

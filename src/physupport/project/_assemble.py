@@ -97,6 +97,7 @@ class Assembled:
     question: RegionalMap | RegionResolution = field(repr=False)
     tables: Mapping[str, Table] = field(repr=False)
     notes: tuple[str, ...]
+    outline: float | None = None  # radius of what pictures draw around the elements
 
     @property
     def title(self) -> str:
@@ -131,7 +132,7 @@ def assemble(project: Project) -> Assembled:
     is_chosen = settings.judge is None and law_named(settings.data.deployment.law).usual_judge != Law.usual_judge
     notes = (*physical.notes, *noise_notes(project), *([judge_note(project, judge.encode())] if is_chosen else []))
     notes = (*notes, *replicate_notes(project, replicates))
-    return Assembled(project, protocol, bank, question, tables, notes)
+    return Assembled(project, protocol, bank, question, tables, notes, physical.outline)
 
 
 def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:

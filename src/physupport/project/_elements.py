@@ -162,6 +162,7 @@ class Physical:
     shared: Array  # (q or 2 q, m), unit columns
     variants: Array | None  # (V, q or 2 q, columns of the states) that mix with those of the states
     half_steps: Array | None  # (V,) of variants that are derivatives along parameters
+    outline: float | None  # radius of a sphere that the response says to lie around the elements
     notes: tuple[str, ...]
 
     @property
@@ -193,12 +194,13 @@ def read_elements(project: Project) -> Physical:
     if project.settings.elements.tangents is not None:
         further, half_steps = read_tangents(project, responses, coordinates, parameters, axis, shared)
     return Physical(
-        library=Library(listed.ids, listed.regions, coordinates, nominal),
+        library=Library(listed.ids, listed.regions, coordinates, nominal, project.settings.elements.unit),
         settings=settings,
         is_complex=is_complex,
         shared=shared,
         variants=further,
         half_steps=half_steps,
+        outline=getattr(responses[0], "outline", None),
         notes=(*_notes(project, responses[0]), *parameter_notes(project)),
     )
 

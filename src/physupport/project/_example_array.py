@@ -28,7 +28,8 @@ rows = "free"            # ... with other coefficients in every row, which may b
 
 [elements]
 file = "elements.csv"
-coordinates = ["degrees"]
+coordinates = ["direction"]
+unit = "degrees"
 response = {{ kind = "uniform linear array", n_sensors = {_SENSORS}, spacing = {_SPACING} }}  # spacing in wavelengths
 
 [parameters.phase]       # radians, from minus this at the first sensor to plus this at the last
@@ -53,7 +54,7 @@ def array_example() -> Example:
     rows: list[list[object]] = [
         [f"{abs(angle):g} {region}", region, angle] for region, angles in _DIRECTIONS.items() for angle in angles
     ]
-    texts = {PROJECT_FILE: _PROJECT, "elements.csv": csv_table(["id", "region", "degrees"], rows)}
+    texts = {PROJECT_FILE: _PROJECT, "elements.csv": csv_table(["id", "region", "direction"], rows)}
     return Example(texts, {"snapshots.npy": _snapshots()})
 
 

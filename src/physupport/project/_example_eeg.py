@@ -10,10 +10,11 @@ from ._example import PROJECT_FILE, Example, csv_table
 
 # Rings of electrodes around the vertex: angle from it in degrees, and how many.
 _RINGS = ((0.0, 1), (20.0, 6), (40.0, 12), (60.0, 14), (80.0, 14), (100.0, 14))
-_STEP, _OUTERMOST, _INNERMOST, _LOWEST = 18.0, 74.0, 35.0, -18.0  # millimetres
-_SKULLS, _SHIFTS = (0.5, 1.0, 2.0), (-5.0, 0.0, 5.0)
-_TRUTH, _SKULL, _SHIFT = (-36.0, -18.0, 54.0), 2.0, 5.0
-_AMPLITUDE, _NOISE, _SEED = 30.0, 3.5, 20261117
+_STEP, _OUTERMOST, _INNERMOST, _LOWEST = 20.0, 74.0, 45.0, 0.0  # millimetres
+_SKULLS, _SHIFTS = (0.25, 0.5, 1.0), (-5.0, 0.0, 5.0)
+_TRUTH, _SKULL, _SHIFT = (-40.0, -20.0, 40.0), 0.5, 0.0
+_MOMENT = (0.3, 0.8, 0.5)  # the direction in which the source points
+_AMPLITUDE, _NOISE, _SEED = 40.0, 2.8, 20261117
 
 _PROJECT = f"""\
 # One averaged topography in microvolts, its amplitude and its noise unknown.  Where in the head is the source?
@@ -33,8 +34,10 @@ reference = true         # one number that all electrodes share: the potential o
 
 [elements]
 file = "places.csv"
-coordinates = ["x", "y", "z"]  # millimetres from the middle of the head: right, front, up
-response = {{ kind = "spherical head", sensors = "electrodes.csv" }}
+coordinates = ["x", "y", "z"]  # from the middle of the head: right, front, up
+unit = "mm"
+response = {{ kind = "spherical head", sensors = "electrodes.csv", orientation = "free" }}
+variants = "span"        # dipoles along x, y and z mix: the source may point anywhere
 
 [parameters.conductivity]
 values = {list(_SKULLS)}   # of the skull, times 1/80 of the brain's
@@ -49,7 +52,7 @@ tolerance = 10.0         # places within 10 mm count as one
 
 
 def eeg_example() -> Example:
-    """The files of the project; the source lies left of the middle, below the skull's most conductive setting."""
+    """The files of the project; the source lies on the left, behind a skull that conducts half as much as assumed."""
     places, electrodes = _places(), _electrodes()
     rows: list[list[object]] = [[_name(place), "brain", *map(float, place)] for place in places]
     names = [f"E{i + 1}" for i in range(len(electrodes))]
@@ -68,7 +71,7 @@ def eeg_example() -> Example:
 
 def _name(place: Array) -> str:
     x, y, z = (int(value) for value in place)
-    return f"{x} {y} {z}"
+    return f"({x} {y} {z})"
 
 
 def _places() -> Array:
@@ -87,9 +90,9 @@ def _electrodes() -> Array:
 
 def _topography(electrodes: Array) -> Array:
     """(61,) what the electrodes measure against their average."""
-    head = SphericalHead(electrodes, conductivity=SphericalHead(electrodes).conductivity * _SKULL)
+    head = SphericalHead(electrodes, conductivity=SphericalHead(electrodes).conductivity * _SKULL, orientation="free")
     x, y, z = _TRUTH
-    answer = head([[x, y + _SHIFT, z]])[:, 0]
+    answer = np.hstack([axis([[x, y + _SHIFT, z]]) for axis in head.variants]) @ np.array(_MOMENT)
     noise = _NOISE * np.random.default_rng(_SEED).standard_normal(len(electrodes))
     row = _AMPLITUDE * answer / np.linalg.norm(answer) + noise
     return np.asarray(row - row.mean())

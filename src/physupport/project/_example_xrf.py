@@ -38,7 +38,8 @@ atoms = "pile-up.csv"    # two photons of chromium at once; without this line no
 
 [elements]
 file = "elements.csv"
-coordinates = ["keV"]
+coordinates = ["energy"]
+unit = "keV"
 responses = "lines.csv"
 axis = "energies.csv"
 axis_unit = "keV"
@@ -62,7 +63,7 @@ def xrf_example() -> Example:
         {
             PROJECT_FILE: _PROJECT,
             "steel.spe": _spectrum(),
-            "elements.csv": csv_table(["id", "region", "keV"], listed),
+            "elements.csv": csv_table(["id", "region", "energy"], listed),
             "lines.csv": csv_table(["arsenic", "lead"], np.stack([arsenic, lead], axis=1).round(6).tolist()),
             "pile-up.csv": csv_table(["2 x Cr"], pile_up[:, None].round(6).tolist()),
             "energies.csv": csv_table(["keV"], energies[:, None].round(6).tolist()),

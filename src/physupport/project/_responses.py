@@ -138,7 +138,7 @@ def nominal_responses(project: Project, lines: IntArray) -> tuple[Response | Num
     """
     given = project.settings.elements.responses
     if given is None:
-        return (_formula(project),)
+        return _mixing(project, _formula(project))
     if isinstance(given, File):
         columns = _read_columns(project, "elements.responses", given, lines.size)
         return (columns,) if len(lines) == 1 else tuple(np.ascontiguousarray(columns[:, line]) for line in lines)
@@ -147,6 +147,15 @@ def nominal_responses(project: Project, lines: IntArray) -> tuple[Response | Num
     if len(shapes) > 1:
         raise MisuseError(project.name("elements.responses"), "have as many channels in every variant", shapes)
     return tuple(found)
+
+
+def _mixing(project: Project, response: Response) -> tuple[Response, ...]:
+    """The response, or those whose mixtures it stands for, such as dipoles of any orientation."""
+    found: tuple[Response, ...] = getattr(response, "variants", (response,))
+    if len(found) > 1 and project.settings.elements.variants != "span":
+        key, value = project.name("elements.variants"), project.settings.elements.variants
+        raise MisuseError(key, f"be 'span' with a response of {len(found)} parts, which mix", repr(value))
+    return found
 
 
 def _formula(project: Project) -> Response:

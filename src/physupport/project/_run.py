@@ -106,6 +106,7 @@ def _details(assembled: Assembled, result: Result) -> Details:
         result,
         title=assembled.title,
         coordinate_names=project.settings.elements.coordinates,
+        outline=assembled.outline,
         verify=verify_command(project),
     )
     return Details(found.document | {"inputs": [*found.document["inputs"], *project.read.values()]})

@@ -78,6 +78,7 @@ class Elements(Section):
 
     file: FileName
     coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
+    unit: str = ""
     responses: VariantFiles | None = None
     response: ResponseSpec | None = None
     variants: Literal["states", "span", "cone"] = "states"

@@ -5,17 +5,18 @@ from typing import Any
 
 from ..banks import JOINT
 from ..questions import Label
-from ._phrases import MOST_NAMES, above, plain, regions_of_sets
+from ._phrases import MOST_NAMES, above, distance, plain, regions_of_sets, unit_of
 
 Entry = Mapping[str, Any]
 
 
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
-    kind, counted = document["question"]["kind"], regions_of_sets(document)
-    told = ((_name(entry, kind), entry["field"] in counted, _said(entry, kind)) for entry in document["fields"])
-    # Of several elements at once both words are needed: a and b, a, or b.
-    return tuple(f"{name}: {said.replace(JOINT, ' and ') if is_set else said}." for name, is_set, said in told)
+    kind, counted, unit = document["question"]["kind"], regions_of_sets(document), unit_of(document)
+    return tuple(
+        f"{_name(entry, kind)}: {_said({**entry, 'is_set': entry['field'] in counted, 'unit': unit}, kind)}."
+        for entry in document["fields"]
+    )
 
 
 def _name(entry: Entry, kind: str) -> str:
@@ -32,7 +33,7 @@ def _said(entry: Entry, kind: str) -> str:
         return _region(entry)
     if kind == "resolution":
         return f"{_RESOLUTIONS.get(entry['label'], 'not settled yet')}, within {above(entry['numbers']['upper'])}"
-    return f"{entry['label']} {_either(entry['cell'])}".rstrip()
+    return f"{entry['label']} {_either(entry, entry['cell'])}".rstrip()
 
 
 _RESOLUTIONS = {Label.FINE: "fine", Label.GROUP: "a group", Label.AMBIGUOUS: "cannot be told with these data"}
@@ -40,23 +41,42 @@ _RESOLUTIONS = {Label.FINE: "fine", Label.GROUP: "a group", Label.AMBIGUOUS: "ca
 
 def _region(entry: Entry) -> str:
     names, numbers = _possible(entry), entry["numbers"]
-    either = _either(names)
     match entry["label"]:
-        case Label.FINE:
-            return either + _apart(entry, names)
-        case Label.GROUP | Label.LOCAL_AMBIGUOUS:
-            if len(names) == 1:
-                return either
-            # Only witnesses show that the data cannot tell; what was not asked about may still go.
-            which = ", and these data cannot tell which" if entry["witnesses"] else ""
-            return f"{either}{_apart(entry, names)}; one of them is there{which}"
+        case Label.FINE | Label.GROUP | Label.LOCAL_AMBIGUOUS:
+            return _present(entry, names)
         case Label.SUPPORT_AMBIGUOUS:
-            return f"present or not is undecided; if something is there, it is {either}"
+            what = _either(entry, names) + (_apart(entry, names) if len(names) > MOST_NAMES else "")
+            return f"present or not is undecided; if something is there, it is {what}"
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             return f"nothing as strong as {numbers['absence_threshold']:g} is there" if is_weak else "nothing is there"
-    choices = _either([*names, "nothing"] if numbers["possible_absent"] else names)
+    choices = _either(entry, [*names, "nothing"] if numbers["possible_absent"] else names)
     return f"no answer yet; {choices} is possible" if choices else "no answer yet"
+
+
+def _present(entry: Entry, names: Sequence[str]) -> str:
+    """Something is there: which, as far as that is known."""
+    # Only witnesses show that the data cannot tell; what was not asked about may still go.
+    which = ", and these data cannot tell which" if entry["witnesses"] else ""
+    if entry["is_set"] and len(names) > 1:
+        return _of_sets([name.split(JOINT) for name in names]) + which
+    either = _either(entry, names) + _apart(entry, names)
+    if len(names) == 1 or entry["label"] == Label.FINE:
+        return either
+    if entry["group"] in (None, entry["field"]):
+        return f"{either}{which}" if either.startswith("one of ") else f"{either}; one of them is there{which}"
+    return f"{plain(entry['group'])} ({either}){which}"
+
+
+def _of_sets(sets: Sequence[Sequence[str]]) -> str:
+    """What several sets of elements share, of which one is there: what all of them have, and what only some."""
+    common = [name for name in sets[0] if all(name in each for each in sets)]
+    others = list(dict.fromkeys(name for each in sets for name in each if name not in common))
+    rest = _joined(others, "and")
+    if not common:
+        return f"at least one of {rest} is there"
+    is_more = all(len(each) > len(common) for each in sets)
+    return f"{_joined(common, 'and')}; " + (f"also at least one of {rest}" if is_more else f"perhaps also {rest}")
 
 
 def _possible(entry: Entry) -> Sequence[str]:
@@ -66,15 +86,24 @@ def _possible(entry: Entry) -> Sequence[str]:
     return [*kept, *(name for name in entry["cell"] if name not in known)]
 
 
-def _either(names: Sequence[str]) -> str:
+def _either(entry: Entry, names: Sequence[str]) -> str:
+    """One of them; of very many their number, if it is said how far they lie apart."""
+    if len(names) > MOST_NAMES and _apart(entry, names):
+        return f"one of {len(names)} elements"
+    # Of several elements at once both words are needed: a and b, a, or b.
+    return _joined([name.replace(JOINT, " and ") if entry["is_set"] else name for name in names], "or")
+
+
+def _joined(names: Sequence[str], word: str) -> str:
     shown = [*map(plain, names[:MOST_NAMES])]
     if len(names) > MOST_NAMES:
-        return f"{', '.join(shown)} or one of {len(names) - MOST_NAMES} more"
-    return f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else "".join(shown)
+        return f"{', '.join(shown)} {word} {len(names) - MOST_NAMES} more"
+    return f"{', '.join(shown[:-1])} {word} {shown[-1]}" if len(shown) > 1 else "".join(shown)
 
 
 def _apart(entry: Entry, names: Sequence[str]) -> str:
+    """How far they lie apart, where somebody said what the coordinates are measured in."""
     extent = (entry.get("set") or {}).get("extent")
-    if len(names) < 2 or extent is None:
+    if len(names) < 2 or extent is None or not entry["unit"]:
         return ""
-    return f", at most {above(entry['numbers']['possible_spread'])} apart"
+    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'], 3)} apart"

@@ -8,6 +8,7 @@ from typing import Any, Protocol, final, runtime_checkable
 from .._codec import dumped, loaded
 from .._errors import MisuseError
 from .._hashes import content_hash
+from ._outcome import misfit_doubts
 
 FORMAT, VERSION = "physupport details", 2
 
@@ -28,6 +29,11 @@ class Details:
     def report(self) -> str:
         """The hash of the report's document."""
         return str(self.document["report"])
+
+    @property
+    def doubts(self) -> list[str]:
+        """What in the rows speaks against the laws, and so against all that is said."""
+        return misfit_doubts(self.document)
 
     def __repr__(self) -> str:
         return f"Details({self.document.get('title') or 'untitled'}, of report {self.report[:16]})"

@@ -1,9 +1,9 @@
 """The outcome of a report as a whole, in sentences."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
-from ._phrases import MOST_NAMES, confidence, count_of_queries, listed, plain
+from ._phrases import MOST_NAMES, confidence, count_of_queries, listed, plain, sentence_of
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
@@ -149,11 +149,17 @@ def _undecided(outcome: Entry) -> str:
 
 
 def doubt_sentence(document: Entry) -> str:
-    """What stands first where nothing fits, with what would; empty elsewhere."""
-    return {
+    """What stands first where nothing fits, with what would, or where what is left does not look like the rows."""
+    gate = document.get("gate")
+    first = {
         "EMPTY": "Nothing in the bank fits these data.",
         "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
-    }.get(document["outcome"]["status"], "") + (_missing(document.get("gate")) if document.get("gate") else "")
+    }.get(document["outcome"]["status"])
+    if first is not None:
+        return first + _missing(gate)
+    if not _is_unlike(gate):
+        return ""
+    return sentence_of(_fitted(min(finding["p"] for finding in gate["findings"]), True).removeprefix(" But "))
 
 
 # What the parts of a gate look along, and what stands out there is a sign of.
@@ -187,11 +193,31 @@ def _passed(gate: Entry | None) -> str:
     if not gate or not gate.get("findings"):
         return ""
     least = min(finding["p"] for finding in gate["findings"])
-    if {finding["part"] for finding in gate["findings"]} == {"fit"}:
-        return _fitted(least, bool(gate["is_best_rejected"]))
+    if _looks_at_fit(gate):
+        return _fitted(least, _is_unlike(gate))
     seen = f"shows no sign of a misfit (smallest {_probability(least)})"
     size = _UNSEEN.get(gate["findings"][0]["part"], "4 to 5")
     return f" What the best fit leaves {seen}; one below {size} standard deviations of the noise would not be seen."
+
+
+def _looks_at_fit(gate: Entry) -> bool:
+    """Whether the gate asks of the rows as a whole, rather than of what a fit leaves."""
+    return {finding["part"] for finding in gate["findings"]} == {"fit"}
+
+
+def _is_unlike(gate: Entry | None) -> TypeGuard[Entry]:
+    """Whether the rows do not look like those of anything that is left."""
+    return bool(gate and gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
+
+
+def misfit_doubts(details: Entry) -> list[str]:
+    """Streams whose rows do not have the energy that the laws expect; every label rests on these."""
+    return [
+        f"The {plain(each['stream'])} rows do not look as the laws say, so that what is said may be wrong: they have "
+        f"{each['statistic'] / each['expected']:.3g} times the energy that is expected."
+        for each in details["misfit"]
+        if each.get("is_misfit") and each["statistic"] is not None
+    ]
 
 
 def _fitted(p: float, is_misfit: bool) -> str:

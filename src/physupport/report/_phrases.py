@@ -52,16 +52,27 @@ def above(value: float) -> str:
     return _rounded(value, ROUND_CEILING)
 
 
-def _rounded(value: float, direction: str) -> str:
+def _rounded(value: float, direction: str, digits: int = 4) -> str:
     # Twelve digits first: 0.1 + 0.2 is a rounding error above 0.3, and not a reason to say 0.3001.
     exact = Decimal(f"{value:.12g}")
-    return f"{float(Context(prec=4, rounding=direction).create_decimal(exact)):.4g}"
+    return f"{float(Context(prec=digits, rounding=direction).create_decimal(exact)):.{digits}g}"
 
 
 def regions_of_sets(document: Mapping[str, Any]) -> set[str]:
     """The regions in which several elements may be at once, so that names are those of sets."""
     rules = document["protocol"]["question"].get("regions", ())
     return {rule["region"] for rule in rules if isinstance(rule, dict) and "count" in rule}
+
+
+def distance(value: float, unit: str, digits: int = 4) -> str:
+    """An upper bound of a distance, with its unit if there is one."""
+    return f"{_rounded(value, ROUND_CEILING, digits)} {plain(unit)}".rstrip()
+
+
+def unit_of(document: Mapping[str, Any]) -> str:
+    """The unit of the coordinates of the elements; empty where nobody said it."""
+    states = (document["bank"] or {}).get("states", {})
+    return str(states.get("base", states).get("unit", ""))
 
 
 def count_of_queries(count: int) -> str:

@@ -168,12 +168,13 @@ def _states(node: Node) -> StateFamily:
 
 
 def _library(node: Node) -> LibraryStates:
-    counted = ("counts",) if "counts" in node else ()
-    _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared", *counted)
+    counted = "counts" in node
+    optional = [name for name in ("counts", "unit") if name in node]
+    _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared", *optional)
     if node["kind"] != "library":
         raise Refusal(f"settings of states of the kind {node['kind']!r}")
     places, responses = real(node["coordinates"], None, None), real(node["responses"], None, None)
-    library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses)
+    library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses, node.get("unit", ""))
     order = tuple(node["order"])
     if counted:
         check_form(node["counts"], [[int]], "the counts of the library")

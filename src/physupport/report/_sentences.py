@@ -12,11 +12,13 @@ from ._phrases import (
     among,
     below,
     cut,
+    distance,
     listed,
     plain,
     regions_of_sets,
     sentence_of,
     thing,
+    unit_of,
 )
 
 # An entry of a document, as JSON gives it.
@@ -28,17 +30,16 @@ _MOST_REGIONS = 6
 
 def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order."""
-    counted = regions_of_sets(document)
+    counted, unit = regions_of_sets(document), unit_of(document)
     names = [entry["field"] for entry in document["fields"]]
-    # Where no stream has a numerator, margins are not log evidence.
-    is_evidence = all(stream["numerator"] for stream in document["protocol"]["streams"])
-    remedy = _REMEDIES.get(str((document.get("gate") or {}).get("lacks")), _REMEDIES["rows"])
+    is_evidence, remedy = _is_evidence(document), _remedy(document)
     return tuple(
         _field_sentence(
             {
                 **_in_order(entry, names),
                 "is_evidence": is_evidence,
                 "is_set": entry["field"] in counted,
+                "unit": unit,
                 "remedy": remedy,
             },
             document["question"]["kind"],
@@ -46,6 +47,30 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
         )
         for entry in document["fields"]
     )
+
+
+def sharper_sentences(document: Entry) -> list[str]:
+    """What would tell apart what witnesses hold together, where nobody can say how many more rows it takes."""
+    if _is_evidence(document):
+        return []
+    kind, remedy = document["question"]["kind"], _remedy(document).rstrip(",")
+    open_fields = [entry for entry in document["fields"] if entry["witnesses"]]
+    return [f"{_title(entry, kind)}: {remedy} would be needed to tell {_told(entry)}." for entry in open_fields]
+
+
+def _told(entry: Entry) -> str:
+    is_presence = entry["label"] == Label.SUPPORT_AMBIGUOUS
+    rivals = _rivals(entry)
+    return "whether anything is there" if is_presence else f"{'what is left' if rivals == 'them' else rivals} apart"
+
+
+def _is_evidence(document: Entry) -> bool:
+    """Where no stream has a numerator, margins are not log evidence."""
+    return all(stream["numerator"] for stream in document["protocol"]["streams"])
+
+
+def _remedy(document: Entry) -> str:
+    return _REMEDIES.get(str((document.get("gate") or {}).get("lacks")), _REMEDIES["rows"])
 
 
 # What would tell more, by what a judge says it lacks.
@@ -230,7 +255,7 @@ def _apart(entry: Entry) -> str:
     extent = (entry.get("set") or {}).get("extent")
     if len(entry["cell"]) < 2 or (extent is None and entry["label"] != Label.FINE):
         return ""
-    return f", at most {above(entry['numbers']['possible_spread'])} apart"
+    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'])} apart"
 
 
 def _nothing(entry: Entry) -> str:

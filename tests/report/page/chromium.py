@@ -4,6 +4,7 @@ import base64
 import fcntl
 import json
 import os
+import re
 import select
 import signal
 import time
@@ -144,6 +145,16 @@ class Page:
     def screenshot(self, path, whole=True):
         found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         Path(path).write_bytes(base64.b64decode(found["data"]))
+
+    def printed(self):
+        """Sheets of A4, and where headings stand: number of the sheet's object, and points from its lower edge."""
+        found = self.call(
+            "Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True, printBackground=True,
+            generateTaggedPDF=True, generateDocumentOutline=True,
+        )  # fmt: skip
+        content = base64.b64decode(found["data"])
+        places = re.findall(rb"/Dest \[(\d+) 0 R /XYZ [\d.]+ ([\d.]+) 0\]", content)
+        return len(re.findall(rb"/Type /Page\b", content)), [(int(sheet), float(y)) for sheet, y in places]
 
     def accessible(self):
         """Role and name of everything that a screen reader meets."""

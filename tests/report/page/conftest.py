@@ -1,9 +1,5 @@
-"""Reports of several kinds with their details, and one browser for all tests."""
+"""Reports of several kinds with their details, and their pages."""
 
-import importlib.util
-import os
-import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,15 +60,17 @@ def make_map(columns, codes, *, title="A study", places=None, names=("x",), budg
 
 
 def _field(region, columns, asked, elements, places, names):
-    parts = {name: _counts([e for e, v in enumerate(columns[region]) if v == name], columns, asked)
-             for name in (*elements, None)}  # fmt: skip
+    members = {name: [] for name in (*elements, None)}
+    for e, name in enumerate(columns[region]):
+        members[name].append(e)
+    parts = {name: _counts(found, columns, asked) for name, found in members.items()}
     return {
         "field": region, "is_optional": None in columns[region], "coordinate_names": [*names], "tolerance": 0.5,
         "elements": [{"id": name, "coordinates": places[name], **parts[name]} for name in elements],
         "absent": parts[None] if None in columns[region] else None,
         "groups": [["first", elements[:1]]],
         "plug_in": {"label": "FINE", "cell": elements[:1]},
-        "coherence": {"ids": elements, "matrix": np.eye(len(elements)).tolist()},
+        "coherence": {"ids": elements[:60], "matrix": np.eye(len(elements[:60])).tolist()},
         "refine": ["More rows would help."],
         "notes": [], "levels": [{"level": 0.01, "label": "GROUP", "cell": elements, "or_nothing": False}],
     }  # fmt: skip
@@ -127,21 +125,6 @@ def make_resolution():
 def kit():
     """Makers of reports, since test files do not import each other."""
     return SimpleNamespace(make_map=make_map, make_resolution=make_resolution)
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        if os.environ.get("PHYSUPPORT_REQUIRE_CHROMIUM") == "1":
-            pytest.fail("PHYSUPPORT_REQUIRE_CHROMIUM is 1, but no chromium was found")
-        pytest.skip("no chromium was found, so that pages cannot be opened")
-    spec = importlib.util.spec_from_file_location("chromium", Path(__file__).with_name("chromium.py"))
-    driver = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(driver)
-    started = driver.Browser(program, tmp_path_factory.mktemp("profile"))
-    yield started
-    started.close()
 
 
 @pytest.fixture

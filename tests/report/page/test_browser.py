@@ -2,7 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
+
+from physupport.project import load_project, run_project, write_example
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -160,3 +163,102 @@ def test_questions_without_elements_runs_cut_short_and_empty_profiles(kit, opene
             assert page.texts(".field .label .word") == [str(field.label) for field in found.fields]
             assert json.loads(page.texts("#data")[0])["outcome"]["status"] == status
             assert page.texts(".outcome")[0] == found.sentence
+
+
+def test_a_term_is_explained_on_hover_on_focus_and_on_tap_and_escape_hides_it(four_regions, opened):
+    page = opened(*four_regions)
+    gloss = "(e => e.hidden ? null : e.textContent)(document.getElementById('gloss'))"
+    term = "document.querySelector('.outcome .term')"
+    page.value(f"{term}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    assert page.value(gloss) is None
+    page.value(f"{term}.focus()")  # as the tab key does
+    meaning = page.value(f"document.getElementById({term}.getAttribute('aria-describedby')).textContent")
+    assert meaning
+    assert page.value(gloss) == meaning
+    page.press("Escape", 27)
+    assert page.value(gloss) is None
+    page.value(f"{term}.blur()")
+    x, y = page.value(f"(b => [b.x + b.width / 2, b.y + b.height / 2])({term}.getBoundingClientRect())")
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    assert page.value(gloss) == meaning
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
+    assert page.value(gloss) is None
+    page.click(".outcome .term")
+    assert page.value(gloss) == meaning
+    assert is_clean(page)
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_every_term_has_its_words_and_no_explanation_leaves_the_screen(width, four_regions, opened):
+    page = opened(*four_regions)
+    page.resize(width, 900)
+    page.click("#all")
+    told = page.value(
+        "[...document.querySelectorAll('.term')].map(e => { e.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "e.focus({preventScroll: true}); const g = document.getElementById('gloss'), b = g.getBoundingClientRect();"
+        "return [e.tabIndex, g.hidden, g.textContent.length, b.left, b.right, b.top, b.bottom]; })"
+    )
+    assert len(told) > 20
+    for tab, is_hidden, length, left, right, top, bottom in told:
+        assert (tab, is_hidden) == (0, False)
+        assert length > 10
+        assert 0 <= left < right <= width
+        assert 0 <= top < bottom <= 900
+
+
+def test_no_column_of_a_table_is_cut_on_a_phone(four_regions, opened):
+    page = opened(*four_regions)
+    page.resize(400, 900)
+    page.click("#all")
+    widths = page.value(
+        "[...document.querySelectorAll('.field .scroll:has(.explanations)')].map(e => [e.scrollWidth, e.clientWidth])"
+    )
+    assert len(widths) == 4
+    assert all(inner <= outer for inner, outer in widths)
+
+
+LOWEST = 45 + 60  # points: the margin of the sheet, and a heading with two lines below it
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    write_example(folder, "xrf")
+    return run_project(load_project(folder / "project.toml"))
+
+
+def test_the_demo_prints_on_six_sheets_at_most_and_no_heading_stands_alone(demo, browser):
+    page = browser.open(demo.folder / "report.html")
+    sheets, headings = page.printed()
+    assert 1 < sheets <= 6
+    assert len(headings) > 10
+    assert min(y for _, y in headings) > LOWEST
+    page.close()
+
+
+def test_negative_control_a_heading_at_the_foot_of_a_sheet_is_noticed(demo, browser):
+    page = browser.open(demo.folder / "report.html")
+    page.value(
+        "(m => { const [above, heading, below] = ['div', 'h2', 'div'].map(n => document.createElement(n));"
+        "heading.textContent = 'Alone'; above.style.breakBefore = 'page'; above.style.height = '250mm';"
+        "heading.style.breakAfter = 'auto'; below.style.breakBefore = 'page'; below.textContent = 'Its text';"
+        "m.append(above, heading, below); })(document.querySelector('main'))"
+    )
+    assert min(y for _, y in page.printed()[1]) < LOWEST
+    page.close()
+
+
+@pytest.mark.parametrize("count", [3, 40, 531, 5000])
+def test_pages_hold_from_few_to_thousands_of_elements(count, kit, opened, tmp_path):
+    names = [f"e{i}" for i in range(count)]
+    side = int(np.ceil(np.sqrt(count)))
+    places = {name: [float(i % side), float(i // side), 0.5] for i, name in enumerate(names)}
+    page = opened(*kit.make_map({"A": names}, [0] * 3 + [1] * (count - 3), places=places, names=("x", "y", "z")))
+    assert is_clean(page)
+    assert (tmp_path / "report.html").stat().st_size < 1_000_000
+    assert page.value("document.querySelectorAll('#map .wide-only .picture').length") == 3  # planes
+    assert page.value("document.querySelectorAll('*').length") < 6000
+    for width in (400, 1280):
+        page.resize(width, 900)
+        assert page.value("document.documentElement.scrollWidth") <= width
+    assert page.printed()[0] <= 6

@@ -21,12 +21,14 @@ def diagnose(
     levels: Sequence[float] = (0.01, 0.05, 0.1, 0.2),
     title: str = "",
     coordinate_names: Sequence[str] = (),
+    outline: float | None = None,
     verify: str | None = None,
 ) -> Details:
     """The details of a result: what is behind each field, what would refine it, and whether the laws fit the rows.
 
     levels: at which the verdicts are read again, beside that of the protocol.  coordinate_names: what the coordinates
-    of the elements are called; x, y, z unless given.  verify: the command that checks the saved report against its
+    of the elements are called; x, y, z unless given.  outline: the radius of a head around the origin, which pictures
+    of three coordinates (right, front, up) draw.  verify: the command that checks the saved report against its
     rows, as typed in the folder of the page; a page without it shows how to check the report alone.  Nothing here
     changes the report.  A number that cannot be computed is null, and a sentence says why.
     """
@@ -34,6 +36,9 @@ def diagnose(
     found = misfit(result)
     # Margins of an e-process are log evidence, and can be compared with any threshold.
     again = other_levels(result.trace, level, sorted({level, *levels}) if result.has_evidence else [level])
+    fields = fields_json(result, again, rows_needed(result), tuple(coordinate_names))
+    fields = [entry | {"outline": outline} for entry in fields]
+    possible = {part["id"] for entry in fields for part in entry["elements"] if part["state"] != "excluded"}
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -41,10 +46,10 @@ def diagnose(
         "title": title,
         "inputs": _inputs(result),
         "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
-        "fields": fields_json(result, again, rows_needed(result), tuple(coordinate_names)),
+        "fields": fields,
         "levels_note": LEVELS_NOTE,
         "rows": rows_json(result),
-        "library": library_json(result),
+        "library": library_json(result, possible),
         "library_coherence": library_coherence_json(result),
         "evidence": evidence_json(result),
         "brackets": brackets_json(result),
@@ -87,5 +92,6 @@ def _misfit_json(misfit: Misfit) -> dict[str, Any]:
         "z": finite(misfit.z),
         "probability": finite(misfit.probability),
         "is_exact": misfit.is_exact,
+        "is_misfit": misfit.is_misfit,
         "sentence": misfit.sentence,
     }

@@ -73,7 +73,7 @@ def _shown_json(
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "is_optional": shown.is_optional,
-        "coordinate_names": _coordinate_names(shown.coordinates, names),
+        "coordinate_names": _coordinate_names(result, shown.coordinates, names),
         "tolerance": shown.tolerance,
         "absence_threshold": shown.threshold,
         "groups": [[name, list(members)] for name, members in shown.groups],
@@ -190,10 +190,12 @@ class _Listed:
         return {number: [*islice(entries, len(part))] for number, part in zip(present.tolist(), first, strict=True)}
 
 
-def _coordinate_names(places: Array | None, names: tuple[str, ...]) -> list[str]:
-    count = 0 if places is None else places.shape[1]
+def _coordinate_names(result: Result, places: Array | None, names: tuple[str, ...]) -> list[str]:
+    """With their unit, where it was said."""
+    count, library = 0 if places is None else places.shape[1], result.bank.states.library
     usual = ("x", "y", "z") if count <= 3 else tuple(f"x{i + 1}" for i in range(count))
-    return list((names if len(names) == count else usual)[:count])
+    unit = f" ({library.unit})" if library is not None and library.unit else ""
+    return [f"{name}{unit}" for name in (names if len(names) == count else usual)[:count]]
 
 
 def field_coherence(result: Result, names: tuple[str, ...], possible: IntArray) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """How alike responses are; shown to a reader, never used to leave anything out."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,33 @@ from .._result import Result
 from ._fields import MOST_COHERENT, coherence_json, is_complex
 
 MOST_SHOWN = 120  # elements of the library
+MOST_LINES = 12  # of a region; of more an envelope is told as well
 MOST_CHANNELS = 1024
 MOST_POINTS = 1000
 
 
-def library_json(result: Result) -> dict[str, Any] | None:
-    """Responses in the first setting, evenly chosen if there are too many; complex ones by their real part."""
+def library_json(result: Result, possible: Collection[str]) -> dict[str, Any] | None:
+    """Responses in the first setting, complex ones by their real part.
+
+    If there are too many: first those of possible elements, then others, evenly chosen.  Of a region with many
+    elements also the smallest and the largest response of all of them, channel by channel.
+    """
     states, library = result.bank.states, result.bank.states.library
     if library is None:
         return None
-    chosen = _even(len(library.ids), MOST_SHOWN)
-    responses = states.elements[:, chosen]
+    chosen = _chosen(library.ids, possible)
+    everything = states.elements[:, : len(library.ids)]
     if is_complex(result):
-        responses = as_complex(responses).real
-    kept = _even(len(responses), MOST_CHANNELS)
-    names = _channels(result, len(responses))
+        everything = as_complex(everything).real
+    kept = _even(len(everything), MOST_CHANNELS)
+    responses, names = everything[:, chosen], _channels(result, len(everything))
+    members = {region: library.members(region) for region in library.region_names}
     return {
+        "envelopes": {
+            region: [[_short(x) for x in side] for side in _envelope(everything[kept][:, index])]
+            for region, index in members.items()
+            if len(index) > MOST_LINES
+        },
         "ids": [library.ids[i] for i in chosen],
         "regions": [library.regions[i] for i in chosen],
         "channels": [names[i] for i in kept],
@@ -39,10 +51,26 @@ def library_json(result: Result) -> dict[str, Any] | None:
     }
 
 
+def _chosen(ids: Sequence[str], possible: Collection[str]) -> list[int]:
+    """Numbers of the elements that are shown, in the order of the library."""
+    if len(ids) <= MOST_SHOWN:
+        return list(range(len(ids)))
+    first = [i for i, name in enumerate(ids) if name in possible][: MOST_SHOWN // 2]
+    return sorted({*first, *_even(len(ids), MOST_SHOWN - len(first))})
+
+
+def _envelope(responses: Array) -> tuple[list[float], list[float]]:
+    """(q, e) -> the smallest and the largest in every channel."""
+    return responses.min(axis=1).tolist(), responses.max(axis=1).tolist()
+
+
 def library_coherence_json(result: Result) -> dict[str, Any] | None:
     """Between the elements of the library, evenly chosen if there are too many."""
     library = result.bank.states.library
-    return None if library is None else coherence_json(result, _even(len(library.ids), MOST_COHERENT))
+    if library is None:
+        return None
+    chosen = _even(len(library.ids), MOST_COHERENT)
+    return coherence_json(result, chosen) | {"regions": [library.regions[i] for i in chosen]}
 
 
 def evidence_json(result: Result) -> dict[str, Any]:

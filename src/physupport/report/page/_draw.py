@@ -24,10 +24,11 @@ from ..pictures._model import (
     Text as Words,
 )
 from ..pictures._rooms import spread_apart
-from ._svg import Svg, label_sign, picture, point_sign, tag
+from ._svg import Svg, dots, label_sign, picture, point_sign, tag
 
 _STRIP, _GAP = 30.0, 30.0  # height of a strip, and from there to the panel
 _SHADES = 12
+_MOST_TITLED = 200  # signs with a hint each; more are one path
 _LINE = 15.0  # from one name beside a curve to the next
 
 
@@ -167,9 +168,12 @@ def _mark(mark: Mark, box: _Box) -> Iterator[Svg]:
 
 
 def _points(mark: Points, box: _Box) -> Iterator[Svg]:
-    titles = mark.titles or [""] * len(mark.xs)
-    for x, y, title in zip(mark.xs, mark.ys, titles, strict=True):
-        yield point_sign(mark.sign, box.x(x, mark.shares), box.y(y, mark.shares), title)
+    places = [(box.x(x, mark.shares), box.y(y, mark.shares)) for x, y in zip(mark.xs, mark.ys, strict=True)]
+    if len(places) > _MOST_TITLED:  # nobody points at one of so many
+        yield from dots(mark.sign, places)
+        return
+    titles = mark.titles or [""] * len(places)
+    yield from (point_sign(mark.sign, *place, title) for place, title in zip(places, titles, strict=True))
 
 
 def _line(mark: Line, box: _Box) -> Iterator[Svg]:

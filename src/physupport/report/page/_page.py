@@ -11,6 +11,7 @@ from ..._errors import MisuseError, visible
 from ..pictures._map import STATES, sign_of
 from ..pictures._words import counted, listed, number
 from ._draw import line_key
+from ._glossary import Glossary
 from ._svg import key_sign, label_sign, point_sign
 from ._view import page_view
 from ._words import choices, figures, margin, says, settings
@@ -87,8 +88,11 @@ def _environment() -> "Environment":
     )
     filters = (choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
     environment.filters.update({function.__name__: function for function in filters})
+    glossary = Glossary()
+    environment.filters.update(glossed=glossary.glossed, term=glossary.term)
     environment.globals.update(
         states={state: key_sign(point_sign(sign_of(state), 8, 8)) for state in STATES},
         plug_in_key=key_sign(point_sign("plug-in", 8, 18)),
+        words=glossary.words,
     )
     return environment

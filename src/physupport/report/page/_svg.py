@@ -3,7 +3,7 @@
 Colours are classes, never attributes, so that the style sheet alone decides how a picture looks on paper and at night.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any, final
 
@@ -81,6 +81,14 @@ def point_sign(sign: str, x: float, y: float, title: str = "") -> Svg:
     arm = 3.25
     path = f"M{x - arm:.1f} {y - arm:.1f}l{2 * arm} {2 * arm}m0 {-2 * arm}l{-2 * arm} {2 * arm}"
     return tag("path", *content, d=path, class_="excluded")
+
+
+def dots(sign: str, places: Sequence[tuple[float, float]]) -> Iterator[Svg]:
+    """Very many of one sign as one path, small, faint where excluded; a ring is a disc upon a disc."""
+    path = "".join(f"M{x:g} {y:g}h0" for x, y in sorted({(round(x, 1), round(y, 1)) for x, y in places}))
+    yield tag("path", d=path, class_=f"dots {sign}-dots")
+    if sign == "not-asked":
+        yield tag("path", d=path, class_="dots inner-dots")
 
 
 def label_sign(kind: str, x: float = 0.0, y: float = 0.0) -> Svg:

@@ -1,20 +1,21 @@
 """Report and details brought together in the form that the template walks through."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import pictures
 from .._answers import answers
-from .._outcome import claim_answers, doubt_sentence, outcome_sentence
-from .._sentences import field_sentences
+from .._outcome import claim_answers, doubt_sentence, misfit_doubts, outcome_sentence
+from .._sentences import field_sentences, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there
+from ..pictures._model import Key
 from ..pictures._words import Entry, kind_of, number
 from ._draw import svg
 from ._svg import Svg
-from ._words import BELOW_THRESHOLD, LABELS, STATUSES, percent
+from ._words import BELOW_THRESHOLD, LABELS, PLAIN, STATUSES, percent
 
 _MOST_ANSWERS = 6  # that stand at the top
 _MOST_REFINED = 4
@@ -23,6 +24,7 @@ _MOST_UNASKED = 2  # ... and of these such as were not asked about
 _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
 _MOST_PAGE_ROWS = 1200  # ... and of all fields, so that a page with many stays light
 _MOST_PRINTED = 8  # fields that are printed with all that is behind them; of more, those that are open
+_MOST_ELEMENTS, _MOST_LEFT = 60, 400  # elements of a field that are listed; of more, so many that are not excluded
 _MOST_SHADED = 60  # elements whose coherence is drawn
 _MOST_KEYS = 6  # responses that are named below a picture
 
@@ -50,8 +52,8 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "status_words": STATUSES[outcome["status"]],
         "answers": (*answers(report)[:_MOST_ANSWERS], *claim_answers(report)),
         "n_more": max(0, len(fields) - _MOST_ANSWERS),
-        "doubt": doubt_sentence(report),
-        "refine": list(dict.fromkeys(text for field in fields for text in field["refine"]))[:_MOST_REFINED],
+        "doubts": _doubts(report, details),
+        "refine": list(dict.fromkeys([*_refinements(fields), *sharper_sentences(report)]))[:_MOST_REFINED],
         "rows": _rows(details.get("rows")),
         "sentence": sentence,
         "notes": [text for text in details["outcome"] if text != sentence],
@@ -76,6 +78,16 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     }
 
 
+def _refinements(fields: list[dict[str, Any]]) -> Iterator[str]:
+    return (text for field in fields for text in field["refine"])
+
+
+def _doubts(report: Entry, details: Entry) -> list[str]:
+    """What stands before all answers: where something is said at all, rows without the energy that was expected."""
+    doubt = doubt_sentence(report)
+    return [doubt] if doubt else misfit_doubts(details)
+
+
 def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
     known = {entry["field"]: entry for entry in details["fields"]}
     is_map = report["question"]["kind"] == "regional map"
@@ -87,7 +99,7 @@ def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
 
 
 def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dict[str, Any]:
-    coherence = details["coherence"]
+    coherence, shown = details["coherence"], _worth_showing(details["elements"])
     picture: Svg | None = None
     if coherence is not None and 1 < len(coherence["ids"]) <= _MOST_SHADED:
         drawn = pictures.coherence_picture(coherence, f"Coherence of the elements of {entry['field']}", SMALL)
@@ -99,10 +111,12 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
         "key": f"field-{i}",
         "name": f"Region {entry['field']}" if is_map else entry["field"],
         "kind": kind_of(entry["label"]),
+        "plain": PLAIN.get(entry["label"], ""),
         "weak": _weak(entry["label"], details),
         "reason": _CERTIFICATES[entry["certificate"]],
         "named_groups": [(name, members) for name, members in details["groups"] if name != entry["field"]],
-        "parts": [*_parts(details, room)],
+        "parts": [*_parts(shown, details["absent"], room)],
+        "n_hidden": len(details["elements"]) - len(shown),
         "has_settings": any(
             row["setting"] for element in details["elements"] for row in element.get("explanations", ())
         ),
@@ -126,10 +140,16 @@ def _weak(label: str, details: Entry) -> str:
     )
 
 
-def _parts(details: Entry, room: int) -> Iterator[dict[str, Any]]:
+def _worth_showing(elements: Sequence[Entry]) -> Sequence[Entry]:
+    """Of very many elements those that are not excluded."""
+    if len(elements) <= _MOST_ELEMENTS:
+        return elements
+    return [element for element in elements if element["state"] != "excluded"][:_MOST_LEFT]
+
+
+def _parts(elements: Sequence[Entry], absent: Entry | None, room: int) -> Iterator[dict[str, Any]]:
     """Elements, and absence as the last, each with the explanations that are shown."""
-    absent = details["absent"]
-    everything = [*details["elements"]]
+    everything = [*elements]
     if absent is not None:
         everything.append(nothing_there(absent))
     left = room
@@ -211,17 +231,15 @@ def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | N
     everything, picture = range(len(library["ids"])), None
     drawn = {region: pictures.responses_picture(library, fields, indices, SMALL, everything)
              for region, indices in pictures.members_of(library).items()}  # fmt: skip
-    if coherence is not None and len(coherence["ids"]) > 1:
-        region_of = dict(zip(library["ids"], library["regions"], strict=True))
-        regions = [region_of.get(name, "") for name in coherence["ids"]]
-        picture = svg(
-            pictures.coherence_picture(coherence, "Coherence of the response library", SMALL, regions), "coherence-all"
-        )
+    if coherence is not None and len({*coherence.get("regions", ())}) > 1:  # that of one region stands with its field
+        title, regions = "Coherence of the response library", coherence.get("regions", ())
+        picture = svg(pictures.coherence_picture(coherence, title, SMALL, regions), "coherence-all")
     known = {field["field"] for field in fields}
     return {
         **library,
+        "envelopes": library.get("envelopes", {}),
         "regions": [
-            {"region": region, "picture": svg(each, f"responses-{k}"), "legend": each.keys[:_MOST_KEYS],
+            {"region": region, "picture": svg(each, f"responses-{k}"), "legend": _few(each.keys),
              "more": max(0, len(each.keys) - _MOST_KEYS)}
             for k, (region, each) in enumerate(drawn.items())
         ],
@@ -229,6 +247,11 @@ def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | N
         "has_unasked": any(region not in known for region in library["regions"]),
         "has_states": any(field["elements"] for field in fields),
     }  # fmt: skip
+
+
+def _few(keys: Sequence[Key]) -> list[Key]:
+    """What is not excluded first."""
+    return sorted(keys, key=lambda key: key.note == "excluded")[:_MOST_KEYS]
 
 
 def _commands(report: Entry, verify: str | None) -> list[tuple[str, str]]:

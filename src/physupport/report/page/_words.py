@@ -17,6 +17,18 @@ LABELS = {
     "EMPTY": "nothing can be said: no explanation survives",
 }
 
+# The same in three words, beside the code.
+PLAIN = {
+    "FINE": "located",
+    "GROUP": "there: one of a group",
+    "SUPPORT_AMBIGUOUS": "present or not: undecided",
+    "LOCAL_AMBIGUOUS": "there, but where: undecided",
+    "AMBIGUOUS": "undecided",
+    "ABSENT": "nothing there",
+    "ABSTAIN": "no answer yet",
+    "EMPTY": "nothing fits",
+}
+
 # What the numbers of a field are; those of one's own questions keep their names.
 NUMBERS = {
     "possible_spread": "largest distance between elements still possible",

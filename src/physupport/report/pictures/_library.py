@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from ._model import Axis, Cells, Key, Line, Mark, Panel, Picture, Rule, Tick
+from ._model import Area, Axis, Cells, Key, Line, Mark, Panel, Picture, Rule, Tick
 from ._rooms import COLUMN, Room, numbered
 from ._words import Entry, counted, listed, setting_words, shortened
 
@@ -40,15 +40,21 @@ def responses_picture(
     pad = 0.04 * (high - low)
     name = _noun(library) if room.is_paper else ""
     vertical = numbered(low - pad, high + pad, room.n_ticks, name=name)
-    marks: list[Mark] = [Rule(0.0, "grid")]
+    region = library["regions"][indices[0]]
+    envelope = _envelope(library, region, room)
+    if envelope is not None:  # what is excluded is somewhere within
+        indices, states = _left(indices, states)
+        names = [library["ids"][i] for i in indices]
+    marks: list[Mark] = [Rule(0.0, "grid"), *([] if envelope is None else [envelope])]
     marks += _lines(library, indices, states, room)
     keys = [
         Key(_role(state), shortened(name, 16), state, k % _DASHES)
         for k, (name, state) in enumerate(zip(names, states, strict=True))
     ]
-    region = library["regions"][indices[0]]
+    keys += [] if envelope is None else [Key("envelope", "all elements")]
     noun = "real part of the response" if library["is_complex"] else "response"
     title = f"{noun.capitalize()} of {counted(len(indices), 'element')} of {region} over the channels"
+    title += "" if envelope is None else ", and the envelope of all"
     # What is not excluded is named first on paper, where few keys fit.
     keys = sorted(keys, key=lambda key: key.note == "excluded")[:12] if room.is_paper else keys
     size = room.width, 158.0 + 6.0 * len(keys) if room.is_paper else 118.0
@@ -64,10 +70,13 @@ def lanes_picture(library: Entry, fields: Sequence[Entry]) -> Picture:
     step, n = 1.12 * (high - low), len(members)
     marks: list[Mark] = []
     used = dict.fromkeys(_DEPTHS, False)
-    for lane, indices in enumerate(members.values()):
+    for lane, (name, indices) in enumerate(members.items()):
         states = [known.get((library["regions"][i], library["ids"][i]), _OTHER) for i in indices]
         used |= dict.fromkeys(states, True)
         marks.append(Rule(-lane * step, "lane"))
+        if (envelope := _envelope(library, name, COLUMN, -lane * step)) is not None:
+            marks.append(envelope)
+            indices, states = _left(indices, states)
         marks += _lines(library, indices, states, COLUMN, -lane * step)
     ticks = [Tick(-lane * step, shortened(name, COLUMN.letters), name) for lane, name in enumerate(members)]
     vertical = Axis(-(n - 1) * step + low - 0.06 * step, high + 0.06 * step, ticks, is_named=True,
@@ -80,6 +89,12 @@ def lanes_picture(library: Entry, fields: Sequence[Entry]) -> Picture:
     title = f"Responses of {counted(n, 'region')} over the channels"
     return Picture(title, f"Regions {listed([*members])}.", size, (100, 4, 20, 46), panel, keys=keys,
                    notes=_notes(library))  # fmt: skip
+
+
+def _left(indices: Sequence[int], states: Sequence[str]) -> tuple[list[int], list[str]]:
+    """A few that are not excluded."""
+    pairs = [(i, state) for i, state in zip(indices, states, strict=True) if state != "excluded"][:_DASHES]
+    return [i for i, _ in pairs], [state for _, state in pairs]
 
 
 def _role(state: str) -> str:
@@ -95,9 +110,21 @@ def _notes(library: Entry) -> list[str]:
     return [*([f"{shown} of {of} elements"] if shown < of else []), *setting_words(library["setting"])]
 
 
+def _envelope(library: Entry, region: str, room: Room, offset: float = 0.0) -> Area | None:
+    """Of a region with so many elements that their lines would be a thicket."""
+    sides = library.get("envelopes", {}).get(region)
+    if sides is None:
+        return None
+    every = max(1, -(-len(sides[0]) // room.most_points))
+    lower, upper = ([value + offset for value in side[::every]] for side in sides)
+    return Area(range(0, len(sides[0]), every), lower, upper, "envelope")
+
+
 def _range(library: Entry, indices: Sequence[int]) -> tuple[float, float]:
-    """The values of responses, and zero."""
-    values = [value for i in indices for value in library["responses"][i]]
+    """The values of responses and envelopes, and zero."""
+    regions = {library["regions"][i] for i in indices}
+    sides = [side for region, both in library.get("envelopes", {}).items() if region in regions for side in both]
+    values = [value for each in (*(library["responses"][i] for i in indices), *sides) for value in each]
     return min(0.0, *values), max(0.0, *values) or 1.0
 
 

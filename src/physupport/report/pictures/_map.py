@@ -161,14 +161,16 @@ def _nothing(fields: Sequence[Entry], x: float) -> Iterator[Mark]:
 def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tuple[int, int]) -> tuple[Any, Any, Panel]:
     """Two coordinates, one unit as long on both axes; a field is named at its topmost element."""
     points = [[[element["coordinates"][k] for k in pair] for element in entry["elements"]] for entry in fields]
-    limits = [padded([point[k] for group in points for point in group], 0.12) for k in (0, 1)]
+    head = _head(fields[0].get("outline"), names, pair)
+    everything = [*(point for group in points for point in group), *head]
+    limits = [padded([point[k] for point in everything], 0.05 if head else 0.12) for k in (0, 1)]
     width = room.width / min(len(names), 3) if len(names) > 2 and room is WIDE else room.width
     limits, height = _equal(limits, width - _SIDES, _HIGHEST.get(room, 160.0))
     counts = (max(5, int(room.n_ticks * width / room.width)), 6)
     horizontal, vertical = (
         numbered(*limits[k], counts[k], name=shortened(names[pair[k]], 40), has_grid=True) for k in (0, 1)
     )
-    marks: list[Mark] = []
+    marks: list[Mark] = [Line([x for x, _ in head], [y for _, y in head], "head", depth=1)] if head else []
     if len(fields) > 1:
         marks += [_spokes(group) for group in points if len(group) <= _MOST_SPOKES]
     marks += signs([
@@ -184,6 +186,16 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tupl
             marks.append(Text(x, y, text, f"halo {kind_of(entry['label'])}", "middle", lift=14.0))
     is_dense = max(map(len, points)) > _MOST_SPARSE
     return (width, height + 78.0), (52.0, _SIDES - 52.0, 26.0, 52.0), Panel(horizontal, vertical, marks, is_dense)
+
+
+def _head(radius: float | None, names: Sequence[str], pair: tuple[int, int]) -> list[tuple[float, float]]:
+    """The outline of a head around the origin, with a nose where the second coordinate, to the front, is drawn."""
+    if radius is None or len(names) != 3:
+        return []
+    front = 0.5 * math.pi if pair[1] == 1 else 0.0 if pair[0] == 1 else None
+    turns = [2.0 * math.pi * k / 96 for k in range(97)]
+    lengths = [radius * (1.12 if front is not None and abs(turn - front) % math.tau < 0.05 else 1.0) for turn in turns]
+    return [(r * math.cos(turn), r * math.sin(turn)) for r, turn in zip(lengths, turns, strict=True)]
 
 
 def _equal(

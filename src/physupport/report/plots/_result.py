@@ -13,19 +13,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_map(result: Detailed | Details, ax: "Axes | None" = None, *, fields: Sequence[str] | None = None) -> "Axes":
+def plot_map(
+    result: Detailed | Details,
+    ax: "Axes | None" = None,
+    *,
+    fields: Sequence[str] | None = None,
+    plane: tuple[int, int] = (0, 1),
+) -> "Axes":
     """What the data leave, field by field, with the label of each.
 
     A lane for each field above the common coordinate; elements without coordinates stand in the order of the library.
-    With two or more coordinates, the plane of the first two.  A disc is kept, a ring not asked, a cross excluded,
-    and a triangle points to what a point-valued method would say.  fields: all that have elements, unless given.
+    With two or more coordinates, the plane of two of them, the first ones unless given.  A disc is kept, a ring not
+    asked, a cross excluded, and a triangle points to what a point-valued method would say.  fields: all that have
+    elements, unless given.
     """
     entries = _with_elements(_document(result), fields)
     names = {tuple(entry["coordinate_names"]) for entry in entries}
     if len(names) > 1:
         value = " and ".join(f"({', '.join(each)})" for each in sorted(names))
         raise MisuseError("fields", "share their coordinates", value, "Draw them apart, each with fields=[...].")
-    return draw(pictures.map_picture(entries, pictures.COLUMN), ax)
+    (count,) = {len(each) for each in names}
+    if count > 1 and not 0 <= plane[0] < plane[1] < count:
+        raise MisuseError("plane", f"be two increasing numbers of coordinates below {count}", plane)
+    return draw(pictures.map_picture(entries, pictures.COLUMN, plane), ax)
 
 
 def plot_elements(result: Detailed | Details, ax: "Axes | None" = None, *, field: str | None = None) -> "Axes":

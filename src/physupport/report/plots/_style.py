@@ -33,6 +33,7 @@ LINES: dict[str, dict[str, Any]] = {
     "response excluded": {"color": STRONG_LINE, "linewidth": 0.6},
     "region-frame": {"color": INK, "linewidth": 0.9},
     "lane": {"color": LINE, "linewidth": 0.7},
+    "head": {"color": STRONG_LINE, "linewidth": 0.8},
     "grid": {"color": LINE, "linewidth": 0.7},
     "cell": {"color": TINT, "solid_capstyle": "round"},
 }
@@ -43,6 +44,7 @@ FILLS: dict[str, dict[str, Any]] = {
     "rejected-zone": {"color": RED_TINT, "linewidth": 0},
     "band": {"color": TINT, "linewidth": 0},
     "open-fields": {"color": LINE, "linewidth": 0},
+    "envelope": {"color": LINE, "linewidth": 0},
     "bar-not-asked": {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.0},
     "bar-kept": {"facecolor": BLUE, "edgecolor": BLUE, "linewidth": 1.0},
 }

@@ -1,5 +1,5 @@
 "use strict";
-// Disclosures and the choice of light or dark; all content is in the page already.
+// Disclosures, the glossary and the choice of light or dark; all content is in the page already.
 (() => {
   const buttons = [...document.querySelectorAll("button[aria-controls]")];
   const panelOf = (button) => document.getElementById(button.getAttribute("aria-controls"));
@@ -28,6 +28,24 @@
   }
   window.addEventListener("hashchange", openTarget);
   openTarget();
+
+  // Plain words for a term, beneath it or above, wherever there is room.
+  const gloss = document.getElementById("gloss");
+  function explain(term) {
+    gloss.hidden = !term;
+    if (!term) return;
+    gloss.textContent = document.getElementById(term.getAttribute("aria-describedby")).textContent;
+    const box = term.getBoundingClientRect(), page = document.documentElement;
+    const right = page.clientWidth - gloss.offsetWidth - 8, isLow = box.bottom + gloss.offsetHeight + 12 > page.clientHeight;
+    gloss.style.left = `${Math.max(8, Math.min(box.left, right))}px`;
+    gloss.style.top = `${isLow ? box.top - gloss.offsetHeight - 6 : box.bottom + 6}px`;
+  }
+  for (const event of ["pointerover", "focusin", "click"]) {
+    document.addEventListener(event, (told) => explain(told.target.closest(".term")));
+  }
+  document.addEventListener("focusout", () => explain(null));
+  document.addEventListener("keydown", (told) => { if (told.key === "Escape") explain(null); });
+  window.addEventListener("scroll", () => explain(null), { passive: true });
 
   const theme = document.getElementById("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");

@@ -1,0 +1,126 @@
+"""The short answers: what is left in plain words, with units, and never more than the certificate allows."""
+
+import numpy as np
+import pytest
+
+from physupport.aeb import FixedOrder
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
+from physupport.banks import JOINT, Library, bank_regions, library_bank
+from physupport.judges.rotation import ByRotation
+from physupport.questions import RegionalMap, RegionRule
+from physupport.report import Report
+from physupport.report._answers import answers
+from physupport.report._outcome import doubt_sentence, misfit_doubts
+from physupport.report._sentences import sharper_sentences
+
+
+def document(kept, *, label="GROUP", group=None, unit="", is_set=False, witnesses=2, spread=12.04, absent=0.0):
+    """As much of a report as its answers are made from."""
+    entry = {
+        "field": "line", "label": label, "cell": [*kept], "group": group, "certificate": "universal",
+        "witnesses": [{}] * witnesses, "set": {"kept": [{"name": name} for name in kept], "extent": spread},
+        "numbers": {"possible_spread": spread, "possible_absent": absent, "possible_present": 1.0},
+    }  # fmt: skip
+    regions = [{"region": "line", "count": [1, 2]}] if is_set else []
+    states = {"kind": "library settings", "base": {"unit": unit}} if unit else {}
+    return {
+        "fields": [entry], "question": {"kind": "regional map"}, "protocol": {"question": {"regions": regions}},
+        "bank": {"states": states},
+    }  # fmt: skip
+
+
+def answer(*kept, **options):
+    return answers(document(kept, **options))[0]
+
+
+def test_a_distance_is_told_with_its_unit_and_rounded_upwards():
+    assert answer("a", "b", unit="mm") == (
+        "Line: a or b, at most 12.1 mm apart; one of them is there, and these data cannot tell which."
+    )
+    assert "apart" not in answer("a", "b")  # nobody said what coordinates are measured in
+
+
+def test_without_witnesses_nobody_says_that_the_data_cannot_tell():
+    assert answer("a", "b", witnesses=0) == "Line: a or b; one of them is there."
+
+
+def test_a_group_is_told_by_its_name():
+    assert answer("a", "b", group="both") == "Line: both (a or b), and these data cannot tell which."
+    assert answer("a", "b", group="line").startswith("Line: a or b; ")  # the region itself is no news
+
+
+def test_many_elements_are_counted_where_their_distance_says_enough():
+    names = [f"e{i}" for i in range(40)]
+    assert answer(*names, unit="mm") == (
+        "Line: one of 40 elements, at most 12.1 mm apart, and these data cannot tell which."
+    )
+    assert answer(*names).startswith("Line: e0, e1, ")
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        (["a", "b", "a + b"], "at least one of a and b is there"),
+        (["a", "a + b", "a + c"], "a; perhaps also b and c"),
+        (["a + b", "a + c"], "a; also at least one of b and c"),
+    ],
+)
+def test_sets_are_told_by_what_all_of_them_have(sets, said):
+    """Each statement is true of every set: checked by its definition."""
+    assert answer(*sets, is_set=True) == f"Line: {said}, and these data cannot tell which."
+    members = [set(each.split(JOINT)) for each in sets]
+    common = set.intersection(*members)
+    if said.startswith("at least one"):
+        assert not common
+        assert all(each & {"a", "b"} for each in members)
+    else:
+        assert common == {"a"}
+        assert ("also at least one" in said) == all(each - common for each in members)
+
+
+def test_presence_that_is_open_comes_first():
+    text = answer("a", label="SUPPORT_AMBIGUOUS", absent=1.0)
+    assert text == "Line: present or not is undecided; if something is there, it is a."
+
+
+def line_report(unit):
+    axis, places = np.linspace(0.0, 1.0, 24), np.linspace(0.3, 0.7, 5)
+    waves = np.exp(-0.5 * ((axis[:, None] - places) / 0.1) ** 2)
+    library = Library(
+        [f"p{i}" for i in range(5)], ["line"] * 5, places[:, None], waves / np.linalg.norm(waves, axis=0), unit
+    )
+    bank = library_bank(library, [["line"]], {"line": [1.0]})
+    rows = 4.0 * library.responses[:, 2] + np.random.default_rng(3).standard_normal((1, 24))
+    protocol = AnalysisProtocol(
+        RegionalMap(bank_regions(bank), {"line": RegionRule(0.01)}), FixedOrder(), level=0.05, budget=1.0, bank=bank,
+        streams={"deployment": StreamPlan("gaussian", 0.5)}, judge=ByRotation(),
+    )  # fmt: skip
+    return analyse(protocol, {"deployment": rows}).report
+
+
+def test_a_unit_of_the_library_reaches_answer_and_document_and_changes_the_hash_of_the_bank():
+    with_unit, without = line_report("mm"), line_report("")
+    assert " mm apart" in with_unit.fields[0].answer
+    assert " mm apart" in with_unit.fields[0].sentence
+    assert Report.from_json(with_unit.json()).fields == with_unit.fields
+    assert with_unit.digests["bank"] != without.digests["bank"]
+    assert "unit" not in without.document["bank"]["states"]
+
+
+def test_what_would_sharpen_it_is_said_where_witnesses_hold_it_together():
+    found = line_report("mm")
+    assert found.fields[0].witnesses
+    (text,) = sharper_sentences(found.document)
+    assert text.startswith("Region line: more rows or less noise would be needed to tell ")
+    assert text.endswith(" apart.")
+
+
+def test_a_misfit_stands_before_all_answers():
+    facts = {"stream": "deployment", "statistic": 30.0, "expected": 10.0, "is_misfit": True}
+    (said,) = misfit_doubts({"misfit": [facts]})
+    assert said.startswith("The deployment rows do not look as the laws say")
+    assert "3 times the energy" in said
+    assert misfit_doubts({"misfit": [facts | {"is_misfit": False}]}) == []
+    gate = {"findings": [{"part": "fit", "place": "", "p": 1e-5}], "is_best_rejected": True, "is_withheld": False}
+    assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate}).startswith("The rows do not look like")
+    assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate | {"is_best_rejected": False}}) == ""
