@@ -156,8 +156,25 @@ def test_long_runs_are_thinned(kit, result, monkeypatch):
     thinned = diagnose(result).document
     assert len(thinned["brackets"]["queries"]) == 3
     assert thinned["brackets"]["queries"][-1] == len(result.trace)
-    assert (thinned["library"]["ids"], thinned["library"]["of"]) == (["A0", "B1"], 5)
+    possible = [e["id"] for field in thinned["fields"] for e in field["elements"] if e["state"] != "excluded"]
+    assert (thinned["library"]["shown"], thinned["library"]["of"]) == (len(thinned["library"]["ids"]), 5)
+    assert thinned["library"]["shown"] <= 2
+    assert possible[0] in thinned["library"]["ids"]  # what is left is shown before what is excluded
     assert all(len(element["explanations"]) == 1 for element in thinned["fields"][0]["elements"])
+
+
+def test_a_region_with_many_elements_has_the_envelope_of_all_of_them(kit, result, monkeypatch):
+    monkeypatch.setattr("physupport.analysis.diagnose._pictures.MOST_LINES", 2)
+    monkeypatch.setattr("physupport.analysis.diagnose._pictures.MOST_SHOWN", 2)
+    library, shown = kit.make_library(), diagnose(result).document["library"]
+    wide = [name for name in library.region_names if len(library.members(name)) > 2]
+    assert [*shown["envelopes"]] == wide
+    assert wide
+    for name in wide:
+        columns = library.responses[:, library.members(name)]
+        lower, upper = shown["envelopes"][name]
+        np.testing.assert_allclose(lower, columns.min(axis=1), atol=1e-6)
+        np.testing.assert_allclose(upper, columns.max(axis=1), atol=1e-6)
 
 
 def test_complex_responses_are_shown_by_their_real_part(kit):
