@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 from physupport._checks import Interval
 from physupport.banks import projective_distances
 from physupport.laws import BernoulliGaussian, GaussianMean, deployment_mean, make_calibration, separated_mean
+from physupport.local.orbit import OrbitBracket
 from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,
@@ -22,6 +23,7 @@ from physupport.local.shell import Amplitudes, Block, Frame, LocalDictionary, Sh
 FRAME, LAW, NOISE, SIGMA = Frame.standard(4), BernoulliGaussian(0.2), 0.02, 0.1
 AWAY = default_separated_atom(FRAME)
 SHELL = Shell(FRAME, 0.3, 1.2, Interval(0.8, 1.2), AWAY, 0.5, Interval(0.01, 0.1))
+SAID = ("at least ", "at most ", ", of ")
 AMPLITUDES = Amplitudes(Interval(0.5, 2.0), Interval(0.5, 4.0))
 
 
@@ -234,3 +236,17 @@ def test_the_sentence_never_says_less_than_the_diameter(angle):
     found = reading(kept([parameter(0.0), parameter(angle)]))
     said = float(found.sentence.split("within ")[1].split()[0])
     assert found.diameter <= said <= 1.01 * found.diameter
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3337, 1e-3])
+def test_the_brackets_of_an_orbit_are_told_rounded_outwards(scale):
+    inner, outer = 0.123_456 * scale, 0.234_567 * scale
+    orbit = OrbitBracket(inner, outer, scale, 0.1, np.zeros((1, 3)), np.ones((1, 3)), 7)
+    found = reading(kept([parameter(0.0)]), orbit)
+    assert found.orbit is orbit
+    assert found.sentence.startswith(reading(kept([parameter(0.0)])).sentence)
+    least, most, whole = (float(found.sentence.split(word)[-1].split()[0].strip(",")) for word in SAID)
+    assert 0.99 * inner <= least <= inner
+    assert outer <= most <= 1.01 * outer
+    assert scale <= whole <= 1.01 * scale
+    assert "at level 0.1" in found.sentence

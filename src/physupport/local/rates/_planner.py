@@ -203,7 +203,8 @@ def _judges(level: float) -> str:
     return (
         "Of the judges of a bank, simulation comes near an efficient set, if the number of rows is fixed beforehand; "
         f"evidence, with {PROPOSAL_SHARE:.0%} of the rows proposing, leaves about {evidence_ratio(level):.2g} times as "
-        "much, and holds at every look."
+        "much, and holds at every look. `orbit_bracket`, by evidence too, speaks of every orientation between the "
+        "members of a bank as well."
     )
 
 

@@ -1,7 +1,7 @@
 """Physical targets, free of atom order and sign, and the finest sentence that every retained explanation shares."""
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from enum import Enum
 from typing import final
 
@@ -10,6 +10,7 @@ import numpy as np
 from ..._checks import check_support, check_unit_columns
 from ..._typing import Array, IntArray
 from ...banks import hausdorff_distance, marked_distance, physical_diameter, projective_distances
+from ..orbit import OrbitBracket
 from ..shell import LocalDictionary, Shell
 from ._correspondence import Correspondence, Retained, Support
 
@@ -177,17 +178,21 @@ class Stage(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A stage, the physical diameter of what was retained, and the sentence for a person."""
+    """A stage, the physical diameter of what was retained, and the sentences for a person."""
 
     stage: Stage
     diameter: float
     supports: tuple[Support, ...]  # distinct ones, in the labels of the first block survivor; none of it if unmatched
     is_matched: bool  # atoms of any two block survivors match in one way, all matchings agree: labels carry over
     sentence: str
+    orbit: OrbitBracket | None = None  # the same of every orientation between those listed, if it was worked out
 
 
-def reading(retained: Retained) -> Reading:
+def reading(retained: Retained, orbit: OrbitBracket | None = None) -> Reading:
     """Read a retained set: local explanation first, then atom support, then the physical mapping.
+
+    orbit: the bracket of the diameter over every orientation, also between the dictionaries of the set, at a level of
+    its own; its two numbers are told after the rest.
 
     Supports of different dictionaries are compared after their atoms have been matched. Unless the atoms of every two
     surviving dictionaries match in one way only, and going from one to another through a third makes no difference,
@@ -207,7 +212,8 @@ def reading(retained: Retained) -> Reading:
     stage = _stage(len(survivors) > 0, has_separated, labels is not None and len(named) == 1)
     diameter = target_diameter(targets(retained))
     sentence = _sentence(stage, supports, labels is not None, diameter, retained.level)
-    return Reading(stage, diameter, supports, labels is not None, sentence)
+    said = sentence if orbit is None else f"{sentence} {_orbit_sentence(orbit)}"
+    return Reading(stage, diameter, supports, labels is not None, said, orbit)
 
 
 def _stage(has_block: bool, has_separated: bool, has_one_support: bool) -> Stage:
@@ -281,6 +287,20 @@ def _sentence(stage: Stage, supports: tuple[Support, ...], is_matched: bool, dia
             )
 
 
+def _orbit_sentence(orbit: OrbitBracket) -> str:
+    """Between the two numbers, rounded outwards, lies the diameter of the kept part of the whole orbit."""
+    least, most = _rounded(orbit.inner, ROUND_FLOOR), _rounded_up(orbit.outer)
+    return (
+        f"Over every orientation of the orbit, between the listed ones too, calibration at level {orbit.level:g} "
+        f"leaves at least {least} and at most {most}, of {_rounded_up(orbit.whole)} before any data."
+    )
+
+
 def _rounded_up(diameter: float) -> str:
-    """Three digits, never fewer than the number: elements agree to within what is said."""
-    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal(diameter)):.3g}"
+    """Never fewer than the number: elements agree to within what is said."""
+    return _rounded(diameter, ROUND_CEILING)
+
+
+def _rounded(diameter: float, direction: str) -> str:
+    """Three digits, towards one side."""
+    return f"{float(Context(prec=3, rounding=direction).create_decimal(diameter)):.3g}"
