@@ -140,6 +140,35 @@ def test_a_scale_that_is_off_is_a_shift_of_tabulated_responses(folder, tmp_path)
     assert any("shifted along their axis by -20 to 20 eV" in note for note in report.assembled.notes)
 
 
+ALONG = """
+[parameters.shift]
+values = { from = -10.0, to = 10.0, count = 3 }
+
+[parameters.width]
+values = [1.0, 1.4]
+
+[parameters.scale]
+values = [1.0, 1.02]
+"""
+
+
+def test_an_axis_may_be_off_in_offset_scale_and_resolution_at_once_and_many_channels_empty(folder, tmp_path):
+    energies = 2000.0 + 10.0 * AXIS
+    np.save(tmp_path / "energy.npy", energies)
+    truth = np.exp(-0.5 * ((energies - 1.02 * (2000.0 + 10.0 * PLACES[4]) + 10.0) / (1.4 * 25.0)) ** 2)
+    row = counts(80.0 * truth)  # and no background: nearly everywhere no count
+    assert (row == 0).sum() > Q / 2
+    keys = (
+        ('law = "poisson"', 'law = "poisson"\nsplit = "thin"\nsplits = 4'),
+        ("[background]\npolynomial = 2\n", ""),
+        ('responses = "lines.npy"', 'responses = "lines.npy"\naxis = "energy.npy"\naxis_unit = "eV"'),
+    )
+    assert answer(folder(row, *keys)).status == "EMPTY"
+    report = answer(folder(row, *keys, ('presence = "optional"', ALONG)))
+    assert labels(report) == [("FINE", ("L4",))]
+    assert report.document["protocol"]["judge"]["n_splits"] == 4
+
+
 def test_variants_are_states_of_which_one_is_right(folder, tmp_path):
     wide = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 3.5) ** 2)
     np.save(tmp_path / "wide.npy", wide)

@@ -203,3 +203,26 @@ def test_noise_of_a_known_covariance_is_whitened_for_evidence_too(folder):
     report = answer(path)
     assert [field.cell for field in report.fields] == [("S3 + S6",)]
     assert verify(report.json(), {"deployment": as_pairs(rows)}).is_verified
+
+
+PHASE = """
+[parameters.phase_{}]
+kind = "phase"
+pattern = {}
+values = [-0.6, 0.0, 0.6]
+"""
+PHASES = "".join(PHASE.format(i, [int(c == i) for c in range(Q)]) for i in (3, 7))
+
+
+def test_single_sensors_may_have_phases_of_their_own(folder):
+    """Two sensors are off, in opposite ways: without that nothing fits; the state that is named has both."""
+    turns = np.ones(Q, dtype=complex)
+    turns[[3, 7]] = np.exp([0.6j, -0.6j])
+    rows = snapshots(9, WAVES[:, [5]] * turns[:, None])
+    single = ("[regions.sky]\ncount = 2\n", "[regions.sky]\n")
+    assert str(answer(folder(rows, single)).fields[0].label) == "EMPTY"
+    run = run_project(load_project(folder(rows, single, ("[elements]", PHASES + "\n[elements]"))))
+    (sky,) = run.result.report.fields
+    assert (str(sky.label), sky.cell) == ("FINE", ("S5",))
+    bank, kept = run.assembled.bank, [e for e, code in enumerate(run.result.seal.verdicts().codes) if code == 0]
+    assert {tuple(bank.explanation(e).settings.values()) for e in kept} == {(0.6, -0.6)}
