@@ -26,7 +26,7 @@ from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
 
-from . import _banks, _baseline, _columns, _first_start, _maps, _off_bank, _project, _rotation
+from . import _banks, _baseline, _columns, _first_start, _maps, _off_bank, _project, _rotation, _snapshots
 from ._busy import Busy
 from ._peak import exp_fma_peak
 from ._studies import studies
@@ -212,6 +212,7 @@ CASES = {
     **_maps.CASES,
     **_off_bank.CASES,
     **_rotation.CASES,
+    **_snapshots.CASES,
 }
 # What a case runs in a process of its own.
 PARTS = {"judge_million": judge_million, "score_one": score_one}

@@ -107,6 +107,13 @@ def test_rotations_take_such_rows_too(folder):
     assert [field.cell for field in report.fields] == [("S3 + S6",)]
 
 
+def test_a_mean_of_unknown_strength_is_that_of_open_coefficients(folder):
+    rows = 3.0j * WAVES[:, 4] + normal(np.random.default_rng(7), 60, Q)
+    report = answer(folder(rows, ("count = 2\n", ""), ('law = "covariance"', 'law = "mean"')))
+    assert [field.cell for field in report.fields] == [("S4",)]
+    assert report.document["protocol"]["streams"][0]["law"]["rows"] == "same mean"
+
+
 def test_evidence_of_several_splits_and_of_real_rows(folder):
     curves = np.exp(-0.5 * ((np.arange(Q)[:, None] - np.linspace(0.0, 9.0, 11)) / 1.5) ** 2)
     rng = np.random.default_rng(4)
@@ -144,6 +151,8 @@ def test_a_missing_element_is_wrong_with_the_bank_alone_and_empty_with_a_free_op
         ((("count = 2", "absence_threshold = 1.0"),), "left open where they are random about 0"),
         ((("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}"),), "be told apart: values to try, or one for each"),
         ((*KNOWN[:2], ("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}")), "be told apart: values to try, or one for each"),
+        ((("0.4", '0.4\nrows = "free"'),), "rows must be left out with the law covariance"),
+        ((('"covariance"', '["covariance"]'),), "law must be"),
         ((("0.4", '0.4\nopponent = "free"'),), "opponent must be left out with the law gaussian"),
         ((*KNOWN, ("0.4", '0.4\nopponent = "fre"')), "opponent"),
     ],

@@ -133,8 +133,10 @@ def with_open_strengths(given: Any) -> Any:  # noqa: ANN401
         rows, name = given["data"]["deployment"], given["data"]["deployment"]["law"]
     except (KeyError, TypeError, AttributeError):
         return given  # not yet a file: what is wrong with it is found below
-    if UNKNOWN not in strengths.values() or name not in LAWS:
+    if UNKNOWN not in strengths.values() or not isinstance(name, str) or name not in LAWS:
         return given
+    if "rows" in rows and LAWS[name].if_unknown:
+        raise broken(f"be left out with the law {name}", shown(rows["rows"]), key="data.deployment.rows")
     for region, strength in strengths.items():
         place = f"regions.{region}.strength"
         if not LAWS[name].if_unknown:
