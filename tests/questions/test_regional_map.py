@@ -526,6 +526,18 @@ def test_distances_may_be_given_and_decide_what_is_fine():
     assert answer_of(question, "left", rejected=[2, 3]).label is Label.GROUP
 
 
+def test_a_tolerance_is_compared_with_the_distance_as_it_is_stored():
+    """Of places typed 0.03 apart the stored numbers may be farther apart, and what is stored decides."""
+    places = {"a": 0.405, "b": 0.435, "c": 0.465}  # stored, b is farther than 0.03 from c, and not from a
+    view = table_regions({"line": [*places]}, coordinates={"line": places}, strengths={"line": [1.0] * 3})
+    question = RegionalMap(view, {"line": RegionRule(tolerance=0.03)})
+    assert places["c"] - places["b"] == 0.030000000000000027  # as the page of what is not promised has it
+    assert answer_of(question, "line", rejected=[0]).label is Label.GROUP
+    assert answer_of(question, "line", rejected=[2]).label is Label.FINE
+    wider = RegionalMap(view, {"line": RegionRule(tolerance=0.031)})
+    assert answer_of(wider, "line", rejected=[0]).label is Label.FINE
+
+
 def test_only_regions_with_a_rule_are_asked_about():
     assert RegionalMap(VIEW, {"right": RegionRule()}).regions == ("right",)
     assert RegionalMap(VIEW).regions == ("left", "right")

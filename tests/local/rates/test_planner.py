@@ -220,6 +220,13 @@ def test_the_diameter_falls_with_the_root_of_n_and_with_the_square_of_the_scale(
     assert np.ptp(np.log(found.onset * scales**6)) < 0.3  # N s^6 is the same on the frontier, up to higher orders
 
 
+def test_half_the_scale_needs_64_times_the_rows_only_where_the_scale_is_small():
+    lonely = make_design(n_deployment=1, sigma=1e3)
+    onset = resolution_map(lonely, np.array([0.01, 0.02, 0.2, 0.4]), [1e6]).onset
+    assert onset[0] / onset[1] == pytest.approx(64.0, rel=0.03)  # higher orders are of the order of the scale
+    assert onset[2] / onset[3] < 20.0
+
+
 def test_the_onset_is_where_the_relative_diameter_is_one():
     found = resolution_map(DESIGN, [0.1, 0.2], [1e6])
     again = resolution_map(DESIGN, [0.1, 0.2], found.onset)
@@ -514,6 +521,11 @@ def test_sentences_say_what_is_open_and_what_to_raise():
     assert "N alone: raise it from 1,000,000 to " in text
     assert "T alone: impossible. However large T" in text
     assert "N s^6 = 64" in text
+    # The bound is of local asymptotics, and the sentence says so.
+    assert "No procedure valid near the planned point at level" in text
+    assert "on average in the worst case there, as N and T grow." in text
+    # The likelihood judges every orientation, not only those of a bank.
+    assert "`orbit_bracket`, by evidence too, speaks of every orientation between the members of a bank" in text
     assert all(sentence[0].isupper() and sentence.endswith(".") for sentence in sentences)
 
 

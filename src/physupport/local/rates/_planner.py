@@ -182,8 +182,8 @@ def _resolution(planned: Plan, design: Design) -> list[str]:
         reach += "."
     else:
         reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
-    least = f"gets below {_rounded(reached.floor, 2, ROUND_FLOOR)} on average in the worst case"
-    floor = f"No procedure valid at level {design.level:.3g} {least}."
+    least = f"gets below {_rounded(reached.floor, 2, ROUND_FLOOR)} on average in the worst case there"
+    floor = f"No procedure valid near the planned point at level {design.level:.3g} {least}, as N and T grow."
     answer = f"{condition}How precisely do those atoms map physically? {reach}"
     # From level 1/2 on the bound is 0, which says nothing.
     return [answer, floor] if reached.floor > 0.0 else [answer]
