@@ -23,8 +23,8 @@ LIBRARY = Library(
 LEVEL, RUNS, LOOKS, STEP = 0.1, 400, 12, 5
 
 
-def line_bank(noise):
-    return library_bank(LIBRARY, [["line"]], {"line": [0.5]}, deployment=product_grid(noise=[noise]))
+def line_bank(noise, strength=0.5):
+    return library_bank(LIBRARY, [["line"]], {"line": [strength]}, deployment=product_grid(noise=[noise]))
 
 
 def rows_of(rng, n, truth=1):
@@ -64,6 +64,52 @@ def test_the_truth_is_ever_lost_in_at_most_the_level_of_the_runs():
 
 def test_negative_control_looking_again_and_again_exposes_too_little_noise():
     assert binom.sf(ever_lost(0.25, 50) - 1, 50, LEVEL) < 1e-6
+
+
+def peaks_of_sums(sums, step, noise, strength):
+    """(..., 4) the largest log evidence against each over all looks, from sums (..., looks, 8) of the rows of each.
+
+    Densities of Gaussian rows with one noise depend on them through their sum, but for what all of them share.
+    """
+    means = strength * LIBRARY.responses.T  # (4, 8)
+    counts = step * np.arange(1, sums.shape[-2] + 1)[:, None]
+    logs = (np.cumsum(sums, axis=-2) @ means.T - 0.5 * counts * (means**2).sum(axis=1)) / noise  # (..., looks, 4)
+    against = logsumexp(logs, axis=-1, keepdims=True) - np.log(4) - logs
+    return np.maximum(against.max(axis=-2), 0.0)
+
+
+@pytest.mark.parametrize(("strength", "noise"), [(0.5, 1.0), (0.02, 1.0), (0.1, 0.25)])
+def test_sums_of_rows_tell_what_update_computes(strength, noise):
+    rows = strength * LIBRARY.responses[:, 1] + np.random.default_rng(11).standard_normal((700, 8))
+    bank = line_bank(noise, strength)
+    model = PhysicalSupport(bank, {"line": 0.5}, calibration=None, deployment="mean", alpha=LEVEL).fit()
+    for start in range(0, 700, 100):
+        report = model.update(rows[start : start + 100])
+    peaks = peaks_of_sums(rows.reshape(7, 100, 8).sum(axis=1), 100, noise, strength)
+    np.testing.assert_allclose(model._running.peaks.lower, peaks, atol=1e-6)
+    np.testing.assert_allclose(model._running.peaks.upper, peaks, atol=1e-6)
+    assert set(report.fields[0].cell) == {f"p{e + 1}" for e in np.flatnonzero(peaks < -np.log(LEVEL))}
+
+
+def ever_lost_in_long_streams(noise, runs=2000, looks=1000, step=100, strength=0.02):
+    """Runs of 100,000 rows, looked at after every 100, that ever reject the truth: sums are drawn, not rows.
+
+    So weak a source is told from others after some tens of thousands of rows: there is much to be wrong about before.
+    """
+    lost, mean = 0, strength * LIBRARY.responses[:, 1]
+    for part in range(20):
+        rng = np.random.default_rng([5, part])
+        sums = step * mean + np.sqrt(step) * rng.standard_normal((runs // 20, looks, 8))
+        lost += int((peaks_of_sums(sums, step, noise, strength)[:, 1] >= -np.log(LEVEL)).sum())
+    return lost
+
+
+def test_a_stream_of_a_hundred_thousand_rows_is_ever_wrong_in_at_most_the_level_of_the_runs():
+    assert binom.sf(ever_lost_in_long_streams(1.0) - 1, 2000, LEVEL) > 1e-6
+
+
+def test_negative_control_the_same_count_exposes_a_noise_that_is_too_small():
+    assert binom.sf(ever_lost_in_long_streams(0.25) - 1, 2000, LEVEL) < 1e-6
 
 
 def test_reports_tighten_and_never_take_anything_back():

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from typer.testing import CliRunner
 
 from physupport.cli import app
@@ -80,7 +81,18 @@ def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder):
     page = (folder / "out/map.html").read_text()
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
     assert data["shape"] == [4, 5]
-    assert [data["names"][number] for number in data["first"][0]] == labels.ravel().tolist()
+    (region,) = data["regions"]
+    assert [data["names"][number] for number in region["first"]["labels"]] == labels.ravel().tolist()
+    elements = [
+        region["elements"][i - len(data["names"])] for i in region["first"]["elements"] if i >= len(data["names"])
+    ]
+    assert set(elements) >= {"L4"}  # where labels are FINE, the element instead
+    assert len(elements) == (labels == "FINE").sum()
+    assert data["kept"][10] == [["L4"]]
+    says, fit = data["fits"][10][0]
+    columns = np.stack([LINES[:, 4], np.ones(Q), np.arange(Q)], axis=1)
+    assert says == [4]
+    np.testing.assert_allclose(fit, columns @ np.linalg.lstsq(columns, image[2, 0], rcond=None)[0], rtol=1e-3)
     assert data["sentences"][10] == SignalMap.open("out").sentence((2, 0))
     np.testing.assert_allclose(data["signals"][7], image[1, 2], rtol=1e-4)
     assert "http" not in page
@@ -90,6 +102,11 @@ def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder):
     report = (folder / "out/signal-3-1/report.json").read_text()
     assert verify(report, {"deployment": image[3, 1][None]}).is_verified
     assert json.loads(report)["fields"][0]["label"] == labels[3, 1]
+    checked = CliRunner().invoke(app, ["verify", "out/signal-3-1", "--project", "."])
+    assert checked.exit_code == 0, checked.output
+    assert "every verdict from the rows" in checked.output
+    np.save("out/signal-3-1.npy", image[3, 2][None])  # rows of another pixel are not taken for those of the report
+    assert CliRunner().invoke(app, ["verify", "out/signal-3-1", "--project", "."]).exit_code == 3
     wrong = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--signal", "9,9"])
     assert "within the shape (4, 5)" in str(wrong.exception)
 
@@ -140,17 +157,75 @@ def test_a_folder_that_is_no_map_is_not_written_into(folder):
     assert "--out must be a new folder or an empty one, got .. Name another." in str(ran.exception)
 
 
-def test_the_example_has_names_where_the_lines_are_strong(folder):
-    assert CliRunner().invoke(app, ["init", "image", "--example", "map"]).exit_code == 0
-    ran = CliRunner().invoke(app, ["map", "image", "--signals", "image/image.npy", "--out", "labels", "--rate", "0.1"])
+@pytest.fixture(scope="module")
+def raman(tmp_path_factory):
+    """The map of the example, beside its project, and what is truly in every pixel."""
+    folder = tmp_path_factory.mktemp("raman") / "image"
+    assert CliRunner().invoke(app, ["init", str(folder), "--example", "map"]).exit_code == 0
+    arguments = [str(folder), "--signals", str(folder / "image.npy"), "--rate", "0.1", "--quiet"]
+    ran = CliRunner().invoke(app, ["map", *arguments])
     assert ran.exit_code == 0, ran.output
-    found = SignalMap.open("labels")
-    labels, kept = found.labels("line"), found.elements("line")
-    assert (labels[7:10, 7:10] == "FINE").mean() > 0.8
-    assert kept[7:10, 7:10, 3].mean() > 0.8
-    assert kept[16:19, 26:29, 10].mean() > 0.8
-    y, x = np.mgrid[:24, :32]
-    is_bare = ((y - 8) ** 2 + (x - 8) ** 2 > 121) & ((y - 17) ** 2 + (x - 27) ** 2 > 121)
-    stated = np.isin(found.labels("line", share=True), ["FINE", "GROUP"])
-    assert is_bare.sum() > 100
-    assert (stated & is_bare).sum() <= 0.1 * stated.sum()
+    return SignalMap.open(folder / "map"), np.load(folder / "truth.npy")
+
+
+def statements(raman, share):
+    """(24, 32) where something is stated of a pixel, and where that is true."""
+    found, truth = raman
+    labels, kept = found.labels("sample", share=share), found.elements("sample", share=share)
+    known = np.clip(truth - 1, 0, 5)
+    is_kept = np.take_along_axis(kept, known[..., None], axis=-1)[..., 0] & (truth >= 1) & (truth <= 6)
+    states = np.isin(labels, ["FINE", "GROUP", "ABSENT"]) & (found.array("gate") == 0)
+    return states, is_kept | ((truth == 0) & (labels == "ABSENT"))
+
+
+def test_measured_spectra_are_named_where_they_are_strong(raman):
+    found, truth = raman
+    labels, kept = found.labels("sample"), found.elements("sample")
+    for element, (y, x) in {1: (6, 7), 2: (18, 8), 6: (6, 24)}.items():
+        near = np.s_[y - 1 : y + 2, x - 1 : x + 2]
+        assert (truth[near] == element).all()
+        assert (labels[near] == "FINE").mean() > 0.7
+        assert kept[near][..., element - 1].mean() > 0.7
+    weak = np.s_[17:20, 23:26]  # a wafer too weak to be told from the others
+    assert (labels[weak] == "GROUP").mean() > 0.5
+    assert not kept[weak][..., :2].any()  # and never taken for calcite
+
+
+def test_what_the_library_lacks_is_seen_to_be_missing(raman):
+    found, truth = raman
+    assert (truth[11:14, 15:18] == 7).all()
+    assert (found.array("gate")[11:14, 15:18] != 0).all()
+    assert "not in the bank is at channels" in found.sentence((12, 16))
+
+
+def test_statements_about_measured_spectra_are_false_as_often_as_stated(raman):
+    states, is_true = statements(raman, share=False)
+    truth = raman[1]
+    on_bank = truth <= 6
+    # Every pixel has its level, so that false statements are at most that share of all pixels.
+    assert binom.sf((states & ~is_true & on_bank).sum() - 1, on_bank.sum(), 0.1) > 1e-6
+    made, true = statements(raman, share=True)
+    assert made.sum() > 250
+    assert (made & ~true).sum() <= 0.1 * made.sum()
+
+
+def test_evidence_repeated_rows_and_another_axis_come_from_the_command_line(folder):
+    rng = np.random.default_rng(4)
+    cube = rng.standard_normal((4, Q, 3)) + 20.0  # signals, channels, repeated rows
+    cube[2:] += 9.0 * LINES[:, [6]]
+    np.save("cube.npy", cube)
+    np.save("first.npy", cube[0, :, :1].T)
+    noisy = LINEAR.replace('law = "gaussian"', 'law = "gaussian"\nnoise = [1.0]\nsplit = "fission"\nsplits = 4')
+    (folder / "project.toml").write_text(f'judge = "evidence"\n{noisy}')
+    arguments = ["map", "--signals", "cube.npy", "--channels", "1", "--repeats", "2", "--rate", "0.3"]
+    ran = CliRunner().invoke(app, arguments)
+    assert ran.exit_code == 0, ran.output
+    found = SignalMap.open("map")
+    assert found.about["are_e_values"]
+    assert found.about["repeats"] == 3
+    assert found.labels("line").tolist()[2:] == ["FINE", "FINE"]
+    assert (folder / "map/map.npz").is_file()
+    one = CliRunner().invoke(app, [*arguments[:-2], "--signal", "3", "--quiet"])
+    assert one.exit_code == 0, one.output
+    checked = CliRunner().invoke(app, ["verify", "map/signal-3", "--project", "."])
+    assert checked.exit_code == 0, checked.output

@@ -7,6 +7,7 @@ import pytest
 
 from physupport.banks import table_regions
 from physupport.judges.rotation import Rotation, RotationTable, ordered_axis
+from physupport.maps import RotatedSignals
 from physupport.questions import RegionalMap, RegionRule
 
 CHANNELS, LINES = 40, 12
@@ -30,7 +31,8 @@ def lines_bank():
         return clean + rng.standard_normal((len(truth), CHANNELS)), np.where(amplitudes == 0.0, 0, truth + 1)
 
     spec = Rotation(table, seed=3, outsiders=ordered_axis(CHANNELS))
-    return SimpleNamespace(table=table, spec=spec, question=question, signals=signals, lines=lines, baseline=baseline)
+    parts = {"lines": lines, "baseline": baseline, "signals": signals}
+    return SimpleNamespace(table=table, spec=spec, judge=RotatedSignals(spec), question=question, **parts)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """One table of critical values serves all signals, and says what the rotation judge says of each."""
 
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +11,15 @@ from scipy.stats import binom
 from physupport._errors import MisuseError
 from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Rotation, RotationTable
-from physupport.maps import block_judge
+from physupport.maps import RotatedSignals
 
 LEVEL = 0.1
+
+
+def block_judge(spec, levels):
+    """The judge of blocks of single rows."""
+    judge = RotatedSignals(spec).block_judge(levels, 1, 1)
+    return SimpleNamespace(judge=lambda rows: judge.judge(rows[:, None]))
 
 
 @pytest.fixture(scope="module")

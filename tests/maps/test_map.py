@@ -1,5 +1,6 @@
 """A map of labels: the same bytes whoever does the work, whatever stops it, and whatever holds the signals."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from physupport._errors import MisuseError
-from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, as_signals, block_judge, map_signals
+from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, as_signals, map_signals
+from physupport.maps._store import Blocks
 
 NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "evidence")
 SHARED = ("share_label", "share_group", "share_kept")
@@ -18,7 +20,7 @@ SHARED = ("share_label", "share_group", "share_kept")
 
 @pytest.fixture(scope="module")
 def protocol(bank):
-    return MapProtocol(bank.spec, bank.question, level=0.1, rate=0.2)
+    return MapProtocol(bank.judge, bank.question, level=0.1, rate=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +38,12 @@ def mapped(protocol, image, tmp_path_factory):
 
 
 def content(folder):
-    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def test_arrays_keep_the_axes_and_say_what_the_judge_says(bank, protocol, image, mapped):
     kept = np.unpackbits(mapped.array("kept"), axis=-1, count=bank.table.size, bitorder="little")
-    alone = block_judge(bank.spec, protocol.levels(130)).judge(image[0].reshape(130, -1))
+    alone = bank.judge.block_judge(protocol.levels(130), 1, 1).judge(image[0].reshape(130, 1, -1))
     np.testing.assert_array_equal(kept.reshape(130, -1), alone.kept())
     np.testing.assert_array_equal(mapped.array("best").ravel(), alone.best)
     assert mapped.array("label").shape == (10, 13, 1)
@@ -90,7 +92,7 @@ def stop(done, total):
         os.kill(os.getpid(), signal.SIGKILL)
 
 bank = lines_bank()
-protocol = MapProtocol(bank.spec, bank.question, level=0.1, rate=0.2)
+protocol = MapProtocol(bank.judge, bank.question, level=0.1, rate=0.2)
 map_signals({image!r}, protocol, {out!r}, block=32, threads=1, progress=stop)
 """
 
@@ -128,24 +130,73 @@ def test_files_and_labelled_arrays_give_the_same_map_with_their_names(protocol, 
         np.testing.assert_array_equal(found.array("label"), mapped.array("label"))
         assert found.about["axes"] == ["y", "x"]
         assert found.about["unit"] == "counts"
-    assert found.about["coordinates"]["y"][:2] == ["0.0", "0.5"]
+    assert found.to_xarray().coords["y"].values.tolist()[:2] == [0.0, 0.5]
 
 
-def test_a_dataset_has_the_axes_and_is_stored_in_chunks(protocol, image, tmp_path):
-    xarray = pytest.importorskip("xarray")
-    given = xarray.DataArray(
-        image[0], dims=("y", "x", "band"), coords={"x": np.arange(13) * 2.0}, attrs={"units": "mV"}
-    )
-    found = map_signals(given, protocol, tmp_path / "out")
+def test_the_store_is_read_by_zarr_and_keeps_axes_names_and_units(protocol, image, tmp_path):
+    xarray, zarr = pytest.importorskip("xarray"), pytest.importorskip("zarr")
+    x = xarray.DataArray(np.arange(13) * 2.0, dims="x", attrs={"units": "mm"})
+    names = [f"row {i}" for i in range(10)]
+    given = xarray.DataArray(image[0], dims=("y", "x", "band"), coords={"x": x, "y": names}, attrs={"units": "mV"})
+    found = map_signals(given, protocol, tmp_path / "out", block=30)
+    group = zarr.open(tmp_path / "out" / "map.zarr", mode="r")
+    assert group["kept"].chunks == (2, 13, 2)  # a block is two rows of the image, and one file
+    for name in (*NAMES, *SHARED):
+        np.testing.assert_array_equal(group[name][:], found.array(name))
     data = found.to_xarray()
     assert data["label"].dims == ("y", "x", "region")
+    assert data["label"].dtype == np.uint8
     assert data["noise"].attrs["units"] == "mV"
-    assert data.coords["x"].values.tolist()[:2] == ["0.0", "2.0"]
+    assert data.coords["x"].attrs["units"] == "mm"
+    assert data.coords["x"].values.tolist()[:2] == [0.0, 2.0]
+    assert data.coords["y"].values.tolist() == names
+    assert data.attrs["regions"][0]["elements"][:2] == ["line 0", "line 1"]
     np.testing.assert_array_equal(data["label"].sel(region="axis"), found.array("label")[..., 0])
-    pytest.importorskip("zarr")
-    data.to_zarr(tmp_path / "map.zarr", zarr_format=2, encoding={"kept": {"chunks": (4, 5, 2)}})
-    again = as_signals(tmp_path / "map.zarr", member="kept")
-    np.testing.assert_array_equal(again.read(0, 130), found.array("kept").reshape(130, -1))
+    again = as_signals(tmp_path / "out" / "map.zarr", member="kept")
+    np.testing.assert_array_equal(again.read(0, 130)[:, 0], found.array("kept").reshape(130, -1))
+
+
+@pytest.mark.parametrize(("interleave", "order"), [("bsq", (2, 0, 1)), ("bil", (0, 2, 1)), ("bip", (0, 1, 2))])
+def test_envi_images_keep_lines_and_samples_and_what_is_missing(tmp_path, interleave, order):
+    cube = np.arange(2 * 3 * 4, dtype="<i2").reshape(2, 3, 4)
+    (tmp_path / "a.img").write_bytes(np.ascontiguousarray(cube.transpose(order)).tobytes())
+    keys = f"lines = 2\nsamples = 3\nbands = 4\ndata type = 2\ninterleave = {interleave}\ndata ignore value = 18\n"
+    more = "reflectance scale factor = 10\nbbl = {1, 0, 1, 1}\nwavelength = {400, 500, 600, 700}\n"
+    (tmp_path / "a.hdr").write_text(f"ENVI\n{keys}{more}wavelength units = nm\n")
+    signals = as_signals(tmp_path / "a.hdr")
+    assert signals.axes == ("line", "sample")
+    assert signals.bands == ("400 nm", "600 nm", "700 nm")
+    expected = np.where(cube == 18, np.nan, cube / 10.0)[..., [0, 2, 3]].reshape(6, 3)
+    np.testing.assert_array_equal(signals.read(0, 6)[:, 0], expected)
+    np.testing.assert_array_equal(signals.at((1, 2))[0], expected[5])
+
+
+def test_a_small_map_fits_into_one_archive(mapped, tmp_path):
+    mapped.save(tmp_path / "map.npz")
+    with np.load(tmp_path / "map.npz") as archive:
+        about = json.loads(str(archive["about"]))
+        np.testing.assert_array_equal(archive["share_kept"], mapped.array("share_kept"))
+    assert about["axes"] == ["axis 0", "axis 1"]
+    assert about["regions"] == mapped.about["regions"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "most"), [((10,), 3), ((4, 6), 6), ((4, 6), 13), ((2, 3, 5), 4), ((7, 2), 1), ((3,), 9)]
+)
+def test_blocks_are_chunks_of_consecutive_signals(shape, most):
+    blocks = Blocks(shape, most)
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    ends = [0]
+    for block in range(len(blocks)):
+        start, stop = blocks.range(block)
+        assert start == ends[-1]
+        assert 0 < stop - start <= most
+        np.testing.assert_array_equal(numbers[blocks.slices(block)].ravel(), np.arange(start, stop))
+        ends.append(stop)
+    assert ends[-1] == np.prod(shape)
+    index = tuple(length - 1 for length in shape)
+    block, within = blocks.of(index)
+    assert numbers[blocks.slices(block)][within] == numbers[index]
 
 
 def test_a_folder_of_another_map_and_signals_of_another_shape_are_refused(protocol, image, mapped):
@@ -153,8 +204,10 @@ def test_a_folder_of_another_map_and_signals_of_another_shape_are_refused(protoc
         map_signals(image[0], replace(protocol, level=0.2), mapped.store.folder, block=32)
     with pytest.raises(MisuseError, match="channels"):
         map_signals(image[0][..., :-1], protocol, mapped.store.folder)
-    with pytest.raises(MisuseError, match="real numbers"):
-        as_signals(np.zeros((2, 40), dtype=complex))
+    with pytest.raises(MisuseError, match="real channels"):
+        map_signals(image[0].astype(complex), protocol, mapped.store.folder)
+    with pytest.raises(MisuseError, match="hold numbers"):
+        as_signals(np.full((2, 40), "x"))
     with pytest.raises(MisuseError, match="be a folder"):
         SignalMap.open(mapped.store.folder / "nowhere")
 

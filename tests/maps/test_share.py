@@ -9,7 +9,7 @@ from physupport.judges.rotation import Draws
 from physupport.maps import Fission, MapProtocol, map_signals
 from physupport.maps._share import candidate_levels, chosen_level, price
 
-PIXELS, RATE = 20_000, 0.1
+PIXELS, RATE = 100_000, 0.1
 
 
 def false_shares(found, truth, layer):
@@ -25,7 +25,7 @@ def test_the_false_share_is_at_most_its_rate_where_single_levels_break_it(bank, 
     # One pixel in forty has a line; all others say nothing but by mistake, one in ten of them.
     amplitudes = np.where(np.arange(PIXELS) % 40 == 0, 25.0, 0.0)
     rows, truth = bank.signals(amplitudes, seed=31)
-    found = map_signals(rows, MapProtocol(bank.spec, bank.question, 0.1, RATE), tmp_path / "out")
+    found = map_signals(rows, MapProtocol(bank.judge, bank.question, 0.1, RATE), tmp_path / "out")
     made, false = false_shares(found, truth, layer=True)
     assert made == found.about["share"]["statements"]
     assert made > 0.7 * PIXELS / 40
@@ -70,7 +70,7 @@ def test_the_evidence_of_a_signal_is_the_mean_over_splits_of_likelihood_ratios(b
     spec = Fission(bank.table, 1.3, seed=5, splits=3, ratio=0.8)
     rows, _ = bank.signals(np.array([0.0, 4.0, 7.0]), seed=8)
     levels = np.array([0.3, 0.1, 0.01, 1e-4])
-    codes = spec.block_judge(levels).judge(rows).codes
+    codes = spec.block_judge(levels, 1, 1).judge(rows[:, None]).codes
     table, t = bank.table, 0.8
     drawn = 1.3 * Draws(5, 3).normal((3, 38))
     penalties = 0.5 * np.log(38) * table.ranks

@@ -12,12 +12,13 @@ from .._errors import MisuseError, misuse_named, visible
 from ._app import app
 from ._options import PROJECT_FILE, ProjectFile, Quiet, Trust, Workers
 from ._progress import Status, run_progress
-from ._text import load_project_at, show_lines, show_report
+from ._run import run_and_tell, show_finished
+from ._text import SIGNAL, load_project_at, rows_at, show_lines, signal_rows
 from ._workers import use_workers
 
 if TYPE_CHECKING:
     from ..maps import Signals
-    from ..project import Assembled
+    from ..project import Assembled, Project
 
 
 @app.command("map")
@@ -28,7 +29,15 @@ def map_(
         typer.Option(help="Array of signals, channels along its last axis; the deployment rows of the project else."),
     ] = None,
     member: Annotated[str | None, typer.Option(help="Which array of that file.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the map; one that was begun is continued.")] = Path("map"),
+    channels: Annotated[
+        str | None, typer.Option(help="Axis that runs over channels, by name or number; the last unless given.")
+    ] = None,
+    repeats: Annotated[
+        str | None, typer.Option(help="Axis that runs over repeated rows of a signal, by name or number, if one does.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the map, instead of the one in the file; one begun is continued.")
+    ] = None,
     level: Annotated[float | None, typer.Option(help="Of each signal by itself; else that in the file.")] = None,
     rate: Annotated[
         float | None, typer.Option(help="Largest expected share of false statements over the map, in a second layer.")
@@ -43,33 +52,53 @@ def map_(
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
-    """Label every signal with the question of a project, whose rows are judged by rotation.
+    """Label every signal with the question of a project, by the judge of its deployment rows.
 
     A map that is stopped, by whatever, is continued by the same command.  Exit codes: 0, the map is written; 2, misuse.
     """
-    from ..maps import MOST_SIGNALS, MapProtocol, as_signals, map_signals, write_map_page
+    from ..maps import MOST_SIGNALS, MapProtocol, map_signals, write_map_page
     from ..project import assemble
 
     use_workers(workers)
-    loaded = load_project_at(project, {} if level is None else {"level": level}, trust=trust)
-    assembled = assemble(loaded)
-    table = assembled.tables["deployment"]
-    given = as_signals(table.values if signals is None else signals, member=member)
+    options: dict[str, object] = {"level": level, "output.map": None if out is None else str(out)}
+    overrides = {key: value for key, value in options.items() if value is not None}
+    with misuse_named(lambda name: "--out" if name in ("out", "override output.map") else name):
+        loaded = load_project_at(project, overrides, trust=trust)
+        assembled, folder = assemble(loaded), loaded.map_folder
+    given = _signals(assembled, signals, channels, repeats, member)
     if signal is not None:
-        _report_one(assembled, given, signal, out, quiet)
+        _report_one(loaded, overrides, given, signal, quiet)
         return
+    tables = assembled.tables
+    calibration = tables["calibration"].values if "calibration" in tables else None
     with run_progress(quiet) as status, misuse_named(lambda name: "--out" if name == "out" else name):
         status.stage("Tables of the bank")
-        found = map_signals(
-            given, MapProtocol.of(assembled.protocol, rate), out, scheduler=scheduler, progress=_progress(status)
-        )
-    has_page = given.count <= MOST_SIGNALS
-    if has_page:
-        write_map_page(out / "map.html", found, given, assembled.title)
+        protocol = MapProtocol.of(assembled.protocol, rate, calibration=calibration, repeats=given.repeats)
+        found = map_signals(given, protocol, folder, scheduler=scheduler, progress=_progress(status))
+    is_small = given.count <= MOST_SIGNALS
+    if is_small:
+        write_map_page(folder / "map.html", found, given, assembled.title, protocol.judge)
+        found.save(folder / "map.npz")
     if not quiet:
         show_lines(found.lines())
-        page = ", and map.html, its page" if has_page else ""
-        typer.echo(f"\nWritten to {visible(str(out))}: map.json, arrays{page}.")
+        small = "; map.npz, the same in one file; map.html, its page" if is_small else ""
+        typer.echo(f"\nWritten to {visible(str(folder))}: map.json; map.zarr, arrays in chunks{small}.")
+
+
+def _signals(
+    assembled: "Assembled", path: Path | None, channels: str | None, repeats: str | None, member: str | None
+) -> "Signals":
+    """Those of a file, or every deployment row of the project; channels have the names that the project gives them."""
+    from dataclasses import replace
+
+    from ..maps import Signals, as_signals
+
+    table = assembled.tables["deployment"]
+    if path is None:
+        return Signals(table.values, ("row",), {}, table.source.unit, table.channels)
+    given = as_signals(path, channels=channels, repeats=repeats, member=member)
+    is_named = bool(given.bands) or given.channels != len(table.channels)
+    return replace(given, unit=given.unit or table.source.unit, bands=given.bands if is_named else table.channels)
 
 
 def _progress(status: Status) -> Callable[[int, int], None]:
@@ -89,22 +118,19 @@ def _progress(status: Status) -> Callable[[int, int], None]:
     return told
 
 
-def _report_one(assembled: "Assembled", signals: "Signals", text: str, out: Path, quiet: bool) -> None:
-    """The report of one signal in full, with its page, as `run` would make it of this row."""
-    from ..analysis import analyse
-    from ..analysis.diagnose import diagnose
-    from ..report.page import write_page
+def _report_one(project: "Project", overrides: dict[str, object], signals: "Signals", text: str, quiet: bool) -> None:
+    """The report of one signal in full, as `run` makes it of these rows, which stay beside it for `verify`."""
+    import numpy as np
 
-    row = signals.at(_index(text, signals.shape))
-    result = analyse(assembled.protocol, {"deployment": row[None]})
-    folder = out / f"signal-{text.replace(',', '-')}"
-    folder.mkdir(parents=True, exist_ok=True)
-    names = assembled.project.settings.elements.coordinates
-    write_page(folder / "report.html", result.report, diagnose(result, title=f"signal {text}", coordinate_names=names))
-    (folder / "report.json").write_text(result.report.json(), encoding="utf-8", newline="")
+    rows, name = signals.at(_index(text, signals.shape)), f"{SIGNAL}{text.replace(',', '-')}"
+    folder = project.map_folder / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    path = signal_rows(folder)
+    np.save(path, rows)
+    given = overrides | {"output.folder": str(folder), "title": f"{project.title}, signal {text}", **rows_at(path)}
+    finished, _ = run_and_tell(load_project_at(project.path, given, trust=project.is_trusted), quiet=quiet)
     if not quiet:
-        show_report(result.report)
-        typer.echo(f"\nWritten to {visible(str(folder))}: report.html, report.json.")
+        show_finished(finished)
 
 
 def _index(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:

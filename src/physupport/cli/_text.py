@@ -27,6 +27,20 @@ def load_project_at(path: Path, overrides: "dict[str, object] | None" = None, *,
     return load_project(path / PROJECT_FILE if os.path.isdir(path) else path, overrides, trust=trust)
 
 
+SIGNAL = "signal-"  # how folders of reports on signals of a map begin
+
+
+def signal_rows(folder: Path) -> Path:
+    """Where the rows of a signal of a map are, beside the folder of its report."""
+    return folder.with_name(f"{folder.name}.npy")
+
+
+def rows_at(path: Path) -> dict[str, object]:
+    """Overrides by which a project reads its deployment rows from such a file."""
+    given = {"file": str(path), "channels": 1, "member": None, "header": None}
+    return {f"data.deployment.{key}": value for key, value in given.items()}
+
+
 def read_text(name: str, path: str) -> str:
     """The text of a file; - is standard input."""
     if path == "-":

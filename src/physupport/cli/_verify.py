@@ -10,7 +10,7 @@ import typer
 from .._errors import MisuseError, misuse_named, visible
 from ._app import REFUSED, app
 from ._options import Trust
-from ._text import load_project_at, read_text, report_path, show_report
+from ._text import SIGNAL, load_project_at, read_text, report_path, rows_at, show_report, signal_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,7 +114,7 @@ def verify(
     if data and project is not None:
         raise MisuseError("--project", "come without --data", project)
     text = read_text("report", report_path(report))
-    loaded = None if project is None else load_project_at(project, trust=trust)
+    loaded = None if project is None else load_project_at(project, _of_a_signal(report), trust=trust)
     rows = read_data(text, data, loaded) if data or project is not None else None
     verification = check(text, rows, protocol=protocol)
     path = Path(report_path(report))
@@ -130,6 +130,13 @@ def verify(
         _show(verification)
     if not verification.is_verified:
         raise typer.Exit(REFUSED)
+
+
+def _of_a_signal(report: str) -> dict[str, object]:
+    """What of a project is another for the report on a signal of a map, whose rows lie beside its folder."""
+    folder = Path(report_path(report)).resolve().parent
+    rows = signal_rows(folder)
+    return rows_at(rows) if folder.name.startswith(SIGNAL) and rows.is_file() else {}
 
 
 def _with(verification: "Verification", other: "Verification | Differences") -> "Verification":

@@ -1,6 +1,7 @@
 """Tables of data and how to read them: arrays, labelled arrays, and the files that laboratories keep them in."""
 
 from ._csv import read_columns as read_columns
+from ._frames import open_image as open_image
 from ._labelled import as_table as as_table
 from ._read import (
     Reader as Reader,

@@ -2,10 +2,11 @@
 
 import re
 import warnings
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from struct import unpack_from
-from typing import Final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,20 +61,74 @@ def read_envi(name: str, path: Path, member: str | None) -> Held:
     header, numbers = _envi_pair(name, path)
     keys = _envi_keys(name, header)
     values = _envi_values(name, numbers, keys)
-    unit = keys.get("wavelength units", "")
-    of = "" if unit.lower() in ("unknown", "index") else unit
-    names = [f"{each} {of}".rstrip() for each in _listed(keys.get("wavelength", ""))]
-    headings = (_headings(_listed(keys.get("spectra names", "")), values.shape[0]), _headings(names, values.shape[1]))
-    is_good = np.array([each.strip() != "0" for each in _listed(keys.get("bbl", ""))], dtype=np.bool_)
-    if len(is_good) == values.shape[1] and not is_good.all():
-        kept = None if headings[1] is None else tuple(np.array(headings[1])[is_good].tolist())
-        values, headings = values[:, is_good], (headings[0], kept)
+    bands = _envi_bands(keys, values.shape[1])
+    headings = (_headings(_listed(keys.get("spectra names", "")), values.shape[0]), bands)
+    if (is_good := _good_bands(keys, values.shape[1])) is not None:
+        values, headings = values[:, is_good], (headings[0], _of_these(bands, is_good))
     scale = float(keys.get("reflectance scale factor", 1))
     return Held(values if scale == 1 else np.true_divide(values, scale), axes=_ENVI_AXES, headings=headings)
 
 
-def _envi_values(name: str, path: Path, keys: dict[str, str]) -> NDArray[np.generic]:
-    """The numbers as rows and bands; a view of the file unless its lines and bands alternate."""
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Image:
+    """Pixels (lines, samples, bands) of a file, read in lines; those that its header calls missing are not finite."""
+
+    cube: NDArray[np.generic]  # all bands
+    is_good: NDArray[np.bool_] | None  # which of them are
+    scale: float
+    missing: float | None
+    bands: tuple[str, ...] | None  # names of the good ones
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lines, samples and good bands."""
+        count = self.cube.shape[2] if self.is_good is None else int(self.is_good.sum())
+        return (*self.cube.shape[:2], count)
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """As given here."""
+        return np.dtype(np.complex128 if self.cube.dtype.kind == "c" else np.float64)
+
+    def __getitem__(self, lines: slice) -> NDArray[np.generic]:
+        """Some lines."""
+        found = np.array(self.cube[lines], dtype=self.dtype)
+        if self.missing is not None:
+            found[found == self.missing] = np.nan
+        return (found if self.is_good is None else found[..., self.is_good]) / self.scale
+
+
+def open_image(path: Path) -> Image:
+    """An ENVI image with its lines and samples, mapped into memory and not read here."""
+    name = f"image {path}"
+    header, numbers = _envi_pair(name, path)
+    keys = _envi_keys(name, header)
+    cube, missing = _envi_cube(name, numbers, keys), keys.get("data ignore value")
+    is_good, bands = _good_bands(keys, cube.shape[2]), _envi_bands(keys, cube.shape[2])
+    scale = float(keys.get("reflectance scale factor", 1))
+    named = bands if is_good is None else _of_these(bands, is_good)
+    return Image(cube, is_good, scale, None if missing is None else float(missing), named)
+
+
+def _envi_bands(keys: dict[str, str], count: int) -> tuple[str, ...] | None:
+    unit = keys.get("wavelength units", "")
+    of = "" if unit.lower() in ("unknown", "index") else unit
+    return _headings([f"{each} {of}".rstrip() for each in _listed(keys.get("wavelength", ""))], count)
+
+
+def _good_bands(keys: dict[str, str], count: int) -> NDArray[np.bool_] | None:
+    """Which of so many bands the header does not call bad; None if it calls none so."""
+    is_good = np.array([each.strip() != "0" for each in _listed(keys.get("bbl", ""))], dtype=np.bool_)
+    return is_good if len(is_good) == count and not is_good.all() else None
+
+
+def _of_these(names: tuple[str, ...] | None, chosen: NDArray[np.bool_]) -> tuple[str, ...] | None:
+    return None if names is None else tuple(np.array(names)[chosen].tolist())
+
+
+def _envi_cube(name: str, path: Path, keys: dict[str, str]) -> NDArray[np.generic]:
+    """The numbers as lines, samples and bands; a view of the file."""
     if keys.get("file compression", "0") != "0":
         raise MisuseError(name, "hold its numbers uncompressed", "a compressed file")
     shape = tuple(int(keys[key]) for key in ("lines", "samples", "bands"))
@@ -81,11 +136,16 @@ def _envi_values(name: str, path: Path, keys: dict[str, str]) -> NDArray[np.gene
     order = _ENVI_ORDERS[keys["interleave"].lower()]
     stored = tuple(shape[axis] for axis in order)
     cube = _mapped(name, path, kind, stored, int(keys.get("header offset", 0)), None)
+    return cube.transpose(np.argsort(order))
+
+
+def _envi_values(name: str, path: Path, keys: dict[str, str]) -> NDArray[np.generic]:
+    """The numbers as rows and bands; a view of the file unless its lines and bands alternate."""
+    pixels = _envi_cube(name, path, keys)
     is_library = keys.get("file type", "").lower() == "envi spectral library"
-    if is_library and shape[2] != 1:
-        raise MisuseError(name, "have one band, being a spectral library", f"bands = {shape[2]}")
-    pixels = cube.transpose(np.argsort(order))  # lines, samples, bands
-    values = pixels[..., 0] if is_library else pixels.reshape(-1, shape[2])
+    if is_library and pixels.shape[2] != 1:
+        raise MisuseError(name, "have one band, being a spectral library", f"bands = {pixels.shape[2]}")
+    values = pixels[..., 0] if is_library else pixels.reshape(-1, pixels.shape[2])
     ignored = keys.get("data ignore value")
     if ignored is not None and np.any(values == float(ignored)):
         remedy = "Rows with gaps have to be left out, or filled in, beforehand."

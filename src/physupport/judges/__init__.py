@@ -39,6 +39,7 @@ from ._specs import (
     SealedStream as SealedStream,
     check_rows as check_rows,
     decoded as decoded,
+    gives_e_values as gives_e_values,
     make_judge as make_judge,
     register as register,
     splits_rows as splits_rows,

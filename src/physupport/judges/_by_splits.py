@@ -46,6 +46,7 @@ class BySplits:
     value may be averaged; that of other streams at their end is multiplied with it.
     """
 
+    are_e_values: ClassVar[bool] = True
     has_facts: ClassVar[bool] = False
     withholds: ClassVar[bool] = False
 
@@ -69,6 +70,11 @@ class BySplits:
             "n_splits": self.n_splits,
             "proposal": float(self.proposal),
         }
+
+    @property
+    def fissions(self) -> int:
+        """How many times a single row is split by noise that is added to it; 0 where rows are divided instead."""
+        return self.n_splits if self.split == "fission" else 0
 
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are split here, not by the protocol."""

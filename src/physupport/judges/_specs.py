@@ -78,6 +78,11 @@ class JudgeSpec(Protocol):
         """Whether labels are withheld where these say that the best fit is rejected; left out: never."""
 
 
+def gives_e_values(spec: JudgeSpec) -> bool:
+    """Whether margins are logs of e-values times the level, not of the largest along a path; left out: they are not."""
+    return bool(getattr(spec, "are_e_values", False))
+
+
 def splits_rows(spec: JudgeSpec, law: Law) -> bool:
     """What a specification says of that, or leaves out."""
     return bool(spec.splits(law)) if hasattr(spec, "splits") else True

@@ -1,20 +1,20 @@
 """Signals in blocks against one table: which explanations each of them keeps, and how well the best one fits."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_open
 from .._errors import MisuseError
-from .._typing import Array, BoolArray, IntArray
-from ..judges import Verdict
-from ..judges.rotation import EPS, SCREEN_SHARE, Rotation
-from ._kernels import Found, judge_signals, products
-from ._nulls import Nulls, is_tabulated, tabulate
+from .._typing import Array, BoolArray, Field, IntArray
+from ..judges.rotation import EPS, Rotation, leading_share
+from ._kernels import Found, judge_signals, products, summaries, sums_over_runs
+from ._nulls import Nulls, tabulate
 
 _LARGEST = 1e80  # squares stay far from overflow
+_PIECE = 128  # signals whose products stay in the nearest cache
 
 
 @final
@@ -38,23 +38,51 @@ class BlockVerdicts:
 class BlockJudge(Protocol):
     """Judges many signals, each as if it were alone: no entry depends on others of its block."""
 
-    are_e_values: ClassVar[bool]  # whether levels are those of evidence, for which no dependence costs anything
-
-    def judge(self, rows: Array) -> BlockVerdicts:
-        """Of signals (S, q)."""
+    def judge(self, rows: Field) -> BlockVerdicts:
+        """Of signals (S, T, q)."""
 
 
-def block_judge(spec: Rotation, levels: ArrayLike, threads: int = 1) -> BlockJudge:
-    """The tabulated judge where one table serves all signals, else the rotation judge signal by signal.
+class SignalJudge(Protocol):
+    """Who judges the signals of a map, before any is read: all that decides, and what it has to know of them."""
 
-    levels: (L,) falling; a single number is one level.
-    """
+    @property
+    def are_e_values(self) -> bool:
+        """Whether levels are those of evidence at its end, for which no dependence between signals costs anything."""
+
+    @property
+    def n_explanations(self) -> int:
+        """How many there are."""
+
+    @property
+    def channels(self) -> int:
+        """Numbers of a row as it is measured."""
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether these may be complex."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Names of the outsiders that the gate looks for."""
+
+    def encode(self) -> dict[str, object]:
+        """All that decides, as JSON can hold it."""
+
+    def block_judge(self, levels: Array, threads: int, repeats: int) -> "BlockJudge":
+        """The judge of signals of so many rows, at levels (L,) that fall; what they share is computed here, once."""
+
+    def fitted(self, rows: Field, explanation: int) -> Field | None:
+        """(q,) the row that an explanation fits best to rows (T, q); None where there is no such thing."""
+
+
+def check_levels(levels: ArrayLike) -> Array:
+    """(L,) falling, within (0, 1); a single number is one level."""
     asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
     for level in asked.tolist():
         check_open("level", level, 0.0, 1.0)
     if not (np.diff(asked) < 0.0).all():
         raise MisuseError("levels", "fall", asked.tolist())
-    return Tabulated.of(spec, asked, threads) if is_tabulated(spec) else OneByOne(spec, asked)
+    return asked
 
 
 @final
@@ -67,88 +95,69 @@ class Tabulated:
     between two points of the grid.
     """
 
-    are_e_values: ClassVar[bool] = False
-
     spec: Rotation
     nulls: Nulls
+    background: Array  # (q, b) orthonormal
+    columns: Array  # (q, M) unit columns over the channels
 
     @classmethod
-    def of(cls, spec: Rotation, levels: Array, threads: int) -> "Tabulated":
+    def of(cls, spec: Rotation, levels: Array, threads: int, repeats: int) -> "Tabulated":
         """Draws and tables, for all signals."""
-        return cls(spec, tabulate(spec, levels, threads))
+        complement = spec.table.complement
+        left, sizes, _ = np.linalg.svd(np.eye(len(complement)) - complement @ complement.T)
+        nulls, background = tabulate(spec, levels, threads, repeats), np.ascontiguousarray(left[:, sizes > 0.5])
+        return cls(spec, nulls, background, np.ascontiguousarray(nulls.rivals.shapes.T))
 
-    def judge(self, rows: Array) -> BlockVerdicts:
-        """Of signals (S, q)."""
-        table, nulls = self.spec.table, self.nulls
-        is_data = are_data(rows)
-        clean = np.where(is_data[:, None], rows, 0.0)
-        vectors = in_order(clean, table.complement)  # (S, m)
-        along, parts = in_order(vectors, nulls.rivals.bases), in_order(vectors, nulls.gate.columns)
-        channels = in_order(vectors, np.ascontiguousarray(table.complement.T))
-        found = _empty(len(rows), nulls.size)
-        has_gate = self.spec.outsiders is not None
-        units = self._units(clean, vectors)
-        judge_signals(vectors, along, parts, channels, units, nulls.rivals, nulls.gate, has_gate, found)
-        freedom = table.complement.shape[1] - table.ranks[found.best]
+    def judge(self, rows: Field) -> BlockVerdicts:
+        """Of signals (S, T, q); pieces of a block stay in the nearest cache."""
+        found = _empty(len(rows), self.nulls.size)
+        is_data, spectrum = are_data(rows), np.zeros(len(rows), dtype=np.uint8)
+        for start in range(0, len(rows), _PIECE):
+            part = slice(start, start + _PIECE)
+            clean = np.where(is_data[part, None, None], rows[part].real, 0.0)
+            self._fill(clean, found.part(part))
+            spectrum[part] = self._spectrum(clean)
+        np.maximum(found.codes, spectrum[:, None], out=found.codes)
+        ranks = self.spec.table.ranks
+        freedom = self.background.shape[0] * rows.shape[1] - self.background.shape[1] - ranks[found.best]
         return BlockVerdicts(
             codes=found.codes,
             best=np.where(is_data, found.best, -1),
-            is_best_rejected=(found.misfit > 0) & is_data,
-            amplitude=np.where(is_data, found.amplitude, np.nan),
+            is_best_rejected=((found.misfit > 0) | (spectrum > 0)) & is_data,
+            amplitude=np.where(is_data, found.amplitude, np.nan) / np.sqrt(rows.shape[1]),
             noise=np.where(is_data, found.residual / np.sqrt(freedom), np.nan),
             outsider=np.where(is_data, found.outsider, -1),
             is_data=is_data,
         )
 
-    def _units(self, rows: Array, vectors: Array) -> Array:
-        """(S,) what a product u.w may be off by, over |w|: sums, the background taken off before, and turned spans."""
-        q, m = self.spec.table.complement.shape
-        whole, beside = (np.sqrt((values**2).sum(axis=1)) + 1e-300 for values in (rows, vectors))
-        return np.asarray(EPS * (16.0 * (m + 8) + 8.0 * (q + 1) * whole / beside) + 8.0 * self.spec.table.errors.max())
+    def _fill(self, rows: Array, found: Found) -> None:
+        (n, n_rows, q), gate = rows.shape, self.nulls.gate
+        whole, scatter, squares = np.empty((n, q)), np.empty(n), np.empty(n)
+        summaries(rows, whole, scatter, squares)
+        channels = whole - in_order(in_order(whole, self.background), self.background.T)
+        runs = np.empty((n, len(gate.runs)))
+        sums_over_runs(channels, gate.runs, gate.scales, runs)
+        parts = np.concatenate([runs, in_order(channels, gate.columns)], axis=1)
+        # What a product u.c may be off by, over |c|: sums, the background taken off before, and turned spans.
+        beside = np.sqrt(in_order(channels**2, np.ones((q, 1)))[:, 0])
+        terms = 16.0 * (q + 8) + 8.0 * (q + n_rows) * (np.sqrt(squares) + 1e-300) / (beside + 1e-300)
+        units = EPS * terms + 8.0 * self.spec.table.errors.max()
+        along, has_gate = in_order(channels, self.columns), self.spec.outsiders is not None
+        judge_signals(channels, scatter, along, parts, units, self.nulls.rivals, gate, has_gate, found)
+
+    def _spectrum(self, rows: Array) -> NDArray[np.uint8]:
+        """(S,) at how many levels the leading eigenvalue of repeated rows rejects all: they scatter along something."""
+        if np.isinf(self.nulls.spectrum_limits).all():
+            return np.zeros(len(rows), dtype=np.uint8)
+        left = rows - rows.mean(axis=1, keepdims=True)
+        off = 8.0 * EPS * (rows.shape[1] + 8) * np.sqrt((rows**2).sum(axis=(1, 2)))
+        shares = [leading_share(each.T, float(rounding)) for each, rounding in zip(left, off, strict=True)]
+        return np.asarray((np.array(shares)[:, None] > self.nulls.spectrum_limits).sum(axis=1), dtype=np.uint8)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class OneByOne:
-    """The rotation judge of each signal in turn: for pairs, complex rows, known noise and companions."""
-
-    are_e_values: ClassVar[bool] = False
-
-    spec: Rotation
-    levels: Array
-
-    def judge(self, rows: Array) -> BlockVerdicts:
-        """Of signals (S, q)."""
-        is_data, n = are_data(rows), len(rows)
-        codes, best = np.zeros((n, self.spec.table.size), dtype=np.uint8), np.full(n, -1)
-        amplitude, noise, rejected = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
-        every = np.arange(self.spec.table.size)
-        for s in np.flatnonzero(is_data).tolist():
-            judges = [self.spec.judge(rows[s : s + 1], level) for level in self._usable()]
-            for number, judge in enumerate(judges):
-                is_rejected = judge.verdicts(every).codes == Verdict.REJECTED
-                codes[s] += is_rejected & (codes[s] == number)  # what is kept at a level is kept at all smaller ones
-            facts = judges[0].facts(np.flatnonzero(codes[s] == 0))
-            energy, freedom = judges[0].rows.residuals(facts.best)
-            best[s], rejected[s] = facts.best, facts.is_best_rejected
-            noise[s] = np.sqrt(energy / freedom)
-            whole = float(np.linalg.norm(self.spec.table.complement.T @ rows[s]) ** 2)
-            amplitude[s] = np.sqrt(max(whole - energy, 0.0))
-        return BlockVerdicts(codes, best, rejected, amplitude, noise, np.full(n, -1), is_data)
-
-    def _usable(self) -> list[float]:
-        """The first level, and those at which so many draws can reject."""
-        outsiders, share = self.spec.outsiders, 0.5 * (1.0 - SCREEN_SHARE)  # companions leave more than half
-        most = share * (self.spec.draws + 1)
-        if outsiders is not None:
-            part = 0.5 * outsiders.share / len(outsiders.parts)
-            most = min((1.0 - outsiders.share) * most, part * (self.spec.gate_draws + 1))
-        return [level for i, level in enumerate(self.levels.tolist()) if i == 0 or level * most >= 1.0]
-
-
-def are_data(rows: Array) -> BoolArray:
-    """(S,) signals of numbers that are finite and whose squares double precision holds."""
-    return np.asarray((np.abs(rows) <= _LARGEST).all(axis=1))
+def are_data(rows: Field) -> BoolArray:
+    """(S,) signals (S, T, q) of numbers that are finite and whose squares double precision holds."""
+    return np.asarray((np.abs(rows) <= _LARGEST).all(axis=(1, 2)))
 
 
 def in_order(rows: Array, matrix: Array) -> Array:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from .._checks import check_count, check_positive
 from .._errors import MisuseError
-from .._typing import Array, IntArray
-from ..judges.rotation import Draws, Outsiders, RotationTable
-from ._engine import BlockVerdicts, are_data, in_order
+from .._typing import Array, Field, IntArray
+from ..judges.rotation import Draws, Rotation, RotationTable
+from ._engine import BlockJudge, BlockVerdicts, are_data, in_order
+from ._rotated import RotatedSignals, numbered
 
 # The purpose of its draws: no two share bits.
 _FISSION = 3
@@ -29,37 +30,60 @@ class Fission:
     """Have explanations of at most one atom judged by evidence from rows of known noise.
 
     sigma: standard deviation of the noise.  splits: how many g are averaged over.  There is no gate: what the table
-    lacks is not seen.
+    lacks is not seen.  keys, whitener: see `RotatedSignals`.
     """
 
     are_e_values: ClassVar[bool] = True
+    is_complex: ClassVar[bool] = False
+    places: ClassVar[tuple[str, ...]] = ()
 
     table: RotationTable
     sigma: float
     seed: int = 0
     splits: int = 8
     ratio: float = 1.0  # t
-    outsiders: Outsiders | None = None
+    keys: IntArray | None = None
+    whitener: Field | None = None
 
     def __post_init__(self) -> None:
         check_positive("sigma", self.sigma)
         check_positive("ratio", self.ratio)
         check_count("splits", self.splits)
-        if self.table.is_complex or int(self.table.ranks.max()) > 1 or self.outsiders is not None:
-            raise MisuseError("fission", "be of real rows and at most one atom, without outsiders", "more")
+        if self.table.is_complex or int(self.table.ranks.max()) > 1:
+            raise MisuseError("fission", "be of real rows and at most one atom", "more")
+
+    @property
+    def _linear(self) -> RotatedSignals:
+        """Who knows the same table."""
+        return RotatedSignals(Rotation(self.table), self.keys, self.whitener)
+
+    @property
+    def n_explanations(self) -> int:
+        """Of the question."""
+        return self._linear.n_explanations
+
+    @property
+    def channels(self) -> int:
+        """Of a row as it was measured."""
+        return self._linear.channels
 
     def encode(self) -> dict[str, object]:
-        """What is fixed beforehand, the table apart."""
+        """All that decides."""
         assumes = "the noise of every signal is white and Gaussian, of the standard deviation given"
         fixed = {"sigma": self.sigma, "seed": self.seed, "splits": self.splits, "ratio": self.ratio}
-        return {"judge": "evidence by fission", "assumes": assumes, **fixed}
+        table = {name: self._linear.encode()[name] for name in ("atoms", "supports", "keys", "whitener")}
+        return {"judge": "evidence by fission", "assumes": assumes, **fixed, **table}
 
-    def block_judge(self, levels: Array) -> "ByFission":
-        """The judge of many signals."""
+    def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:  # noqa: ARG002
+        """The judge of many signals; repeated rows enter by their mean."""
         size = self.table.complement.shape[1]
         bases = np.ascontiguousarray(self.table.bases[:, 0].T)
         drawn = self.sigma * Draws(self.seed, _FISSION).normal((self.splits, size))
-        return ByFission(self, levels, bases, drawn @ bases)
+        return numbered(ByFission(self, levels, bases, drawn @ bases), self.keys, self.whitener)
+
+    def fitted(self, rows: Field, explanation: int) -> Field:
+        """(q,) by least squares."""
+        return self._linear.fitted(rows, explanation)
 
 
 @final
@@ -67,17 +91,15 @@ class Fission:
 class ByFission:
     """Rejects at level a where the evidence is at least 1/a."""
 
-    are_e_values: ClassVar[bool] = True
-
     spec: Fission
     levels: Array
     bases: Array  # (m, M)
     drawn: Array  # (K, M) u.g
 
-    def judge(self, rows: Array) -> BlockVerdicts:
-        """Of signals (S, q)."""
-        table, is_data = self.spec.table, are_data(rows)
-        vectors = in_order(np.where(is_data[:, None], rows, 0.0), table.complement)
+    def judge(self, rows: Field) -> BlockVerdicts:
+        """Of signals (S, T, q)."""
+        table, is_data, root = self.spec.table, are_data(rows), np.sqrt(rows.shape[1])
+        vectors = in_order(np.where(is_data[:, None], root * rows.real.mean(axis=1), 0.0), table.complement)
         along, energy = in_order(vectors, self.bases), (vectors**2).sum(axis=1)
         codes, best = np.empty(along.shape, dtype=np.uint8), np.empty(len(rows), dtype=np.int64)
         penalties = 0.5 * np.log(vectors.shape[1]) * table.ranks
@@ -91,7 +113,7 @@ class ByFission:
             codes=codes,
             best=np.where(is_data, best, -1),
             is_best_rejected=np.zeros(len(rows), dtype=np.bool_),
-            amplitude=np.where(is_data, own, np.nan),
+            amplitude=np.where(is_data, own / root, np.nan),
             noise=np.where(is_data, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom), np.nan),
             outsider=nothing,
             is_data=is_data,

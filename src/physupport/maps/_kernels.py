@@ -12,7 +12,7 @@ from .._typing import Array, BoolArray, IntArray
 class RivalLimits(NamedTuple):
     """What decides about the rivals of every explanation."""
 
-    bases: Array  # (m, M) unit columns u, 0 for background alone
+    shapes: Array  # (M, q) unit columns u over the channels, 0 for background alone
     grid: Array  # (G,) from 0, then geometric
     per_octave: int
     limits: Array  # (L, M, G) of D, at every level and lower end of a
@@ -25,13 +25,16 @@ class RivalLimits(NamedTuple):
 class GateLimits(NamedTuple):
     """What decides about the outsiders of every explanation."""
 
-    columns: Array  # (m, k) beside the background
+    runs: IntArray  # (r, 2) of the first columns, which are one value over neighbouring channels: from, and to before
+    scales: Array  # (r,) these values
+    columns: Array  # (q, k - r) the others
     along: Array  # (M, k) u.b
     inverse: Array  # (M, k) 1/|Qb|, 0 of outsiders that are not seen beside e
     column_limits: Array  # (L, M)
-    shapes: Array  # (M, q) u over the channels
     is_lag: BoolArray  # (longest,) whether lag 1, 2, ... is looked at
     lag_limits: Array  # (L, M)
+    own_lags: Array  # (M, longest) products of u with itself at each distance
+    lag_reach: Array  # (M, longest) length of what is left of u shifted to both sides, beside u
 
 
 class Found(NamedTuple):
@@ -44,17 +47,55 @@ class Found(NamedTuple):
     residual: Array  # (S,) what is left beside it, as a length
     outsider: IntArray  # (S,) number of the column most along its residual; -1 where the gate keeps it
 
+    def part(self, rows: slice) -> "Found":
+        """Of some of the signals."""
+        sizes = self.amplitude[rows], self.residual[rows]
+        return Found(self.codes[rows], self.best[rows], self.misfit[rows], *sizes, self.outsider[rows])
+
+
+@njit(cache=True, nogil=True)
+def summaries(rows: Array, whole: Array, scatter: Array, squares: Array) -> None:
+    """Of signals (S, T, q): sqrt(T) times the mean (S, q), the energy around it (S,), and of all (S,)."""
+    n_rows = rows.shape[1]
+    for s in range(len(rows)):
+        whole[s], scatter[s], squares[s] = 0.0, 0.0, 0.0
+        for t in range(n_rows):
+            for i in range(rows.shape[2]):
+                whole[s, i] += rows[s, t, i]
+                squares[s] += rows[s, t, i] * rows[s, t, i]
+        for t in range(n_rows if n_rows > 1 else 0):
+            for i in range(rows.shape[2]):
+                scatter[s] += (rows[s, t, i] - whole[s, i] / n_rows) ** 2
+        if n_rows > 1:
+            whole[s] /= np.sqrt(n_rows)
+
 
 @njit(cache=True, nogil=True)
 def products(rows: Array, matrix: Array, out: Array) -> None:
     """Out (S, k) = rows (S, n) matrix (n, k), every entry summed in the order of n whatever the block."""
+    size = rows.shape[1]
+    whole = size - size % 4
     for s in range(len(rows)):
-        sums = out[s]
+        row, sums = rows[s], out[s]
         sums[:] = 0.0
-        for i in range(rows.shape[1]):
-            value, row = rows[s, i], matrix[i]
-            for j in range(len(row)):
-                sums[j] += value * row[j]
+        for i in range(0, whole, 4):  # four terms at a time, so that sums are read and written a quarter as often
+            a, b, c, d = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+            for j in range(len(sums)):
+                sums[j] = sums[j] + row[i] * a[j] + row[i + 1] * b[j] + row[i + 2] * c[j] + row[i + 3] * d[j]
+        for i in range(whole, size):
+            for j in range(len(sums)):
+                sums[j] += row[i] * matrix[i, j]
+
+
+@njit(cache=True, nogil=True)
+def sums_over_runs(channels: Array, runs: IntArray, scales: Array, out: Array) -> None:
+    """Out (S, r) = products of channels (S, q) with columns that are scales over runs and 0 elsewhere."""
+    before = np.zeros(channels.shape[1] + 1)
+    for s in range(len(channels)):
+        for i in range(channels.shape[1]):
+            before[i + 1] = before[i] + channels[s, i]
+        for k in range(len(runs)):
+            out[s, k] = (before[runs[k, 1]] - before[runs[k, 0]]) * scales[k]
 
 
 @njit(cache=True, nogil=True)
@@ -184,65 +225,95 @@ def _most_along(along: float, parts: Array, first: Array, second: Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _gate_code(
-    e: int, along: float, radius: float, slack: float, parts: Array, left: Array, gate: GateLimits, sums: Array
-) -> int:
-    """At how many levels an outsider rejects e.  parts (k,) = b.w, left (q + lags) the residual over the channels."""
-    first, second, n_levels = gate.along[e], gate.inverse[e], len(gate.column_limits)
-    code, reached, bound = 0, 0, gate.column_limits[0, e] * radius + slack
-    for k in range(len(parts)):
-        reached += abs(parts[k] - along * first[k]) * second[k] > bound
-    if reached > 0:
-        k = _most_along(along, parts, first, second)
-        largest = abs(parts[k] - along * first[k]) * second[k]
-        while code < n_levels and largest > gate.column_limits[code, e] * radius + slack:
-            code += 1
-    if len(sums) > 0:
-        longest = _largest_lag(left, len(left) - len(sums), gate.is_lag, sums)
-        while code < n_levels and longest > gate.lag_limits[code, e] * radius * radius + slack * radius:
-            code += 1
+def _reached(value: float, bounds: Array, e: int, scale: float, slack: float) -> int:
+    """At how many levels (L, M) a value is beyond what an explanation allows."""
+    code = 0
+    while code < len(bounds) and value > bounds[code, e] * scale + slack:
+        code += 1
     return code
 
 
 @njit(cache=True, nogil=True)
-def judge_signals(
-    vectors: Array,
+def _lag_sum(channels: Array, shape: Array, own: float, lag: int) -> float:
+    """Of products of the residual c - x u with itself at a distance."""
+    even, odd, count = 0.0, 0.0, len(channels) - lag
+    for i in range(0, count - 1, 2):
+        even += (channels[i] - own * shape[i]) * (channels[i + lag] - own * shape[i + lag])
+        odd += (channels[i + 1] - own * shape[i + 1]) * (channels[i + 1 + lag] - own * shape[i + 1 + lag])
+    if count % 2:
+        even += (channels[count - 1] - own * shape[count - 1]) * (channels[-1] - own * shape[-1])
+    return even + odd
+
+
+@njit(cache=True, nogil=True)
+def _reject_by_outsiders(
+    channels: Array,
     along: Array,
     parts: Array,
+    energy: float,
+    unit: float,
+    shapes: Array,
+    gate: GateLimits,
+    best: int,
+    codes: NDArray[np.uint8],
+) -> int:
+    r"""Adds to codes (M,) of explanations that rivals keep; the code of the best fit.  parts (k,) = b.c.
+
+    Autocorrelations: with :math:`c = xu + r`, u shifted by k to both sides is :math:`2\rho_k u` and a rest of length
+    :math:`\ell_k`, so that the residual's is within :math:`|x|\ell_k|r|` of :math:`c_k - x^2\rho_k`: most of them need
+    not be summed.
+    """
+    first, second, limits, lag_limits = gate.along, gate.inverse, gate.column_limits, gate.lag_limits
+    plain, misfit, slack = np.empty(len(gate.is_lag)), 0, 4e3 * unit * np.sqrt(energy)
+    for k in range(len(plain)):
+        plain[k] = _lag_sum(channels, channels, 0.0, k + 1)
+    for e in range(len(along)):
+        if codes[e] == 0 or e == best:
+            own, code, beyond = along[e], 0, 0
+            radius = np.sqrt(max(energy - own * own, 0.0) + 4.0 * unit * energy)
+            bound, lag_bound = limits[0, e] * radius + slack, lag_limits[0, e] * radius * radius + slack * radius
+            for k in range(len(parts)):
+                beyond += abs(parts[k] - own * first[e, k]) * second[e, k] > bound
+            if beyond > 0:
+                k = _most_along(own, parts, first[e], second[e])
+                code = _reached(abs(parts[k] - own * first[e, k]) * second[e, k], limits, e, radius, slack)
+            for k in range(len(plain)):
+                centre = abs(plain[k] - own * own * gate.own_lags[e, k])
+                if gate.is_lag[k] and centre + abs(own) * gate.lag_reach[e, k] * radius > lag_bound:
+                    value = abs(_lag_sum(channels, shapes[e], own, k + 1))
+                    code = max(code, _reached(value, lag_limits, e, radius * radius, slack * radius))
+            misfit = code if e == best else misfit
+            codes[e] = code if codes[e] == 0 else codes[e]
+    return misfit
+
+
+@njit(cache=True, nogil=True)
+def judge_signals(
     channels: Array,
+    scatter: Array,
+    along: Array,
+    parts: Array,
     units: Array,
     rivals: RivalLimits,
     gate: GateLimits,
     has_gate: bool,
     found: Found,
 ) -> None:
-    """Rivals and then outsiders of every signal: vectors (S, m) w, along (S, M) u.w, parts (S, k) b.w, channels (S, q).
+    """Rivals and then outsiders of every signal: channels (S, q) c beside the background, along (S, M) = u.c.
 
-    units (S,): what a product may be off by, over |w|.
+    parts (S, k) = b.c.  scatter (S,): energy of repeated rows around their mean.  units (S,): what a product may be off
+    by, over |c|.
     """
-    size = channels.shape[1]
-    left, sums = np.zeros(size + len(gate.is_lag)), np.empty(len(gate.is_lag))
-    for s in range(len(vectors)):
-        energy = 0.0
-        for i in range(vectors.shape[1]):
-            energy += vectors[s, i] * vectors[s, i]
-        best = _reject_by_rivals(along[s], energy, units[s], rivals, found.codes[s])
-        slack = 4e3 * units[s] * np.sqrt(energy)
-        for e in range(along.shape[1]):
-            if has_gate and found.codes[s, e] == 0:
-                own = along[s, e]
-                radius = np.sqrt(max(energy - own * own, 0.0) + 4.0 * units[s] * energy)
-                for i in range(size):
-                    left[i] = channels[s, i] - own * gate.shapes[e, i]
-                found.codes[s, e] = _gate_code(e, own, radius, slack, parts[s], left, gate, sums)
-        own = along[s, best]
-        found.best[s], found.amplitude[s], found.misfit[s] = best, own, 0
+    for s in range(len(channels)):
+        energy, row, codes = scatter[s], channels[s], found.codes[s]
+        for i in range(len(row)):
+            energy += row[i] * row[i]
+        best = _reject_by_rivals(along[s], energy, units[s], rivals, codes)
+        found.best[s], found.amplitude[s], found.misfit[s], found.outsider[s] = best, along[s, best], 0, -1
+        found.residual[s] = np.sqrt(max(energy - along[s, best] ** 2, 0.0))
         if has_gate:
-            for i in range(size):
-                left[i] = channels[s, i] - own * gate.shapes[best, i]
-            radius = np.sqrt(max(energy - own * own, 0.0) + 4.0 * units[s] * energy)
-            found.misfit[s] = _gate_code(best, own, radius, slack, parts[s], left, gate, sums)
-        found.residual[s] = np.sqrt(max(energy - own * own, 0.0))
-        found.outsider[s] = -1
+            found.misfit[s] = _reject_by_outsiders(
+                row, along[s], parts[s], energy, units[s], rivals.shapes, gate, best, codes
+            )
         if found.misfit[s] > 0:
-            found.outsider[s] = _most_along(own, parts[s], gate.along[best], gate.inverse[best])
+            found.outsider[s] = _most_along(along[s, best], parts[s], gate.along[best], gate.inverse[best])

@@ -15,16 +15,16 @@ from .._checks import check_count
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
-from .._typing import Array, IntArray
+from .._typing import Field, IntArray
 from ._labels import LABELS
 from ._protocol import GATES, BlockWork, MapProtocol, Pieces
 from ._result import SignalMap
 from ._share import chosen_level
-from ._signals import Signals, as_signals
+from ._signals import Axis, Signals, as_signals
 from ._store import Store
 
-# Signals of a block; a thread holds the products of one block at a time, a few thousand numbers a signal.
-BLOCK = 2048
+# Signals of a block, which is a chunk of the arrays; a thread holds the codes of one block at a time.
+BLOCK = 8192
 _RETRIES = 5
 Progress = Callable[[int, int], None]
 
@@ -34,7 +34,8 @@ def map_signals(
     protocol: MapProtocol,
     out: str | os.PathLike[str],
     *,
-    channels: str | None = None,
+    channels: Axis = None,
+    repeats: Axis = None,
     member: str | None = None,
     block: int = BLOCK,
     threads: int | None = None,
@@ -43,57 +44,65 @@ def map_signals(
 ) -> SignalMap:
     """Label every signal (..., q) in a folder, and go on where an earlier run of the same map was stopped.
 
-    signals, channels, member: see `as_signals`.  Every signal has its report at the level of the protocol; a second
-    layer, at a smaller common level, holds the share of false statements over the map (see the rate).
+    signals, channels, repeats, member: see `as_signals`.  Every signal has its report at the level of the protocol; a
+    second layer, at a smaller common level, holds the share of false statements over the map (see the rate).
+    block: signals that are read, judged and written together, at most so many.
     threads: as many as numba uses unless given.  scheduler: `local`, or the address of a Dask scheduler, whose workers
     get blocks of signals and give arrays back; one that dies is done again.  Neither changes a byte of the result.
     progress: called with the blocks that are done and their number.
     """
-    given = as_signals(signals, channels=channels, member=member)
-    if given.channels != protocol.channels:
-        rule = f"have {protocol.channels} channels, as the atoms have, along their last axis"
-        raise MisuseError("signals", rule, f"shape {(*given.shape, given.channels)}")
+    given = as_signals(signals, channels=channels, repeats=repeats, member=member)
+    judge = protocol.judge
+    if given.channels != judge.channels or (given.is_complex and not judge.is_complex):
+        rule = f"have {judge.channels} {'complex' if judge.is_complex else 'real'} channels, as the atoms have"
+        raise MisuseError("signals", rule, f"{given.values.dtype} of shape {(*given.shape, given.channels)}")
     store = Store.begin(Path(out), _about(given, protocol, check_count("block", block)))
     if store.about["is_complete"]:
         return SignalMap(store)
     count = get_num_threads() if threads is None else check_count("threads", threads)
-    work = protocol.work(given.count, count)
+    work = protocol.work(given.count, count, given.repeats)
     with _workers(work, scheduler, count) as (executor, shared, window):
         for layer in ("first", "share") if protocol.rate is not None else ("first",):
-            for name, (dtype, shape) in protocol.fields(layer).items():
-                store.add(name, dtype, (*given.shape, *shape))
-            store.add(f"{layer}_hashes", "u1", (_n_blocks(store, given), 32))
+            for name, (dtype, further) in protocol.fields(layer).items():
+                store.add(name, dtype, further, {"units": given.unit} if name in _MEASURED else {})
             level = _share_level(store, protocol) if layer == "share" else 0
             if level is not None:
                 _fill(_Layer(store, given, layer, level), executor, shared, window, progress)
-    store.about["is_complete"] = True
-    store.write_about()
+    _finish(store, given)
     return SignalMap(store)
+
+
+# Arrays in the unit of the signals.
+_MEASURED = ("amplitude", "noise")
 
 
 def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any]:
     """What a reader of the folder needs, and a hash of all that decides."""
-    question, outsiders = protocol.question, protocol.spec.outsiders
-    shape = [*signals.shape, signals.channels]
+    question = protocol.question
+    shape = [*signals.shape, signals.repeats, signals.channels]
+    layers = ("first", "share") if protocol.rate is not None else ("first",)
     return {
         "kind": "physupport map",
-        "version": 1,
+        "version": 2,
         "digest": content_hash({"protocol": protocol.digest, "shape": shape, "block": block}),
         "protocol": protocol.content,
         "shape": [*signals.shape],
+        "repeats": signals.repeats,
         "axes": [*signals.axes],
-        "coordinates": {axis: [*names] for axis, names in signals.coordinates.items()},
+        "bands": [*signals.bands],
         "unit": signals.unit,
         "block": block,
         "level": protocol.level,
         "rate": protocol.rate,
         "levels": protocol.levels(signals.count).tolist(),
+        "are_e_values": protocol.judge.are_e_values,
+        "arrays": [name for layer in layers for name in protocol.fields(layer)],
         "regions": [
             {"name": region.name, "elements": [*region.elements], "groups": [name for name, _ in region.groups]}
             for region in question.asked
         ],
         "slots": array_json(question.slots(np.arange(question.n_explanations))),
-        "outsiders": [] if outsiders is None else [*outsiders.places],
+        "outsiders": [*protocol.judge.places],
         "labels": [str(label) for label in LABELS],
         "gates": [*GATES],
         "share": None,
@@ -101,17 +110,25 @@ def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any
     }
 
 
-def _n_blocks(store: Store, signals: Signals) -> int:
-    return -(-signals.count // int(store.about["block"]))
+def _finish(store: Store, signals: Signals) -> None:
+    """Coordinates and words; a map is complete when it says so."""
+    for axis, (values, unit) in signals.coordinates.items():
+        store.add_whole(axis, values, [axis], {"units": unit} if unit else {})
+    store.add_whole("region", np.array([region["name"] for region in store.about["regions"]]), ["region"], {})
+    store.about["is_complete"] = True
+    kept = ("labels", "gates", "outsiders", "regions", "level", "rate", "levels", "share", "unit", "bands", "protocol")
+    store.finish({name: store.about[name] for name in kept})
+    store.write_about()
 
 
 def _share_level(store: Store, protocol: MapProtocol) -> int | None:
     """The number of the level of the second layer, from what the first states."""
     levels, count = np.array(store.about["levels"]), int(np.prod(store.about["shape"]))
-    tally = np.bincount(store.array("evidence").ravel(), minlength=len(levels) + 1)
+    parts = [np.bincount(store.read("evidence", i), minlength=len(levels) + 1) for i in range(len(store.blocks))]
+    tally = np.sum(parts, axis=0)
     statements = np.cumsum(tally[::-1])[::-1][1:]  # (L,) signals that state something at each level
     assert protocol.rate is not None
-    number = chosen_level(levels, statements, protocol.rate, count, protocol.are_e_values)
+    number = chosen_level(levels, statements, protocol.rate, count, protocol.judge.are_e_values)
     told = {"level": 0.0, "statements": 0} if number is None else {
         "level": float(levels[number]), "statements": int(statements[number])
     }  # fmt: skip
@@ -125,34 +142,30 @@ class _Layer:
 
     def __init__(self, store: Store, signals: Signals, name: str, level: int) -> None:
         self.store, self.signals, self.name, self.level = store, signals, name, level
-        self.size, self.is_done = int(store.about["block"]), store.is_done(name)
+        self.is_done = store.is_done(name)
         self.rows_of: dict[int, IntArray] = {}
 
-    def read(self, block: int) -> tuple[Array, str]:
+    def read(self, block: int) -> tuple[Field, str]:
         """The signals of a block that matter here, and the hash of all of them."""
-        start, stop = block * self.size, min((block + 1) * self.size, self.signals.count)
-        rows = self.signals.read(start, stop)
+        rows = self.signals.read(*self.store.blocks.range(block))
         digest = rows_hash([rows], rows.shape)
         chosen = np.arange(len(rows))
         if self.name == "share":
-            self._check(block, digest)
-            chosen = np.flatnonzero(self.store.array("evidence").reshape(-1)[start:stop] > self.level)
+            if self.store.hashes("first")[block].tobytes().hex() != digest:
+                raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
+            chosen = np.flatnonzero(self.store.read("evidence", block) > self.level)
         self.rows_of[block] = chosen
         return rows[chosen], digest
 
     def write(self, block: int, pieces: Pieces, digest: str) -> None:
         """What a block came to; signals that do not matter stay 0."""
-        start, stop = block * self.size, min((block + 1) * self.size, self.signals.count)
+        start, stop = self.store.blocks.range(block)
         chosen, filled = self.rows_of.pop(block), {}
         for name, piece in pieces.items():
             filled[name] = np.zeros((stop - start, *piece.shape[1:]), dtype=piece.dtype)
             filled[name][chosen] = piece
-        self.store.write(filled, start)
+        self.store.write(filled, block)
         self.store.mark(self.name, block, digest)
-
-    def _check(self, block: int, digest: str) -> None:
-        if self.store.array("first_hashes")[block].tobytes().hex() != digest:
-            raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
 
 
 def _fill(layer: _Layer, executor: Executor, work: Any, window: int, progress: Progress | None) -> None:  # noqa: ANN401
@@ -178,7 +191,7 @@ def _fill(layer: _Layer, executor: Executor, work: Any, window: int, progress: P
         take()
 
 
-def _apply(work: BlockWork, layer: str, level: int, rows: Array) -> Pieces:
+def _apply(work: BlockWork, layer: str, level: int, rows: Field) -> Pieces:
     return work.second(rows, level) if layer == "share" else work.first(rows)
 
 

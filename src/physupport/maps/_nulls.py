@@ -10,7 +10,7 @@ an upper bound of the critical value at a, and a test against it keeps the level
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from scipy.special import stdtrit
@@ -25,10 +25,10 @@ from ..judges.rotation import (
     SCREEN_SHARE,
     Draws,
     Levels,
-    Outsiders,
     Rotation,
     RotationTable,
     check_freedom,
+    leading_shares,
 )
 from ._kernels import GateLimits, RivalLimits, column_draws, lag_draws, rival_draws, rival_tails
 
@@ -46,27 +46,55 @@ class Nulls:
     gate: GateLimits
     levels: Array  # (L,) falling
 
+    spectrum_limits: Array  # (L,) of the leading eigenvalue of repeated rows over the trace
+
     @property
     def size(self) -> int:
         """The explanations."""
-        return int(self.rivals.bases.shape[1])
+        return len(self.rivals.shapes)
 
 
 def is_tabulated(spec: Rotation) -> bool:
     """Whether one table serves all signals: real rows, at most one atom, noise unknown, no bound but a sign."""
     is_plain = spec.rows == "same mean" and spec.sigma is None and _signs(spec) is not None
-    has_own_gate = spec.outsiders is not None and spec.outsiders.spectrum
-    return is_plain and not has_own_gate and not spec.table.is_complex and int(spec.table.ranks.max()) <= 1
+    return is_plain and not spec.table.is_complex and int(spec.table.ranks.max()) <= 1
 
 
-def tabulate(spec: Rotation, levels: Array, threads: int) -> Nulls:
-    """The nulls of a specification that `is_tabulated`; draws are those of its seed, the same for every signal."""
+def tabulate(spec: Rotation, levels: Array, threads: int, repeats: int = 1) -> Nulls:
+    """The nulls of a specification that `is_tabulated`; draws are those of its seed, the same for every signal.
+
+    repeats: rows of a signal, whose scatter enters by a chi-square.
+    """
     table = spec.table
-    check_freedom(table.complement.shape[1] - int(table.ranks.max()))
+    freedom = _Freedom(table.complement.shape[1], len(table.complement) * (repeats - 1))
+    check_freedom(freedom.whole - int(table.ranks.max()))
     shares = [Levels.of(level, spec.companions, spec.outsiders) for level in levels.tolist()]
     companions, rivals, gate = np.array([[each.companions, each.rivals, each.gate] for each in shares]).T
+    spectrum = np.full(len(levels), np.inf)
+    if spec.outsiders is not None and spec.outsiders.spectrum:
+        drawn = leading_shares(spec.seed, spec.gate_draws, len(table.complement), repeats - 1, is_complex=False)
+        spectrum = _largest(drawn, _numbers(gate, spec.gate_draws)) + _BEYOND
     with ThreadPoolExecutor(threads) as pool:
-        return Nulls(_rivals(spec, rivals, companions, pool), _gate(spec, gate, pool), levels)
+        found = _rivals(spec, freedom, rivals, companions, pool), _gate(spec, freedom, gate, pool)
+        return Nulls(*found, levels, spectrum)
+
+
+class _Freedom(NamedTuple):
+    """Coordinates of a signal."""
+
+    beside: int  # the background
+    scatter: int  # of repeated rows around their mean
+
+    @property
+    def whole(self) -> int:
+        """Both."""
+        return self.beside + self.scatter
+
+    def drawn(self, spec: Rotation, purpose: int, draws: int) -> tuple[Array, Array]:
+        """(B, m) normals, and (B,) the squared norms of all coordinates."""
+        generator = Draws(spec.seed, purpose)
+        normals = generator.normal((draws, self.beside))
+        return normals, np.asarray((normals**2).sum(axis=1) + generator.chi_square(self.scatter, (draws,)))
 
 
 def _signs(spec: Rotation) -> Array | None:
@@ -87,14 +115,15 @@ def _signs(spec: Rotation) -> Array | None:
     return np.where(table.ranks > 0, of_atoms[first] * np.sign(turned), 0.0)
 
 
-def _rivals(spec: Rotation, levels: Array, companions: Array, pool: ThreadPoolExecutor) -> RivalLimits:
-    table = spec.table
+def _rivals(
+    spec: Rotation, freedom: _Freedom, levels: Array, companions: Array, pool: ThreadPoolExecutor
+) -> RivalLimits:
+    table, size = spec.table, freedom.whole
     bases = np.ascontiguousarray(table.bases[:, 0].T)  # (m, M)
-    size = len(bases)
     octaves = int(np.log2(_LAST / _FIRST))
     grid = np.append(0.0, _FIRST * 2.0 ** (np.arange(octaves * _PER_OCTAVE + 1) / _PER_OCTAVE))
-    normals = Draws(spec.seed, RIVALS).normal((spec.draws, size))
-    drawn, squares = normals @ bases, (normals**2).sum(axis=1)
+    normals, squares = freedom.drawn(spec, RIVALS, spec.draws)
+    drawn = normals @ bases
     numbers = _numbers(levels * (1.0 - SCREEN_SHARE), spec.draws)
     check_draws("draws", numbers, spec.draws)
     slack = (1.0 + grid) * (_BEYOND + 16.0 * (16.0 * (size + 8) * EPS + float(table.errors.max())))
@@ -122,7 +151,7 @@ def _rivals(spec: Rotation, levels: Array, companions: Array, pool: ThreadPoolEx
     # A t test of the coefficient: sqrt(d) times a with its sign, of d = m - 1 degrees of freedom.
     with np.errstate(divide="ignore"):
         sign_limits = -stdtrit(size - 1.0, companions) / np.sqrt(size - 1.0) * (1.0 + _BEYOND)
-    return RivalLimits(bases, grid, _PER_OCTAVE, limits, floor, nothing, signs, sign_limits)
+    return RivalLimits(shapes(table), grid, _PER_OCTAVE, limits, floor, nothing, signs, sign_limits)
 
 
 def _numbers(levels: Array, draws: int) -> list[int]:
@@ -154,23 +183,32 @@ def _tails(gram: Array, grid: Array, reach: IntArray, levels: Array, rest: float
     return np.stack([depths[(sums > level * (1.0 - _BEYOND)).sum(axis=0)] for level in levels])
 
 
-def _gate(spec: Rotation, levels: Array, pool: ThreadPoolExecutor) -> GateLimits:
+def shapes(table: RotationTable) -> Array:
+    """(M, q) the unit column of every explanation over the channels."""
+    return np.ascontiguousarray((table.complement @ table.bases[:, 0].T).T)
+
+
+def _gate(spec: Rotation, freedom: _Freedom, levels: Array, pool: ThreadPoolExecutor) -> GateLimits:
     """Of explanations alone: the direction of a residual has one law under each."""
     table, outsiders = spec.table, spec.outsiders
     bases = np.ascontiguousarray(table.bases[:, 0].T)  # (m, M)
-    columns = _columns(table, outsiders)  # (m, k)
+    given = np.zeros((len(table.complement), 0)) if outsiders is None or outsiders.columns is None else outsiders.unit
+    columns = np.ascontiguousarray(table.complement.T @ given)  # (m, k)
     along = bases.T @ columns  # (M, k)
     left = (columns**2).sum(axis=0) - along**2
     inverse = np.where(left > LEAST_LEFT**2, 1.0 / np.sqrt(np.maximum(left, LEAST_LEFT**2)), 0.0)
-    shapes = np.ascontiguousarray((table.complement @ bases).T)  # (M, q)
+    own_shapes = shapes(table)
     lags = () if outsiders is None else outsiders.lags
     is_lag = np.isin(np.arange(1, max(lags, default=0) + 1), lags)
     limits = np.full((2, len(levels), table.size), np.inf)
-    filled = GateLimits(columns, along, inverse, limits[0], shapes, is_lag, limits[1])
+    filled = GateLimits(
+        *_runs(given), along, inverse, limits[0], is_lag, limits[1],
+        *_shifted(own_shapes, len(is_lag)),
+    )  # fmt: skip
     if outsiders is None:
         return filled
-    normals = Draws(spec.seed, OUTSIDERS).normal((spec.gate_draws, len(bases)))
-    squares, own = (normals**2).sum(axis=1), np.ascontiguousarray((normals @ bases).T)  # (B,), (M, B)
+    normals, squares = freedom.drawn(spec, OUTSIDERS, spec.gate_draws)  # (B, m), (B,)
+    own = np.ascontiguousarray((normals @ bases).T)  # (M, B)
     drawn, channels = normals @ columns, normals @ table.complement.T
     numbers = _numbers(levels, spec.gate_draws)
     check_draws("gate_draws", numbers, spec.gate_draws)
@@ -178,14 +216,30 @@ def _gate(spec: Rotation, levels: Array, pool: ThreadPoolExecutor) -> GateLimits
     def fill(e: int) -> None:
         values = np.empty((spec.gate_draws, 2))
         column_draws(drawn, own[e], squares, along[e], inverse[e], values[:, 0])
-        lag_draws(channels, own[e], squares, shapes[e], is_lag, values[:, 1])
+        lag_draws(channels, own[e], squares, own_shapes[e], is_lag, values[:, 1])
         limits[:, :, e] = _largest(values, numbers).T + 1e-8
 
     list(pool.map(fill, range(table.size)))
     return filled
 
 
-def _columns(table: RotationTable, outsiders: Outsiders | None) -> Array:
-    if outsiders is None or outsiders.columns is None:
-        return np.zeros((table.complement.shape[1], 0))
-    return np.ascontiguousarray(table.complement.T @ outsiders.unit)
+def _runs(columns: Array) -> tuple[IntArray, Array, Array]:
+    """(r, 2) and (r,) of the first of columns (q, k) that are 0 but for one value over a run; and the others."""
+    is_there, places = columns != 0.0, np.arange(len(columns))[:, None]
+    first, count = is_there.argmax(axis=0), is_there.sum(axis=0)
+    scales = columns[first, np.arange(columns.shape[1])]
+    is_run = (columns == np.where((places >= first) & (places < first + count), scales, 0.0)).all(axis=0)
+    n = int(np.logical_and.accumulate(is_run).sum())
+    return np.stack([first, first + count], axis=1)[:n], scales[:n], np.ascontiguousarray(columns[:, n:])
+
+
+def _shifted(columns: Array, longest: int) -> tuple[Array, Array]:
+    """(M, lags) products of columns (M, q) with themselves, shifted; and how long both shifts are beside them."""
+    own, reach = np.zeros((2, len(columns), longest))
+    for lag in range(1, longest + 1):
+        both = np.zeros_like(columns)
+        both[:, lag:] += columns[:, :-lag]
+        both[:, :-lag] += columns[:, lag:]
+        own[:, lag - 1] = 0.5 * (both * columns).sum(axis=1)
+        reach[:, lag - 1] = np.linalg.norm(both - 2.0 * own[:, [lag - 1]] * columns, axis=1)
+    return own, reach

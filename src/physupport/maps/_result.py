@@ -1,6 +1,7 @@
 """A finished map, or the part of one that is done: arrays by name, and words for single signals."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._codec import whole
+from .._codec import dumped, whole
 from .._errors import MisuseError
 from .._typing import BoolArray
 from ..questions import Label
@@ -48,8 +49,12 @@ class SignalMap:
         return tuple(region["name"] for region in self.about["regions"])
 
     def array(self, name: str) -> NDArray[Any]:
-        """A memory map of one of the arrays."""
+        """All of one of the arrays."""
         return self.store.array(name)
+
+    def entry(self, index: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+        """What all arrays say of one signal."""
+        return {name: self.store.entry(name, index) for name in self.store.names}
 
     def labels(self, region: str, *, share: bool = False) -> NDArray[Any]:
         """The labels of a region as words, over the axes of the signals; share: of the second layer."""
@@ -68,18 +73,14 @@ class SignalMap:
         return out
 
     def to_xarray(self) -> Any:  # noqa: ANN401  xarray carries no types
-        """A Dataset over the axes of the signals, with their coordinates; its `to_zarr` writes a chunked store."""
-        xarray, about = import_module("xarray"), self.about
-        names = sorted(path.stem for path in self.store.folder.glob("*.npy") if not path.stem.endswith("_hashes"))
-        further = {"label": "region", "group": "region", "kept": "byte"}
-        arrays: dict[str, tuple[Any, ...]] = {}
-        for name in names:
-            last = further.get(name.removeprefix("share_"))
-            arrays[name] = ([*about["axes"], *([last] if last else [])], self.array(name))
-        arrays["noise"] = (*arrays["noise"], {"units": about["unit"]})
-        coordinates = {axis: list(values) for axis, values in about["coordinates"].items()}
-        attributes = {key: about[key] for key in ("labels", "gates", "level")} | {"rate": about["rate"] or 0.0}
-        return xarray.Dataset(arrays, coordinates | {"region": [*self.regions]}, attributes)
+        """A Dataset over the axes of the signals, with names, coordinates and units, read when it is used."""
+        return import_module("xarray").open_zarr(self.store.group)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """All arrays, and what they are about as a JSON text, in one .npz file."""
+        about = {name: value for name, value in self.about.items() if name != "protocol"}
+        arrays: dict[str, Any] = {name: self.array(name) for name in self.store.names}
+        np.savez_compressed(path, about=np.array(dumped(about)), **arrays)
 
     def lines(self) -> list[str]:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""
@@ -101,41 +102,47 @@ class SignalMap:
 
     def sentence(self, index: tuple[int, ...]) -> str:
         """What is said of one signal, at its own level."""
-        gate, noise = int(self.array("gate")[index]), float(self.array("noise")[index])
-        if gate == NO_DATA:
-            return "No data: not all numbers of this signal are finite."
-        if gate != OPEN:
-            outsider = int(self.array("outsider")[index])
-            named = self.about["outsiders"]
-            place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
-            what = "Labels are withheld: the best fit does not fit" if gate == WITHHELD else "Nothing in the bank fits"
-            return f"{what}{place}."
-        parts = [self._field(number, index) for number in range(len(self.regions))]
-        unit = f" {self.about['unit']}" if self.about["unit"] else ""
-        level = f"at level {self.about['level']:g}"
-        return f"{' '.join(parts)} Noise {noise:.3g}{unit}; {level} for this signal by itself."
-
-    def _field(self, number: int, index: tuple[int, ...]) -> str:
-        region = self.about["regions"][number]
-        label, group = LABELS[int(self.array("label")[index][number])], int(self.array("group")[index][number])
-        kept = np.flatnonzero(self._kept_elements(number, index))
-        names = ", ".join(region["elements"][i] for i in kept.tolist())
-        where = f" in {region['groups'][group]}" if group >= 0 else ""
-        words = {
-            Label.FINE: f"{region['name']}: {names}.",
-            Label.GROUP: f"{region['name']}: one of {names}{where}.",
-            Label.ABSENT: f"{region['name']}: nothing.",
-            Label.LOCAL_AMBIGUOUS: f"{region['name']}: one of {names}, which are apart.",
-            Label.SUPPORT_AMBIGUOUS: f"{region['name']}: nothing, or one of {names}.",
-        }
-        return words.get(label, f"{region['name']}: nothing is said.")
-
-    def _kept_elements(self, number: int, index: tuple[int, ...]) -> BoolArray:
-        slots = whole(self.about["slots"], None, None)[:, number]
-        kept = np.unpackbits(self.array("kept")[index], count=len(slots), bitorder="little").astype(np.bool_)
-        return np.isin(np.arange(len(self.about["regions"][number]["elements"])), slots[kept])
+        return said(self.about, self.entry(index))
 
     def _number(self, region: str) -> int:
         if region not in self.regions:
             raise MisuseError("region", f"be one of {self.regions}", repr(region))
         return self.regions.index(region)
+
+
+def said(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
+    """What the entries of one signal say in words."""
+    gate, noise = int(entry["gate"]), float(entry["noise"])
+    if gate == NO_DATA:
+        return "No data: not all numbers of this signal are finite."
+    if gate != OPEN:
+        outsider, named = int(entry["outsider"]), about["outsiders"]
+        place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
+        what = "Labels are withheld: the best fit does not fit" if gate == WITHHELD else "Nothing in the bank fits"
+        return f"{what}{place}."
+    unit = f" {about['unit']}" if about["unit"] else ""
+    of = "" if np.isnan(noise) else f" Noise {noise:.3g}{unit};"
+    fields = [_field(about, number, entry) for number in range(len(about["regions"]))]
+    return f"{' '.join(fields)}{of} at level {about['level']:g} for this signal by itself."
+
+
+def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]]) -> str:
+    region = about["regions"][number]
+    label, group = LABELS[int(entry["label"][number])], int(entry["group"][number])
+    names = ", ".join(kept_elements(about, number, entry["kept"]))
+    where = f" in {region['groups'][group]}" if group >= 0 else ""
+    words = {
+        Label.FINE: f"{region['name']}: {names}.",
+        Label.GROUP: f"{region['name']}: one of {names}{where}.",
+        Label.ABSENT: f"{region['name']}: nothing.",
+        Label.LOCAL_AMBIGUOUS: f"{region['name']}: one of {names}, which are apart.",
+        Label.SUPPORT_AMBIGUOUS: f"{region['name']}: nothing, or one of {names}.",
+    }
+    return words.get(label, f"{region['name']}: nothing is said.")
+
+
+def kept_elements(about: dict[str, Any], number: int, kept: NDArray[np.uint8]) -> list[str]:
+    """Elements of a region that a bit set of explanations keeps."""
+    slots = whole(about["slots"], None, None)[:, number]
+    chosen = slots[np.unpackbits(kept, count=len(slots), bitorder="little").astype(np.bool_)]
+    return [about["regions"][number]["elements"][i] for i in np.unique(chosen[chosen >= 0]).tolist()]

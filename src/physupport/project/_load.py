@@ -91,7 +91,12 @@ class Project:
         return _name(self.path, self.overridden, key)
 
     def file(self, key: str, name: str) -> Path:
-        """What the project names under a key, relative to its file; outside its folder only if it is trusted."""
+        """What the project names under a key, relative to its file; outside its folder only if it is trusted.
+
+        Given as an override, it is as seen from where one is.
+        """
+        if key in self.overridden:
+            return Path(name)
         path = self.path.parent / name
         if not self.is_trusted and not _real(path).is_relative_to(_real(self.path.parent)):
             remedy = "It leads elsewhere: look at it, then run again with --trust."
@@ -100,9 +105,13 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """Where the report goes: beside the project file, or, given as an override, as seen from where one is."""
-        folder = self.settings.output.folder
-        return Path(folder) if "output.folder" in self.overridden else self.file("output.folder", folder)
+        """Where the report goes."""
+        return self.file("output.folder", self.settings.output.folder)
+
+    @property
+    def map_folder(self) -> Path:
+        """Where the map goes."""
+        return self.file("output.map", self.settings.output.map)
 
     @property
     def title(self) -> str:

@@ -273,9 +273,10 @@ class Supports(Section):
 
 
 class Output(Section):
-    """Where the report goes."""
+    """Where the report goes, and the map of many signals."""
 
     folder: FileName = "report"
+    map: FileName = "map"
 
 
 class ProjectFile(Section):

@@ -34,6 +34,7 @@ class ByCounts:
     end is multiplied with that of the counts: the product of independent e-values is one.
     """
 
+    are_e_values: ClassVar[bool] = True
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = True
 

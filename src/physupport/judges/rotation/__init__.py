@@ -11,6 +11,8 @@ from ._outsiders import (
     LEAST_LEFT as LEAST_LEFT,
     Finding as Finding,
     Outsiders as Outsiders,
+    leading_share as leading_share,
+    leading_shares as leading_shares,
     ordered_axis as ordered_axis,
     scanned as scanned,
 )
