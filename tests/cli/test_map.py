@@ -157,6 +157,21 @@ def test_a_folder_that_is_no_map_is_not_written_into(folder):
     assert "--out must be a new folder or an empty one, got .. Name another." in str(ran.exception)
 
 
+@pytest.mark.parametrize("one", [[], ["--signal", "1"]])
+def test_a_folder_that_cannot_be_made_is_refused(folder, one):
+    np.save("first.npy", np.zeros((2, Q)))
+    (folder / "project.toml").write_text(LINEAR)
+    ran = CliRunner().invoke(app, ["map", "--out", "first.npy/inside", *one])
+    assert "--out must be a folder that can be made and written to, got first.npy/inside" in str(ran.exception)
+
+
+def test_a_scheduler_that_has_no_address_is_refused(folder):
+    np.save("first.npy", np.zeros((2, Q)))
+    (folder / "project.toml").write_text(LINEAR)
+    ran = CliRunner().invoke(app, ["map", "--scheduler", "nowhere"])
+    assert "scheduler must be local, or the address of one that answers, got nowhere" in str(ran.exception)
+
+
 @pytest.fixture(scope="module")
 def raman(tmp_path_factory):
     """The map of the example, beside its project, and what is truly in every pixel."""

@@ -119,6 +119,8 @@ def test_a_specification_is_read_back_and_refuses_what_it_cannot_do():
         make_judge("evidence", {"split": "thin"})
     with pytest.raises(MisuseError, match="proposal must be left out with split = 'fission'"):
         make_judge("evidence", {"split": "fission", "proposal": 0.5})
+    with pytest.raises(MisuseError, match="splits must be a whole number between 1 and 1000"):
+        BySplits("rows", 10**9)
     row = np.ones((1, Q))
     with pytest.raises(MisuseError, match="split must not be 'rows' for a single row"):
         opened(BySplits("rows"), row, Linear())

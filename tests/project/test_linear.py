@@ -146,6 +146,13 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
             "regions.line.absence_threshold must be at most 20, the largest coefficient",
         ),
         (("[elements]", "[claims.some]\nany = []\n\n[elements]"), "claims.some.any must name at least one element"),
+        (
+            ("[elements]", "[claims.some]\nall = ['L1', 'L1']\n[elements]"),
+            "some.all must name at least one element or group, each once, got",
+        ),
+        (("[elements]", "[claims.some]\nall = ['L1', 'Fe']\n[elements]"), "toml: claims must name elements or groups"),
+        (('law = "gaussian"', 'law = "gaussian"\nsplits = 1000000000'), "splits must be at most 1000, got 1000000000"),
+        (("level = 0.05", "level = 5e-324"), "at level 0, got 999. Or raise the level."),
         (('coefficient = ">= 0"', "strength = 1.0"), "strength must be left out with the law gaussian"),
     ],
 )

@@ -8,6 +8,7 @@ from physupport.project import assemble, load_project, run_project
 from physupport.project._example_spectra import stored_spectra
 
 Q, UNITS = 30, 9
+MANY = "{ from = 0.0, to = 1.0, count = 101 }"
 LINES = {name: np.exp(-0.5 * ((np.arange(Q) - place) / 2.0) ** 2) for name, place in (("a", 6), ("b", 7), ("c", 20))}
 PROJECT = """
 level = 0.1
@@ -85,6 +86,12 @@ def test_too_few_units_are_noted(folder):
         ([], {"table": "place,element\nu,a\n"}, "have the columns element, unit"),
         ([], {"table": "element,unit,file\na,u,../a.npy\n"}, "stay in the folder of the project"),
         ([], {"table": "element,unit,file\na,u,\n"}, "name files, got ''"),
+        ([], {"table": "element,unit,file\n"}, "have a line for each spectrum, got none"),
+        (
+            [('replicate_unit = "unit"', f'replicate_unit = "unit"\nreplicate_noise = {MANY}')],
+            {},
+            "at most 100 numbers",
+        ),
         ([('replicates = "replicates.csv"\nreplicate_unit = "unit"', "")], {}, "replicates is required"),
         ([('replicates = "replicates.csv"\n', "")], {}, "replicate_unit must be left out without replicates"),
         ([('replicate_unit = "unit"', "")], {}, "elements.replicate_unit is required"),
@@ -102,8 +109,20 @@ def test_names_and_numbers_of_the_table_are_checked(folder, tmp_path):
     text = (tmp_path / "replicates.csv").read_text()
     with pytest.raises(MisuseError, match="name elements of the list, got 'z'"):
         assemble(folder(table=text.replace("\nc,", "\nz,")))
-    with pytest.raises(MisuseError, match="hold numbers, got could not convert"):
+    with pytest.raises(MisuseError, match=r"hold numbers, got 'x.*' in line 2"):
         assemble(folder(table=text.replace("\na,u0,", "\na,u0,x", 1)))
+
+
+@pytest.mark.parametrize(
+    ("cell", "rule"), [("nan", "finite"), ("1e999", "finite"), ("1_0", "numbers"), ("", "numbers")]
+)
+def test_a_cell_that_is_no_number_is_named_with_its_line(folder, tmp_path, cell, rule):
+    folder()
+    lines = (tmp_path / "replicates.csv").read_text().splitlines()
+    cells = lines[2].split(",")
+    lines[2] = ",".join([*cells[:-1], cell])
+    with pytest.raises(MisuseError, match=rf"{rule}.*, got '{cell}' in line 3, column"):
+        assemble(folder(table="\n".join(lines)))
 
 
 def test_the_spectra_that_are_shipped_have_a_unit_each():

@@ -52,6 +52,15 @@ def test_thirty_optional_regions(write):
     assert message.startswith("project.toml must describe at most 200,000,000 explanations, got ")
 
 
+def test_thousands_of_elements_at_once(write):
+    path = write(more="\n[regions.many]\nstrength = 1.0\ncount = 10000\n")
+    elements = path.parent / "elements.csv"
+    elements.write_text(elements.read_text() + "".join(f"m{i},many,{i}\n" for i in range(20_000)))
+    message = refused(lambda: assemble(load_project(path)))
+    assert "at most 200,000,000 explanations, got 1," in message
+    assert "or more. Fewer elements" in message
+
+
 def test_two_grids_of_strengths(write):
     path = write(("strength = 2.0", f"strength = {MANY}"), ("strength = 2.0", f"strength = {MANY}"))
     assert "at most 200,000,000 explanations" in refused(lambda: assemble(load_project(path)))

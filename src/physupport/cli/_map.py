@@ -124,9 +124,12 @@ def _report_one(project: "Project", overrides: dict[str, object], signals: "Sign
 
     rows, name = signals.at(_index(text, signals.shape)), f"{SIGNAL}{text.replace(',', '-')}"
     folder = project.map_folder / name
-    folder.parent.mkdir(parents=True, exist_ok=True)
     path = signal_rows(folder)
-    np.save(path, rows)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, rows)
+    except OSError as error:
+        raise MisuseError("--out", "be a folder that can be made and written to", f"{folder} ({error})") from None
     given = overrides | {"output.folder": str(folder), "title": f"{project.title}, signal {text}", **rows_at(path)}
     finished, _ = run_and_tell(load_project_at(project.path, given, trust=project.is_trusted), quiet=quiet)
     if not quiet:

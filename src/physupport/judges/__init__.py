@@ -34,6 +34,7 @@ from ._scored import Bounds as Bounds
 from ._specs import (
     JUDGE_MAKERS as JUDGE_MAKERS,
     JUDGES as JUDGES,
+    MOST_SPLITS as MOST_SPLITS,
     JudgeSpec as JudgeSpec,
     Sealed as Sealed,
     SealedStream as SealedStream,

@@ -26,7 +26,7 @@ from ._by_evidence import MOST_BITS, ByEvidence, decided, decoded_evidence
 from ._evidence import Evidence, final_bounds
 from ._judge import Verdicts, around
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
-from ._specs import JudgeSpec, Sealed, SealedStream, register
+from ._specs import MOST_SPLITS, JudgeSpec, Sealed, SealedStream, register
 from .rotation._by_rotation import whitened_rows
 from .rotation._draws import Draws
 
@@ -57,7 +57,7 @@ class BySplits:
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise MisuseError("split", f"be {' or '.join(map(repr, SPLITS))}", repr(self.split))
-        check_count("splits", self.n_splits)
+        check_count("splits", self.n_splits, 1, MOST_SPLITS)
         check_open("proposal", self.proposal, 0.0, 1.0)
 
     def encode(self) -> dict[str, object]:

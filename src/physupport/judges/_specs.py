@@ -15,6 +15,8 @@ from ._evidence import Evidence, Factor
 from ._judge import Judge
 from ._path import joint_path
 
+MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)

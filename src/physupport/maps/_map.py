@@ -208,6 +208,11 @@ def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[t
         remedy = 'Install it with pip install "physupport[maps]".'
         raise MisuseError("scheduler", "be left out without dask", scheduler, remedy) from error
     local = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.Client(**local) if scheduler == "local" else distributed.Client(scheduler) as client:
+    try:
+        connected = distributed.Client(**local) if scheduler == "local" else distributed.Client(scheduler)
+    except (OSError, ValueError) as error:
+        rule = "be local, or the address of one that answers"
+        raise MisuseError("scheduler", rule, f"{scheduler} ({error})") from None
+    with connected as client:
         executor = client.get_executor(pure=False, retries=_RETRIES)
         yield executor, client.scatter(work, broadcast=True), 2 * max(1, len(client.ncores()))

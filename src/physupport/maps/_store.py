@@ -94,9 +94,12 @@ class Store:
             return cls(folder, found)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
-        (folder / _GROUP).mkdir(parents=True, exist_ok=True)
         store = cls(folder, about)
-        store.write_about()
+        try:
+            (folder / _GROUP).mkdir(parents=True, exist_ok=True)
+            store.write_about()
+        except OSError as error:
+            raise MisuseError("out", "be a folder that can be made and written to", f"{folder} ({error})") from None
         return store
 
     @classmethod

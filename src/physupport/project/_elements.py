@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import comb, prod
+from math import comb, log10, prod
 from pathlib import Path
 from typing import final
 
 import numpy as np
 
 from .._errors import MisuseError
-from .._typing import Array, IntArray
+from .._typing import Array, Field, IntArray
 from ..banks import Library
 from ..io import as_pairs, read_archive, read_columns
 from ..responses import Parameter, Settings, settings_grid
@@ -112,17 +112,26 @@ def _numbers(project: Project, columns: dict[str, list[str]], name: str) -> Arra
     if name not in columns:
         rule = f"have a column {name!r}, which {project.name('elements.coordinates')} names"
         raise MisuseError(_file(project), rule, ", ".join(map(repr, columns)))
-    found = np.empty(len(columns[name]))
-    for i, text in enumerate(columns[name]):
-        where = f"{text!r} in line {i + 2}, column {name!r}"
+    rules = "have numbers as coordinates", "have finite coordinates"
+    return np.real(column_numbers(_file(project), name, columns[name], rules))
+
+
+def column_numbers(
+    file: str, column: str, texts: Sequence[str], rules: tuple[str, str], *, is_complex: bool = False
+) -> Field:
+    """The cells of a column, below a header; rules: what a cell breaks that is no number, or not a finite one."""
+    kind: type[complex] | type[float] = complex if is_complex else float
+    found = np.empty(len(texts), dtype=kind)
+    for i, text in enumerate(texts):
+        where = f"{text!r} in line {i + 2}, column {column!r}"
         try:
-            found[i] = float(text)
+            found[i] = kind(text)
         except ValueError:
-            raise MisuseError(_file(project), "have numbers as coordinates", where) from None
+            raise MisuseError(file, rules[0], where) from None
         if "_" in text:  # Python reads 1_000 as a number, and nothing else does
-            raise MisuseError(_file(project), "have numbers as coordinates", where)
+            raise MisuseError(file, rules[0], where)
         if not np.isfinite(found[i]):
-            raise MisuseError(_file(project), "have finite coordinates", where)
+            raise MisuseError(file, rules[1], where)
     return found
 
 
@@ -207,6 +216,7 @@ def read_elements(project: Project) -> Physical:
 
 # A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
 MOST_EXPLANATIONS = 200_000_000
+_LEAST_ROUNDED = 10**15  # longer numbers are told by their length
 
 
 def check_bank_size(project: Project, regions: Sequence[str], n_variants: int = 1) -> None:
@@ -227,7 +237,8 @@ def check_bank_size(project: Project, regions: Sequence[str], n_variants: int = 
     size = states * _n_supports(settings) * prod(map(len, grids))
     if size > MOST_EXPLANATIONS:
         remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
-        raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", size, remedy)
+        many = f"{size:,} or more" if size < _LEAST_ROUNDED else f"about 10^{log10(size):.0f}"
+        raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", many, remedy)
 
 
 def _n_sets(project: Project, region: str, count: int) -> int:
@@ -236,7 +247,12 @@ def _n_sets(project: Project, region: str, count: int) -> int:
     if high > count:
         key = project.name(f"regions.{region}.count")
         raise MisuseError(key, f"be at most {count}, the number of its elements", high)
-    return sum(comb(count, size) for size in range(low, high + 1))
+    sets = 0
+    for size in range(low, high + 1):
+        sets += comb(count, size)
+        if sets > MOST_EXPLANATIONS:  # binomials of thousands of elements take long, and one is enough
+            break
+    return sets
 
 
 def _n_supports(settings: ProjectFile) -> int:

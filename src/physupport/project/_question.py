@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from .._typing import Array
 from ..analysis import Proposed
 from ..banks import Bank, BankRegions, Spacing, bank_regions
@@ -15,7 +15,7 @@ from ..laws import law_named
 from ..questions import Claim, RegionalMap, RegionRule, Resolution
 from ..questions._claim import KINDS
 from ._elements import Physical
-from ._load import Project, named_by_key
+from ._load import Project
 from ._schema import AskedResolution
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
@@ -84,8 +84,9 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
             _check_reachable(project, physical, name, f"regions.{name}.tolerance", region.tolerance, remedy)
     if not rules:
         raise MisuseError(project.name("regions"), "ask about at least one region", "ask = 'nothing' for all of them")
-    with named_by_key(project, "regions"):
-        question = RegionalMap(view, rules, _claims(project))
+    claims = _claims(project)
+    with misuse_named(lambda name: project.name(name if name == "claims" else f"regions: {name}")):
+        question = RegionalMap(view, rules, claims)
     for found in question.unanswerable():
         key = f"regions.{found.region}.{'ask' if found.entry == 'asks' else found.entry}"
         raise MisuseError(project.name(key), found.rule, found.value)
@@ -93,14 +94,16 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
 
 
 def _claims(project: Project) -> dict[str, Claim]:
-    """The claims of the file; each has one kind."""
-    claims = {}
-    for name, spec in project.settings.claims.items():
-        ((kind, of),) = ((kind, getattr(spec, kind)) for kind in KINDS if getattr(spec, kind) is not None)
-        if not of:
-            raise MisuseError(project.name(f"claims.{name}.{kind}"), "name at least one element or group", "none")
-        claims[name] = Claim(kind, tuple(of))
-    return claims
+    """The claims of the file."""
+    return {name: _claim(project, name) for name in project.settings.claims}
+
+
+def _claim(project: Project, name: str) -> Claim:
+    """It has one kind."""
+    spec = project.settings.claims[name]
+    ((kind, of),) = ((kind, getattr(spec, kind)) for kind in KINDS if getattr(spec, kind) is not None)
+    with misuse_named(lambda _: project.name(f"claims.{name}.{kind}")):
+        return Claim(kind, tuple(of))
 
 
 def _resolution(project: Project, physical: Physical, view: BankRegions, spec: AskedResolution) -> RegionResolution:

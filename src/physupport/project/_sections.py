@@ -24,6 +24,7 @@ from ..responses import RESPONSES
 
 # The most values a range may have: more are a slip of the keyboard, and every one multiplies the bank.
 MOST_VALUES = 10_000
+_FEW = 100  # each is a judgement of its own
 
 
 def broken(rule: str, value: object, remedy: str = "", key: str = "") -> PydanticCustomError:
@@ -106,6 +107,12 @@ def _distinct(values: tuple[float, ...]) -> tuple[float, ...]:
     return values
 
 
+def _few(values: tuple[float, ...]) -> tuple[float, ...]:
+    if len(values) > _FEW:
+        raise broken(f"hold at most {_FEW} numbers", len(values))
+    return values
+
+
 def _below_one(values: tuple[float, ...]) -> tuple[float, ...]:
     for value in values:
         if not value < 1.0:
@@ -130,7 +137,7 @@ def variances(given: object) -> tuple[float, ...]:
 
 Values = Annotated[tuple[float, ...], _checked()]
 Grid = Annotated[tuple[float, ...], _checked(_distinct)]
-Deviations = Annotated[tuple[float, ...], _checked(_not_negative, _distinct)]
+Deviations = Annotated[tuple[float, ...], _checked(_not_negative, _distinct, _few)]
 Probabilities = Annotated[tuple[float, ...], _checked(_positive, _below_one, _distinct)]
 
 

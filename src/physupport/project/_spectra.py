@@ -9,7 +9,7 @@ import numpy as np
 from .._errors import MisuseError
 from .._typing import Field
 from ..io import read_columns
-from ._elements import Physical
+from ._elements import Physical, column_numbers
 from ._inputs import read_recorded, recorded
 from ._load import Project, named_by_key
 from ._sections import File
@@ -41,24 +41,17 @@ def read_spectra(project: Project, key: str, file: str, further: Sequence[str], 
         rule = f"have the columns {', '.join(own)}, and either file or one for each of {physical.n_channels} channels"
         raise MisuseError(name, rule, f"{', '.join([*columns][:3])} and so on, {len(columns)} in all")
     elements = tuple(columns[_ELEMENT])
+    if not elements:
+        raise MisuseError(name, "have a line for each spectrum", "none")
     other = next((each for each in elements if each not in physical.library.ids), None)
     if other is not None:
         raise MisuseError(name, "name elements of the list", repr(other))
     texts = tuple(tuple(columns[column]) for column in further)
     if is_by_file:
         return Spectra(elements, texts, tuple(_of_file(project, key, each, physical) for each in columns[_FILE]))
-    return Spectra(elements, texts, tuple(_numbers(name, [columns[each] for each in rest], physical)[:, None]))
-
-
-def _numbers(name: str, columns: Sequence[Sequence[str]], physical: Physical) -> Field:
-    """(S, q) of columns of texts."""
-    try:
-        values = np.array(columns, dtype=np.complex128 if physical.is_complex else np.float64).T
-    except ValueError as error:
-        raise MisuseError(name, "hold numbers", error) from None
-    if not np.isfinite(values).all():
-        raise MisuseError(name, "hold finite numbers", "another")
-    return np.ascontiguousarray(values)
+    rules, is_complex = ("hold numbers", "hold finite numbers"), physical.is_complex
+    values = [column_numbers(name, each, columns[each], rules, is_complex=is_complex) for each in rest]
+    return Spectra(elements, texts, tuple(np.column_stack(values)[:, None]))
 
 
 def _of_file(project: Project, key: str, file: str, physical: Physical) -> Field:

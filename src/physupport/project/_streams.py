@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from .._errors import shown
+from ..judges import MOST_SPLITS
 from ..laws import LAWS, Part, law_named, laws_of_files
 from ._sections import FileName, FileSpec, Probabilities, Section, Values, broken, needed, variances
 
@@ -119,7 +120,7 @@ class Deployment(Stream):
     law: Annotated[str, _known("deployment")]
     rows: Literal["same mean", "free", "random"] | None = None
     split: Literal["thin", "rows", "fission"] | None = None
-    splits: Whole | None = None
+    splits: Annotated[int, Field(ge=1, le=MOST_SPLITS)] | None = None
     exposure: Values | None = None
 
 

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from physupport import MisuseError
 from physupport.judges import Verdict
-from physupport.judges.counts import Counts, CountTable
+from physupport.judges.counts import ByCounts, Counts, CountTable
 from physupport.judges.counts._splits import halves
 
 CHANNELS = np.arange(60)
@@ -160,6 +160,7 @@ def test_the_answer_depends_on_the_seed_and_on_nothing_else():
         (lambda: CountTable.with_variants(LINES[None], [(0,)], how="span"), "cone.*states.*got 'span'"),
         (lambda: Counts(TABLE, split="half"), "'rows', 'thin'"),
         (lambda: Counts(TABLE, splits=0), "splits must"),
+        (lambda: ByCounts(n_splits=10**9), "splits must be a whole number between 1 and 1000"),
         (lambda: Counts(TABLE, widths=(-1.0,)), "widths must"),
         (lambda: Counts(TABLE).judge(np.full(60, 0.5), 0.05), "rows must be counts"),
         (lambda: Counts(TABLE).judge(np.full(60, -1), 0.05), "rows must be counts"),

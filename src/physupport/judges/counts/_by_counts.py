@@ -17,7 +17,7 @@ from .._by_evidence import MOST_BITS, decided
 from .._evidence import Evidence, final_bounds
 from .._judge import Verdict, Verdicts, around
 from .._scored import Bounds, sum_down, sum_up
-from .._specs import Sealed, SealedStream, register
+from .._specs import MOST_SPLITS, Sealed, SealedStream, register
 from ._judge import WIDTHS, CountJudge, Counts
 from ._splits import SPLITS
 from ._table import CountTable
@@ -44,7 +44,7 @@ class ByCounts:
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise MisuseError("split", f"be one of {sorted(SPLITS)}", repr(self.split))
-        check_count("splits", self.n_splits)
+        check_count("splits", self.n_splits, 1, MOST_SPLITS)
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand."""

@@ -14,6 +14,7 @@ EPS = float(np.finfo(np.float64).eps)
 # Of the level of a rotation test, what the closed-form screen takes; the rest is for the draws.
 SCREEN_SHARE = 0.01
 LEAST_FREEDOM = 5
+_LEAST_READ = 2.0**-30  # of smaller levels not even the inverse is told, which may overflow
 # Of log c_j: the weights times any energy stay far from overflow.
 _MOST_PENALISED = 300.0
 
@@ -109,7 +110,8 @@ def most_rejected(level: float, draws: int) -> int:
 def check_draws(level: float, draws: int) -> None:
     """Refuse so few draws that nothing is ever rejected."""
     if most_rejected(level, draws) < 1:
-        raise MisuseError("draws", f"be at least {int(1 / level)} to reject at level {level:g}", draws)
+        least = int(1 / max(level, _LEAST_READ))
+        raise MisuseError("draws", f"be at least {least} to reject at level {level:g}", draws, "Or raise the level.")
 
 
 def count_margins(counts: Counts, level: float, draws: int, *, is_screened: bool = True) -> tuple[Array, Array]:
