@@ -51,7 +51,7 @@ def refusal(path, overrides=None):
         (
             'kind = "peak"',
             'kind = "peek"',
-            "elements.response must have a kind among circular array, near field",
+            "elements.response must have a kind among circular array, formula, near field",
         ),
         (RESPONSE, 'response = { function = "a.b" }', "response.function must be written module:function, got 'a.b'."),
         ("width = 0.15", "width = 0", "project.toml: elements.response.width must be above 0, got 0."),

@@ -13,14 +13,13 @@ from physupport.banks import Library, library_bank
 from physupport.cli._app import MISUSE, exit_code
 from physupport.cli._verify import REFUSED
 from physupport.project import FILES
+from physupport.project._element_sections import CoverSpec, Elements, Parameter
 from physupport.project._schema import (
     AskedResolution,
     Background,
     ClaimSpec,
-    Elements,
     Output,
     OutsiderSpec,
-    Parameter,
     ProjectFile,
     Region,
     Supports,
@@ -37,6 +36,7 @@ SECTIONS = {
     "`[data.deployment]`": Deployment,
     "`[elements]`": Elements,
     "`[parameters.NAME]`": Parameter,
+    "`[cover]`": CoverSpec,
     "`[regions.NAME]`": Region,
     "`[supports]`": Supports,
     "`[claims.NAME]`": ClaimSpec,
@@ -56,8 +56,9 @@ TABLES = {
     "resolution",
     "background",
     "outsiders",
+    "cover",
 }
-KINDS = ("peak", "uniform linear array", "circular array", "near field array", "spherical head")
+KINDS = ("peak", "uniform linear array", "circular array", "near field array", "spherical head", "formula")
 RESPONSES = {kind: _section(kind) for kind in KINDS} | {"a function": FunctionResponse}
 
 

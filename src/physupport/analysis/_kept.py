@@ -19,7 +19,7 @@ def sets_json(trace: Trace) -> list[dict[str, Any] | None]:
     kept: all that an explanation has which was asked about and not rejected, with the one of the smallest upper bound
     of the margin, of equal ones the first of the bank; in the order of these bounds, and null where nothing is
     there.  not_asked: all that only explanations have which were not asked about.  extent: the largest distance within
-    what is kept.
+    what is kept.  box: where elements are cells, the smallest around all that is possible.
     """
     question = predicates(trace.question)
     kept = np.flatnonzero(trace.codes != Verdict.REJECTED)
@@ -32,11 +32,14 @@ def sets_json(trace: Trace) -> list[dict[str, Any] | None]:
             found.append(None)
             continue
         numbers, first = np.unique(column.numbers, return_index=True)
+        possible = np.union1d(numbers, rest.numbers)
+        box = question.hull(number, possible[possible >= 0])
         found.append(
             {
                 "kept": [_element(trace, column, kept, place) for place in np.sort(first).tolist()],
                 "not_asked": _named(rest, np.setdiff1d(rest.numbers, numbers)),
                 "extent": question.extent(number, numbers[numbers >= 0]),
+                **({} if box is None else {"box": box}),
             }
         )
     return found

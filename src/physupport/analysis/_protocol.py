@@ -17,12 +17,13 @@ from .._hashes import content_hash, rows_hash
 from ..aeb import Policy, Proposals, Stop, Trace, budget_queries, continue_run, run
 from ..aeb._controller import Callback, check_question
 from ..aeb._trace import check_stop
-from ..banks import Bank
+from ..banks import Bank, Cover
 from ..io import SplitRows, split_rows, undivided_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
-from ..laws import Opponent, check_sets
+from ..laws import Opponent, check_cover, check_sets
 from ..questions import Question, predicates
 from ._plans import ProposedStream, StreamPlan
+from ._refused import check_thresholds, check_writes
 
 
 @final
@@ -50,6 +51,8 @@ class AnalysisProtocol:
     held-out rows of the streams; its specification is part of what is frozen.  ranks: whether the proposal rows also
     of a stream with a proposal off the bank say how plausible each explanation is; not every policy reads it.  stop:
     `label` ends with the certificates, `set` also asks about all that they leave possible, within the budget.
+    cover: what the bank was made of, if its elements are cells: the level then holds anywhere in these, and the judge
+    runs at a smaller one, `run_level`.
 
     Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
     a table must not change as long as a seal that was read from it is in use.
@@ -66,18 +69,24 @@ class AnalysisProtocol:
     judge: JudgeSpec = field(default_factory=ByEvidence)
     ranks: bool = True
     stop: Stop = "label"
+    cover: Cover | None = None
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
         check_count("seed", self.seed, 0)
         if self.streams and self.bank is None:
             raise MisuseError("bank", "be given with streams", "none")
-        _check_writes("judge", self.judge)
+        check_writes("judge", self.judge)
         check_stop(self.stop)
         for plan in self.streams.values():
             if self.bank is not None:
                 check_sets(plan.law, self.bank)
         object.__setattr__(self, "streams", dict(self.streams))
+
+    @property
+    def run_level(self) -> float:
+        """At which the judge decides: the level itself, or what a cover makes of it."""
+        return float(self.level) if self.cover is None else self.cover.level(self.level)
 
     def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
         """Split the rows of one stream and read those that propose; `read` takes the result in place of the table.
@@ -122,9 +131,9 @@ class AnalysisProtocol:
         if self.streams:
             remedy = "Give the protocol its specification instead, judge=..., and read the streams."
             raise MisuseError("judge", "come without streams, which have one", tuple(self.streams), remedy)
-        _check_writes("judge", judge)
-        if judge.level is not None and judge.level != self.level:
-            raise MisuseError("judge", f"decide at the level {self.level!r} of the protocol", judge.level)
+        check_writes("judge", judge)
+        if judge.level is not None and judge.level != self.run_level:
+            raise MisuseError("judge", f"decide at the level {self.run_level!r} of the protocol", judge.level)
         suggested = proposals or Proposals()
         suggested.check_size(judge.size)
         content = described("judge", judge.encode())
@@ -154,14 +163,14 @@ class AnalysisProtocol:
         question = self.question(proposed) if callable(self.question) else self.question
         check_question(question, size)
         predicates(question).check_bank(self.bank)
-        _check_thresholds(question, parts)
+        check_thresholds(question, parts)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
         plausibility = proposed.proposals.plausibility
         content: dict[str, object] = {
             "bank": None if self.bank is None else self.bank.digest,
             "size": size,
             "question": described("question", question.describe()),
-            "level": float(self.level),
+            "level": self.run_level,
             "judge": judge,
             "seed": int(self.seed),
             "streams": [part.describe() for part in parts],
@@ -172,25 +181,10 @@ class AnalysisProtocol:
             "until_witnessed": bool(self.until_witnessed),
             "stop": self.stop,
         }
+        if self.cover is not None:
+            check_cover(self.cover, self.bank, [(part.law, len(part.table)) for part in parts])
+            content["cover"] = described("cover", {"asked": float(self.level)} | self.cover.encode())
         return Seal(self, content, content_hash(content), question, policy, proposed, parts, opened)
-
-
-def _check_thresholds(question: Question, parts: tuple[ProposedStream, ...]) -> None:
-    """Refuse to compare the strengths of explanations where rows may have others: ABSENT would be said of those."""
-    thresholds = predicates(question).thresholds()
-    for part in parts:
-        law = part.law
-        open_ones = [item for item in thresholds.items() if law.thresholds.get(item[0]) != item[1]]
-        if open_ones and not law.has_strengths:
-            region, threshold = open_ones[0]
-            rule = f"be left out beside {part.law.name} rows, whose coefficients need not be the strengths of the bank"
-            raise MisuseError(f"absence_threshold of region {region!r}", rule, repr(threshold))
-
-
-def _check_writes(name: str, judge: Judge | JudgeSpec) -> None:
-    """Refuse what cannot write itself into a protocol, such as judges that are asked directly."""
-    if not hasattr(judge, "encode"):
-        raise MisuseError(name, "write itself into the protocol (encode)", type(judge).__name__, "Ask it directly.")
 
 
 @final
@@ -281,8 +275,8 @@ class Seal:
         judge, size = self.protocol.judge.open(self._held_out), self._held_out.size
         if judge.size != size:
             raise MisuseError("judge", f"decide about the {size} explanations of the bank", judge.size)
-        if judge.level is not None and judge.level != self.protocol.level:
-            raise MisuseError("judge", f"decide at the level {self.protocol.level!r} of the protocol", judge.level)
+        if judge.level is not None and judge.level != self.protocol.run_level:
+            raise MisuseError("judge", f"decide at the level {self.protocol.run_level!r} of the protocol", judge.level)
         return Docket(judge)
 
     @cached_property
@@ -294,4 +288,4 @@ class Seal:
             SealedStream(part.name, part.held_out, part.law, part.law.keys(bank), partial(getattr, part, "factor"))
             for part in self.parts
         )
-        return Sealed(bank, self.protocol.level, tuple(streams), self.digest)
+        return Sealed(bank, self.protocol.run_level, tuple(streams), self.digest)

@@ -30,5 +30,5 @@ def begin_running(protocol: AnalysisProtocol, calibration: ProposedStream | None
 
 def running_report(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Report:
     """What all rows so far say; a protocol of its own, which names them."""
-    seal = replace(protocol, streams={}).freeze(evidence.judge(protocol.level))
+    seal = replace(protocol, streams={}).freeze(evidence.judge(protocol.run_level))
     return report(seal, seal.run())

@@ -14,7 +14,9 @@ from ._builders import (
     library_bank as library_bank,
     region_supports as region_supports,
 )
-from ._covers import Cover as Cover, cover_box as cover_box
+from ._cells import Cells as Cells
+from ._cover_form import COVER_FORM as COVER_FORM
+from ._covers import Cover as Cover, cover_boxes as cover_boxes
 from ._distances import (
     atom_chords as atom_chords,
     bottleneck_assignment as bottleneck_assignment,
@@ -27,6 +29,7 @@ from ._distances import (
 from ._edges import grid_edges as grid_edges
 from ._forward import forward_library as forward_library
 from ._library import JOINT as JOINT, Library as Library, LibraryStates as LibraryStates
+from ._moved import Moved as Moved
 from ._nuisances import Nuisances as Nuisances, product_grid as product_grid
 from ._region_sets import RegionSets as RegionSets, SetSpacing as SetSpacing
 from ._region_table import TableRegions as TableRegions, table_regions as table_regions

@@ -34,6 +34,7 @@ class Library:
     coordinates: Array = field(repr=False)  # (E, d)
     responses: Array = field(repr=False)  # (q, E), unit columns
     unit: str = ""  # of the coordinates, and so of distances; for words only
+    extents: Array | None = field(default=None, repr=False)  # (E, d) half the sides of elements that are cells
 
     def __post_init__(self) -> None:
         ids, regions = check_texts("ids", self.ids), check_texts("regions", self.regions)
@@ -50,6 +51,11 @@ class Library:
             raise MisuseError(
                 "responses", f"have one column for each of the {len(ids)} ids", f"shape {responses.shape}"
             )
+        if self.extents is not None:
+            extents = check_array("extents", self.extents, coordinates.shape)
+            if extents.min() < 0.0:
+                raise MisuseError("extents", "be at least 0", extents.min())
+            object.__setattr__(self, "extents", frozen(extents))
         for name, value in {"ids": ids, "regions": regions}.items():
             object.__setattr__(self, name, value)
         for name, array in {"coordinates": coordinates, "responses": responses}.items():
@@ -198,11 +204,13 @@ class LibraryStates:
     def encode(self) -> dict[str, object]:
         """The library, the order of the regions, the shared columns and the counts, where any is above one."""
         library = self.library
-        counts = {"counts": [list(count) for count in self.counts]} if self._has_sets else {}
+        counts: dict[str, object] = {"counts": [list(count) for count in self.counts]} if self._has_sets else {}
         unit = {"unit": library.unit} if library.unit else {}
+        cells = {} if library.extents is None else {"extents": array_json(library.extents)}
         return (
             counts
             | unit
+            | cells
             | {
                 "kind": "library",
                 "ids": list(library.ids),
@@ -219,9 +227,11 @@ class LibraryStates:
         library = self.library
         counts: list[Record] = [("counts", np.array(self.counts, dtype=np.int64))] if self._has_sets else []
         unit: list[Record] = [("unit", (library.unit,))] if library.unit else []
+        cells: list[Record] = [] if library.extents is None else [("extents", library.extents)]
         return [
             *counts,
             *unit,
+            *cells,
             ("library states", self.regions),
             ("ids", library.ids),
             ("regions", library.regions),

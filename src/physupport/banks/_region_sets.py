@@ -31,6 +31,7 @@ class RegionSets:
     ids: tuple[str, ...]  # (p,) of the elements
     coordinates: Array = field(repr=False)  # (p, d)
     subsets: Subsets
+    extents: Array | None = field(default=None, repr=False)  # (p, d) half the sides of elements that are cells
     members: IntArray = field(init=False, repr=False)  # (m, high) elements of each set, padded with -1
     _columns: tuple[IntArray, ...] = field(init=False, repr=False)  # high of them, (m,) each
 
@@ -89,8 +90,11 @@ class SetSpacing:
 
     def __post_init__(self) -> None:
         count = len(self.sets.ids)
-        elements = Spacing(count, self.sets.coordinates, self.given)
-        object.__setattr__(self, "_between", elements.rows(np.arange(count)))
+        object.__setattr__(self, "_between", self._elements.rows(np.arange(count)))
+
+    @property
+    def _elements(self) -> Spacing:
+        return Spacing(len(self.sets.ids), self.sets.coordinates, self.given, self.sets.extents)
 
     @property
     def size(self) -> int:
@@ -117,6 +121,16 @@ class SetSpacing:
     def spread(self, chosen: IntArray) -> float:
         """Largest distance between two of those chosen; 0 for fewer than two."""
         return self.sets.spread(chosen, self._between)
+
+    def hull(self, chosen: IntArray) -> list[list[float]] | None:
+        """The smallest box around the cells of all these sets; None of points."""
+        members = np.unique(self.sets.members[chosen])
+        return self._elements.hull(members[members >= 0])
+
+    def size_of(self, number: int) -> float:
+        """The largest of an element of the set: 0, or the diagonal of a cell."""
+        members = self.sets.members[number]
+        return max(map(self._elements.size_of, members[members >= 0].tolist()))
 
     @property
     def is_finite(self) -> bool:

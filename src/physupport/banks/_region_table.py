@@ -84,6 +84,9 @@ class TableRegions:
         """(m, d), or None if none were given."""
         return self.places.get(region)
 
+    def extents(self, region: str) -> None:
+        """Elements are points."""
+
     def sets(self, region: str) -> None:
         """Each place is one element."""
 

@@ -43,6 +43,9 @@ class RegionalView(Protocol):
     def coordinates(self, region: str) -> Array | None:
         """(m, d) where the elements of a region lie; None if that was never said, and of sets, which know it."""
 
+    def extents(self, region: str) -> Array | None:
+        """(m, d) half the sides of elements that are cells; None of points, and of sets, which know it."""
+
     def sets(self, region: str) -> RegionSets | None:
         """The sets of elements that are the places of a region; None where each place is one element."""
 
@@ -73,7 +76,8 @@ class BankRegions:
     bank: Bank
     regions: tuple[str, ...]
     optional: tuple[str, ...]
-    _elements: dict[str, tuple[tuple[str, ...], Array, RegionSets | None]] = field(repr=False)  # names, places, sets
+    # Names, places, half the sides of cells, sets.
+    _elements: dict[str, tuple[tuple[str, ...], Array, Array | None, RegionSets | None]] = field(repr=False)
     _only: BoolArray = field(repr=False)  # (n_supports,)
 
     @property
@@ -88,17 +92,22 @@ class BankRegions:
 
     def element_names(self, region: str) -> tuple[str, ...]:
         """The ids of the library, or sets of them."""
-        names, _, sets = self._elements[region]
+        names, *_, sets = self._elements[region]
         return names if sets is None else sets.names
 
     def coordinates(self, region: str) -> Array | None:
         """(m, d), from the library; None of sets."""
-        _, places, sets = self._elements[region]
+        _, places, _, sets = self._elements[region]
         return places if sets is None else None
+
+    def extents(self, region: str) -> Array | None:
+        """(m, d), from the library; None of points and of sets."""
+        _, _, extents, sets = self._elements[region]
+        return extents if sets is None else None
 
     def sets(self, region: str) -> RegionSets | None:
         """Those of the states."""
-        return self._elements[region][2]
+        return self._elements[region][3]
 
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element or set, -1 where the region is absent."""
@@ -138,11 +147,13 @@ def bank_regions(bank: Bank) -> BankRegions:
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
     present = bank.strengths[:, [block[0] for block in states.blocks]] > 0.0  # (n_supports, R)
-    elements: dict[str, tuple[tuple[str, ...], Array, RegionSets | None]] = {}
+    elements: dict[str, tuple[tuple[str, ...], Array, Array | None, RegionSets | None]] = {}
     for region, subsets in zip(states.regions, states.sets, strict=False):
         numbers = library.members(region)
         names, places = tuple(library.ids[i] for i in numbers), library.coordinates[numbers]
-        elements[region] = names, places, None if subsets.is_single else RegionSets(names, places, subsets)
+        extents = None if library.extents is None else library.extents[numbers]
+        sets = None if subsets.is_single else RegionSets(names, places, subsets, extents)
+        elements[region] = names, places, extents, sets
     is_optional: BoolArray = ~np.all(present, axis=0)
     return BankRegions(
         bank=bank,
@@ -156,7 +167,9 @@ def bank_regions(bank: Bank) -> BankRegions:
 def region_spacing(view: RegionalView, region: str) -> Spacing | SetSpacing:
     """Euclidean distances of a region's elements; without coordinates, any two are 1 apart.  Of sets by Hausdorff."""
     sets = view.sets(region)
-    return Spacing(len(view.element_names(region)), view.coordinates(region)) if sets is None else SetSpacing(sets)
+    if sets is not None:
+        return SetSpacing(sets)
+    return Spacing(len(view.element_names(region)), view.coordinates(region), extents=view.extents(region))
 
 
 def region_distances(view: RegionalView, region: str) -> Array:

@@ -21,6 +21,8 @@ _ROUNDING = 1e-12
 class Spacing:
     """Distances of m elements: as given, else of their places, else 1 between any two.
 
+    Of elements that are cells, the largest distance of a place in one from a place in the other; 0 of the same cell.
+
     Of places: differences, squares, sums in the order of the coordinates, and square roots, each rounded to nearest;
     the same to the last bit on every machine, so that a report can leave them out.
     """
@@ -28,6 +30,7 @@ class Spacing:
     size: int
     places: Array | None = None  # (m, d)
     given: Array | None = None  # (m, m)
+    extents: Array | None = None  # (m, d) half the sides of cells
 
     def between(self, some: IntArray, others: IntArray) -> Array:
         """(k, l) from some elements to others."""
@@ -35,7 +38,22 @@ class Spacing:
             return self.given[np.ix_(some, others)]
         if self.places is None:
             return np.not_equal.outer(some, others).astype(np.float64)
-        return _between(self.places[some], self.places[others])
+        if self.extents is None:
+            return _between(self.places[some], self.places[others])
+        apart = _between(self.places[some], self.places[others], self.extents[some], self.extents[others])
+        apart[np.equal.outer(some, others)] = 0.0
+        return apart
+
+    def size_of(self, number: int) -> float:
+        """The largest distance within one element: 0, or the diagonal of a cell."""
+        return 0.0 if self.extents is None else float(np.linalg.norm(2.0 * self.extents[number]))
+
+    def hull(self, chosen: IntArray) -> list[list[float]] | None:
+        """The smallest box around cells, (low, high) of every coordinate; None of points, and of no cells."""
+        if self.extents is None or self.places is None or not len(chosen):
+            return None
+        low, high = self.places[chosen] - self.extents[chosen], self.places[chosen] + self.extents[chosen]
+        return [[float(a), float(b)] for a, b in zip(low.min(axis=0), high.max(axis=0), strict=True)]
 
     def rows(self, chosen: IntArray) -> Array:
         """(k, m) from the elements chosen to all."""
@@ -64,7 +82,9 @@ class Spacing:
         if self.given is not None:
             # Whole rows first: these lie together in memory, which a submatrix does not.
             return float(self.given[chosen].max(axis=0)[chosen].max())
-        return 1.0 if self.places is None else _diameter(self.places[chosen])
+        if self.places is None:
+            return 1.0
+        return _diameter(self.places[chosen], None if self.extents is None else self.extents[chosen])
 
     @property
     def is_finite(self) -> bool:
@@ -77,24 +97,36 @@ class Spacing:
         return pieces_hash(*self.blocks())
 
 
-def _between(some: Array, others: Array) -> Array:
-    """(k, m) from points (k, d) to points (m, d)."""
+def _between(some: Array, others: Array, extents: Array | None = None, other_extents: Array | None = None) -> Array:
+    """(k, m) from points (k, d) to points (m, d), or from cells around these to cells."""
     total = np.zeros((len(some), len(others)))
     with np.errstate(over="ignore"):  # what is too far apart is told where distances are checked
-        for mine, theirs in zip(some.T, others.T, strict=True):
+        for j, (mine, theirs) in enumerate(zip(some.T, others.T, strict=True)):
             apart = mine[:, None] - theirs
+            if extents is not None and other_extents is not None:
+                apart = np.abs(apart) + extents[:, j, None] + other_extents[:, j]
             apart *= apart
             total += apart
     return np.sqrt(total, out=total)
 
 
-def _diameter(points: Array) -> float:
-    """The largest distance: of those points alone that can have it, as d(i, j) <= r_i + r_j around any centre."""
+def _diameter(points: Array, extents: Array | None) -> float:
+    """The largest distance: of those that can have it alone, as d(i, j) <= r_i + r_j around any centre.
+
+    Within a radius is also half the diagonal of a cell.
+    """
     first = _between(points[:1], points)[0]
     far = _between(points[[first.argmax()]], points)[0].max()
+    own = 0.0 if extents is None else np.linalg.norm(extents, axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        radii = _between(points.mean(axis=0)[None], points)[0]
+        radii = _between(points.mean(axis=0)[None], points)[0] + own
         may = ~((radii + radii.max()) * (1.0 + _ROUNDING) < far)  # also where a radius is no number
-    left = points[may]
-    step = max(1, _BLOCK // len(left))
-    return float(max(_between(left[start : start + step], left).max() for start in range(0, len(left), step)))
+    left, sides = points[may], None if extents is None else extents[may]
+    step, largest = max(1, _BLOCK // len(left)), 0.0
+    for start in range(0, len(left), step):
+        part = slice(start, start + step)
+        apart = _between(left[part], left, None if sides is None else sides[part], sides)
+        if sides is not None:
+            apart[np.arange(len(apart)), np.arange(start, start + len(apart))] = 0.0
+        largest = max(largest, float(apart.max()))
+    return largest

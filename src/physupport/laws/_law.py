@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._errors import MisuseError
 from .._stored import Refusal
 from .._typing import Array, IntArray
-from ..banks import Bank, Nuisances
+from ..banks import Bank, Moved, Nuisances
 from ..io import RowSource
 from ._base import BankKey, Opponent, Stream
 from ._design import Design
@@ -59,6 +59,7 @@ class Law(Protocol):
     if_unknown: ClassVar[Mapping[str, str]] = {}
     # What the variants of a response may be together, beyond states of which one is right.
     mixes: ClassVar[tuple[str, ...]] = ()
+    half_steps: ArrayLike | None = None  # (V,) of further columns that are derivatives, where there are some
     thresholds: Mapping[str, float] = MappingProxyType({})  # where has_strengths is False: what marks reach even so
     opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
 
@@ -175,6 +176,17 @@ class Law(Protocol):
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array | None:  # noqa: ARG002
         """(k,) Kullback-Leibler divergences of a key's law of a row from those of others; None without closed form."""
+        return None
+
+    def moved(self, active: int) -> Moved | None:  # noqa: ARG002
+        r"""How far the law of all rows moves if so many active atoms move by 1 each, in units of the noise, at most.
+
+        That is :math:`\sqrt T|x||\Delta a|/\sigma = 1`, and the divergence grows as its square; None: nobody knows.
+        """
+        return None
+
+    def largest_snr(self, bank: Bank, n_rows: int) -> float | None:  # noqa: ARG002
+        r"""The largest :math:`\sqrt T|x|/\sigma` of an active atom that the bank has; None where it is left open."""
         return None
 
     def encode(self) -> dict[str, object]:

@@ -13,7 +13,7 @@ from .._codec import array_json, real
 from .._errors import MisuseError
 from .._stored import Maybe, check_form
 from .._typing import Array
-from ..banks import Bank
+from ..banks import Bank, Moved
 from ..io import RowSource, mean_row
 from ._base import Stream
 from ._design import Design, check_variants, with_variants
@@ -118,6 +118,10 @@ class Poisson(Law):
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:  # noqa: ARG002
         """None: rows are split by another judge, as amounts are free."""
         raise MisuseError("judge", "be 'counts' for rows of the law poisson", "evidence", "Leave judge out.")
+
+    def moved(self, active: int) -> Moved:
+        r"""At most the distance of chi-square, :math:`\sum_i\Delta\mu_i^2/\mu_i`; :math:`\sigma^2` the least mean."""
+        return Moved(float(active**2), is_shift=False)
 
     def encode(self) -> dict[str, object]:
         """All of it."""

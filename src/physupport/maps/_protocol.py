@@ -59,6 +59,9 @@ class MapProtocol:
         question = cast(RegionalMap, protocol.question)
         if not hasattr(question, "asked"):
             raise MisuseError("protocol", "have a question of regions, to be asked of many signals", "another")
+        if protocol.cover is not None:
+            remedy = "List the elements, or ask about signals one by one."
+            raise MisuseError("cover", "be left out where many signals are asked about", "one", remedy)
         judge: SignalJudge | None = None
         if calibration is None and "calibration" not in protocol.streams:
             judge = _shared(protocol, repeats)

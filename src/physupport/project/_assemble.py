@@ -7,7 +7,7 @@ from typing import final
 from .._errors import MisuseError
 from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
-from ..banks import Bank, Nuisances, library_bank, product_grid, region_supports
+from ..banks import Bank, Nuisances, library_bank, product_grid
 from ..io import Table
 from ..judges import JudgeSpec, check_rows, make_judge, splits_rows
 from ..judges.conformal import Replicates
@@ -19,6 +19,7 @@ from ._load import Project, named_by_key
 from ._mixture import check_noises_told_apart, judge_note, known_noises, mixture_options, noise_notes, region_marks
 from ._question import RegionResolution, project_question
 from ._replicates import read_replicates, replicate_notes
+from ._supports import project_supports
 from ._tables import checked_tables, stream_specs
 
 # The share of rows that propose where a project leaves it out, as it does where none need to.
@@ -32,7 +33,7 @@ def project_bank(project: Project, physical: Physical) -> Bank:
     with named_by_key(project, "regions"):
         return library_bank(
             physical.library,
-            _supports(project),
+            project_supports(project),
             {name: region_marks(region) for name, region in settings.regions.items()},
             regions=tuple(settings.regions),
             extra=physical.shared,
@@ -50,40 +51,6 @@ def _calibration_nuisances(project: Project) -> Nuisances | None:
     if spec.activity is None:
         return product_grid(noise=known_noises(spec) or ())
     return product_grid(p=spec.activity, noise=known_noises(spec) or ())
-
-
-def _supports(project: Project) -> list[tuple[str, ...]]:
-    """Those listed, or all that the presence of the regions allows."""
-    regions, given = project.settings.regions, project.settings.supports
-    if given.choices is not None:
-        return _listed(project, given.choices)
-    always = [name for name, region in regions.items() if region.presence == "always"]
-    optional = [name for name, region in regions.items() if region.presence == "optional"]
-    most = given.max_active
-    if most is not None and not len(always) <= most <= len(regions):
-        rule = f"lie between {len(always)}, the regions that are always there, and {len(regions)}, all of them"
-        raise MisuseError(project.name("supports.max_active"), rule, most)
-    return region_supports(always, optional, most)
-
-
-def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]:
-    """The supports of the file, after a look at whether they fit what the regions say of themselves."""
-    regions = project.settings.regions
-    for i, support in enumerate(choices):
-        key = project.name(f"supports.list[{i}]")
-        for name in support:
-            if name not in regions:
-                raise MisuseError(key, f"name regions of the file ({', '.join(regions)})", repr(name))
-        if len({*support}) < len(support):
-            raise MisuseError(key, "name each region once", support)
-        if any({*support} == {*earlier} for earlier in choices[:i]):
-            raise MisuseError(project.name("supports.list"), "hold each support once", support)
-    for name, region in regions.items():
-        found = "always" if all(name in support for support in choices) else "optional"
-        if found != region.presence:
-            remedy = "The list of supports says so."
-            raise MisuseError(project.name(f"regions.{name}.presence"), f"be {found!r}", repr(region.presence), remedy)
-    return [tuple(support) for support in choices]
 
 
 @final
@@ -128,6 +95,7 @@ def assemble(project: Project) -> Assembled:
         seed=settings.seed,
         stop=settings.stop,
         judge=judge,
+        cover=physical.cover,
     )
     is_chosen = settings.judge is None and law_named(settings.data.deployment.law).usual_judge != Law.usual_judge
     notes = (*physical.notes, *noise_notes(project), *([judge_note(project, judge.encode())] if is_chosen else []))

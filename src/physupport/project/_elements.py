@@ -3,23 +3,22 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import comb, log10, prod
-from pathlib import Path
 from typing import final
 
 import numpy as np
 
 from .._errors import MisuseError
-from .._typing import Array, Field, IntArray
-from ..banks import Library
-from ..io import as_pairs, read_archive, read_columns
-from ..responses import Parameter, Settings, settings_grid
-from ._inputs import Numbers, recorded
+from .._typing import Array
+from ..banks import Cover, Library
+from ..io import as_pairs
+from ..responses import Settings, settings_grid
+from ._cover import Table, cover_note, cover_tangents, project_cover, project_parameters, table_library
+from ._element_list import read_element_file
+from ._inputs import Numbers
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_numbers
 from ._schema import ProjectFile
-from ._sections import File
 from ._variants import (
     check_error,
     check_variants,
@@ -29,132 +28,6 @@ from ._variants import (
     read_axis,
     read_tangents,
 )
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ElementList:
-    """E physical things, each with a region and a place."""
-
-    ids: tuple[str, ...]
-    regions: tuple[str, ...]
-    coordinates: Array  # (E, d)
-    lines: IntArray  # (V, E) of the file, from 0 on, by variant
-
-
-def read_element_file(project: Project) -> ElementList:
-    """Read and check the list; every element has a region of the project, and every region an element."""
-    columns = _columns(project)
-    ids, regions = _texts(project, columns, "id"), _texts(project, columns, "region")
-    lines = _lines(project, columns, ids)
-    _check_regions(project, ids, regions)
-    places = np.column_stack([_numbers(project, columns, name) for name in project.settings.elements.coordinates])
-    first = lines[0].tolist()
-    for line, same in zip(lines.ravel().tolist(), first * len(lines), strict=True):
-        if regions[line] != regions[same] or (places[line] != places[same]).any():
-            found = f"others of {ids[line]!r} in lines {same + 2} and {line + 2}"
-            raise MisuseError(_file(project), "have the region and place of an element alike in its variants", found)
-    return ElementList(tuple(ids[i] for i in first), tuple(regions[i] for i in first), places[first], lines)
-
-
-def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]) -> IntArray:
-    """(V, E) lines of the file: one of each element, or as many as a column `variant` tells apart."""
-    if "variant" not in columns or len({*ids}) == len(ids):
-        _check_ids(project, ids)
-        return np.arange(len(ids))[None]
-    if not isinstance(project.settings.elements.responses, File):
-        rule = "have distinct ids unless responses is one file, with a column for each line"
-        raise MisuseError(_file(project), rule, "several lines of an element")
-    variants = _texts(project, columns, "variant")
-    at = {pair: line for line, pair in enumerate(zip(variants, ids, strict=True))}
-    by_variant, by_id = dict.fromkeys(variants), dict.fromkeys(ids)
-    missing = [pair for pair in product(by_variant, by_id) if pair not in at]
-    if missing or len(at) < len(ids):
-        found = "none of {!r} for {!r}".format(*missing[0]) if missing else "one of them twice"
-        raise MisuseError(_file(project), "have a line for each variant of each element", found)
-    return np.array([[at[variant, name] for name in by_id] for variant in by_variant])
-
-
-def _columns(project: Project) -> dict[str, list[str]]:
-    path = project.file("elements.file", project.settings.elements.file)
-    is_archive = path.suffix.lower() == ".npz"
-    with recorded(project, "elements", project.settings.elements.file, path) as entry:
-        with named_by_key(project, "elements.file"):
-            columns = _archive_columns(path) if is_archive else read_columns(path)
-        entry["shape"] = [] if is_archive else [len(next(iter(columns.values()))), len(columns)]
-    if not next(iter(columns.values()), []):
-        raise MisuseError(project.name("elements.file"), "list at least one element", f"none in {path.name}")
-    return columns
-
-
-def _archive_columns(path: Path) -> dict[str, list[str]]:
-    """The one-dimensional arrays of an archive as texts, a column each."""
-    flat = {name: values.tolist() for name, values in read_archive(path).items() if values.ndim == 1}
-    if len({len(values) for values in flat.values()}) != 1:
-        raise MisuseError(f"file {path}", "hold columns of one length", {name: len(flat[name]) for name in flat})
-    return {name: [each if isinstance(each, str) else repr(each) for each in values] for name, values in flat.items()}
-
-
-def _file(project: Project) -> str:
-    return f"elements file {project.settings.elements.file}"
-
-
-def _texts(project: Project, columns: dict[str, list[str]], name: str) -> tuple[str, ...]:
-    if name not in columns:
-        raise MisuseError(_file(project), f"have a column {name!r}", ", ".join(map(repr, columns)))
-    for line, text in enumerate(columns[name], 2):
-        if not text:
-            raise MisuseError(_file(project), f"give every element its {name}", f"an empty one in line {line}")
-    return tuple(columns[name])
-
-
-def _numbers(project: Project, columns: dict[str, list[str]], name: str) -> Array:
-    if name not in columns:
-        rule = f"have a column {name!r}, which {project.name('elements.coordinates')} names"
-        raise MisuseError(_file(project), rule, ", ".join(map(repr, columns)))
-    rules = "have numbers as coordinates", "have finite coordinates"
-    return np.real(column_numbers(_file(project), name, columns[name], rules))
-
-
-def column_numbers(
-    file: str, column: str, texts: Sequence[str], rules: tuple[str, str], *, is_complex: bool = False
-) -> Field:
-    """The cells of a column, below a header; rules: what a cell breaks that is no number, or not a finite one."""
-    kind: type[complex] | type[float] = complex if is_complex else float
-    found = np.empty(len(texts), dtype=kind)
-    for i, text in enumerate(texts):
-        where = f"{text!r} in line {i + 2}, column {column!r}"
-        try:
-            found[i] = kind(text)
-        except ValueError:
-            raise MisuseError(file, rules[0], where) from None
-        if "_" in text:  # Python reads 1_000 as a number, and nothing else does
-            raise MisuseError(file, rules[0], where)
-        if not np.isfinite(found[i]):
-            raise MisuseError(file, rules[1], where)
-    return found
-
-
-def _check_ids(project: Project, ids: tuple[str, ...]) -> None:
-    seen: dict[str, int] = {}
-    for line, name in enumerate(ids, 2):
-        if name in seen:
-            raise MisuseError(_file(project), "have distinct ids", f"{name!r} in lines {seen[name]} and {line}")
-        seen[name] = line
-
-
-def _check_regions(project: Project, ids: tuple[str, ...], regions: tuple[str, ...]) -> None:
-    """Every element in a declared region, and every declared region with an element."""
-    declared, file = project.settings.regions, project.settings.elements.file
-    for name, region in zip(ids, regions, strict=True):
-        if region not in declared:
-            remedy = f"Add a table [regions.{region}], or correct the region of the element."
-            rule = f"declare the region of every element of {file}"
-            raise MisuseError(project.name("regions"), rule, f"none for {region!r} of element {name!r}", remedy)
-    for region in declared:
-        if region not in regions:
-            raise MisuseError(project.name(f"regions.{region}"), f"have at least one element in {file}", "none")
-
 
 # Columns whose norms agree to this were meant to have the same.
 _NORM_TOLERANCE = 1e-6
@@ -173,6 +46,7 @@ class Physical:
     half_steps: Array | None  # (V,) of variants that are derivatives along parameters
     outline: float | None  # radius of a sphere that the response says to lie around the elements
     notes: tuple[str, ...]
+    cover: Cover | None = None  # what made the library, where its elements are cells
 
     @property
     def n_channels(self) -> int:
@@ -182,10 +56,47 @@ class Physical:
 
 
 def read_elements(project: Project) -> Physical:
+    """The elements that a list has, or the cells of a cover."""
+    if project.settings.cover is None:
+        return _read_list(project)
+    table = None if project.settings.elements.file is None else _read_table(project)
+    cover = project_cover(project, table[0] if table else None)
+    regions = [name for name, cells in cover.regions.items() for _ in cells.places]
+    check_bank_size(project, regions, parameters=cover.counts.tolist())
+    with named_by_key(project, "cover"):
+        library = cover.library() if table is None else table_library(project, cover, table[0])
+        settings = cover.settings() if table is None else table[1]
+    is_complex = settings.is_complex
+    shared = _shared(project, len(library.responses), is_complex)
+    return Physical(
+        library=library,
+        settings=settings if len(settings.names) else None,
+        is_complex=is_complex,
+        shared=shared,
+        variants=cover_tangents(cover, shared),
+        half_steps=cover.half_steps if cover.tangents else None,
+        outline=getattr(cover.response, "outline", None),
+        notes=(cover_note(project, cover), *parameter_notes(project)),
+        cover=cover,
+    )
+
+
+def _read_table(project: Project) -> tuple[Table, Settings]:
+    """Elements of a list with their columns."""
+    listed = read_element_file(project)
+    columns, *more = nominal_responses(project, listed.lines)
+    if more:
+        raise MisuseError(project.name("elements.responses"), "be one file beside a cover", f"{1 + len(more)} of them")
+    with named_by_key(project, "elements"):
+        plain = settings_grid(columns, listed.coordinates, [], read_axis(project))
+    return Table(listed.ids, listed.regions, listed.coordinates, plain.responses[0]), plain
+
+
+def _read_list(project: Project) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
     listed = read_element_file(project)
     check_bank_size(project, listed.regions, len(listed.lines))
-    coordinates, parameters, axis = listed.coordinates, _parameters(project), read_axis(project)
+    coordinates, parameters, axis = listed.coordinates, project_parameters(project), read_axis(project)
     responses = nominal_responses(project, listed.lines)
     is_mixed = check_variants(project, len(responses))
     check_error(project)
@@ -219,13 +130,16 @@ MOST_EXPLANATIONS = 200_000_000
 _LEAST_ROUNDED = 10**15  # longer numbers are told by their length
 
 
-def check_bank_size(project: Project, regions: Sequence[str], n_variants: int = 1) -> None:
+def check_bank_size(
+    project: Project, regions: Sequence[str], n_variants: int = 1, parameters: Sequence[int] = ()
+) -> None:
     """Refuse a bank that is too large while it is only numbers: states, supports with strengths, and nuisances.
 
-    regions: of each element.
+    regions: of each element.  parameters: cells of each covered one.
     """
     settings = project.settings
-    grids = [spec.values for spec in settings.parameters.values()]
+    grids = [spec.points for spec in settings.parameters.values() if spec.between is None]
+    grids += [(0.0,) * count for count in parameters]
     data = [spec for spec in (settings.data.calibration, settings.data.deployment) if spec is not None]
     grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
@@ -273,21 +187,6 @@ def _n_supports(settings: ProjectFile) -> int:
             counts = [a + b for a, b in zip([*counts, 0], more, strict=True)]
     most = settings.supports.max_active
     return sum(counts if most is None else counts[: max(0, most - len(always)) + 1])
-
-
-def _parameters(project: Project) -> list[Parameter]:
-    """The parameters in the order of the file; a coordinate is named there and numbered here."""
-    found, names = [], project.settings.elements.coordinates
-    for name, given in project.settings.parameters.items():
-        if given.coordinate is not None and given.coordinate not in names:
-            key = project.name(f"parameters.{name}.coordinate")
-            raise MisuseError(key, f"be one of {', '.join(names)}", repr(given.coordinate))
-        coordinate = 0 if given.coordinate is None else names.index(given.coordinate)
-        pattern = None if given.pattern is None else np.array(given.pattern)
-        with named_by_key(project, f"parameters.{name}"):
-            called = "" if name == given.kind else name
-            found.append(Parameter(given.kind, np.array(given.values), pattern, coordinate, called))
-    return found
 
 
 def _shared(project: Project, entries: int, is_complex: bool) -> Array:

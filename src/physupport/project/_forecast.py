@@ -103,7 +103,8 @@ def forecast(assembled: Assembled) -> Forecast:
     return Forecast(
         explanations=bank.size,
         states=bank.states.n_states,
-        settings=int(np.prod([len(given.values) for given in parameters.values()])),
+        settings=int(np.prod([len(given.points) for given in parameters.values() if given.between is None]))
+        * (1 if protocol.cover is None else int(protocol.cover.counts.prod())),
         supports=bank.n_supports,
         nuisances=len(bank.calibration) * len(bank.deployment),
         regions=assembled.question.regions,

@@ -14,7 +14,7 @@ from ..analysis.diagnose import diagnose
 from ..banks import Bank
 from ..judges import splits_rows
 from ..questions import predicates
-from ..report import Details, Report, field_lines, query_lines
+from ..report import Details, Report, field_lines, promised_level, query_lines
 from ..report.page import write_page
 from ._assemble import Assembled, assemble
 from ._folder import reserved
@@ -145,9 +145,12 @@ def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Diffe
     """
     settings = project.settings
     findings = [
-        f"the project file has the {name} {here!r}, the report {protocol.get(name)!r}"
-        for name, here in {"level": settings.level, "seed": settings.seed}.items()
-        if here != protocol.get(name)
+        f"the project file has the {name} {here!r}, the report {there!r}"
+        for name, here, there in (
+            ("level", settings.level, promised_level(protocol)),
+            ("seed", settings.seed, protocol.get("seed")),
+        )
+        if here != there
     ]
     if isinstance(settings.elements.response, FunctionResponse) and not project.is_trusted:
         note = "elements and questions of the project file were not compared: they need its function, run with --trust"
@@ -173,6 +176,8 @@ def _parts(protocol: AnalysisProtocol, told: Mapping[str, Any]) -> Iterator[tupl
     proposed = Proposed({}, {}, Proposals(tuple(told["proposals"])))
     for name, part in (("question", question), ("policy", policy)):
         yield name, json.loads(json.dumps((part(proposed) if callable(part) else part).describe()))
+    cover = protocol.cover
+    yield "cover", None if cover is None else json.loads(json.dumps({"asked": protocol.level} | cover.encode()))
     yield "stop", protocol.stop if told.get("stop") is not None else None
     # Reports of before judges described themselves do not name theirs.
     yield "judge", json.loads(json.dumps(protocol.judge.encode())) if told.get("judge") is not None else None

@@ -1,6 +1,5 @@
 """The project file: every key that it may have, its type and its rule."""
 
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -9,16 +8,11 @@ from .._errors import shown
 from ..aeb import Stop
 from ..analysis import PolicyName
 from ..judges import JUDGE_MAKERS
-from ..responses import KINDS
+from ._element_sections import CoverSpec, Elements, Parameters
 from ._sections import (
-    Deviations,
     FileName,
     FileSpec,
-    Grid,
-    ResponseSpec,
     Section,
-    Values,
-    VariantFiles,
     as_values,
     broken,
     needed,
@@ -65,81 +59,6 @@ def _seed(value: int) -> int:
 
 
 Budget = Annotated[int | float, BeforeValidator(_budget)]
-
-
-def _distinct_names(names: list[str]) -> list[str]:
-    if len({*names}) < len(names):
-        raise broken("hold each name once", shown(names))
-    return names
-
-
-class Elements(Section):
-    """What there may be, where it lies, and how the instrument answers to it."""
-
-    file: FileName
-    coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
-    unit: str = ""
-    responses: VariantFiles | None = None
-    response: ResponseSpec | None = None
-    variants: Literal["states", "span", "cone"] = "states"
-    tangents: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] | None = None
-    error: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
-    replicates: FileName | None = None
-    replicate_unit: Text | None = None
-    replicate_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
-    replicate_noise: Deviations | None = None
-    pool: Literal["size"] | None = None
-    axis: FileSpec | None = None
-    axis_unit: str = ""
-    shared: FileSpec | None = None
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> "Elements":
-        if (self.responses is None) == (self.response is None):
-            found = "neither" if self.responses is None else "both"
-            raise broken("have one of the keys responses and response", found)
-        return self
-
-    @model_validator(mode="after")
-    def _units_are_told(self) -> "Elements":
-        if self.replicates is not None and self.replicate_unit is None:
-            raise needed("replicate_unit")
-        given = ("replicate_unit", "replicate_share", "replicate_noise", "pool")
-        found = next((key for key in given if getattr(self, key) is not None), None)
-        if self.replicates is None and found is not None:
-            raise broken("be left out without replicates", "a value", key=found)
-        return self
-
-
-def _kind(value: object) -> object:
-    if value not in KINDS:
-        raise broken(f"be one of {', '.join(KINDS)}", shown(value))
-    return value
-
-
-class Parameter(Section):
-    """An uncertain parameter of the instrument: every value makes dictionary states of its own."""
-
-    kind: Annotated[str, BeforeValidator(_kind)]
-    values: Grid
-    pattern: Values | None = None
-    coordinate: Text | None = None
-
-
-def _kinds(value: object) -> object:
-    """Named tables; one without a kind is of the kind that it is named after."""
-    if not isinstance(value, dict):
-        return value
-    for name, table in value.items():
-        if name not in KINDS and isinstance(table, dict) and "kind" not in table:
-            near = get_close_matches(name, KINDS, 1)
-            remedy = f"Did you mean {near[0]}?" if near else ""
-            raise broken(f"be named {', '.join(KINDS)}, or have a key kind that is one of these", name, remedy)
-    return {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in value.items()}
-
-
-# The uncertain parameters; states run over every combination of their values, the first of the file slowest.
-Parameters = Annotated[dict[Text, Parameter], BeforeValidator(_kinds)]
 
 
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
@@ -299,6 +218,20 @@ class ProjectFile(Section):
     resolution: AskedResolution | None = None
     background: Background | None = None
     outsiders: OutsiderSpec | None = None
+    cover: CoverSpec | None = None
+
+    @model_validator(mode="after")
+    def _cover_or_list(self) -> "ProjectFile":
+        """Elements come from a list, or from a cover, which also covers parameters."""
+        elements, named = self.elements, [name for name, given in self.parameters.items() if given.between is not None]
+        if self.cover is None and elements.file is None:
+            raise needed("elements.file")
+        if self.cover is None and named:
+            raise broken("go with a table cover", "between", key=f"parameters.{named[0]}.between")
+        if self.cover is not None and (elements.file is None) != (elements.responses is None):
+            rule = "be left out beside a cover unless responses is a file, whose columns it lists"
+            raise broken(rule, shown(elements.file), key="elements.file")
+        return self
 
     _open = model_validator(mode="before")(with_open_strengths)
 
@@ -308,6 +241,7 @@ class ProjectFile(Section):
         check_of_law("background", "background", law, self.background is not None)
         for key in ("tangents", "error"):
             check_of_law(f"elements.{key}", f"elements.{key}", law, getattr(self.elements, key) is not None)
+        check_of_law("elements.tangents", "cover.tangents", law, self.cover is not None and self.cover.tangents)
         for name, region in self.regions.items():
             for key in ("strength", "coefficient"):
                 check_of_law(f"regions.{key}", f"regions.{name}.{key}", law, getattr(region, key) is not None)

@@ -9,7 +9,8 @@ import numpy as np
 from .._errors import MisuseError
 from .._typing import Field
 from ..io import read_columns
-from ._elements import Physical, column_numbers
+from ._element_list import column_numbers
+from ._elements import Physical
 from ._inputs import read_recorded, recorded
 from ._load import Project, named_by_key
 from ._sections import File

@@ -118,7 +118,7 @@ def parameter_notes(project: Project) -> tuple[str, ...]:
     unit = elements.axis_unit or ("units of the axis" if elements.axis is not None else "channels")
     return (
         *(
-            f"Responses are shifted along their axis by {min(shift.values):g} to {max(shift.values):g} {unit}."
+            f"Responses are shifted along their axis by {min(shift.points):g} to {max(shift.points):g} {unit}."
             for shift in project.settings.parameters.values()
             if shift.kind == "shift"
         ),

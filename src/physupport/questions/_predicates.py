@@ -121,6 +121,10 @@ class Predicates(Protocol):
         """Largest distance between names of its column of `says`, by number; None where there are no distances."""
         return None
 
+    def hull(self, number: int, chosen: IntArray) -> list[list[float]] | None:  # noqa: ARG002
+        """Of names that stand for cells, the smallest box around these: (low, high) of every coordinate."""
+        return None
+
     def claims(self, index: IntArray) -> dict[str, BoolArray]:  # noqa: ARG002
         """(k,) whether explanations bear each claim out, by its name.  Left out: nothing is claimed."""
         return {}

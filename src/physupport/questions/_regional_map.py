@@ -157,7 +157,11 @@ class RegionalMap:
         region = self.asked[number]
         if region.spacing.given is None and region.spacing.places is None:
             return None
-        return region.spacing.spread(chosen)
+        return region.spacing.size_of(int(chosen[0])) if len(chosen) == 1 else region.spacing.spread(chosen)
+
+    def hull(self, number: int, chosen: IntArray) -> list[list[float]] | None:
+        """Around elements that are cells."""
+        return self.asked[number].spacing.hull(chosen)
 
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
         """What is in each region, which takes the place of the dictionary state."""

@@ -1,5 +1,6 @@
 """What may be said, in a document that carries its proof."""
 
+from ._covers import promised_level as promised_level
 from ._details import Details as Details
 from ._outcome import outcome_sentence as outcome_sentence
 from ._report import FieldReport as FieldReport, Report as Report

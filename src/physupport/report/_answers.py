@@ -5,6 +5,7 @@ from typing import Any
 
 from ..banks import JOINT
 from ..questions import Label
+from ._covers import within
 from ._phrases import MOST_NAMES, above, distance, plain, regions_of_sets, unit_of
 
 Entry = Mapping[str, Any]
@@ -13,9 +14,10 @@ Entry = Mapping[str, Any]
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
     kind, counted, unit = document["question"]["kind"], regions_of_sets(document), unit_of(document)
+    more = ({"is_set": entry["field"] in counted, "within": within(document, entry)} for entry in document["fields"])
     return tuple(
-        f"{_name(entry, kind)}: {_said({**entry, 'is_set': entry['field'] in counted, 'unit': unit}, kind)}."
-        for entry in document["fields"]
+        f"{_name(entry, kind)}: {_said({**entry, **also, 'unit': unit}, kind)}."
+        for entry, also in zip(document["fields"], more, strict=True)
     )
 
 
@@ -106,4 +108,4 @@ def _apart(entry: Entry, names: Sequence[str]) -> str:
     extent = (entry.get("set") or {}).get("extent")
     if len(names) < 2 or extent is None or not entry["unit"]:
         return ""
-    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'], 3)} apart"
+    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'], 3)} apart{entry['within']}"

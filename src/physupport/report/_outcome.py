@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
+from ._covers import cover_sentence, promised_level, where_truth_is
 from ._phrases import MOST_NAMES, confidence, count_of_queries, listed, plain, sentence_of
 
 # An entry of a document, as JSON gives it.
@@ -98,13 +99,14 @@ def edge_sentence(document: Entry) -> str:
 
 
 def _outcome(document: Entry) -> str:
-    outcome, level, gate = document["outcome"], document["protocol"]["level"], document.get("gate")
+    outcome, protocol, gate = document["outcome"], document["protocol"], document.get("gate")
+    level = promised_level(protocol)
     match outcome["status"]:
         case "REPORT":
             return (
-                f"Every field has its certificate. If the truth is in the bank, all that is said of it holds together "
-                f"with probability at least {confidence(level)}.{_assumed(gate)}{_unasked(outcome)}"
-                f"{_undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}"
+                f"Every field has its certificate. If {where_truth_is(protocol)}, all that is said of it holds "
+                f"together with probability at least {confidence(level)}.{_assumed(gate)}{_unasked(outcome)}"
+                f"{_undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
             )
         case "EMPTY":
             return (

@@ -11,6 +11,7 @@ from .._codec import bound_json, dumped, loaded
 from .._errors import MisuseError
 from ..questions import Label
 from ._answers import answers
+from ._covers import promised_level
 from ._outcome import claim_answers, doubt_sentence, outcome_sentence, remarks
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _MOST_FIELDS, _MOST_SENTENCES = 6, 12
 
 COLUMNS = (
-    "field", "label", "cell", "kept", "not asked", "extent", "group", "certificate", "witnesses", "excluded", "margin",
-    "sentence", "remarks",
+    "field", "label", "cell", "kept", "not asked", "extent", "box", "group", "certificate", "witnesses", "excluded",
+    "margin", "sentence", "remarks",
 )  # fmt: skip
 
 
@@ -50,6 +51,7 @@ class FieldReport:
     kept: tuple[str | None, ...] = ()
     not_asked: tuple[str | None, ...] = ()
     extent: float | None = None  # largest distance within what is kept, in the unit of the coordinates
+    box: tuple[tuple[float, float], ...] | None = None  # around all cells that are possible, where elements are cells
 
 
 @final
@@ -82,8 +84,8 @@ class Report:
 
     @property
     def level(self) -> float:
-        """The probability alpha with which the truth may be rejected."""
-        return float(self.document["protocol"]["level"])
+        """The probability alpha with which the truth may be rejected; of a cover, anywhere in its boxes."""
+        return promised_level(self.document["protocol"])
 
     @property
     def queries(self) -> int:
@@ -216,6 +218,7 @@ def _field(entry: dict[str, Any], answer: str, sentence: str) -> FieldReport:
         kept=tuple(each["name"] for each in left["kept"]),
         not_asked=tuple(left["not_asked"]),
         extent=left["extent"],
+        box=tuple((low, high) for low, high in left["box"]) if "box" in left else None,
     )
 
 
@@ -235,6 +238,7 @@ def _row(entry: FieldReport, beside: str) -> dict[str, str]:
         "kept": "; ".join(each or "nothing" for each in entry.kept),
         "not asked": "; ".join(each or "nothing" for each in entry.not_asked),
         "extent": "" if entry.extent is None else repr(entry.extent),
+        "box": "" if entry.box is None else "; ".join(f"{low!r} to {high!r}" for low, high in entry.box),
         "group": entry.group or "",
         "certificate": entry.certificate,
         "witnesses": " ".join(map(str, entry.witnesses)),

@@ -16,6 +16,7 @@ from .._hashes import content_hash
 from .._stored import ANY, HASH, Check, Form, Maybe, Node, Refusal, check_form
 from .._typing import Array, IntArray
 from ..banks import (
+    COVER_FORM,
     ArrayStates,
     Bank,
     Library,
@@ -60,7 +61,7 @@ _QUESTION = Check(
 _EXPLANATION = {"explanation": int, "margin": _MARGIN, "says": _SAYS}
 _SET = {
     "kept": [{"name": (str, None), "explanation": int, "margin": _MARGIN}], "not_asked": [(str, None)],
-    "extent": (float, None),
+    "extent": (float, None), "box": Maybe([[float]]),
 }  # fmt: skip
 _FIELD: Form = {
     "field": str, "label": tuple(str(label) for label in Label), "cell": [str], "group": (str, None),
@@ -84,7 +85,7 @@ _PROTOCOL = {
     "bank": (HASH, None), "size": int, "question": dict, "level": float, "judge": Maybe(dict), "seed": int,
     "streams": [_STREAM],
     "proposals": [int], "plausibility": (HASH, None), "policy": dict, "budget": int, "until_witnessed": bool,
-    "stop": Maybe(("label", "set")),
+    "stop": Maybe(("label", "set")), "cover": Maybe(COVER_FORM),
 }  # fmt: skip
 _EDGE = {"of": str, "value": float, "end": ("lowest", "highest")}
 _GATE = Check(
@@ -168,15 +169,15 @@ def _states(node: Node) -> StateFamily:
 
 
 def _library(node: Node) -> LibraryStates:
-    counted = "counts" in node
-    optional = [name for name in ("counts", "unit") if name in node]
+    optional = [name for name in ("counts", "unit", "extents") if name in node]
     _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared", *optional)
     if node["kind"] != "library":
         raise Refusal(f"settings of states of the kind {node['kind']!r}")
     places, responses = real(node["coordinates"], None, None), real(node["responses"], None, None)
-    library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses, node.get("unit", ""))
+    extents = real(node["extents"], None, None) if "extents" in node else None
+    library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses, node.get("unit", ""), extents)
     order = tuple(node["order"])
-    if counted:
+    if "counts" in node:
         check_form(node["counts"], [[int]], "the counts of the library")
         if any(len(count) != 2 for count in node["counts"]):
             raise Refusal("counts of the library are not pairs")

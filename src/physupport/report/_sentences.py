@@ -5,6 +5,7 @@ from typing import Any
 
 from ..banks import JOINT
 from ..questions import Label
+from ._covers import within
 from ._outcome import is_exhausted, why_open
 from ._phrases import (
     MOST_NAMES,
@@ -41,6 +42,7 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
                 "is_set": entry["field"] in counted,
                 "unit": unit,
                 "remedy": remedy,
+                "within": within(document, entry),
             },
             document["question"]["kind"],
             document["outcome"],
@@ -255,7 +257,7 @@ def _apart(entry: Entry) -> str:
     extent = (entry.get("set") or {}).get("extent")
     if len(entry["cell"]) < 2 or (extent is None and entry["label"] != Label.FINE):
         return ""
-    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'])} apart"
+    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'])} apart{entry['within']}"
 
 
 def _nothing(entry: Entry) -> str:

@@ -12,6 +12,8 @@ from .._checks import check_array, check_count, check_positive
 from .._errors import MisuseError
 from .._typing import Array, Count, Positive
 from ._base import ComplexArray, register
+from ._expression import Expression
+from ._formula import Form
 from ._slopes import gaussian_slope, largest_cosine
 
 # More are a slip of the keyboard, and every one is a channel of the data.
@@ -49,6 +51,11 @@ class UniformLinearArray:
         size = np.sqrt(np.mean(np.arange(self.n_sensors, dtype=np.float64) ** 2))
         return np.array([np.deg2rad(2.0 * np.pi * self.spacing * size) * largest_cosine(float(low[0]), float(high[0]))])
 
+    def form(self) -> Form:
+        """The same as formulas."""
+        sensors = self.spacing * np.arange(self.n_sensors, dtype=np.float64)
+        return _waves("2 * pi * m * sin(x * pi / 180)", {"m": sensors}, ("x",))
+
 
 @register("circular array")
 @final
@@ -76,6 +83,12 @@ class CircularArray:
     def slopes(self, low: Array, high: Array) -> Array:  # noqa: ARG002
         r""":math:`2\pi R\sqrt{\sum_m\sin^2(\theta - 2\pi m/q)/q}` a radian; the mean is 1/2 from three sensors on."""
         return np.array([np.deg2rad(2.0 * np.pi * self.radius * np.sqrt(0.5 if self.n_sensors > 2 else 1.0))])
+
+    def form(self) -> Form:
+        """The same as formulas."""
+        sensors = 2.0 * np.pi * np.arange(self.n_sensors) / self.n_sensors
+        channels = {"m": sensors, "r": np.full(self.n_sensors, self.radius)}
+        return _waves("2 * pi * r * cos(x * pi / 180 - m)", channels, ("x",))
 
 
 @register("near field array")
@@ -115,6 +128,18 @@ class NearFieldArray:
             raise MisuseError("box", "hold no sensor", "one that does")
         return np.full(len(low), np.hypot(2.0 * np.pi / self.wavelength, 1.0 / nearest))
 
+    def form(self) -> Form:
+        """The same as formulas."""
+        numbers = range(self.sensors.shape[1])
+        away = f"sqrt({' + '.join(f'(s{k} - x{k})**2' for k in numbers)})"
+        channels = {f"s{k}": self.sensors[:, k] for k in numbers} | {"l": np.full(len(self.sensors), self.wavelength)}
+        return _waves(f"-2 * pi * {away} / l", channels, tuple(f"x{k}" for k in numbers), f" / {away}")
+
+
+def _waves(phase: str, channels: dict[str, Array], places: tuple[str, ...], factor: str = "") -> Form:
+    """The real and the imaginary part of a wave of this phase."""
+    return Form(tuple(Expression(f"{part}({phase}){factor}") for part in ("cos", "sin")), channels, places)
+
 
 def _wave(turns: Array) -> ComplexArray:
     """Unit complex numbers by their phase in whole turns."""
@@ -137,6 +162,12 @@ SHAPES: Final[dict[str, Callable[[Array], Array]]] = {
     "gaussian": _gaussian,
     "lorentzian": _lorentzian,
     "pseudo-voigt": _pseudo_voigt,
+}
+_SQUARE: Final = "((t - x) / width)**2"
+_TEXTS: Final = {
+    "gaussian": f"exp(-{_SQUARE} / 2)",
+    "lorentzian": f"1 / (1 + {_SQUARE})",
+    "pseudo-voigt": f"exp(-log(2) * {_SQUARE}) / 2 + 1 / (2 + 2 * {_SQUARE})",
 }
 
 
@@ -180,3 +211,7 @@ class Peak:
         if self.shape == "gaussian":
             return np.array([gaussian_slope(self.axis, float(self.width), float(low[0]), float(high[0]))])
         return np.array([{"lorentzian": 1.0, "pseudo-voigt": 2.5}[self.shape] / self.width])
+
+    def form(self) -> Form:
+        """The same as a formula."""
+        return Form((Expression(_TEXTS[self.shape]),), {"t": self.axis}, ("x",), float(self.width))

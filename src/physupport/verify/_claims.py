@@ -196,12 +196,13 @@ def _set_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
     ]
     if [{**each, "margin": [*map(bound, each["margin"])]} for each in told["kept"]] != kept:
         yield f"{entry['field']}: what is kept is not what the trace gives"
-    asked = np.isin(np.arange(trace.size), trace.queries)
-    left = sorted({*said.numbers[~asked].tolist()} - {*best}, key=lambda number: (number < 0, number))
+    left = sorted({*np.delete(said.numbers, trace.queries).tolist()} - {*best}, key=lambda each: (each < 0, each))
     if told["not_asked"] != [_name(said, number) for number in left]:
         yield f"{entry['field']}: what was not asked about is not what the trace gives"
-    if told["extent"] != rules.extent(entry["field"], [number for number in best if number >= 0]):
-        yield f"{entry['field']}: the extent is not that of what is kept"
+    extents = (rules.extent, "extent", "kept", best), (rules.hull, "box", "possible", {*best, *left})
+    for found, name, what, numbers in extents:
+        if told.get(name) != found(entry["field"], [number for number in numbers if number >= 0]):
+            yield f"{entry['field']}: the {name} is not that of what is {what}"
 
 
 def _least_evidence(numbers: IntArray, trace: ReadTrace) -> dict[int, int]:

@@ -179,7 +179,13 @@ class RegionalRules:
     def extent(self, field: str, numbers: Sequence[int]) -> float | None:
         """Of elements, where anybody said how far they are apart."""
         region = self.regions[field]
-        return region.spread(frozenset(numbers)) if region.has_places else None
+        if not region.has_places:
+            return None
+        return region.spacing.size_of(numbers[0]) if len(numbers) == 1 else region.spread(frozenset(numbers))
+
+    def hull(self, field: str, numbers: Sequence[int]) -> list[list[float]] | None:
+        """Around elements that are cells."""
+        return self.regions[field].spacing.hull(np.array(sorted(numbers), dtype=np.int64))
 
 
 def regional_rules(question: Node, content: Node, bank: Bank | None, size: int) -> RegionalRules:

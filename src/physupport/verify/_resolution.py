@@ -93,6 +93,9 @@ class ResolutionRules:
         """Of places, without the proposal."""
         return float(self.distances[np.ix_(numbers, numbers)].max()) if numbers else 0.0
 
+    def hull(self, field: str, numbers: Sequence[int]) -> None:
+        """Places are points."""
+
 
 _GIVEN = "places and distances of the resolution were given: that they are those of the bank is taken as it stands"
 
@@ -194,6 +197,11 @@ class OwnRules:
         """As the question gives it."""
         chosen = np.array(sorted(numbers), dtype=np.int64)
         return predicates(self.question).extent([*self.answers].index(field), chosen)
+
+    def hull(self, field: str, numbers: Sequence[int]) -> list[list[float]] | None:
+        """As the question gives it."""
+        chosen = np.array(sorted(numbers), dtype=np.int64)
+        return predicates(self.question).hull([*self.answers].index(field), chosen)
 
     def _progress(self, possible: BoolArray, witnessed: BoolArray) -> Progress:
         progress = self.question.begin()

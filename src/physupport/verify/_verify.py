@@ -19,6 +19,7 @@ from ..judges import JudgeSpec
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
 from ._claims import ReadTrace, budget_notes, check_digest, claim_findings, field_findings, outcome_findings, read_trace
+from ._cover import cover_findings, cover_notes
 from ._data import data_findings
 from ._protocol import bank_findings, check_size, gate_findings, judge_of, protocol_findings, protocol_notes
 from ._regional import regional_rules
@@ -81,6 +82,7 @@ def verify(
     if held is not None and held.bank is not None:
         bank = held.bank
         notebook.collect(lambda: bank_findings(document["protocol"], bank))
+        notebook.collect(lambda: cover_findings(document["protocol"], bank))
     trace = notebook.attempt(lambda: read_trace(document["trace"], document["protocol"]["size"]))
     rules = None if held is None else notebook.attempt(lambda: _rules(document, held.bank, question, trace))
     if trace is not None:
@@ -137,6 +139,7 @@ def _notes(document: Mapping[str, Any], has_rows: bool, judge: JudgeSpec | None,
     elif not has_rows:
         yield "verdicts are taken as they stand: give the rows to score them again"
     yield from protocol_notes(document["protocol"], judge is not None)
+    yield from cover_notes(document["protocol"])
     if protocol is None:
         yield "the protocol is taken as it stands: give its hash from before the data were read to compare them"
 

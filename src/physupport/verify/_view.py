@@ -125,5 +125,8 @@ class Rules(Protocol):
     def claims(self) -> Mapping[str, BoolArray]:
         """(M,) of each claim which explanations bear it out."""
 
+    def hull(self, field: str, numbers: Sequence[int]) -> list[list[float]] | None:
+        """The smallest box around the cells of these numbers; None where names are no cells."""
+
     def extent(self, field: str, numbers: Sequence[int]) -> float | None:
         """Largest distance within the names of these numbers; None where the question has no distances."""

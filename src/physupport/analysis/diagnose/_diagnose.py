@@ -35,7 +35,9 @@ def diagnose(
     level = float(result.seal.protocol.level)
     found = misfit(result)
     # Margins of an e-process are log evidence, and can be compared with any threshold.
-    again = other_levels(result.trace, level, sorted({level, *levels}) if result.has_evidence else [level])
+    # Of a cover every level has a run of its own.
+    is_compared = result.has_evidence and result.seal.protocol.cover is None
+    again = other_levels(result.trace, level, sorted({level, *levels}) if is_compared else [level])
     fields = fields_json(result, again, rows_needed(result), tuple(coordinate_names))
     fields = [entry | {"outline": outline} for entry in fields]
     possible = {part["id"] for entry in fields for part in entry["elements"] if part["state"] != "excluded"}

@@ -76,7 +76,7 @@ def library_coherence_json(result: Result) -> dict[str, Any] | None:
 def evidence_json(result: Result) -> dict[str, Any]:
     """Log evidence against explanations that were asked about, at every step of the path."""
     if not result.has_evidence:
-        return {"streams": [], "steps": [], "threshold": float(-np.log(result.seal.protocol.level)), "curves": []}
+        return {"streams": [], "steps": [], "threshold": float(-np.log(result.seal.protocol.run_level)), "curves": []}
     evidence = result.seal.evidence
     chosen = _curves(result)
     curves: list[dict[str, Any]] = []
@@ -89,7 +89,7 @@ def evidence_json(result: Result) -> dict[str, Any]:
     return {
         "streams": [factor.name for factor in evidence.factors],
         "steps": evidence.path.prefixes.tolist(),
-        "threshold": float(-np.log(result.seal.protocol.level)),
+        "threshold": float(-np.log(result.seal.protocol.run_level)),
         "curves": curves,
     }
 

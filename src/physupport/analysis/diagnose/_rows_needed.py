@@ -101,7 +101,7 @@ def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
 def _field_rows(result: Result, field: str, against: IntArray, known: Sides) -> list[RowsNeeded]:
     path = result.seal.evidence.along_path(np.append(against, result.reference))
     final = middle(path.lower[:, -1], path.upper[:, -1])  # (k + 1,)
-    threshold = -np.log(result.seal.protocol.level)
+    threshold = -np.log(result.seal.protocol.run_level)
     # The numerator drops out of the difference: what counts is how far the rows so far prefer the reference.
     missing = np.maximum(np.nan_to_num(threshold - (final[:-1] - final[-1]), nan=threshold), 0.0)
     return [_stream_rows(result, field, number, against, missing, known) for number in range(len(result.seal.parts))]

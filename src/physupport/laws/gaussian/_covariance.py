@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
 from ..._typing import Array, IntArray
-from ...banks import Bank
+from ...banks import Bank, Moved
 from ...io import RowSource
 from ...io._rows import as_complex, turned
 from .._law import Energy, Part, Sampler, register
@@ -78,6 +78,19 @@ class Covariance(NoisyLaw):
         """The leading eigenvectors of the second moments of the rows, and white noise."""
         table = np.concatenate([*rows.blocks()])
         return leading_point(as_complex(table.T).T if self.is_complex else table, rows.n_rows)
+
+    def moved(self, active: int) -> Moved:
+        r"""At most :math:`\sum_jT\lambda_j|\Delta a_j|^2/2\sigma^2`, which rows with their sources seen would have.
+
+        Given independent sources x of variances :math:`\lambda`, the mean of a row moves by
+        :math:`\sum_jx_j\Delta a_j`, whose mean square is the sum of those of all; not to see x makes laws nearer.
+        """
+        return Moved(0.5 * active, is_shift=False)
+
+    def largest_snr(self, bank: Bank, n_rows: int) -> float:
+        """Of the strongest source in the least noise."""
+        noises = self.entry_noises(np.arange(len(self.variances)))
+        return float(np.sqrt(n_rows / noises.min() * bank.strengths.max()))
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_iz_i^\top\Sigma^{-1}z_i`, chi-square."""

@@ -13,7 +13,7 @@ from ..._codec import array_json, bound, bound_json, real
 from ..._errors import MisuseError
 from ..._stored import Maybe, Refusal, check_form
 from ..._typing import Array, Field
-from ...banks import Bank
+from ...banks import Bank, Moved
 from ...io import RowSource, as_pairs, mean_row
 from ...io._rows import as_complex
 from .._checkpoints import check_checkpoints
@@ -222,6 +222,13 @@ class Linear(Law):
     def opponent(self, bank: Bank, rows: RowSource, key: int) -> Mixture:  # noqa: ARG002
         """What these rows make likely, see `LinearStream.opponent`."""
         return self.stream(bank, rows, [rows.n_rows]).opponent(np.unique(self.keys(bank)(np.arange(bank.size))))
+
+    def moved(self, active: int) -> Moved:
+        """The mean of all rows together moves by the sum of all; of coloured noise the least deviation counts.
+
+        Random sources, which may be correlated, have this divergence where they are seen, and no more where not.
+        """
+        return Moved(0.5 * active**2, is_shift=self.rows != "random")
 
     def encode(self) -> dict[str, object]:
         """All of it; infinite bounds as texts."""

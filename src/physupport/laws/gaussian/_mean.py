@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._typing import Array, IntArray
-from ...banks import Bank
+from ...banks import Bank, Moved
 from ...io import RowSource
 from .._law import Energy, Part, Sampler, register
 from .._mixture import kinds_with
@@ -80,3 +80,12 @@ class Mean(NoisyLaw):
         divergences = mean_divergences(mean, float(variance), *self.means(bank, keys))
         divergences[keys == key] = 0.0
         return divergences
+
+    def moved(self, active: int) -> Moved:
+        """The mean moves by the sum of all."""
+        return Moved(0.5 * active**2, is_shift=True)
+
+    def largest_snr(self, bank: Bank, n_rows: int) -> float:
+        """Of the strongest atom in the least noise."""
+        noises = self.entry_noises(np.arange(len(self.variances)))
+        return float(np.sqrt(n_rows / noises.min()) * bank.strengths.max())

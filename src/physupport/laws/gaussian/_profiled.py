@@ -13,7 +13,7 @@ from ..._codec import array_json, real
 from ..._errors import MisuseError
 from ..._stored import Refusal, check_form
 from ..._typing import Array, IntArray
-from ...banks import Bank
+from ...banks import Bank, Moved
 from ...io import RowSource, as_pairs
 from ...io._rows import atom_table, doubled
 from .._law import Energy, Part, register
@@ -103,6 +103,10 @@ class ProfiledMean(NoisyLaw):
             return None
         (variance,) = self.entry_noises(nuisance)
         return chi_square(squares(rows, self.fitted(bank, explanation, rows), float(variance)), freedom)
+
+    def moved(self, active: int) -> Moved:
+        """The mean moves by the sum of all."""
+        return Moved(0.5 * active**2, is_shift=True)
 
     def encode(self) -> dict[str, object]:
         """With the box: (2, n, 1) ends of real coefficients, or (2, n, 2) of complex ones as pairs (Re, Im)."""

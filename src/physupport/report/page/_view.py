@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import pictures
 from .._answers import answers
+from .._covers import promised_level, where_truth_is
 from .._outcome import claim_answers, doubt_sentence, misfit_doubts, outcome_sentence
 from .._sentences import field_sentences, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
@@ -59,7 +60,9 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "notes": [text for text in details["outcome"] if text != sentence],
         "outcome": outcome,
         "protocol": protocol,
-        "level_percent": percent(float(protocol["level"])),
+        "level": promised_level(protocol),
+        "level_percent": percent(promised_level(protocol)),
+        "truth_is": where_truth_is(protocol),
         "fields": fields,
         "tally": _tally(fields),
         "is_long": len(fields) > _MOST_PRINTED,

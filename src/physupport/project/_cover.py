@@ -1,0 +1,163 @@
+"""The cover that a project declares: its boxes, what is known of the response, and the cells that follow."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from .._errors import MisuseError
+from .._typing import Array, IntArray
+from ..banks import Cover, Library, cover_boxes
+from ..laws import make_law
+from ..responses import Parameter, Response
+from ._load import Project, named_by_key
+from ._responses import nominal_responses
+from ._supports import project_supports
+from ._variants import read_axis
+
+
+def project_parameters(project: Project) -> list[Parameter]:
+    """The parameters in the order of the file; a coordinate is named there and numbered here."""
+    found, names = [], project.settings.elements.coordinates
+    for name, given in project.settings.parameters.items():
+        if given.coordinate is not None and given.coordinate not in names:
+            key = project.name(f"parameters.{name}.coordinate")
+            raise MisuseError(key, f"be one of {', '.join(names)}", repr(given.coordinate))
+        coordinate = 0 if given.coordinate is None else names.index(given.coordinate)
+        pattern = None if given.pattern is None else np.array(given.pattern)
+        with named_by_key(project, f"parameters.{name}"):
+            called = "" if name == given.kind else name
+            found.append(Parameter(given.kind, np.array(given.points), pattern, coordinate, called))
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Elements that a file lists, with the columns that another has of them."""
+
+    ids: tuple[str, ...]
+    regions: tuple[str, ...]
+    places: Array  # (E, d)
+    columns: Array  # (q, E), unit columns
+
+    def members(self, region: str) -> IntArray:
+        """The elements of a region in the order of their places, the first coordinate slowest."""
+        found = np.flatnonzero(np.array([name == region for name in self.regions]))
+        return np.asarray(found[np.lexsort(self.places[found].T[::-1])])
+
+    def counts(self, region: str) -> list[int]:
+        """Distinct values along every coordinate."""
+        return [len(np.unique(column)) for column in self.places[self.members(region)].T]
+
+
+def project_cover(project: Project, table: Table | None = None) -> Cover:
+    """The cover of the boxes that the file declares; of a table of responses, whose places are the middles of cells."""
+    settings, spec, parameters = project.settings, project.settings.cover, project_parameters(project)
+    _check_alone(project, table)
+    if spec is None:
+        raise MisuseError(project.name("cover"), "be given", "nothing")
+    is_covered = [each.between is not None for each in settings.parameters.values()]
+    active = max(sum(settings.regions[name].count[1] for name in support) for support in project_supports(project))
+    law, boxes = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows}), _boxes(project)
+    unit = law.moved(max(active, 1))
+    if unit is None:
+        raise MisuseError(project.name("cover"), "go with a law that says how far its rows move", repr(law.name))
+    with named_by_key(project, "cover"):
+        return cover_boxes(
+            _response(project) if table is None else None,
+            boxes,
+            snr=spec.snr,
+            eta=spec.eta,
+            active=max(active, 1),
+            parameters=[each for each, flag in zip(parameters, is_covered, strict=True) if flag],
+            fixed=[each for each, flag in zip(parameters, is_covered, strict=True) if not flag],
+            tangents=spec.tangents,
+            slopes=spec.slopes,
+            bends=spec.bends,
+            unit=unit,
+            coordinates=settings.elements.coordinates,
+            measure=settings.elements.unit,
+            axis=read_axis(project),
+            cells=None if table is None else {name: table.counts(name) for name in boxes},
+        )
+
+
+def table_library(project: Project, cover: Cover, table: Table) -> Library:
+    """The elements of a table as the cells of a cover, called by their ids and extents."""
+    order = np.concatenate([table.members(name) for name in cover.regions])
+    for name, cells in cover.regions.items():
+        own = table.places[table.members(name)]
+        if own.shape != cells.places.shape or not np.allclose(own, cells.places, rtol=1e-9, atol=0.0):
+            found = own[0].tolist() if len(own) else "none"
+            rule = f"lie in the middles of {' x '.join(map(str, cells.counts))} equal cells of the box of {name!r}"
+            remedy = f"The first of them is at {cells.places[0].tolist()}."
+            raise MisuseError(f"elements file {project.settings.elements.file}", rule, found, remedy)
+    ids = tuple(f"{table.ids[i]} ({extent})" for i, extent in zip(order, cover.names(), strict=True))
+    regions = tuple(table.regions[i] for i in order)
+    return Library(ids, regions, cover.places, table.columns[:, order], cover.measure, cover.extents)
+
+
+def cover_tangents(cover: Cover, shared: Array) -> Array | None:
+    """(V, q, columns of the states); what is shared is never active here, and stands for itself."""
+    if not cover.tangents:
+        return None
+    columns = cover.tangent_columns()
+    return np.concatenate([columns, np.tile(shared, (len(columns), 1, 1))], axis=2)
+
+
+def cover_note(project: Project, cover: Cover) -> str:
+    """What the cover costs and promises."""
+    level, asked = cover.level(project.settings.level), project.settings.level
+    counts = ", ".join(f"{len(cells.places)} of {name}" for name, cells in cover.regions.items())
+    bounds = "given" if cover.is_given else "proven"
+    return (
+        f"The elements are cells ({counts}) that fill the declared boxes: by {bounds} bounds of the responses the "
+        f"level {asked:g} holds anywhere in these up to a signal-to-noise ratio of {cover.snr:g}, and the judge runs "
+        f"at {level:.4g} (eta = {cover.eta:.3g})."
+    )
+
+
+def _response(project: Project) -> Response:
+    """The response, which has to be one."""
+    (response, *more) = nominal_responses(project, np.zeros((1, 0), dtype=np.int64))
+    if more or not callable(response):
+        raise MisuseError(project.name("elements.response"), "be one formula beside a cover", f"{1 + len(more)}")
+    return response
+
+
+def _boxes(project: Project) -> dict[str, list[tuple[float, float]]]:
+    """Of every region of the file, the ends of every coordinate."""
+    settings, spec = project.settings, project.settings.cover
+    names, given = settings.elements.coordinates, {} if spec is None else spec.box
+    if {*given} != {*settings.regions}:
+        raise MisuseError(
+            project.name("cover.box"), f"be of the regions {', '.join(settings.regions)}", ", ".join(given)
+        )
+    for region, box in given.items():
+        if {*box} != {*names}:
+            key = project.name(f"cover.box.{region}")
+            raise MisuseError(key, f"be of the coordinates {', '.join(names)}", ", ".join(box))
+    return {region: [given[region][name] for name in names] for region in settings.regions}
+
+
+def _check_alone(project: Project, table: Table | None) -> None:
+    """Refuse what does not go with a cover."""
+    settings = project.settings
+    others: dict[str, object] = {
+        "data.calibration": settings.data.calibration,
+        "elements.replicates": settings.elements.replicates,
+        "elements.tangents": settings.elements.tangents,
+        "resolution": settings.resolution,
+    }
+    if table is not None:
+        tangents = None if settings.cover is None or not settings.cover.tangents else True
+        others |= {"cover.tangents": tangents, "parameters": settings.parameters or None}
+    for key, value in others.items():
+        if value is not None:
+            raise MisuseError(project.name(key), "be left out beside a cover", "a value")
+    if settings.elements.variants != "states":
+        raise MisuseError(project.name("elements.variants"), "be 'states' beside a cover", settings.elements.variants)
+    if table is not None and settings.cover is not None and settings.cover.slopes is None:
+        remedy = "A table proves nothing of what lies between its places: differences of samples are no bounds."
+        raise MisuseError(project.name("cover.slopes"), "be given with a table of responses", "none", remedy)

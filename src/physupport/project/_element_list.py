@@ -1,0 +1,142 @@
+"""The list of elements that a project names: ids, regions and places."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import final
+
+import numpy as np
+
+from .._errors import MisuseError
+from .._typing import Array, Field, IntArray
+from ..io import read_archive, read_columns
+from ._inputs import recorded
+from ._load import Project, named_by_key
+from ._sections import File
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ElementList:
+    """E physical things, each with a region and a place."""
+
+    ids: tuple[str, ...]
+    regions: tuple[str, ...]
+    coordinates: Array  # (E, d)
+    lines: IntArray  # (V, E) of the file, from 0 on, by variant
+
+
+def read_element_file(project: Project) -> ElementList:
+    """Read and check the list; every element has a region of the project, and every region an element."""
+    columns = _columns(project)
+    ids, regions = _texts(project, columns, "id"), _texts(project, columns, "region")
+    lines = _lines(project, columns, ids)
+    _check_regions(project, ids, regions)
+    places = np.column_stack([_numbers(project, columns, name) for name in project.settings.elements.coordinates])
+    first = lines[0].tolist()
+    for line, same in zip(lines.ravel().tolist(), first * len(lines), strict=True):
+        if regions[line] != regions[same] or (places[line] != places[same]).any():
+            found = f"others of {ids[line]!r} in lines {same + 2} and {line + 2}"
+            raise MisuseError(_file(project), "have the region and place of an element alike in its variants", found)
+    return ElementList(tuple(ids[i] for i in first), tuple(regions[i] for i in first), places[first], lines)
+
+
+def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]) -> IntArray:
+    """(V, E) lines of the file: one of each element, or as many as a column `variant` tells apart."""
+    if "variant" not in columns or len({*ids}) == len(ids):
+        _check_ids(project, ids)
+        return np.arange(len(ids))[None]
+    if not isinstance(project.settings.elements.responses, File):
+        rule = "have distinct ids unless responses is one file, with a column for each line"
+        raise MisuseError(_file(project), rule, "several lines of an element")
+    variants = _texts(project, columns, "variant")
+    at = {pair: line for line, pair in enumerate(zip(variants, ids, strict=True))}
+    by_variant, by_id = dict.fromkeys(variants), dict.fromkeys(ids)
+    missing = [pair for pair in product(by_variant, by_id) if pair not in at]
+    if missing or len(at) < len(ids):
+        found = "none of {!r} for {!r}".format(*missing[0]) if missing else "one of them twice"
+        raise MisuseError(_file(project), "have a line for each variant of each element", found)
+    return np.array([[at[variant, name] for name in by_id] for variant in by_variant])
+
+
+def _columns(project: Project) -> dict[str, list[str]]:
+    name = project.settings.elements.file or ""
+    path = project.file("elements.file", name)
+    is_archive = path.suffix.lower() == ".npz"
+    with recorded(project, "elements", name, path) as entry:
+        with named_by_key(project, "elements.file"):
+            columns = _archive_columns(path) if is_archive else read_columns(path)
+        entry["shape"] = [] if is_archive else [len(next(iter(columns.values()))), len(columns)]
+    if not next(iter(columns.values()), []):
+        raise MisuseError(project.name("elements.file"), "list at least one element", f"none in {path.name}")
+    return columns
+
+
+def _archive_columns(path: Path) -> dict[str, list[str]]:
+    """The one-dimensional arrays of an archive as texts, a column each."""
+    flat = {name: values.tolist() for name, values in read_archive(path).items() if values.ndim == 1}
+    if len({len(values) for values in flat.values()}) != 1:
+        raise MisuseError(f"file {path}", "hold columns of one length", {name: len(flat[name]) for name in flat})
+    return {name: [each if isinstance(each, str) else repr(each) for each in values] for name, values in flat.items()}
+
+
+def _file(project: Project) -> str:
+    return f"elements file {project.settings.elements.file}"
+
+
+def _texts(project: Project, columns: dict[str, list[str]], name: str) -> tuple[str, ...]:
+    if name not in columns:
+        raise MisuseError(_file(project), f"have a column {name!r}", ", ".join(map(repr, columns)))
+    for line, text in enumerate(columns[name], 2):
+        if not text:
+            raise MisuseError(_file(project), f"give every element its {name}", f"an empty one in line {line}")
+    return tuple(columns[name])
+
+
+def _numbers(project: Project, columns: dict[str, list[str]], name: str) -> Array:
+    if name not in columns:
+        rule = f"have a column {name!r}, which {project.name('elements.coordinates')} names"
+        raise MisuseError(_file(project), rule, ", ".join(map(repr, columns)))
+    rules = "have numbers as coordinates", "have finite coordinates"
+    return np.real(column_numbers(_file(project), name, columns[name], rules))
+
+
+def column_numbers(
+    file: str, column: str, texts: Sequence[str], rules: tuple[str, str], *, is_complex: bool = False
+) -> Field:
+    """The cells of a column, below a header; rules: what a cell breaks that is no number, or not a finite one."""
+    kind: type[complex] | type[float] = complex if is_complex else float
+    found = np.empty(len(texts), dtype=kind)
+    for i, text in enumerate(texts):
+        where = f"{text!r} in line {i + 2}, column {column!r}"
+        try:
+            found[i] = kind(text)
+        except ValueError:
+            raise MisuseError(file, rules[0], where) from None
+        if "_" in text:  # Python reads 1_000 as a number, and nothing else does
+            raise MisuseError(file, rules[0], where)
+        if not np.isfinite(found[i]):
+            raise MisuseError(file, rules[1], where)
+    return found
+
+
+def _check_ids(project: Project, ids: tuple[str, ...]) -> None:
+    seen: dict[str, int] = {}
+    for line, name in enumerate(ids, 2):
+        if name in seen:
+            raise MisuseError(_file(project), "have distinct ids", f"{name!r} in lines {seen[name]} and {line}")
+        seen[name] = line
+
+
+def _check_regions(project: Project, ids: tuple[str, ...], regions: tuple[str, ...]) -> None:
+    """Every element in a declared region, and every declared region with an element."""
+    declared, file = project.settings.regions, project.settings.elements.file
+    for name, region in zip(ids, regions, strict=True):
+        if region not in declared:
+            remedy = f"Add a table [regions.{region}], or correct the region of the element."
+            rule = f"declare the region of every element of {file}"
+            raise MisuseError(project.name("regions"), rule, f"none for {region!r} of element {name!r}", remedy)
+    for region in declared:
+        if region not in regions:
+            raise MisuseError(project.name(f"regions.{region}"), f"have at least one element in {file}", "none")

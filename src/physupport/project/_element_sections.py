@@ -1,0 +1,134 @@
+"""The tables of a project file about elements: where they lie, how they answer, and what is uncertain of that."""
+
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from .._errors import shown
+from ..responses import KINDS
+from ._sections import (
+    Deviations,
+    FileName,
+    FileSpec,
+    Grid,
+    ResponseSpec,
+    Section,
+    Values,
+    VariantFiles,
+    as_values,
+    broken,
+    needed,
+)
+from ._streams import Text
+
+
+def _distinct_names(names: list[str]) -> list[str]:
+    if len({*names}) < len(names):
+        raise broken("hold each name once", shown(names))
+    return names
+
+
+class Elements(Section):
+    """What there may be, where it lies, and how the instrument answers to it."""
+
+    file: FileName | None = None
+    coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
+    unit: str = ""
+    responses: VariantFiles | None = None
+    response: ResponseSpec | None = None
+    variants: Literal["states", "span", "cone"] = "states"
+    tangents: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] | None = None
+    error: Annotated[float, Field(gt=0.0, lt=1.0)] | None = None
+    replicates: FileName | None = None
+    replicate_unit: Text | None = None
+    replicate_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    replicate_noise: Deviations | None = None
+    pool: Literal["size"] | None = None
+    axis: FileSpec | None = None
+    axis_unit: str = ""
+    shared: FileSpec | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "Elements":
+        if (self.responses is None) == (self.response is None):
+            found = "neither" if self.responses is None else "both"
+            raise broken("have one of the keys responses and response", found)
+        return self
+
+    @model_validator(mode="after")
+    def _units_are_told(self) -> "Elements":
+        if self.replicates is not None and self.replicate_unit is None:
+            raise needed("replicate_unit")
+        given = ("replicate_unit", "replicate_share", "replicate_noise", "pool")
+        found = next((key for key in given if getattr(self, key) is not None), None)
+        if self.replicates is None and found is not None:
+            raise broken("be left out without replicates", "a value", key=found)
+        return self
+
+
+def _kind(given: object) -> object:
+    if given not in KINDS:
+        raise broken(f"be one of {', '.join(KINDS)}", shown(given))
+    return given
+
+
+def _ends(given: object) -> object:
+    """Two numbers, the lower one first."""
+    if not isinstance(given, list) or len(given) != 2:
+        raise broken("be [low, high]", shown(given))
+    low, high = as_values(given)
+    if not low < high:
+        raise broken("be [low, high] with low below high", shown(given))
+    return low, high
+
+
+Ends = Annotated[tuple[float, float], BeforeValidator(_ends)]
+
+
+class CoverSpec(Section):
+    """A box of places, and of parameters with a key between, everywhere in which the level shall hold."""
+
+    snr: Annotated[float, Field(gt=0.0)]
+    eta: Annotated[float, Field(gt=0.0)] = 0.5
+    tangents: bool = False
+    slopes: Values | None = None
+    bends: Annotated[list[list[float]], Field(min_length=1)] | None = None
+    box: Annotated[dict[Text, dict[Text, Ends]], Field(min_length=1)]
+
+
+class Parameter(Section):
+    """An uncertain parameter of the instrument: every value, or every cell, makes dictionary states of its own."""
+
+    kind: Annotated[str, BeforeValidator(_kind)]
+    values: Grid | None = None
+    between: Ends | None = None
+    pattern: Values | None = None
+    coordinate: Text | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Parameter":
+        if (self.between is None) == (self.values is None):
+            raise broken("have one of the keys values and between", "neither" if self.values is None else "both")
+        return self
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """The values; of a range, its ends."""
+        return self.between or self.values or ()
+
+
+def _kinds(given: object) -> object:
+    """Named tables; one without a kind is of the kind that it is named after."""
+    if not isinstance(given, dict):
+        return given
+    for name, table in given.items():
+        if name not in KINDS and isinstance(table, dict) and "kind" not in table:
+            near = get_close_matches(name, KINDS, 1)
+            remedy = f"Did you mean {near[0]}?" if near else ""
+            raise broken(f"be named {', '.join(KINDS)}, or have a key kind that is one of these", name, remedy)
+    return {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in given.items()}
+
+
+# The uncertain parameters; states run over every combination of their values, the first of the file slowest.
+Parameters = Annotated[dict[Text, Parameter], BeforeValidator(_kinds)]

@@ -1,0 +1,60 @@
+"""What a cover makes of a report: the level that holds in its boxes, and cells with their extent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ._phrases import plain
+
+Entry = Mapping[str, Any]
+
+
+def promised_level(protocol: Entry) -> float:
+    """The probability with which the truth may be lost: where there is a cover, wherever in its boxes it lies."""
+    return float(protocol["cover"]["asked"] if "cover" in protocol else protocol["level"])
+
+
+def where_truth_is(protocol: Entry) -> str:
+    """What a promise is about."""
+    if "cover" not in protocol:
+        return "the truth is in the bank"
+    return (
+        f"the truth lies in the boxes of the cover, at a signal-to-noise ratio of at most {protocol['cover']['snr']:g}"
+    )
+
+
+def cover_sentence(protocol: Entry) -> str:
+    """What elements are, and at which level the judge ran; empty without a cover."""
+    if "cover" not in protocol:
+        return ""
+    cover = protocol["cover"]
+    boxes = "; ".join(f"{plain(each['region'])}: {box_words(protocol, _ends(each))}" for each in cover["regions"])
+    also = [
+        f"{plain(each['called'] or each['kind'])} {each['values'][0]:g} to {each['values'][1]:g}"
+        for each in cover["parameters"]
+    ]
+    proof = "" if cover["bounds"] == "proven" else " Bounds of the responses were given, and are not proven here."
+    law = f"eta {cover['eta']:.3g}" if cover["is_shift"] else f"kappa {cover['kappa']:.3g}"
+    return (
+        f" Elements are cells that fill boxes ({'; '.join([boxes, *also])}); the level {cover['asked']!r} holds "
+        f"anywhere in these because the judge ran at {protocol['level']:.4g} ({law}).{proof}"
+    )
+
+
+def within(document: Entry, entry: Entry) -> str:
+    """Where all cells that are possible lie together, if they are several."""
+    box = (entry.get("set") or {}).get("box")
+    if box is None or "cover" not in document["protocol"] or len(entry["cell"]) < 2:
+        return ""
+    return f", all within {box_words(document['protocol'], box)}"
+
+
+def box_words(protocol: Entry, box: list[list[float]]) -> str:
+    """Ends of coordinates with their names and unit."""
+    cover = protocol["cover"]
+    unit = f" {cover['unit']}" if cover["unit"] else ""
+    ends = zip(cover["coordinates"], box, strict=True)
+    return ", ".join(f"{plain(name)} {low:.6g} to {high:.6g}{unit}" for name, (low, high) in ends)
+
+
+def _ends(region: Entry) -> list[list[float]]:
+    return [[low, high] for low, high in zip(region["low"], region["high"], strict=True)]
