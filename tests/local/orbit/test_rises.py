@@ -67,6 +67,20 @@ def test_negative_control_a_smaller_share_of_a_rise_would_be_exceeded(rows, lowe
     assert excess <= 0.0
 
 
+def test_atoms_that_are_a_little_off_change_the_likelihood_by_no_more_than_the_rounding_allows(log_likelihood):
+    rng, shares = np.random.default_rng(5), []
+    for _ in range(TRIALS):
+        orbit = some_orbit(rng, is_rigid=False)
+        rows = 3.0 * rng.standard_normal((3, len(orbit.turning)))
+        error = 1e-6 * rng.standard_normal(orbit.turning.shape)
+        parts = (orbit.resting, orbit.generators, orbit.lower, orbit.upper)
+        moved = Orbit(unit(orbit.turning + error), *parts)
+        change = abs(log_likelihood(moved, rows, orbit.lower) - log_likelihood(orbit, rows, orbit.lower))
+        allowed = orbit.rounding(orbit.lower[None], orbit.row_sums(rows))[0] / 1e-12  # for an error of 1 in an atom
+        shares.append(change / (np.linalg.norm(moved.turning - orbit.turning, axis=0).max() * allowed))
+    assert 0.02 < max(shares) < 1.0
+
+
 def test_a_rise_falls_with_the_square_of_the_width(whole_orbit):
     orbit = whole_orbit()
     sums = orbit.row_sums(np.random.default_rng(0).standard_normal((50, 3)))

@@ -142,8 +142,9 @@ class Search:
 
     def _largest(self, cells: Cells) -> tuple[Array, Array]:
         """Bounds of the log likelihood within cells, (m,), and what each axis adds to it, (m, d)."""
-        upper = self._at_corners(cells).upper.reshape(len(cells), 2 ** cells.lower.shape[1])
-        return largest(upper, self.evidence.orbit.rises(cells.lower, cells.upper, self.rows))
+        orbit, found = self.evidence.orbit, self._at_corners(cells).upper.reshape(len(cells), 2 ** cells.lower.shape[1])
+        exact = found + orbit.rounding(cells.lower, self.rows)[:, None]
+        return largest(exact, orbit.rises(cells.lower, cells.upper, self.rows))
 
     def _at_corners(self, cells: Cells) -> Bounds:
         return self._ask(cells.corners.reshape(-1, cells.lower.shape[1]))

@@ -100,8 +100,9 @@ class Orbit:
 
     @property
     def speed(self) -> float:
-        r"""No atom moves by more than so much in a unit of angle: :math:`\omega\max_j\|Pb_j\|`, P onto the planes."""
-        return _rate(self.generators) * float(np.linalg.norm(self._planes.T @ self.turning, axis=0).max()) * _OUTWARD
+        r"""No atom, at unit norm, moves by more in a unit of angle: :math:`\omega\max_j\|Pb_j\|/\|b_j\|`."""
+        moved, sizes = (np.linalg.norm(part, axis=0) for part in (self._planes.T @ self.turning, self.turning))
+        return _rate(self.generators) * float((moved / sizes).max()) * _OUTWARD
 
     def row_sums(self, rows: Array) -> RowSums:
         """Of rows (N, q), rounded upwards."""
@@ -141,10 +142,17 @@ class Orbit:
         shares[:, :-2] = self._curvature(noise, top, rows)[:, None] * (upper - lower)[:, :-2] ** 2
         shares[:, -2] = 0.375 * rows.squares * noise**-5 * ((top - noise) * (top + noise)) ** 2
         shares[:, -1] = rows.n_rows * self.n_atoms * most * (1.0 - most) * odds**2
-        # The turned atoms are rounded; a change E of atoms changes a log density by at most |E| times this.
-        steep = (rows.squares / noise + rows.n_rows * len(self.turning) ** 0.5) / (2.0 * np.sqrt(noise))
-        shares[:, 0] += 8.0 * _TURN_ERROR * self.n_atoms * steep
         return shares * (_OUTWARD / 8.0)
+
+    def rounding(self, lower: Array, rows: RowSums) -> Array:
+        r"""How far the log likelihood of rows can be off because turned atoms are rounded; (m,), one a cell.
+
+        With atoms changed by E a log density changes by at most
+        :math:`\|E\|_F(|y|^2/\nu + \sqrt q)/(2\sqrt\nu)`, as :math:`\|D^\top(\nu I + DD^\top)^{-1}\| \le 1/(2\sqrt\nu)`.
+        """
+        noise = lower[:, -2]
+        steep = (rows.squares / noise + rows.n_rows * len(self.turning) ** 0.5) / (2.0 * np.sqrt(noise))
+        return np.asarray(_TURN_ERROR * self.n_atoms * steep * _OUTWARD)
 
     def _curvature(self, noise: Array, top: Array, rows: RowSums) -> Array:
         """The sum of kappa over the rows, for cells with noise between these; (m,)."""

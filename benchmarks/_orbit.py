@@ -1,0 +1,39 @@
+"""The bracket of the orbit's diameter on the data sets of the global study: `python -m benchmarks._orbit [SHARE]`.
+
+SHARE of the rows proposes, 0.45 unless given. Numbers are means over the six data sets of a condition; diameters are
+shares of that before any data.
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from physupport.local.orbit import Orbit, orbit_bracket
+from physupport.studies._tasks import ACTIVE, balanced
+from physupport.studies.global_bank import CONDITIONS
+from physupport.studies.global_bank._case import study_rows
+from physupport.studies.global_bank._design import GENERATOR
+
+LEVEL, LOWER, UPPER = 0.077, np.array([-0.4, 0.8, 0.15]), np.array([0.4, 1.2, 0.3])
+
+
+def measured(condition, seed, share):
+    """Inner and outer number, laws asked about, CPU seconds, and whether the truth is left, of one data set."""
+    atoms = balanced(condition.scale).atoms
+    orbit = Orbit(atoms[:, :4], atoms[:, 4:], GENERATOR[None], LOWER, UPPER)
+    rows = np.random.default_rng(1).permutation(study_rows(condition, seed))
+    n = int(share * len(rows))
+    start = time.process_time()
+    found = orbit_bracket(rows[:n], rows[n:], orbit, ACTIVE, LEVEL)
+    seconds = time.process_time() - start
+    is_left = found.holds([0.0, condition.noise, 0.2])
+    return found.inner / found.whole, found.outer / found.whole, found.n_laws, seconds, is_left
+
+
+if __name__ == "__main__":
+    share = float(sys.argv[1]) if len(sys.argv) > 1 else 0.45
+    for condition in CONDITIONS:
+        table = np.array([measured(condition, seed, share) for seed in condition.seeds])
+        inner, outer, laws, seconds, left = table.mean(axis=0)
+        print(f"{condition.name}: {inner:.2f} to {outer:.2f}, {laws:.0f} laws, {seconds:.1f} s, truth left {left:.0%}")
