@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from physupport.local.orbit import Orbit, orbit_bracket
-from physupport.studies._tasks import ACTIVE, balanced
+from physupport.studies._block import ACTIVE, balanced
 from physupport.studies.global_bank import CONDITIONS
 from physupport.studies.global_bank._case import study_rows
 from physupport.studies.global_bank._design import GENERATOR
