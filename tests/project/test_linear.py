@@ -290,3 +290,18 @@ def test_a_response_that_is_off_by_an_angle_is_found_with_width_and_lost_without
 )  # fmt: skip
 def test_a_ball_goes_with_evidence_and_with_no_other_width(folder, replaced, message):
     assert message in refusal(folder(12.0 * LINES[:, 6] + BASELINE + noise(1), WIDE, *replaced))
+
+
+def test_a_cone_of_variants_explains_ratios_between_two_and_none_beyond(folder):
+    strong, weak = (LINES + ratio * np.roll(LINES, 12, axis=0) for ratio in (0.8, 0.2))
+    cone = ('responses = "lines.npy"', 'responses = ["lines.npy", "weak.npy"]\nvariants = "cone"')
+    free = ('coefficient = ">= 0"\n', "")
+
+    def path(ratio, *more):
+        row = 150.0 * (LINES + ratio * np.roll(LINES, 12, axis=0))[:, 5] + BASELINE + noise(9)
+        return folder(row, FISSION, cone, free, *more, lines=strong, weak=weak)
+
+    assert [field.cell for field in answer(path(0.5, BY_EVIDENCE)).fields] == [("L5",)]
+    assert str(answer(path(1.4, BY_EVIDENCE)).fields[0].label) == "EMPTY"
+    beside = refusal(folder(BASELINE + noise(9), cone, free, lines=strong, weak=weak))
+    assert "or mix without negative parts" in beside

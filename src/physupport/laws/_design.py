@@ -38,6 +38,7 @@ class Design:
     )
     exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
     is_estimated: bool = False  # whether the whitener comes from rows, so that white noise is not quite white
+    is_cone: bool = False  # active coefficients are not negative, which evidence holds them to
     radii: Array | None = None  # (E,) how far a column may be off, as a vector of this length
     is_random: bool = False  # of free rows, whether coefficients are Gaussian about 0, with one covariance that is open
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
@@ -66,6 +67,21 @@ def tangent_cells(half_steps: Array, count: int) -> tuple[IntArray, Array]:
     return np.arange(size) % count, np.repeat(np.append(np.inf, half_steps), count)
 
 
+def ball_radii(error: float, columns: Field, whitener: Field | None) -> Array:
+    """(E,) how far responses may be off; whitening makes an ellipsoid of a ball, within one of its longest axis."""
+    longest = 1.0 if whitener is None else float(np.linalg.norm(whitener, 2))
+    return np.asarray(error * longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
+
+
+def by_element(bank: Bank, values: Mapping[str, float], otherwise: float) -> Array:
+    """(E,) what is said of the region of each element of the states; shared columns have none."""
+    library = bank.states.library
+    if library is None or not values:
+        return np.full(bank.states.elements.shape[1], otherwise)
+    by_library = np.array([*(values.get(region, otherwise) for region in library.regions), otherwise])
+    return np.asarray(by_library[bank.states.library_index])
+
+
 def check_variants(variants: ArrayLike | None, n_channels: int, n_columns: int) -> Array | None:
     """(V, q, E) further responses of every column, where there are some."""
     return None if variants is None else check_array("variants", variants, (None, n_channels, n_columns))
@@ -90,6 +106,13 @@ def check_error(error: float | None, variants: ArrayLike | None) -> None:
         raise MisuseError(
             "error", "be left out where responses have columns to mix, which are their width", error, remedy
         )
+
+
+def check_cone(is_cone: bool, has_mean: bool) -> None:
+    """Mixtures without negative parts are of real rows that share a mean, and of variants."""
+    if is_cone and not has_mean:
+        remedy = "Take variants as states or as a span."
+        raise MisuseError("is_cone", "go with real rows of the same mean, and no tangents", "others", remedy)
 
 
 def check_one_response(bank: Bank, background: ArrayLike | None) -> None:

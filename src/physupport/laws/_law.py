@@ -64,7 +64,6 @@ class Law(Protocol):
     opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
 
     is_complex: bool = False  # rows and elements are pairs (Re, Im)
-    error: float | None = None  # sine of the angle by which responses may be off, where any may be
 
     def completed(self, bank: Bank) -> Self:
         """The same law with all that it takes from the bank's nuisances."""
@@ -80,6 +79,11 @@ class Law(Protocol):
     def takes_sets(self) -> bool:
         """Whether explanations may differ in their number of atoms, as they do where regions have sets of elements."""
         return self.part == "deployment"
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether the means of an explanation, where there is a `design`, are all that its columns span."""
+        return True
 
     def width(self, bank: Bank) -> int:
         """Real numbers of a row: the channels and what follows them."""

@@ -74,6 +74,8 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         "exposure": spec.exposure,
         "background": background_columns(project, physical),
         "variants": physical.variants,
+        # Of counts no coefficient is negative anyway.
+        "is_cone": (settings.elements.variants == "cone" and not law_named(spec.law).is_counted) or None,
         "half_steps": physical.half_steps,
         "error": settings.elements.error,
         "covariance": _covariance(project, physical),

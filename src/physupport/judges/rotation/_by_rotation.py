@@ -63,7 +63,7 @@ class ByRotation:
 
     def rotations(self, design: Design, n_rows: int, n_channels: int, seed: int) -> tuple[Rotation, ...]:
         """The same for rows of a design, asked directly: one of each noise setting."""
-        _check_exact(design.radii is None)
+        _check_spans(design.radii is None and not design.is_cone)
         supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
         table = RotationTable(design.columns, supports, design.background, names=design.names)
         shared: dict[str, Any] = {
@@ -79,7 +79,7 @@ class ByRotation:
 
     def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
         """Any number of them, of responses that are columns."""
-        _check_exact(law.error is None)
+        _check_spans(law.has_spans)
 
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
@@ -100,11 +100,12 @@ class ByRotation:
         return BankRotation.of(self, sealed, linear[0], sealed.evidence_of(others) if others else None)
 
 
-def _check_exact(is_exact: bool) -> None:
-    """Refuse a ball of responses, which is no linear space."""
-    if not is_exact:
-        remedy = 'Write judge = "evidence", or give responses their width by variants or tangents.'
-        raise MisuseError("judge", "be 'evidence' where responses are known up to an error", "rotation", remedy)
+def _check_spans(has_spans: bool) -> None:
+    """Refuse balls and cones of responses, which are no linear spaces."""
+    if not has_spans:
+        remedy = 'Write judge = "evidence", or give responses their width by a span of variants or tangents.'
+        rule = "be 'evidence' where responses are known up to an error, or mix without negative parts"
+        raise MisuseError("judge", rule, "rotation", remedy)
 
 
 @register("rotation", make=ByRotation)

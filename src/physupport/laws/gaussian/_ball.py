@@ -89,15 +89,21 @@ class Ball:
         away = target - columns @ (fitted + residual / np.sqrt(1.0 - g[best]) * (inverse @ turned[best]))
         return np.asarray(target - reached[best] * away / np.linalg.norm(away))
 
-    def enclosed(self, residual: arb, fitted: arb_mat, inverse: arb_mat) -> arb:
-        """The squared distance in balls, everything where g may be 1; residual: squared.
+    def enclosed(self, matrix: arb_mat, target: arb_mat) -> arb:
+        """The squared distance of a target (q, 1) in a ball, everything where g may be 1, or columns dependent.
 
-        fitted: (r, 1) coefficients, and inverse: (r, r) of products; of complex columns real parts and then others.
+        matrix: (q, r) columns; of complex ones real parts, and then those of i times them.
         """
-        n = len(self.radii)
-        products = [[self._entry(inverse, i, j, n) for j in range(n)] for i in range(n)]
+        n, products = len(self.radii), matrix.transpose() * target
+        try:
+            inverse = (matrix.transpose() * matrix).inv()
+        except ZeroDivisionError:
+            return arb(0, float("inf"))
+        fitted = inverse * products
+        residual = (target.transpose() * target - products.transpose() * fitted)[0, 0]
+        inverses = [[self._entry(inverse, i, j, n) for j in range(n)] for i in range(n)]
         coefficients = [self._entry(fitted, i, 0, n) for i in range(n)]
-        pieces = [_reached(signs, residual, coefficients, products) for signs in self._turned(self.radii).tolist()]
+        pieces = [_reached(signs, residual, coefficients, inverses) for signs in self._turned(self.radii).tolist()]
         least = pieces[0]
         for piece in pieces[1:]:
             least = least.min(piece)

@@ -19,7 +19,10 @@ from ...io._rows import as_complex
 from .._checkpoints import check_checkpoints
 from .._design import (
     Design,
+    ball_radii,
+    by_element,
     check_bounds,
+    check_cone,
     check_error,
     check_half_steps,
     check_marks,
@@ -40,7 +43,7 @@ ROWS = ("same mean", "free", "random")
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
-    "variants": Maybe(dict), "half_steps": Maybe([float]), "error": Maybe(float),
+    "variants": Maybe(dict), "half_steps": Maybe([float]), "error": Maybe(float), "is_cone": Maybe(bool),
 }  # fmt: skip
 
 
@@ -60,7 +63,8 @@ class Linear(Law):
     estimated from rows, which is said in reports.  noises: sigma^2 in every nuisance setting, that of the bank unless
     given; without either it is unknown.
     coefficients: region -> (low, high) of its active coefficients.  thresholds: region -> b.  variants: (V, q, E)
-    further responses of every element of the bank's states, pairs if complex; an active one has the span of its own.
+    further responses of every element of the bank's states, pairs if complex; an active one has the span of its own, or
+    with is_cone any mixture without negative parts.
     half_steps: (V,) h if they are derivatives along parameters, held to :math:`|\tau| \le h|\theta|` (`tangent_cells`).
     error: sine of the largest angle between a response and the truth, whichever it is (`Ball`), in measured channels.
     """
@@ -77,7 +81,7 @@ class Linear(Law):
         "proposal": False, "split": False, "splits": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"
-    mixes: ClassVar[tuple[str, ...]] = ("span",)
+    mixes: ClassVar[tuple[str, ...]] = ("span", "cone")
 
     rows: str = "same mean"
     background: ArrayLike | None = None
@@ -87,6 +91,7 @@ class Linear(Law):
     coefficients: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     variants: ArrayLike | None = None
+    is_cone: bool = False
     half_steps: ArrayLike | None = None
     error: float | None = None
     is_complex: bool = False
@@ -104,8 +109,14 @@ class Linear(Law):
         check_bounds(self.coefficients, self.thresholds, self.rows)
         check_half_steps(self.half_steps, self.variants, self.rows)
         check_error(self.error, self.variants)
+        check_cone(self.is_cone, self.half_steps is None and self.rows == "same mean" and not self.is_complex)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
+
+    @property
+    def has_spans(self) -> bool:
+        """Unless there is a ball or a cone."""
+        return self.error is None and not self.is_cone
 
     def completed(self, bank: Bank) -> Self:
         """With the noises of the bank, where it has some."""
@@ -139,7 +150,7 @@ class Linear(Law):
         parts = bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step))
         count, whitener = states.elements.shape[1], self._whitener(bank)
         columns, names = self._native(states.elements), states.names(np.arange(count))
-        least, supports = self._by_element(bank, self.thresholds, np.inf), parts.elements
+        least, supports = by_element(bank, self.thresholds, np.inf), parts.elements
         if self.thresholds:
             # An atom twice: with any coefficient, and with one that reaches the threshold.
             is_strong = (supports >= 0) & (parts.strengths >= np.append(least, np.inf)[supports])
@@ -165,12 +176,13 @@ class Linear(Law):
             deviations=(None,) * step if self.noises is None else tuple(np.sqrt(np.asarray(self.noises)).tolist()),
             whitener=whitener,
             is_estimated=self.is_estimated,
-            low=np.append(np.tile(self._by_element(bank, lows, -np.inf), copies), np.full(further, -np.inf)),
-            high=np.append(np.tile(self._by_element(bank, highs, np.inf), copies), np.full(further, np.inf)),
+            low=np.append(np.tile(by_element(bank, lows, -np.inf), copies), np.full(further, -np.inf)),
+            high=np.append(np.tile(by_element(bank, highs, np.inf), copies), np.full(further, np.inf)),
             least=np.pad(np.where(np.isfinite(least), least, 0.0), (count * (copies - 1), further)),
             cells=None if self.half_steps is None else tangent_cells(np.asarray(self.half_steps), count),
-            radii=None if self.error is None else np.tile(self._radii(columns[:, :count], whitener), copies),
-            together=np.tile(self._by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
+            is_cone=self.is_cone,
+            radii=None if self.error is None else np.tile(ball_radii(self.error, columns[:, :count], whitener), copies),
+            together=np.tile(by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
         )
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
@@ -247,6 +259,7 @@ class Linear(Law):
             **({} if self.variants is None else {"variants": array_json(np.asarray(self.variants, dtype=np.float64))}),
             **({} if self.half_steps is None else {"half_steps": np.asarray(self.half_steps).tolist()}),
             **({} if self.error is None else {"error": float(self.error)}),
+            **({"is_cone": True} if self.is_cone else {}),
         }
 
     @classmethod
@@ -273,16 +286,12 @@ class Linear(Law):
             variants=real(given["variants"], None, None, None) if "variants" in given else None,
             half_steps=given.get("half_steps"),  # type: ignore[arg-type]  # just checked
             error=given.get("error"),  # type: ignore[arg-type]
+            is_cone=bool(given.get("is_cone", False)),
         )
 
     def _native(self, columns: Field) -> Field:
         """Columns (width, k) as numbers of the instrument: pairs (Re, Im) become complex again."""
         return as_complex(columns) if self.is_complex else np.asarray(columns, dtype=np.float64)
-
-    def _radii(self, columns: Field, whitener: Field | None) -> Array:
-        """(E,) how far responses may be off; whitening makes an ellipsoid of a ball, within one of its longest axis."""
-        longest = 1.0 if whitener is None else float(np.linalg.norm(whitener, 2))
-        return np.asarray((self.error or 0.0) * longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
 
     def _whitener(self, bank: Bank) -> Field | None:
         """(p, q), see `whitener_of`."""
@@ -293,11 +302,3 @@ class Linear(Law):
         n_columns = int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + more) + beside
         n_channels = self.width(bank) // (2 if self.is_complex else 1)
         return whitener_of(self.covariance, n_channels, n_columns, self.is_complex)
-
-    def _by_element(self, bank: Bank, values: Mapping[str, float], otherwise: float) -> Array:
-        """(E,) what is said of the region of each element of the states; shared columns have none."""
-        library = bank.states.library
-        if library is None or not values:
-            return np.full(bank.states.elements.shape[1], otherwise)
-        by_library = np.array([*(values.get(region, otherwise) for region in library.regions), otherwise])
-        return np.asarray(by_library[bank.states.library_index])

@@ -10,6 +10,7 @@ from flint import acb, acb_mat, arb, arb_mat
 from ..._typing import Array, Field
 from ._ball import Ball
 from ._cone import Cone
+from ._nonnegative import Nonnegative
 from ._source_covariance import cost_ball
 
 
@@ -21,7 +22,7 @@ class ExactRows:
     rows: Field  # (T, q)
     columns: Field  # (q, r)
     has_mean: bool  # rows share their coefficients
-    ball: Ball | None  # of columns that rows share
+    width: Ball | Nonnegative | None  # of columns that rows share
     cone: Cone | None  # of the one column that rows have in their own ways
     sigma: float | None
 
@@ -39,20 +40,19 @@ class ExactRows:
         columns = _real_columns(self.columns, is_complex=self.parts == 2)
         if not columns.shape[1]:
             return self._scored(energy)
-        matrix = arb_mat(columns.tolist())
-        products, ones, share = matrix.transpose() * arb_mat(table.T.tolist()), arb_mat([[1]] * count), 1
+        matrix, rows, share = arb_mat(columns.tolist()), arb_mat(table.T.tolist()), 1
         if self.has_mean:
-            products, share = products * ones, count
+            rows, share = rows * arb_mat([[1]] * count), count
+        if self.width is not None:
+            mean = rows / arb(count).sqrt()
+            whole = sum((x * x for x in mean.entries()), arb(0))
+            return self._scored(energy - whole + self.width.enclosed(matrix, mean))
+        products = matrix.transpose() * rows
         try:
-            inverse = (matrix.transpose() * matrix).inv()
+            solved = (matrix.transpose() * matrix).solve(products)
         except ZeroDivisionError:
             return arb(0, float("inf"))
-        fitted = (products.transpose() * inverse * products).trace() / share
-        if self.ball is None:
-            return self._scored(energy - fitted)
-        whole = sum((x * x for x in (arb_mat(table.T.tolist()) * ones).entries()), arb(0)) / count
-        near = self.ball.enclosed(whole - fitted, inverse * products / arb(count).sqrt(), inverse)
-        return self._scored(energy - whole + near)
+        return self._scored(energy - (products.transpose() * solved).trace() / share)
 
     def _scored(self, energy: arb) -> arb:
         """Of a residual sum of squares."""

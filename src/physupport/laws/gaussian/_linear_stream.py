@@ -19,6 +19,7 @@ from ._cone import Cone
 from ._covariance_point import CovariancePoint, leading_point
 from ._linear_exact import ExactRows
 from ._mean_stream import MeanPoint
+from ._nonnegative import Nonnegative
 from ._source_covariance import best_noise, cost_bounds
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -42,9 +43,10 @@ class LinearStream:
     Coefficients are one vector for all rows, or free in every row: with :math:`R^2` the residual sum of squares of n
     real numbers, :math:`-\frac n2\log 2\pi\sigma^2 - R^2/2\sigma^2`, or :math:`-\frac n2(\log(2\pi R^2/n) + 1)`.  Or
     they are random in every row, with one covariance that is open (`_source_covariance`).  It is at least the density
-    of every choice, and of those within bounds, so that as a denominator it can only keep; never a numerator.  Where
-    responses are known up to an angle, the common mean is as near to the rows as its `Ball` allows, and one response
-    holds as much of the second moments as its `Cone` does.
+    of every choice, and of those within bounds, so that as a denominator it can only keep; never a numerator.  Cones
+    of columns have no negative coefficients (`Nonnegative`).  Where responses are known up to an angle, the common
+    mean is as near to the rows as its `Ball` allows, and one response holds as much of the second moments as its
+    `Cone` does.
     """
 
     is_density: ClassVar[bool] = False
@@ -93,9 +95,11 @@ class LinearStream:
         support = self.design.supports[key // len(self.design.deviations)]
         return np.asarray(support[support >= 0])
 
-    def _width(self, key: int) -> Ball | None:
-        """Of active columns and background that rows share, where there is one."""
+    def _width(self, key: int) -> Ball | Nonnegative | None:
+        """Of active columns and background that rows share, where these are no linear space."""
         design, active = self.design, self._active(key)
+        if design.is_cone and len(active):
+            return Nonnegative(len(active))
         if design.radii is None or not len(active) or design.rows != "same mean":
             return None
         free = np.full(design.background.shape[1], np.inf)
@@ -122,10 +126,10 @@ class LinearStream:
         """What the columns of a key leave."""
         roots, squares = self._roots
         basis, least = _basis(self._columns(key))
-        ball = self._width(key)
-        if ball is not None:
+        width = self._width(key)
+        if width is not None:
             means = np.concatenate(roots)  # of rows that share one
-            near, off = ball.energies(means, self._columns(key))
+            near, off = width.energies(means, self._columns(key))
             scatter = np.maximum(squares - (np.abs(means) ** 2).sum(axis=1), 0.0)
             off = np.asarray(off + 32.0 * _EPS * (len(basis) + self.checkpoints + 8) * squares)
             return Fit((squares - scatter)[:, None], scatter + near, off, len(basis) - basis.shape[1])
@@ -142,14 +146,14 @@ class LinearStream:
 
     def mean(self, key: int) -> tuple[Field, float]:
         """(q,) the mean that fits all rows best, and the variance of a real coordinate: known, or as fits best."""
-        columns, count, ball = self._columns(key), int(self.checkpoints[-1]), self._width(key)
+        columns, count, width = self._columns(key), int(self.checkpoints[-1]), self._width(key)
         own = self._roots[0][-1][0] / np.sqrt(count)
-        mean = columns @ np.linalg.lstsq(columns, own, rcond=None)[0] if ball is None else ball.nearest(own, columns)
+        mean = columns @ np.linalg.lstsq(columns, own, rcond=None)[0] if width is None else width.nearest(own, columns)
         sigma = self.design.deviations[key % len(self.design.deviations)]
         if sigma is not None:
             return mean, float(sigma**2 / self.parts)
-        # Of means with width little of their own scatter is left.
-        rank = np.linalg.matrix_rank(columns) if ball is None else len(mean)
+        # Of means with a ball around little of their own scatter is left.
+        rank = np.linalg.matrix_rank(columns) if self.design.radii is None else len(mean)
         return mean, float(self.fit(key).rest[-1] / max(self.parts * (count * len(mean) - rank), 1))
 
     def covariance(self, key: int) -> CovariancePoint:
@@ -233,10 +237,10 @@ class LinearStream:
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """By normal equations in balls; everything where columns are dependent."""
         sigma = self.design.deviations[key % len(self.design.deviations)]
-        columns, ball, cone = self._columns(key), self._width(key), self._cone(key)
+        columns, width, cone = self._columns(key), self._width(key), self._cone(key)
         has_mean = self.design.rows == "same mean"
         with ctx.workprec(bits):
-            made = [ExactRows(self._table[:t], columns, has_mean, ball, cone, sigma) for t in self.checkpoints]
+            made = [ExactRows(self._table[:t], columns, has_mean, width, cone, sigma) for t in self.checkpoints]
             return [each.random_likelihood() if self.design.is_random else each.likelihood() for each in made]
 
 
