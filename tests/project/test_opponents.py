@@ -7,7 +7,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.io import as_pairs
-from physupport.project import load_project, run_project
+from physupport.project import load_project, response_error, run_project, write_error
 from physupport.verify import verify
 
 Q, ANGLES = 10, np.linspace(-50.0, 50.0, 11)
@@ -235,3 +235,25 @@ def test_single_sensors_may_have_phases_of_their_own(folder):
     assert (str(sky.label), sky.cell) == ("FINE", ("S5",))
     bank, kept = run.assembled.bank, [e for e, code in enumerate(run.result.seal.verdicts().codes) if code == 0]
     assert {tuple(bank.explanation(e).settings.values()) for e in kept} == {(0.6, -0.6)}
+
+
+def test_the_width_of_an_array_is_measured_from_its_own_sources_and_then_holds_a_further_one(folder, tmp_path):
+    """Every response is off by a sine of .2, each in its own way; the source that is asked about measures nothing."""
+    rng, lines = np.random.default_rng(10), ["element,file"]
+    aside = normal(rng, Q, len(ANGLES))
+    aside = aside - WAVES * (WAVES.conj() * aside).sum(axis=0)
+    true = np.sqrt(0.96) * WAVES + 0.2 * aside / np.linalg.norm(aside, axis=0)
+    for i in range(len(ANGLES)):
+        if i != 4:
+            np.save(tmp_path / f"source{i}.npy", snapshots(20 + i, true[:, [i]], 30.0))
+            lines.append(f"S{i},source{i}.npy")
+    path = folder(snapshots(11, true[:, [4]]), ("[regions.sky]\ncount = 2\n", "[regions.sky]\n"))
+    (tmp_path / "sources.csv").rename(tmp_path / "elements.csv")
+    path.write_text(path.read_text().replace("sources.csv", "elements.csv"))
+    (tmp_path / "sources.csv").write_text("\n".join(lines))
+    assert str(answer(path).fields[0].label) == "EMPTY"
+    project = load_project(path)
+    found = response_error(project)
+    assert 0.2 < found.error < 0.23  # noise of a thirtieth of the signal enlarges it a little
+    write_error(project, found)
+    assert answer(path).fields[0].cell == ("S4",)

@@ -130,7 +130,7 @@ def lost(sine, spec, noises, n_rows, runs, supports=((0,), (1,), (2,), (0, 3))):
     ("spec", "noises", "n_rows"), [(BySplits("fission", 2), [1.0], 1), (BySplits("rows", 2), None, 6)]
 )
 def test_the_truth_within_the_ball_or_on_its_edge_is_kept_and_outside_it_is_lost(spec, noises, n_rows):
-    runs = 60
+    runs = 40
     for sine in (lambda rng: ERROR * rng.uniform(), lambda rng: ERROR):
         assert binom.sf(lost(sine, spec, noises, n_rows, runs) - 1, runs, LEVEL) > 1e-6
     assert binom.sf(lost(lambda rng: 0.5, spec, noises, n_rows, runs) - 1, runs, LEVEL) < 1e-6

@@ -104,7 +104,7 @@ def lost(sine, spec, kind, is_complex, runs, n_rows=60):
 
 @pytest.mark.parametrize(("kind", "is_complex"), [("random", True), ("random", False), ("free", True)])
 def test_the_truth_within_the_angle_or_on_its_edge_is_kept_and_beyond_it_is_lost(kind, is_complex):
-    runs, spec = 40, BySplits("rows", 1)
+    runs, spec = 30, BySplits("rows", 1)
     for sine in (lambda rng: ERROR * rng.uniform(), lambda rng: ERROR):
         assert binom.sf(lost(sine, spec, kind, is_complex, runs) - 1, runs, LEVEL) > 1e-6
     if kind == "random":  # where every row has coefficients of its own that are free, one split tells little

@@ -80,7 +80,7 @@ def lost(share, runs, used):
 
 
 def test_the_truth_inside_the_cone_or_on_its_edge_is_kept_and_beyond_it_is_lost():
-    runs, used = 60, law(noises=[1.0])
+    runs, used = 40, law(noises=[1.0])
     for share in (lambda rng: rng.uniform(), lambda rng: float(rng.integers(2))):
         assert binom.sf(lost(share, runs, used) - 1, runs, LEVEL) > 1e-6
     assert binom.sf(lost(lambda rng: 1.8, runs, used) - 1, runs, LEVEL) < 1e-6
