@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from ._covers import cover_sentence, promised_level, where_truth_is
+from ._opponents import opposed
 from ._phrases import MOST_NAMES, confidence, count_of_queries, listed, plain, sentence_of
 
 # An entry of a document, as JSON gives it.
@@ -112,7 +113,7 @@ def _outcome(document: Entry) -> str:
             return (
                 f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
                 f"event of probability at most {level!r} has occurred. A wider bank, or laws that fit the rows, would "
-                f"change this; more queries would not.{_missing(gate)}"
+                f"change this; more queries would not.{_missing(gate)}{opposed(document)}"
             )
         case "WITHHELD":
             return (
