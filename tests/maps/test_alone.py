@@ -158,8 +158,9 @@ def test_calibration_rows_are_judged_once(monkeypatch, tmp_path):
         MapProtocol.of(protocol)
 
 
-def test_the_work_of_a_protocol_can_be_sent_to_workers():
-    protocol, rows = CASES["fission"]()
+@pytest.mark.parametrize("case", ["fission", "thinning", "known noise"])
+def test_the_work_of_a_protocol_can_be_sent_to_workers(case):
+    protocol, rows = CASES[case]()
     work = pickle.loads(pickle.dumps(MapProtocol.of(protocol).work(4, 1)))
     np.testing.assert_array_equal(work.first(rows)["label"], MapProtocol.of(protocol).work(4, 1).first(rows)["label"])
 

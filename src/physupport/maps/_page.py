@@ -27,7 +27,7 @@ _COLOURS = {
     "GROUP": "#90caf9", "FINE": "#1565c0", "ABSENT": "#f5f5f5", "withheld": "#e57373", "no data": "#ffffff",
 }  # fmt: skip
 _NAMES = (*map(str, LABELS), "withheld", "no data")
-_FINE = LABELS.index(Label.FINE)
+_FINE, _GROUP = LABELS.index(Label.FINE), LABELS.index(Label.GROUP)
 
 
 def write_map_page(
@@ -61,8 +61,9 @@ def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> d
     return {
         "shape": [count // columns, columns],
         "regions": [
-            {"name": region["name"], "elements": region["elements"]} | {
-                ("second" if layer else "first"): _images(flat, number, slots[:, number], layer) for layer in layers
+            {name: region[name] for name in ("name", "elements", "groups")} | {
+                ("second" if layer else "first"):
+                    _images(flat, number, slots[:, number], len(region["elements"]), layer) for layer in layers
             }
             for number, region in enumerate(about["regions"])
         ],
@@ -78,16 +79,19 @@ def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> d
     }  # fmt: skip
 
 
-def _images(flat: dict[str, NDArray[Any]], number: int, slots: IntArray, layer: str) -> dict[str, list[int]]:
-    """Of a region: numbers in the names, and where these say FINE the element that fits best, after them."""
+def _images(
+    flat: dict[str, NDArray[Any]], number: int, slots: IntArray, n_elements: int, layer: str
+) -> dict[str, list[int]]:
+    """Of a region: numbers in the names; and with elements after these where they say FINE, and then groups."""
     labels = flat[f"{layer}label"][:, number].astype(np.int64)
     for name in ("withheld", "no data"):
         labels[flat["gate"] == GATES.index(name)] = _NAMES.index(name)
     kept = np.unpackbits(flat[f"{layer}kept"], axis=1, count=len(slots), bitorder="little").astype(np.bool_)
-    elements = labels.copy()
+    groups = len(_NAMES) + n_elements + flat[f"{layer}group"][:, number].astype(np.int64)
+    elements = np.where(labels == _GROUP, groups, labels)
     for i in np.flatnonzero(labels == _FINE).tolist():
         best = int(flat["best"][i])
-        chosen = best if kept[i, best] else int(np.argmax(kept[i]))
+        chosen = best if kept[i, best] else int(np.argmax(kept[i]))  # the one that fits best, if it is kept
         elements[i] = len(_NAMES) + slots[chosen]
     return {"labels": labels.tolist(), "elements": elements.tolist()}
 
