@@ -53,6 +53,8 @@ def complex_case():
 CASES = {
     "fission": lambda: (protocol_of(Linear(background=BASE, noises=[1.0]), BySplits("fission", 4)),
                         measured([0.0, 4.0, 9.0, 20.0], 1)[0]),
+    "a ball": lambda: (protocol_of(Linear(background=BASE, noises=[1.0], error=0.1), BySplits("fission", 4)),
+                       measured([0.0, 9.0, 30.0], 1)[0]),
     "thinning": lambda: (protocol_of(Poisson(background=np.ones((36, 1))), ByCounts()),
                          np.random.default_rng(3).poisson(
                              5.0 + np.array([[0.0], [200.0], [900.0]]) * ATOMS[:, [2, 2, 5]].T)[:, None].astype(float)),

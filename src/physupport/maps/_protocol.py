@@ -123,7 +123,7 @@ def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
         return None
     law = protocol.streams["deployment"].law.completed(bank)
     design = law.design(bank)
-    if design is None or len(design.deviations) != 1 or law.is_complex or law.is_counted:
+    if design is None or len(design.deviations) != 1 or law.is_complex or law.is_counted or not law.has_spans:
         return None
     described = {"bank": bank.digest, "law": law.encode(), "judge": judge.encode(), "seed": protocol.seed}
     question = cast(RegionalMap, protocol.question).describe()
