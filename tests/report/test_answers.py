@@ -10,7 +10,8 @@ from physupport.judges.rotation import ByRotation
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report import Report
 from physupport.report._answers import answers
-from physupport.report._outcome import doubt_sentence, misfit_doubts
+from physupport.report._details import misfit_doubts
+from physupport.report._outcome import doubt_sentence
 from physupport.report._sentences import sharper_sentences
 
 

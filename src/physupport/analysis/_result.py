@@ -37,7 +37,12 @@ class Result:
     seconds: Mapping[str, float] = field(repr=False)  # how long each part took; no part of the report
 
     def _repr_html_(self) -> str:
-        return self.report._repr_html_()
+        """For notebooks: the report, and the measured row with the fits of what is kept."""
+        from ..report.page import pictures_html
+        from .diagnose import rows_json
+
+        rows = None if self.seal.protocol.bank is None else rows_json(self)
+        return f"<div>{self.report._repr_html_()}{pictures_html({'rows': rows})}</div>"
 
     def details(self) -> Details:
         """What is shown beside the report, for pictures; `diagnose` has options."""

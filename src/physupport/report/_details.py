@@ -1,5 +1,6 @@
 """What stands beside a report: all that a page or a picture shows, as one JSON document."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, Protocol, final, runtime_checkable
 from .._codec import dumped, loaded
 from .._errors import MisuseError
 from .._hashes import content_hash
-from ._outcome import misfit_doubts
+from ._phrases import plain
 
 FORMAT, VERSION = "physupport details", 2
 
@@ -39,9 +40,11 @@ class Details:
         return f"Details({self.document.get('title') or 'untitled'}, of report {self.report[:16]})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the outcome in words."""
-        said = "".join(f"<li>{escape(str(sentence))}</li>" for sentence in self.document.get("outcome", ()))
-        return f"<div><p>{escape(repr(self))}</p><ul>{said}</ul></div>"
+        """For notebooks: the outcome in words, what is left, and the measured row with its fits."""
+        from .page import pictures_html
+
+        said = "".join(f"<li>{escape(str(sentence))}</li>" for sentence in (*self.doubts, *self.document["outcome"]))
+        return f"<div><p>{escape(repr(self))}</p>{pictures_html(self.document)}<ul>{said}</ul></div>"
 
     def json(self) -> str:
         """The document as strict JSON, one line for each of its parts, the last one its hash."""
@@ -64,6 +67,16 @@ class Details:
     def load(cls, path: str | Path) -> "Details":
         """Read a file that `save` wrote."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+
+def misfit_doubts(details: Mapping[str, Any]) -> list[str]:
+    """Streams whose rows do not have the energy that the laws expect; every label rests on these."""
+    return [
+        f"The {plain(each['stream'])} rows do not look as the laws say, so that what is said may be wrong: they have "
+        f"{each['statistic'] / each['expected']:.3g} times the energy that is expected."
+        for each in details["misfit"]
+        if each.get("is_misfit") and each["statistic"] is not None
+    ]
 
 
 @runtime_checkable

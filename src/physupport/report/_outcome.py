@@ -213,16 +213,6 @@ def _is_unlike(gate: Entry | None) -> TypeGuard[Entry]:
     return bool(gate and gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
 
 
-def misfit_doubts(details: Entry) -> list[str]:
-    """Streams whose rows do not have the energy that the laws expect; every label rests on these."""
-    return [
-        f"The {plain(each['stream'])} rows do not look as the laws say, so that what is said may be wrong: they have "
-        f"{each['statistic'] / each['expected']:.3g} times the energy that is expected."
-        for each in details["misfit"]
-        if each.get("is_misfit") and each["statistic"] is not None
-    ]
-
-
 def _fitted(p: float, is_misfit: bool) -> str:
     """Whether the rows look like those of what is left at all."""
     if not is_misfit:

@@ -13,6 +13,7 @@ from ..questions import Label
 from ._answers import answers
 from ._covers import promised_level
 from ._outcome import claim_answers, doubt_sentence, outcome_sentence, remarks
+from ._phrases import unit_of
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences
 
@@ -150,19 +151,18 @@ class Report:
         return f"Report({self.status}, level {self.level!r}: {', '.join([*named, *more])})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: what is said, the map, and how it was found."""
+        """For notebooks: what is said, a picture of what is left, the map, and how it was found."""
+        from .page._notebook import pictures_html, report_fields, table_html
+
         sentences = [*answers(self.document)]
         if len(sentences) > _MOST_SENTENCES:
             sentences[_MOST_SENTENCES:] = [f"and {len(sentences) - _MOST_SENTENCES} more, in the table"]
         sentences += claim_answers(self.document)
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-        cells = ([row["field"], row["label"], row["cell"]] for row in self.rows())
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
-        head = "<tr><th>region</th><th>label</th><th>what may be there</th></tr>"
-        table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        pictures, table = pictures_html(report_fields(self.document)), table_html(self.fields, unit_of(self.document))
         said = (f"<p><strong>{escape(self.doubt)}</strong></p>" if self.doubt else "") + f"<ul>{said}</ul>"
         found = f"<p>{escape(self.sentence)}</p><p><small>{escape(self._footing())}</small></p>"
-        return f"<div>{said}{table}{found}</div>"
+        return f"<div>{said}{pictures}{table}{found}</div>"
 
     def to_frame(self) -> "DataFrame":
         """The fields as a pandas DataFrame, one a row; cells, witnesses and margins are lists, figures are columns."""

@@ -4,4 +4,5 @@ from ._coherence import coherence as coherence
 from ._diagnose import diagnose as diagnose
 from ._levels import LevelAnswers as LevelAnswers, other_levels as other_levels
 from ._misfit import Misfit as Misfit, misfit as misfit, outcome_sentences as outcome_sentences
+from ._rows_fitted import rows_json as rows_json
 from ._rows_needed import RowsNeeded as RowsNeeded, rows_needed as rows_needed

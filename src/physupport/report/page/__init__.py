@@ -1,4 +1,5 @@
 """The report as one self-contained page: what the data allow, why, and how to check it."""
 
+from ._notebook import pictures_html as pictures_html
 from ._page import page_html as page_html, write_page as write_page
 from ._standalone import picture_svg as picture_svg

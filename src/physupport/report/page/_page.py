@@ -28,7 +28,7 @@ def page_html(report: "Report", details: "Details") -> str:
     if details.document["report"] != report.digests["document"]:
         value = f"those of {details.document['report']}"
         raise MisuseError("details", f"belong to the report {report.digests['document']}", value)
-    css, script = asset("page.css"), asset("page.js")
+    css, script = asset("picture.css") + asset("page.css"), asset("page.js")
     text = _environment().get_template("page.html.j2").render(
         page_view(report.document, details.document),
         css=css,
