@@ -9,7 +9,7 @@ import pytest
 from physupport import MisuseError
 from physupport.analysis import analyse
 from physupport.io import read_table
-from physupport.project import EXAMPLES, assemble, load_project, run_project, write_example
+from physupport.project import EXAMPLES, _example_array, assemble, load_project, run_project, write_example
 from physupport.studies._tasks import split_seed
 from physupport.studies.four_region import _design as design, study_rows
 from physupport.verify import verify
@@ -87,6 +87,22 @@ def test_an_example_gives_the_map_of_its_story_is_verified_and_has_a_page_that_b
     assert page.complaints() == []
     assert page.requests() == [page.address]
     page.close()
+
+
+def test_an_array_without_the_phases_of_its_calibration_fits_nothing(tmp_path):
+    write_example(tmp_path, "array")
+    path = tmp_path / "project.toml"
+    path.write_text(re.sub(r"\[parameters.channels\](.|\n)*?\n\n", "", path.read_text()))
+    assert "pattern" not in path.read_text()
+    found = assemble(load_project(path))
+    assert analyse(found.protocol, found.tables).report.status == "EMPTY"
+
+
+def test_the_phases_of_an_array_are_found_from_transmitters_at_known_directions():
+    """To a few hundredths: 0.5 / (2 x 2000) is the variance of the phase of one sensor and one transmitter."""
+    errors = np.random.default_rng(4).normal(scale=0.4, size=10)
+    found = _example_array._phases(_example_array._calibration(errors))
+    np.testing.assert_allclose(found, errors - errors[0], atol=5.0 * np.sqrt(2.0 * 0.5 / 4000.0))
 
 
 def test_a_steel_without_its_pile_up_fits_nothing_and_the_report_says_where(tmp_path):

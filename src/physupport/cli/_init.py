@@ -10,6 +10,13 @@ from ._app import app
 from ._workers import use_workers
 
 
+def _examples(begun: str) -> list[str]:
+    """For shells: the names that begin so."""
+    from ..project import EXAMPLES
+
+    return [name for name in EXAMPLES if name.startswith(begun)]
+
+
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(),
@@ -18,7 +25,8 @@ def init(
         typer.Option(
             help="four-region (a line of sensors, every key explained), array (directions, complex), eeg (one "
             "topography, amplitude and noise unknown), raman or soil (measured spectra, judged by replicates), xrf "
-            "(measured counts), map (an image of many signals)."
+            "(measured counts), map (an image of many signals).",
+            autocompletion=_examples,
         ),
     ] = "four-region",
 ) -> None:
