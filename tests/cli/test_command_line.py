@@ -165,7 +165,11 @@ def test_a_fault_of_the_program_ends_with_code_one_and_its_traceback():
 
 def test_shells_complete_commands_and_the_names_of_examples():
     def completed(*words):
-        env = {"_PHYSUPPORT_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        env = {
+            "_PHYSUPPORT_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        }
         return CliRunner().invoke(app, env=env, prog_name="physupport").stdout.split()
 
     assert {"run", "init", "verify"} <= {*completed("physupport", "")}
