@@ -3,6 +3,9 @@
 python benchmarks/simulation_level.py [data sets]: the truth alone is asked about, at level 0.077.  A narrow bank and
 4096 rows stand for the global study, so that 2000 data sets take some minutes.  The negative control has 3 % more noise
 than the bank says.  Prints the share and its exact 95 % interval.
+
+python benchmarks/simulation_level.py full [seconds]: the two conditions of the global study as they are, data sets of
+both in turn until so many seconds of a core are spent; a line after every ten.
 """
 
 import sys
@@ -54,5 +57,24 @@ def main(runs):
         show(name, lost, count, process_time() - start)
 
 
+def full(seconds):
+    """Full conditions, in turn."""
+    cases = {each.name: each for each in design.CONDITIONS if each.name in ("intermediate", "high")}
+    banks = {name: design.study_bank(condition) for name, condition in cases.items()}
+    lost, spent, runs = dict.fromkeys(cases, 0), dict.fromkeys(cases, 0.0), 0
+    while process_time() < seconds:
+        for name, condition in cases.items():
+            start, case = process_time(), (banks[name], [Latent()], design.true_explanation(condition), "score")
+            lost[name] += is_lost(*case, runs, (condition.n_rows,))
+            spent[name] += process_time() - start
+        runs += 1
+        if runs % 10 == 0:
+            for name in cases:
+                show(f"global, {name}", lost[name], runs, spent[name])
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
+    if sys.argv[1:2] == ["full"]:
+        full(float(sys.argv[2]) if len(sys.argv) > 2 else 3600.0)
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
