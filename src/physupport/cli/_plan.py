@@ -7,6 +7,8 @@ import typer
 
 from .._errors import MisuseError, misuse_named
 from ._app import app
+from ._options import Trust
+from ._plan_judges import show_judges
 from ._plan_show import as_json as plan_json, check_picture, draw_map
 from ._plan_values import MOST_ATOMS, OPTIONS, amplitude_ranges, check_active, checked, numbers, read_dictionary, rows
 from ._text import show_lines
@@ -28,6 +30,7 @@ _WANTED = "Wanted resolution, a projective distance: say what reaches it."
 _PICTURE = "Draw the resolution over N and s into this file (.png, .pdf, .svg)."
 _SUPPORT = "Indices of the active atoms, from 0, comma-separated; the first ones unless given."
 _SEPARATED = "The same for the separated atom; unless given, LOW to HIGH times the number of active atoms."
+_PROJECT = "A project file instead: what each judge would leave of as many rows as it has; none of them is looked at."
 _TURN = "All of the block is known but how far it is turned about its active atoms."
 
 
@@ -50,6 +53,8 @@ def plan(
     wanted: Annotated[float | None, typer.Option(help=_WANTED)] = None,
     picture: Annotated[Path | None, typer.Option(help=_PICTURE)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    project: Annotated[Path | None, typer.Option(help=_PROJECT)] = None,
+    trust: Trust = False,
 ) -> None:
     """Say what calibration and deployment data can resolve within a coherent block, with numbers.
 
@@ -58,7 +63,12 @@ def plan(
     The last answer comes from the exact Fisher information of calibration.
 
     Distances are projective: the sine of the angle between two atoms.
+
+    With --project, say what each judge would leave of the rows of a project.
     """
+    if project is not None:
+        show_judges(project, as_json, trust)
+        return
     import numpy as np
 
     from ..laws import BernoulliGaussian
