@@ -24,5 +24,13 @@ def test_a_single_row_of_known_noise_names_its_line(capsys):
     assert printed(1, capsys) == ["FINE ('b',)"]
 
 
+def test_sources_of_unknown_strength_are_named(capsys):
+    assert printed(2, capsys) == ["FINE ('-10 degrees + 20 degrees',)"]
+
+
+def test_an_element_that_is_missing_is_seen_with_a_free_opponent_alone(capsys):
+    assert printed(3, capsys) == ["bank GROUP ('b', 'd')", "free EMPTY ()"]
+
+
 def test_looks_at_rows_that_keep_arriving_end_with_the_place(capsys):
-    assert printed(2, capsys)[-1] == "FINE ('p2',)"
+    assert printed(4, capsys)[-1] == "FINE ('p2',)"
