@@ -56,7 +56,17 @@ def write_file(text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", ["tutorial.md", "choosing-a-bank.md", "project-file.md", "python.md", "start.md", "examples.md", "width.md"]
+    "page",
+    [
+        "tutorial.md",
+        "choosing-a-bank.md",
+        "project-file.md",
+        "python.md",
+        "start.md",
+        "examples.md",
+        "width.md",
+        "orbits.md",
+    ],
 )
 def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
