@@ -26,7 +26,7 @@ from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies.four_region._design import study_bank
 
-from . import _banks, _baseline, _columns, _first_start, _maps, _off_bank, _project, _rotation, _snapshots
+from . import _banks, _baseline, _columns, _first_start, _maps, _off_bank, _power, _project, _rotation, _snapshots
 from ._busy import Busy
 from ._peak import exp_fma_peak
 from ._studies import studies
@@ -211,6 +211,7 @@ CASES = {
     **_project.CASES,
     **_maps.CASES,
     **_off_bank.CASES,
+    **_power.CASES,
     **_rotation.CASES,
     **_snapshots.CASES,
 }

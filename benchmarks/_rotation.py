@@ -1,10 +1,9 @@
-"""What rotations cost, and how much they keep beside evidence of half the rows and the asymptotic profile."""
+"""What rotations cost."""
 
 import time
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import chi2
 
 from physupport.judges import Verdict
 from physupport.judges.rotation import Rotation, RotationTable
@@ -15,14 +14,14 @@ LEVEL = 0.1
 def places(n, q, seed=0):
     """(q, n) unit responses of sources within a sphere, turned outwards, at sensors on its upper half."""
     rng = np.random.default_rng(seed)
-    where, sensors = (np.stack([_unit(rng.standard_normal(3)) for _ in range(count)]) for count in (n, q))
+    where, sensors = (np.stack([unit(rng.standard_normal(3)) for _ in range(count)]) for count in (n, q))
     where[:, 2], sensors[:, 2] = np.abs(where[:, 2]), np.abs(sensors[:, 2])
     apart = sensors[:, None] - where * (0.6 + 0.25 * rng.random(n))[:, None]
     atoms = (apart * where).sum(axis=2) / np.linalg.norm(apart, axis=2) ** 3
     return atoms / np.linalg.norm(atoms, axis=0)
 
 
-def _unit(vector):
+def unit(vector):
     return vector / np.linalg.norm(vector)
 
 
@@ -60,39 +59,4 @@ def all_pairs(add, n=531):
     add(f"all {table.size:,} pairs of {n} places, rho 10", f"{seconds[0]:.0f} s", said)
 
 
-def power(add, runs=20):
-    """Mean number of explanations kept by rotations, evidence with known noise, and the asymptotic profile."""
-    axis = np.arange(180)
-    widths = np.random.default_rng(0).uniform(2.0, 5.0, 500)
-    lines = np.exp(-0.5 * ((axis[:, None] - np.linspace(5, 175, 500)) / widths) ** 2)
-    baseline = np.polynomial.chebyshev.chebvander(axis / 90.0 - 1.0, 5)
-    settings = {
-        "531 places, 94 channels, rho 5": (places(531, 94), np.ones((94, 1)), 5.0),
-        "531 places, 94 channels, rho 10": (places(531, 94), np.ones((94, 1)), 10.0),
-        "500 lines over a quintic, rho 5": (lines / np.linalg.norm(lines, axis=0), baseline, 5.0),
-    }
-    for name, (atoms, background, rho) in settings.items():
-        table = RotationTable(atoms, [(i,) for i in range(atoms.shape[1])], background)
-        counts = np.mean([_counts(table, rho, run) for run in range(runs)], axis=0)
-        found = " / ".join(f"{count:.1f}" for count in counts)
-        add(f"kept of {name}", found, "evidence / rotation / asymptotic profile")
-
-
-def _counts(table, rho, run):
-    """Of one row: evidence after fission into halves, knowing the noise; rotation and profile, knowing nothing."""
-    rng = np.random.default_rng([5, run])
-    left = table.complement.T @ table.atoms[:, int(rng.integers(table.size))]
-    row, noise = rho * _unit(left) + rng.standard_normal(len(left)), rng.standard_normal(len(left))
-    fits = ((table.bases @ row) ** 2).sum(axis=1)
-    likelihoods = len(row) * (np.log(row @ row - fits) - np.log(row @ row - fits.max()))
-    profile = int((likelihoods <= chi2.isf(LEVEL, 2)).sum())
-    first, second = (row + noise) / np.sqrt(2), (row - noise) / np.sqrt(2)
-    best = table.bases[((table.bases @ first) ** 2).sum(axis=1).argmax()]
-    opponent = (best @ first) @ best
-    denominators = second @ second - ((table.bases @ second) ** 2).sum(axis=1)
-    evidence = 0.5 * (denominators - ((second - opponent) ** 2).sum())
-    judge = Rotation(table, seed=run).judge(table.complement @ row, LEVEL)
-    return int((evidence < np.log(1.0 / LEVEL)).sum()), len(retained(judge)), profile
-
-
-CASES = {"rotation": cost, "all_pairs": all_pairs, "power": power}
+CASES = {"rotation": cost, "all_pairs": all_pairs}
