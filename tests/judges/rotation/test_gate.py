@@ -142,6 +142,22 @@ def test_outsiders_that_rows_cannot_tell_are_refused(outsiders, kind, n_rows, me
         Rotation(table, kind, outsiders=outsiders).judge(np.zeros((n_rows, Q)) + 1.0, 0.1)
 
 
+@pytest.mark.parametrize(("kind", "n_rows"), [("same mean", 1), ("same mean", 5), ("free", 5)])
+def test_the_gate_stops_early_with_the_verdict_of_all_its_draws(kind, n_rows, table, lines):
+    outsiders = ordered_axis(Q) if n_rows == 1 else scanned(lines[:, 8:])
+    for seed in range(4):
+        rows = 3.0 * lines[:, 2] + np.random.default_rng(seed).standard_normal((n_rows, Q))
+        gate = Rotation(table, kind, seed, 99, 599, outsiders=outsiders).judge(rows, 0.1).gate
+        full = np.array([min(finding.exceedances for finding in gate.findings(e)) for e in range(table.size)])
+        for level in (0.01, 0.1, 0.4):
+            number, counts = int(level * 600), gate.counts(range(table.size), level)
+            assert (counts.least <= full).all()
+            assert (full <= counts.most).all()
+            assert ((counts.least >= number) == (full >= number)).all()
+            assert ((counts.most < number) == (full < number)).all()
+        assert (gate.counts(range(table.size), 0.01).least < full).any()
+
+
 @pytest.mark.parametrize("kind", ["same mean", "free"])
 def test_outsiders_within_the_span_of_an_explanation_say_nothing_against_it(kind, table, lines):
     rows = 5.0 * lines[:, 2] + np.random.default_rng(1).standard_normal((3, Q))

@@ -11,7 +11,7 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ._draws import OUTSIDERS
 from ._free import FreeRows, MomentDraws, hermitian_coordinates
-from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, leading_share, leading_shares, turned
+from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, Seen, exceeding, leading_share, leading_shares, turned
 
 
 @final
@@ -26,7 +26,7 @@ class FreeOutsiders:
     def check(self) -> None:
         """Rows of free coefficients have no order along an axis that survives them."""
         if self.outsiders.lags:
-            self.lags(0)
+            self.lags(0, 1)
         if self.outsiders.spectrum and len(self.rows.rows) < 3:
             raise MisuseError("spectrum", "be asked for of at least 3 rows", len(self.rows.rows))
         if self.outsiders.columns is not None:
@@ -37,7 +37,7 @@ class FreeOutsiders:
         shape = (self.draws, self.rows.table.complement.shape[1], 0, len(self.rows.rows))
         return MomentDraws.of(self.rows.seed, OUTSIDERS, *shape, is_complex=self.rows.is_complex)
 
-    def columns(self, e: int) -> tuple[str, int]:
+    def columns(self, e: int, enough: int) -> Seen:
         """Largest part of the residual energy along what e leaves of a column."""
         rows, basis = self.rows, self.rows.columns(e)
         beside = rows.table.complement.conj().T @ self.outsiders.unit  # (m, k)
@@ -45,18 +45,22 @@ class FreeOutsiders:
         norms = np.linalg.norm(left, axis=0)
         seen = np.flatnonzero(norms > LEAST_LEFT)
         if not seen.size:
-            return "nowhere", self.draws
+            return Seen("nowhere", self.draws, self.draws)
         unit = (left[:, seen] / norms[seen]).T  # (k, m)
         projectors = unit[:, :, None] * unit.conj()[:, None, :]
         entries = hermitian_coordinates(projectors.astype(np.complex128) if rows.is_complex else projectors)
         observed = (np.abs(unit.conj() @ rows.residual(e)) ** 2).sum(axis=1)
-        rotated = rows.rotated(e, self._moments, slice(None), is_residual=True)
-        largest = (hermitian_coordinates(rotated) @ entries.T).max(axis=1)
         energy = rows.residuals(e)[0]
         least = observed.max() - (ROUNDING / LEAST_LEFT + turned(rows.rounding(e), energy)) * energy
-        return self.outsiders.places[int(seen[observed.argmax()])], int((~(largest < least)).sum())
 
-    def lags(self, e: int) -> tuple[str, int]:  # noqa: ARG002
+        def reached(chosen: slice) -> int:
+            rotated = rows.rotated(e, self._moments, chosen, is_residual=True)
+            return int((~((hermitian_coordinates(rotated) @ entries.T).max(axis=1) < least)).sum())
+
+        place = self.outsiders.places[int(seen[observed.argmax()])]
+        return Seen(place, *exceeding(self.draws, enough, reached))
+
+    def lags(self, e: int, enough: int) -> Seen:  # noqa: ARG002
         """Refused."""
         raise MisuseError("lags", "be asked for of a single row", "rows with free coefficients")
 
@@ -68,7 +72,8 @@ class FreeOutsiders:
         ranks = np.unique(self.rows.table.ranks).tolist()
         return {rank: leading_shares(seed, self.draws, size - rank, n_rows, is_complex) for rank in ranks}
 
-    def spectrum(self, e: int) -> tuple[str, int]:
+    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
         """Leading eigenvalue of the residual second moments over their trace; its law depends on dimensions alone."""
         least = leading_share(self.rows.residual(e), self.rows.rounding(e))
-        return "a direction of its own", int((~(self._shares[int(self.rows.table.ranks[e])] < least)).sum())
+        exceedances = int((~(self._shares[int(self.rows.table.ranks[e])] < least)).sum())
+        return Seen("a direction of its own", exceedances, exceedances)

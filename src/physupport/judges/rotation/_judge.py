@@ -185,7 +185,7 @@ class RotationJudge:
         return np.asarray(np.log(level) - np.log(p_values))
 
     def _gate_margins(self, gate: Gate, explanations: IntArray, level: float) -> tuple[Array, Array]:
-        return count_margins(gate.counts(explanations.tolist()), level, gate.draws, is_screened=False)
+        return count_margins(gate.counts(explanations.tolist(), level), level, gate.draws, is_screened=False)
 
     def facts(self, retained: IntArray) -> GateFacts:
         """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""

@@ -13,7 +13,7 @@ from ._contest import EPS
 from ._draws import OUTSIDERS, Draws
 from ._kernels import count, longest, padded
 from ._mean import MeanRows
-from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, leading_share, leading_shares, turned
+from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, Seen, exceeding, leading_share, leading_shares, turned
 
 
 @final
@@ -52,7 +52,7 @@ class MeanOutsiders:
         products = padded((self._normals[0] @ flat.T).reshape(self.draws, len(parts), -1))
         return beside, products, longest(products)
 
-    def columns(self, e: int) -> tuple[str, int]:
+    def columns(self, e: int, enough: int) -> Seen:
         r"""Largest :math:`\langle Qw, b\rangle^2 / (|Qb|^2 R^2)`, with R left out where the noise is known."""
         rows, (beside, products, tops), (normals, squares, scatter) = self.rows, self._directions, self._normals
         basis = rows.bases[e]
@@ -60,7 +60,7 @@ class MeanOutsiders:
         left = (beside[0] ** 2).sum(axis=1) - (gram[:, 0] ** 2).sum(axis=0)  # (k,) |Qb|^2, the same of i b
         is_seen = left > LEAST_LEFT**2
         if not is_seen.any():
-            return "nowhere", self.draws
+            return Seen("nowhere", self.draws, self.draws)
         energy = ((beside @ rows.residual(e)) ** 2).sum(axis=0)
         ratios = np.where(is_seen, energy / np.where(is_seen, left, 1.0), 0.0)
         place = int(ratios.argmax())
@@ -70,7 +70,7 @@ class MeanOutsiders:
         lowest = (np.sqrt(ratios) - 2.0 * rows.rounding(e) / np.sqrt(np.where(is_seen, left, np.inf))).max()
         largest = np.where(np.sqrt(rows.residuals(e)[0]) > 2.0 * rows.rounding(e), max(lowest, 0.0) ** 2, 0.0)
         least = np.where(is_seen, left * largest * (1.0 - unit / LEAST_LEFT**2), np.inf)
-        exceedances, _ = count(
+        counted, remaining = count(
             products,
             tops,
             basis @ normals.T,
@@ -84,19 +84,24 @@ class MeanOutsiders:
             rows.own_sigma,
             unit,
             0,
-            self.draws + 1,
+            enough,
             0,
             self.draws,
         )
-        return self.outsiders.places[place], exceedances
+        return Seen(self.outsiders.places[place], counted, counted + remaining)
 
-    def lags(self, e: int) -> tuple[str, int]:
+    def lags(self, e: int, enough: int) -> Seen:
         """Largest absolute autocorrelation of the residual's direction, along the channels."""
         basis, normals = self.rows.bases[e], self._normals[0]
         observed = self._autocorrelations(self.rows.residual(e)[None])[0]
-        drawn = self._autocorrelations(normals - (normals @ basis.T) @ basis).max(axis=1)
         least = observed.max() - ROUNDING - turned(self.rows.rounding(e), self.rows.residuals(e)[0])
-        return f"lag {self.outsiders.lags[int(observed.argmax())]}", int((~(drawn < least)).sum())
+
+        def reached(chosen: slice) -> int:
+            drawn = normals[chosen] - (normals[chosen] @ basis.T) @ basis
+            return int((~(self._autocorrelations(drawn).max(axis=1) < least)).sum())
+
+        place = f"lag {self.outsiders.lags[int(observed.argmax())]}"
+        return Seen(place, *exceeding(self.draws, enough, reached))
 
     def _autocorrelations(self, left: Array) -> Array:
         """(b, lags) of residuals (b, m)."""
@@ -115,6 +120,6 @@ class MeanOutsiders:
         off = float(8.0 * EPS * (len(rows) + 8) * np.linalg.norm(rows))
         return int((~(drawn < leading_share((rows - rows.mean(axis=0)).T, off))).sum())
 
-    def spectrum(self, e: int) -> tuple[str, int]:  # noqa: ARG002
+    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
         """Leading eigenvalue of the scatter matrix over its trace, whose law is the same under all explanations."""
-        return "the scatter of the rows", self._scatter_exceedances
+        return Seen("the scatter of the rows", self._scatter_exceedances, self._scatter_exceedances)

@@ -1,8 +1,8 @@
 """Outsiders: what may be there and is not in the bank, and the gate that looks for it in the residuals."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from ..._arrays import check_whole, read_only
 from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
 from ..._typing import Array, Field
-from ._contest import Counts
+from ._contest import Counts, most_rejected
 from ._draws import SPECTRA, Draws
 from ._table import check_sizes
 
@@ -20,6 +20,7 @@ WIDTHS, LAGS, SHARE = (1, 2, 4, 8, 16, 32), tuple(range(1, 11)), 0.2
 LEAST_LEFT = 1e-3
 # Of parts of unit residuals, which are at most 1: far more than the rounding of their sums.
 ROUNDING = 1e-10
+_CHUNK = 128  # draws at a time
 
 
 @final
@@ -111,19 +112,27 @@ class Finding:
         return (1 + self.exceedances) / (1 + self.draws)
 
 
+class Seen(NamedTuple):
+    """Where a part of the gate sees most, and the fewest and most of all its draws that show as much."""
+
+    place: str
+    least: int
+    most: int
+
+
 class OutsiderTests(Protocol):
-    """The tests of rows of one kind, each of them the place found and the exceedances of all its draws."""
+    """The tests of rows of one kind; each stops once enough draws exceed what the rows show."""
 
     def check(self) -> None:
         """Refuse what these rows cannot tell."""
 
-    def columns(self, e: int) -> tuple[str, int]:
+    def columns(self, e: int, enough: int) -> Seen:
         """Largest part of the residual along a column."""
 
-    def lags(self, e: int) -> tuple[str, int]:
+    def lags(self, e: int, enough: int) -> Seen:
         """Largest autocorrelation."""
 
-    def spectrum(self, e: int) -> tuple[str, int]:
+    def spectrum(self, e: int, enough: int) -> Seen:
         """Leading eigenvalue."""
 
 
@@ -140,15 +149,31 @@ class Gate:
         self.tests.check()
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
-    def findings(self, e: int) -> tuple[Finding, ...]:
-        """What every part finds; e is rejected if the p-value of one is at most its level."""
+    def _seen(self, e: int, enough: int) -> dict[str, Seen]:
         tests = {"columns": self.tests.columns, "lags": self.tests.lags, "spectrum": self.tests.spectrum}
-        return tuple(Finding(part, *tests[part](e), self.draws) for part in self.outsiders.parts)
+        return {part: tests[part](e, enough) for part in self.outsiders.parts}
 
-    def counts(self, explanations: Sequence[int]) -> Counts:
-        """Of the part that decides, the one with fewest exceedances."""
-        fewest = [min(finding.exceedances for finding in self.findings(e)) for e in explanations]
-        return Counts(np.array(fewest), np.array(fewest), np.full(len(fewest), np.inf))
+    def findings(self, e: int) -> tuple[Finding, ...]:
+        """What every part finds in all its draws; e is rejected if the p-value of one is at most its level."""
+        seen = self._seen(e, self.draws + 1)
+        return tuple(Finding(part, found.place, found.least, self.draws) for part, found in seen.items())
+
+    def counts(self, explanations: Sequence[int], level: float) -> Counts:
+        """Of the part that decides, the one with fewest exceedances: enough of them retain, as all draws would."""
+        number = most_rejected(level, self.draws)
+        seen = [self._seen(e, number).values() for e in explanations]
+        least, most = (np.array([min(found[i] for found in each) for each in seen], dtype=np.int64) for i in (1, 2))
+        return Counts(least, most, np.full(len(seen), np.inf))
+
+
+def exceeding(draws: int, enough: int, reached: Callable[[slice], int]) -> tuple[int, int]:
+    """The fewest and most of all draws that reach, in chunks until enough do."""
+    counted, done = 0, 0
+    while done < draws and counted < enough:
+        chosen = slice(done, min(done + _CHUNK, draws))
+        counted += reached(chosen)
+        done = chosen.stop
+    return counted, counted + draws - done
 
 
 def leading_shares(seed: int, draws: int, size: int, n_rows: int, is_complex: bool) -> Array:
