@@ -257,3 +257,40 @@ def test_the_page_tells_the_level_asked_for_and_that_of_the_run(honest, tmp_path
 def test_many_signals_are_not_asked_about_with_a_cover(write):
     with pytest.raises(MisuseError, match="cover must be left out where many signals"):
         MapProtocol.of(assemble(load_project(write())).protocol)
+
+
+COUNTS = np.random.default_rng(2).poisson(300.0 * wave(0.5123) + 50.0, (1, 20))
+SOURCES = np.random.default_rng(3).standard_normal((40, 21))
+LAWS = {
+    "random sources": (
+        (('judge = "simulation"\n', ""), ('"mean"', '"covariance"')),
+        2.0 * SOURCES[:, :1] * wave(0.5123) + 0.5 * SOURCES[:, 1:],
+    ),
+    "sources of unknown power": (
+        (('judge = "simulation"\n', ""), ('"mean"', '"covariance"'), ("strength = 1.0", 'strength = "unknown"')),
+        2.0 * SOURCES[:, :1] * wave(0.5123) + 0.5 * SOURCES[:, 1:],
+    ),
+    "counts": (
+        (
+            *FREE,
+            ('"gaussian"', '"poisson"'),
+            ("noise = 0.25\n", ""),
+            ("[cover]\n", "[background]\npolynomial = 0\n\n[cover]\n"),
+        ),
+        COUNTS.astype(float),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_that_move_by_a_divergence_run_lower_and_verify(write, name):
+    changes, rows = LAWS[name]
+    more = ("snr = 8.1", "snr = 50.0"), ("eta = 0.8", "eta = 0.4"), ("x = [0.3, 0.7]", "x = [0.49, 0.54]")
+    report = run_project(load_project(write(*changes, *more, rows=rows))).result.report
+    cover, level = report.document["protocol"]["cover"], report.document["protocol"]["level"]
+    assert not cover["is_shift"]
+    assert 0.1 * np.log(0.1 / level) + 0.9 * np.log(0.9 / (1.0 - level)) == pytest.approx(cover["kappa"], rel=1e-5)
+    assert "kappa" in report.sentence
+    assert report.fields[0].box[0][0] <= 0.5123 <= report.fields[0].box[0][1]
+    checked = verify(report.json(), {"deployment": rows})
+    assert checked.is_verified, checked.findings
