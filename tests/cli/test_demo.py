@@ -1,5 +1,11 @@
 """`physupport demo` is the example from its project file to its page."""
 
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -36,3 +42,17 @@ def test_a_second_demo_runs_the_project_that_is_there(shown):
     assert again.exit_code == 0, again.exception
     assert f"Running {out / 'project.toml'} as it is." in again.stdout
     assert "9 of 30 explanations asked about" in again.stdout
+
+
+def test_without_any_extra_the_demo_runs_from_an_empty_folder(tmp_path):
+    """What extras install cannot be imported, as where they are not installed."""
+    content = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extras = content["project"]["optional-dependencies"]
+    names = [re.match(r"[\w-]+", each)[0] for extra in ("plot", "io", "learn", "maps") for each in extras[extra]]
+    modules = ["sklearn" if name == "scikit-learn" else name for name in names]
+    program = (
+        f"import sys\nsys.modules.update(dict.fromkeys({modules!r}))\n"
+        "from physupport.__main__ import main\nsys.argv = ['physupport', 'demo']\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "arsenic and lead is there" in done.stdout) == (0, True), done.stderr
