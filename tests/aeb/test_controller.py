@@ -99,7 +99,7 @@ def test_truth_level_labels_without_a_witness_are_no_report_and_that_is_said(pla
     assert trace.answers[0].label is Label.FINE
     assert (trace.status, trace.ending) == (Status.ABSTAIN, Ending.NOTHING_LEFT)
     assert trace.is_unwitnessed
-    assert "nothing was found admissible" in trace.sentence
+    assert "no explanation has yet been confirmed" in trace.sentence
 
 
 def test_asking_goes_on_until_something_is_witnessed_unless_told_otherwise(place):

@@ -145,8 +145,8 @@ class Ending(Enum):
 
 
 UNWITNESSED = (
-    "The fields hold for everything still possible, but nothing was found admissible: the profile may be empty, so the "
-    "report as a whole abstains."
+    "The fields hold for everything still possible, but no explanation has yet been confirmed, so the report as a "
+    "whole abstains."
 )
 UNASKED = "More queries would find a witness, show that there is none, or be indeterminate."
 UNDECIDED = "All of it was asked about, with indeterminate verdicts; more queries would not change that."

@@ -211,8 +211,8 @@ class Correspondence:
     def retain(self, parameters: Iterable[CalibrationParameter]) -> Retained:
         """The retained subset of any collection of calibration parameters, over all supports.
 
-        Deployment residuals of one support are solved for all parameters at once. The collection stands for itself:
-        the guarantee speaks of a true parameter that is in it.
+        Deployment residuals of one support are solved for all parameters at once. If the
+        true parameter is not in the collection, nothing is guaranteed.
         """
         candidates = tuple(parameters)
         for k, candidate in enumerate(candidates):
