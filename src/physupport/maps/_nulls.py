@@ -30,7 +30,8 @@ from ..judges.rotation import (
     check_freedom,
     leading_shares,
 )
-from ._kernels import GateLimits, RivalLimits, column_draws, lag_draws, rival_draws, rival_tails
+from ._draw_kernels import column_draws, lag_draws, rival_draws, rival_tails
+from ._kernels import GateLimits, RivalLimits
 
 _FIRST, _LAST, _PER_OCTAVE = 2.0**-3, 2.0**10, 8
 _DEPTHS = 48
