@@ -29,7 +29,7 @@ from physupport.studies.four_region._design import study_bank
 from . import _banks, _baseline, _columns, _first_start, _maps, _off_bank, _power, _project, _rotation, _snapshots
 from ._busy import Busy
 from ._peak import exp_fma_peak
-from ._studies import studies
+from ._studies import studies, whole
 
 LEVEL = 0.077
 
@@ -206,6 +206,7 @@ CASES = {
     "asking": asking,
     "profiles": profiles,
     "studies": studies,
+    "reproduce": whole,
     "second_start": second_start,
     **_first_start.CASES,
     **_project.CASES,

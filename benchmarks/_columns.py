@@ -10,11 +10,11 @@ from pathlib import Path
 from rich.progress import track
 from rich.table import Table
 
-from . import _first_start, _project
+from . import _first_start, _project, _studies
 from ._busy import Busy
 
 # What runs a command, alike in every tree.
-_COMMANDS = _project.CASES | _first_start.CASES
+_COMMANDS = _project.CASES | _first_start.CASES | _studies.CASES
 
 HERE = Path(__file__).resolve().parent.parent
 
