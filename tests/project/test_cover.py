@@ -239,6 +239,13 @@ def test_a_cover_that_does_not_hold_is_found_without_rows(honest, name):
     assert words in " / ".join(verify(json.loads(json.dumps(document))).findings)
 
 
+def test_a_cover_of_no_bank_is_found(honest):
+    document = copy.deepcopy(honest.result.report.document)
+    document["protocol"].update(bank=None, streams=[])
+    document.update(bank=None, data={})
+    assert "no bank that it could be of" in " / ".join(verify(json.loads(json.dumps(document))).findings)
+
+
 def test_a_box_that_is_not_that_of_the_cells_is_found(honest):
     document = copy.deepcopy(honest.result.report.document)
     document["fields"][0]["set"]["box"] = [[0.51, 0.52]]

@@ -71,6 +71,21 @@ def test_no_derivative_in_the_box_exceeds_its_bound(name):
     assert (bent.slopes <= 1.5 * first).all()
 
 
+def test_a_part_that_is_alike_in_all_channels_counts_once_in_each():
+    """Fewer channels than boxes, so that summing along the wrong axis would show; written with t it cannot happen."""
+    low, high = np.array([0.2]), np.array([0.8])
+    alike, told = (
+        Formula("exp(-((t - x) / width)**2)", AXIS[::3], imaginary=part, width=0.3)
+        for part in ("3 * x", "3 * x + 0 * t")
+    )
+    found, wanted = (box_bounds(each, low, high, second=True) for each in (alike, told))
+    np.testing.assert_allclose(found.slopes, wanted.slopes, rtol=1e-12)
+    np.testing.assert_allclose(found.bends, wanted.bends, rtol=1e-12)
+    first, second = differences(alike, [(0.2, 0.8)])
+    assert first[0] <= found.slopes[0]
+    assert second[0, 0] <= found.bends[0, 0]
+
+
 def test_parameters_between_their_values_have_bounds_too():
     peak, box = Peak(AXIS, 0.1), [(0.3, 0.7)]
     parameters = [Parameter("width", [0.9, 1.2]), Parameter("position", [-0.05, 0.05])]

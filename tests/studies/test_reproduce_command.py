@@ -115,8 +115,16 @@ def test_a_study_that_judges_nothing_runs_beside_the_others(reproduce, monkeypat
     assert {*ran.values()} == {get_ident()}
 
 
+@pytest.fixture
+def hears_ctrl_c():
+    """Tests that were started in the background may not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
-def test_figures_are_drawn_by_another_process_that_does_not_hear_of_ctrl_c():
+def test_figures_are_drawn_by_another_process_that_does_not_hear_of_ctrl_c(hears_ctrl_c):
     mine = signal.getsignal(signal.SIGINT)
     with drawn_aside(2) as aside:
         assert aside(signal.getsignal)(signal.SIGINT) == signal.SIG_IGN

@@ -37,7 +37,7 @@ def signal_rows(folder: Path) -> Path:
 
 def rows_at(path: Path) -> dict[str, object]:
     """Overrides by which a project reads its deployment rows from such a file."""
-    given = {"file": str(path), "channels": 1, "member": None, "header": None}
+    given = {"file": str(path.absolute()), "channels": 1, "member": None, "header": None}
     return {f"data.deployment.{key}": value for key, value in given.items()}
 
 

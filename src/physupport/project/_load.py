@@ -93,12 +93,11 @@ class Project:
     def file(self, key: str, name: str) -> Path:
         """What the project names under a key, relative to its file; outside its folder only if it is trusted.
 
-        Given as an override, it is as seen from where one is.
+        An override is the caller's own, and may lie anywhere; folders to write are then as seen from where one is.
         """
-        if key in self.overridden:
-            return Path(name)
-        path = self.path.parent / name
-        if not self.is_trusted and not _real(path).is_relative_to(_real(self.path.parent)):
+        is_own = key in self.overridden
+        path = Path(name) if is_own and key.startswith("output.") else self.path.parent / name
+        if not is_own and not self.is_trusted and not _real(path).is_relative_to(_real(self.path.parent)):
             remedy = "It leads elsewhere: look at it, then run again with --trust."
             raise MisuseError(self.name(key), "stay in the folder of the project", repr(name), remedy)
         return path

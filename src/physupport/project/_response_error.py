@@ -63,7 +63,7 @@ class ResponseError:
             f"error = {self.error:g}: the largest sine of the angle between a response and {count} sources at known "
             f"places, leave one out.",
             f"A further source like these lies beyond it with a probability of about 1/{count + 1} at most; noise in "
-            f"the measured rows can only enlarge it.",
+            f"the measured rows enlarges it on average.",
         ]
         for name, (largest, number) in self.by_region.items():
             told.append(f"  {name}: largest {largest:.3g} of {number}")

@@ -103,7 +103,7 @@ def _bounds(form: Form, low: Array, high: Array, q: int) -> Array:
     shape = q, low.shape[1]
     with np.errstate(all="ignore"):
         jets = form.jets(low, high)
-        whole = np.sqrt(sum((jet.value.smallest**2).sum(axis=0) for jet in jets))  # (B,)
+        whole = np.sqrt(sum(np.broadcast_to(jet.value.smallest**2, shape).sum(axis=0) for jet in jets))  # (B,)
 
         def share(parts: Iterable[Interval]) -> Array:
             sizes = (np.broadcast_to(each.largest**2, shape).sum(axis=0) for each in parts)

@@ -28,7 +28,7 @@ def source_errors(
 
     A source has rows (n, q), in each of which its response may have another coefficient: their leading singular vector
     h is what was measured.  With Q the projection beside the background, the least :math:`|d|/|a|` with which a + d
-    explains it is :math:`\sin\angle(Qh, Qa)\,|Qa|/|a|`, which noise can only enlarge.  Of several states of the
+    explains it is :math:`\sin\angle(Qh, Qa)\,|Qa|/|a|`, which noise enlarges on average.  Of several states of the
     instrument, the one with the least largest sine over the other sources counts for a source.  If sources are
     exchangeable with a further one, that lies beyond the largest of them with probability at most 1 / (S + 1), where
     there is one state.

@@ -83,6 +83,8 @@ def verify(
         bank = held.bank
         notebook.collect(lambda: bank_findings(document["protocol"], bank))
         notebook.collect(lambda: cover_findings(document["protocol"], bank))
+    elif document["protocol"].get("cover") is not None:
+        notebook.collect(lambda: ["the protocol has a cover, and no bank that it could be of"])
     trace = notebook.attempt(lambda: read_trace(document["trace"], document["protocol"]["size"]))
     rules = None if held is None else notebook.attempt(lambda: _rules(document, held.bank, question, trace))
     if trace is not None:

@@ -92,6 +92,22 @@ def test_rivals_of_one_sign_lose_the_truth_at_their_level_and_keep_less(sigma, t
     assert kept[1] < 0.9 * kept[0]
 
 
+def test_the_screen_rejects_nothing_that_a_rival_against_its_sign_reaches_in_every_rotation():
+    """Weak pairs of either sign beside their own atoms: both fit nothing where both products are negative."""
+    atoms = np.eye(Q)[:, :2]
+    table, signs, runs, against = RotationTable(atoms, [(0,), (1,), (0, 1)]), np.ones(2, dtype=np.int64), 60, 0
+    for run in range(runs):
+        row = atoms.sum(axis=1) * 0.3 + np.random.default_rng([8, run]).standard_normal(Q)
+        engine = MeanRows(table, row, 199, run, 1.0, None, signs)
+        whole, fast = (engine.rivals(np.array([2]), 0.1, is_full=is_full) for is_full in (True, False))
+        assert whole.least[0] <= 199 * min(1.0, fast.bound[0]) + 6.0 * np.sqrt(199)
+        against += bool((row[:2] < 0.0).all())
+        if (row[:2] < 0.0).all():
+            assert whole.least[0] == 199
+            assert not fast.bound[0] < 1.0
+    assert against > 5
+
+
 def test_the_best_fit_is_sought_among_those_whose_coefficients_are_possible(tools):
     """Two lines: a strong one that would have to be negative fits best, and is no answer."""
     lines = tools.make_lines(Q, 12, 2.0)

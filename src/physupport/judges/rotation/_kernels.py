@@ -67,6 +67,9 @@ def screen(
     n_own, n_parts, _ = gram.shape
     total = 0.0
     for j in range(len(ranks)):
+        # A rival that may fit nothing at all, as one against its sign does, reaches this in every rotation.
+        if not least[j] > 0.0:
+            return np.inf
         reach, common, signed = 0.0, 0.0, 0.0
         for k in range(n_parts):
             value = 0.0
@@ -78,7 +81,7 @@ def screen(
         share, start = (0.5, signed) if floors[j] == 0.0 else (1.0, np.sqrt(reach))
         # Orthonormal rows are so to rounding only.
         spread = min(1.0, max(ranks[j] - common, 0.0) + 1e-12)
-        need = np.sqrt(max(least[j], 0.0)) * (1.0 - 1e-14) - start - abs(start) * 1e-14
+        need = np.sqrt(least[j]) * (1.0 - 1e-14) - start - abs(start) * 1e-14
         u = need * need / (radius * radius * spread)
         total += share * tail(u, ranks[j], freedom, is_known) if need > 0.0 else 1.0
         if not total <= limit:

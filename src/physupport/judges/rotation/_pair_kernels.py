@@ -159,7 +159,7 @@ def _chance(fit: float, along: float, common: float, root: float, tails: Array, 
     In the span of the pair let v be the direction of P_j P z, which has length f, and v' the other.  A rotation adds
     y = R |Qv| w and y' = R |Qv'| w', with w and w' coordinates of a uniform direction: along = |Qv|^2 and
     common = tr(P_j P), so that |Qv|^2 + |Qv'|^2 = 2 - common.  It lifts the pair if (f + y)^2 + y'^2 >= t^2: only if
-    (y, y') is longer than t - f, and only if y >= |Qv| c or |y'| >= |Qv'| c, with the c that makes equality of both.
+    (y, y') is longer than t - f, and only if |y| >= |Qv| c or |y'| >= |Qv'| c, with the c that makes equality of both.
     tails (2, n + 1): of one coordinate, and of two.
     """
     length = np.sqrt(fit)
@@ -169,7 +169,7 @@ def _chance(fit: float, along: float, common: float, root: float, tails: Array, 
     both = max(2.0 - common, 0.0) + 1e-9
     lean = length * np.sqrt(along)
     corner = (np.sqrt(lean * lean + both * need * (root + length)) - lean) / both
-    one = 1.5 * _looked_up(corner * corner, tails[0], steps)
+    one = 2.0 * _looked_up(corner * corner, tails[0], steps)
     return min(one, _looked_up(need * need / min(1.0, both), tails[1], steps))
 
 

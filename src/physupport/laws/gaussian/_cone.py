@@ -60,7 +60,7 @@ class Cone:
         """What u cannot exceed, and the error of that by rounding, which is that of a change of the moments."""
         mu, _ = self.best(moments)
         held = float((self.atom.conj() @ np.linalg.solve(mu * np.eye(len(moments)) - moments, self.atom)).real)
-        size = float(np.trace(moments).real)
+        size = max(float(np.trace(moments).real), mu)  # mu is large for small angles, and cancels
         return mu - (1.0 - self.eps**2) / held, 64.0 * _EPS * (len(moments) + 8) * size
 
     def enclosed(self, moments: acb_mat, mu: float) -> arb:
