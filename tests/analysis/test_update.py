@@ -14,6 +14,7 @@ from physupport.banks import Library, library_bank, product_grid
 from physupport.judges import Evidence, RunningEvidence, Verdict
 from physupport.judges._path import joint_path
 from physupport.judges._scored import Bounds
+from physupport.judges.simulation import BySimulation
 from physupport.laws import Mean, ProfiledMean
 
 WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, 8)[:, None] - np.array([0.1, 0.4, 0.6, 0.9])) / 0.15) ** 2)
@@ -160,3 +161,17 @@ def test_the_example_on_the_page_runs(capsys):
         {},
     )
     assert capsys.readouterr().out.splitlines()[-1] == "FINE ('p2',)"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"deployment": StreamPlan("mean", 0.5, opponent="free")}, "opponent must be left out"),
+        ({"judge": BySimulation()}, "judge must be 'evidence'"),
+    ],
+)
+def test_what_rows_that_arrive_cannot_have_is_refused_and_not_left_out(options, message):
+    given = {"calibration": None, "deployment": "mean", "alpha": LEVEL} | options
+    model = PhysicalSupport(line_bank(1.0), {"line": 0.5}, **given).fit()
+    with pytest.raises(MisuseError, match=message):
+        model.update(rows_of(np.random.default_rng(2), 40))

@@ -201,6 +201,15 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(write, tmp_path, is_there
         run_project(load_project(path))
 
 
+def test_many_long_names_fit_into_a_cell(write):
+    """A reader of CSV takes cells of at most 131 072 characters unless told otherwise; a writer has no such end."""
+    names = [f"{'a' * 100}{i}" for i in range(1400)]
+    listed = "\n".join(f"{name},A,{i / 1400}" for i, name in enumerate(names))
+    path = write(("budget = 1.0", "budget = 1"), elements=f"id,region,x\n{listed}\nb1,B,0.7\nb2,B,0.9\n")
+    text = (run_project(load_project(path)).folder / "fields.csv").read_text()
+    assert all(name in text for name in names)
+
+
 def test_names_that_a_spreadsheet_would_compute_are_marked_as_text(write):
     elements = "id,region,x\n=1+1,A,0.2\n-0.5,A,0.35\n@b,B,0.7\n+b,B,0.9\n"
     folder = run_project(load_project(write(elements=elements))).folder

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._errors import MisuseError
-from ..judges import Evidence, RunningEvidence
+from ..judges import ByEvidence, Evidence, RunningEvidence
 from ..judges._path import joint_path
 from ..judges._scored import Bounds
 from ..report import Report
@@ -20,12 +20,22 @@ def begin_running(protocol: AnalysisProtocol, calibration: ProposedStream | None
     if bank is None or "deployment" not in protocol.streams or callable(protocol.question):
         rule = "have a bank, deployment rows, and a question that is fixed before rows arrive"
         raise MisuseError("protocol", rule, f"the streams {tuple(protocol.streams)}")
+    _check_running(protocol)
     start = None
     if calibration is not None:
         factor = calibration.factor
         along = Evidence(bank.size, [factor], joint_path([factor.stream.checkpoints])).along_path(np.arange(bank.size))
         start = Bounds(along.lower[:, -1], along.upper[:, -1])
     return RunningEvidence.begin(bank, protocol.streams["deployment"].law, start)
+
+
+def _check_running(protocol: AnalysisProtocol) -> None:
+    """Rows that arrive are judged by evidence against the bank's own laws; who asks for more is told."""
+    if protocol.judge != ByEvidence():
+        raise MisuseError("judge", "be 'evidence' for rows that keep arriving", repr(protocol.judge.encode()["judge"]))
+    if protocol.streams["deployment"].opponent != "bank":
+        remedy = "Rows that arrive one by one have no proposal rows that could fix another."
+        raise MisuseError("opponent", "be left out for rows that keep arriving", "'free'", remedy)
 
 
 def running_report(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Report:

@@ -187,7 +187,8 @@ def noise_notes(project: Project) -> tuple[str, ...]:
         return ()
     return (
         "The covariance of the noise is estimated from rows without a signal: the level holds approximately, the "
-        "better the more of these there are.",
+        "better the more of these there are. Where every row has coefficients of its own, fewer than ten times as many "
+        "as rows with a signal make EMPTY likely.",
     )
 
 

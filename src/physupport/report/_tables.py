@@ -12,7 +12,7 @@ from .._errors import visible
 from .._typing import Array, IntArray
 from ..judges import Verdict
 from ..questions import Said
-from ._report import Report
+from ._report import COLUMNS, Report
 
 # Queries written out at a time.
 _BLOCK = 65_536
@@ -39,7 +39,7 @@ def query_lines(
 
 def field_lines(report: Report) -> Iterator[str]:
     """A line for every field, as `Report.csv` has it."""
-    return (_line(*cells) for cells in csv.reader(io.StringIO(report.csv())))
+    return (_line(*cells) for cells in (COLUMNS, *(row.values() for row in report.rows())))
 
 
 def _line(*cells: str) -> str:

@@ -201,3 +201,16 @@ def test_bounds_and_thresholds_are_refused_where_coefficients_are_random():
     law = Linear(rows="random").completed(BANKS[False])
     with pytest.raises(MisuseError, match="proposal rows must leave a residual to take the noise from"):
         law.opponent(BANKS[False], ArrayRows(np.outer([1.0, 2.0], atoms_of(False, 0)[:, 0])), 0)
+
+
+@pytest.mark.parametrize("kind", ["free", "random"])
+def test_columns_that_leave_nothing_to_unknown_noise_and_rows_beyond_squares_are_refused(kind):
+    bank = array_bank(np.eye(3)[None], [(0, 1, 2)])
+    rows = np.random.default_rng(1).standard_normal((9, 3))
+    with pytest.raises(MisuseError, match="leave at least one of 3 channels to the noise"):
+        Linear(rows=kind).completed(bank).stream(bank, ArrayRows(rows), [9])
+    Linear(rows=kind, noises=[1.0]).completed(bank).stream(bank, ArrayRows(rows), [9])
+    bank = BANKS[False]
+    stream = Linear(rows=kind).completed(bank).stream(bank, ArrayRows(np.full((9, Q), 1e160)), [9])
+    with pytest.raises(MisuseError, match=r"rows must be of sizes up to 1e\+80"):
+        stream.log_likelihood(np.arange(2))

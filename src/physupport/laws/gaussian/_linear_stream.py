@@ -24,6 +24,7 @@ from ._source_covariance import best_noise, cost_bounds
 
 _EPS = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-8
+_LARGEST = 1e80  # squares, and products of these, stay far from overflow
 
 
 class Fit(NamedTuple):
@@ -56,6 +57,9 @@ class LinearStream:
     checkpoints: IntArray
     is_complex: bool
 
+    def __post_init__(self) -> None:
+        _check_residual(self.design)
+
     @property
     def n_keys(self) -> int:
         """Supports times noise settings."""
@@ -65,6 +69,8 @@ class LinearStream:
     def _table(self) -> Field:
         """(T, q) the rows as numbers of the instrument."""
         table = np.concatenate([*self.rows.blocks()])
+        if not np.abs(table).max(initial=0.0) <= _LARGEST:
+            raise MisuseError("rows", f"be of sizes up to {_LARGEST:g}", "larger ones", "Choose another unit.")
         return as_complex(table.T).T if self.is_complex else table
 
     @cached_property
@@ -242,6 +248,16 @@ class LinearStream:
         with ctx.workprec(bits):
             made = [ExactRows(self._table[:t], columns, has_mean, width, cone, sigma) for t in self.checkpoints]
             return [each.random_likelihood() if self.design.is_random else each.likelihood() for each in made]
+
+
+def _check_residual(design: Design) -> None:
+    """Where every row has its own coefficients, noise that is not known is what the columns leave of each."""
+    if design.rows == "same mean" or None not in design.deviations:
+        return
+    widest = int((design.supports >= 0).sum(axis=1).max(initial=0)) + design.background.shape[1]
+    if widest >= len(design.columns):
+        rule = f"leave at least one of {len(design.columns)} channels to the noise, which is not known"
+        raise MisuseError("active elements", rule, f"{widest} columns", "Lower `count`, or give the noise.")
 
 
 def _basis(columns: Field) -> tuple[Field, float]:

@@ -31,7 +31,9 @@
 
   // Plain words for a term, beneath it or above, wherever there is room.
   const gloss = document.getElementById("gloss");
+  let explained = null;
   function explain(term) {
+    explained = term;
     gloss.hidden = !term;
     if (!term) return;
     gloss.textContent = document.getElementById(term.getAttribute("aria-describedby")).textContent;
@@ -45,7 +47,8 @@
   }
   document.addEventListener("focusout", () => explain(null));
   document.addEventListener("keydown", (told) => { if (told.key === "Escape") explain(null); });
-  window.addEventListener("scroll", () => explain(null), { passive: true });
+  // The tab key scrolls, too: the words go with their term.
+  window.addEventListener("scroll", () => explain(explained), { passive: true });
 
   const theme = document.getElementById("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
