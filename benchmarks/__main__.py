@@ -187,15 +187,10 @@ def second_start(add):
     """A new process that scores one factor, its kernels already compiled."""
 
     def start_one():
-        subprocess.run([sys.executable, "-m", "benchmarks", "score_one"], check=True)
+        subprocess.run([sys.executable, "-m", "benchmarks._score_one"], check=True)
 
     start_one()
     add("a new process, kernels cached", f"{best_of(start_one):.1f} s", "imports included")
-
-
-def score_one():
-    bank = _banks.global_bank()
-    _banks.global_stream(bank, _banks.global_rows(1024, np.random.default_rng(0)), [1024]).log_likelihood(np.arange(5))
 
 
 CASES = {
@@ -217,7 +212,7 @@ CASES = {
     **_snapshots.CASES,
 }
 # What a case runs in a process of its own.
-PARTS = {"judge_million": judge_million, "score_one": score_one}
+PARTS = {"judge_million": judge_million}
 
 
 def main():

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.interpolate import BSpline
 from scipy.special import comb
 
 from .._errors import MisuseError
@@ -121,6 +120,8 @@ def _bernstein(axis: Array, degree: int) -> Array:
 
 def _splines(axis: Array, count: int) -> Array:
     """(q, count) cubic splines that sum up to 1, on equally long pieces."""
+    from scipy.interpolate import BSpline  # slow to load, and few backgrounds are splines
+
     inner = np.linspace(-1.0, 1.0, count - 2)
     knots = np.concatenate([[-1.0] * 3, inner, [1.0] * 3])
     return np.asarray(BSpline.design_matrix(axis, knots, 3).toarray())

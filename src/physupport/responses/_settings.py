@@ -8,7 +8,6 @@ from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import PchipInterpolator
 
 from .._arrays import read_only
 from .._checks import check_array, check_count, check_instance
@@ -257,8 +256,8 @@ def _along(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array 
         return answers
     where = np.clip((axis - given.get("shift", 0.0)) / given.get("scale", 1.0), axis[0], axis[-1])
     if np.iscomplexobj(answers):
-        return PchipInterpolator(axis, answers.real)(where) + 1j * PchipInterpolator(axis, answers.imag)(where)
-    return np.asarray(PchipInterpolator(axis, answers.real)(where))
+        return _between(axis, answers.real, where) + 1j * _between(axis, answers.imag, where)
+    return _between(axis, answers.real, where)
 
 
 def _widened(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array | ComplexArray:
@@ -270,7 +269,14 @@ def _widened(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Arra
     centres = axis @ sizes / sizes.sum(axis=0)
     columns = zip(answers.real.T, centres.tolist(), strict=True)
     wheres = ((np.clip(c + (axis - c) / factor, axis[0], axis[-1]), column) for column, c in columns)
-    return np.stack([PchipInterpolator(axis, column)(where) for where, column in wheres], axis=1)
+    return np.stack([_between(axis, column, where) for where, column in wheres], axis=1)
+
+
+def _between(axis: Array, values: Array, where: Array) -> Array:
+    """Values between the channels, by cubic pieces that rise and fall only where the values do."""
+    from scipy.interpolate import PchipInterpolator  # slow to load, and few instruments move along an axis
+
+    return np.asarray(PchipInterpolator(axis, values)(where))
 
 
 def _check_axis(axis: ArrayLike | None, n_channels: int) -> Array:
