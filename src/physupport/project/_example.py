@@ -2,7 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Final, final
 
 import numpy as np
@@ -27,57 +31,20 @@ class Example:
         return (*self.texts, *self.arrays)
 
 
-def _four_region() -> Example:
-    from ._example_four_region import four_region_example
-
-    return four_region_example()
-
-
-def _array() -> Example:
-    from ._example_array import array_example
-
-    return array_example()
+# Where each of them is made; the module is imported when its example is asked for.
+_MODULES: Final = {
+    "four-region": "four_region", "array": "array", "eeg": "eeg", "raman": "spectra", "soil": "spectra", "xrf": "xrf",
+    "map": "map",
+}  # fmt: skip
 
 
-def _eeg() -> Example:
-    from ._example_eeg import eeg_example
-
-    return eeg_example()
-
-
-def _raman() -> Example:
-    from ._example_spectra import raman_example
-
-    return raman_example()
+def _made(name: str) -> Example:
+    module = import_module(f"._example_{_MODULES[name]}", __package__)
+    example: Example = getattr(module, f"{name.replace('-', '_')}_example")()
+    return example
 
 
-def _soil() -> Example:
-    from ._example_spectra import soil_example
-
-    return soil_example()
-
-
-def _xrf() -> Example:
-    from ._example_xrf import xrf_example
-
-    return xrf_example()
-
-
-def _map() -> Example:
-    from ._example_map import map_example
-
-    return map_example()
-
-
-EXAMPLES: Final[dict[str, Callable[[], Example]]] = {
-    "four-region": _four_region,
-    "array": _array,
-    "eeg": _eeg,
-    "raman": _raman,
-    "soil": _soil,
-    "xrf": _xrf,
-    "map": _map,
-}
+EXAMPLES: Final[dict[str, Callable[[], Example]]] = {name: partial(_made, name) for name in _MODULES}
 
 
 def write_example(folder: str | Path, example: str = "four-region") -> tuple[Path, ...]:
@@ -105,3 +72,9 @@ def csv_table(header: list[str], rows: list[list[object]]) -> str:
     """Lines of cells; numbers with all the digits that they need."""
     lines = [header, *([repr(each) if isinstance(each, float) else str(each) for each in row] for row in rows)]
     return "".join(",".join(line) + "\n" for line in lines)
+
+
+def stored_text(name: str, **values: object) -> str:
+    """A text of this package, with values in the places of names such as ${level}."""
+    text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
+    return Template(text).substitute(values) if values else text

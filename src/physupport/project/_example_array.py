@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._typing import Array
 from ..responses import UniformLinearArray
-from ._example import PROJECT_FILE, Example, csv_table
+from ._example import PROJECT_FILE, Example, csv_table, stored_text
 
 _DIRECTIONS = {"west": (-32.0, -30.0, -28.0, -26.0, -24.0), "east": (18.0, 20.0, 22.0, 24.0), "south": (50.0,)}
 _TRUTH = {"west": -28.0, "east": 22.0}
@@ -17,48 +17,6 @@ _SENSORS, _SPACING, _NOISE, _ROWS, _SEED = 10, 0.5, 0.5, 400, 2026
 _SPREAD, _CALIBRATION_ROWS = 0.4, 2000  # of the phase errors, radians; of each calibration transmitter
 _CORRELATION = 0.8
 
-_PROJECT = """\
-# Ten sensors in a line, complex amplitudes.  Every sensor has a phase error, which transmitters at known directions
-# have shown.  Where are the two others, if neither waveforms nor powers nor the noise level are known?
-# `physupport run` answers; `physupport init` writes an example in which every key is explained.
-
-title = "Directions of transmitters"
-level = 0.05
-
-[data.deployment]
-file = "snapshots.npy"   # complex, (rows, sensors)
-channels = 1
-law = "gaussian"         # a mix of responses in noise of an unknown level ...
-rows = "free"            # ... with other coefficients in every row, which may be correlated
-
-[elements]
-file = "elements.csv"
-coordinates = ["direction"]
-unit = "degrees"
-response = {{ kind = "uniform linear array", n_sensors = {sensors}, spacing = {spacing} }}  # spacing in wavelengths
-
-[parameters.channels]    # the phase error of each sensor in radians, from {rows} snapshots of transmitters at
-kind = "phase"           # {known} degrees (calibration.npy)
-pattern = {pattern}
-values = [1.0]
-
-[parameters.cable]       # what may have drifted since, from minus this at the first sensor to plus this at the last
-kind = "phase"
-values = {slopes}
-
-[regions.west]
-tolerance = 1.0
-
-[regions.east]
-presence = "optional"
-tolerance = 1.0
-groups = {{ low = ["18 east", "20 east"], high = ["22 east", "24 east"] }}
-
-[regions.south]
-presence = "optional"
-tolerance = 5.0
-"""
-
 
 def array_example() -> Example:
     """The files of the project."""
@@ -67,7 +25,8 @@ def array_example() -> Example:
     ]
     errors = _SPREAD * np.random.default_rng(_SEED + 1).standard_normal(_SENSORS)
     calibration = _calibration(errors)
-    project = _PROJECT.format(
+    project = stored_text(
+        "array.toml",
         sensors=_SENSORS,
         spacing=_SPACING,
         rows=calibration.shape[1],

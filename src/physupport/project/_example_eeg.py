@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Array
 from ..responses import SphericalHead
-from ._example import PROJECT_FILE, Example, csv_table
+from ._example import PROJECT_FILE, Example, csv_table, stored_text
 
 # Rings of electrodes around the vertex: angle from it in degrees, and how many.
 _RINGS = ((0.0, 1), (20.0, 6), (40.0, 12), (60.0, 14), (80.0, 14), (100.0, 14))
@@ -15,40 +15,6 @@ _SKULLS, _SHIFTS = (0.25, 0.5, 1.0), (-5.0, 0.0, 5.0)
 _TRUTH, _SKULL, _SHIFT = (-40.0, -20.0, 40.0), 0.5, 0.0
 _MOMENT = (0.3, 0.8, 0.5)  # the direction in which the source points
 _AMPLITUDE, _NOISE, _SEED = 40.0, 2.8, 20261117
-
-_PROJECT = f"""\
-# One averaged topography in microvolts, its amplitude and its noise unknown.  Where in the head is the source?
-# `physupport run` answers; `physupport init` writes an example in which every key is explained.
-
-title = "Source of an averaged topography"
-level = 0.1
-
-[data.deployment]
-file = "topography.csv"  # one row, a column for each electrode
-channels = "columns"
-law = "gaussian"         # a mix of responses and background, amplitudes and noise level unknown
-unit = "uV"
-
-[background]
-reference = true         # one number that all electrodes share: the potential of the reference
-
-[elements]
-file = "places.csv"
-coordinates = ["x", "y", "z"]  # from the middle of the head: right, front, up
-unit = "mm"
-response = {{ kind = "spherical head", sensors = "electrodes.csv", orientation = "free" }}
-variants = "span"        # dipoles along x, y and z mix: the source may point anywhere
-
-[parameters.conductivity]
-values = {list(_SKULLS)}   # of the skull, times 1/80 of the brain's
-
-[parameters.position]
-values = {list(_SHIFTS)}  # the cap may sit 5 mm too far to the back or to the front
-coordinate = "y"
-
-[regions.brain]
-tolerance = 10.0         # places within 10 mm count as one
-"""
 
 
 def eeg_example() -> Example:
@@ -61,7 +27,7 @@ def eeg_example() -> Example:
     groups = "".join(f"{side} = {json.dumps([_name(place) for place in half])}\n" for side, half in sides.items())
     return Example(
         {
-            PROJECT_FILE: f"{_PROJECT}\n[regions.brain.groups]\n{groups}",
+            PROJECT_FILE: stored_text("eeg.toml", skulls=list(_SKULLS), shifts=list(_SHIFTS), groups=groups),
             "topography.csv": csv_table(names, [[*topography]]),
             "places.csv": csv_table(["id", "region", "x", "y", "z"], rows),
             "electrodes.csv": csv_table(["x", "y", "z"], [[*map(float, place)] for place in electrodes.round(2)]),

@@ -1,12 +1,11 @@
 """A Raman image of measured spectra: where do the data allow a name, where a group, and where nothing?"""
 
-from importlib.resources import files
 from typing import Final
 
 import numpy as np
 
 from .._typing import Array, IntArray
-from ._example import PROJECT_FILE, Example, csv_table
+from ._example import PROJECT_FILE, Example, csv_table, stored_text
 from ._example_spectra import stored_spectra
 
 _ROWS, _COLUMNS, _SEED = 24, 32, 20261117
@@ -19,40 +18,6 @@ _GRAINS: Final = (("nCAL", 6, 7, 2.4, 60.0), ("sCAL", 18, 8, 2.4, 25.0), ("S1N",
                   ("S0B", 18, 24, 2.4, 12.0), (_FOREIGN, 12, 16, 1.2, 40.0))  # fmt: skip
 _LEAST = 1.0  # of a grain, below which there is nothing of it
 
-_PROJECT = """\
-# A Raman image in image.npy: which sample is in a pixel, if any?  Spectra are measured; NOTICE.md says whose they are.
-#     physupport map --signals image.npy --rate 0.1
-# labels all pixels, and
-#     physupport map --signals image.npy --signal 6,8
-# reports on one of them in full.  `physupport run` does so for the pixel in pixel.csv.
-# What is in each pixel is known: truth.npy has the number of the element, 0 for none, and 7 for a grain of polystyrene,
-# which is not in the library.
-
-title = "Minerals and wafers in a Raman image"
-level = 0.1
-
-[data.deployment]
-file = "pixel.csv"
-channels = "columns"
-law = "gaussian"         # a mix of responses and background, amplitudes and noise level unknown
-
-[background]
-polynomial = 3           # fluorescence
-
-[elements]
-file = "elements.csv"
-coordinates = ["number"]
-responses = "responses.npy"
-
-[regions.sample]
-coefficient = ">= 0"     # a sample adds light
-presence = "optional"
-
-[regions.sample.groups]
-calcite = ["nCAL", "sCAL"]
-silicon = ["S0B", "S0N", "S0P", "S1N"]
-"""
-
 
 def map_example() -> Example:
     """The files of the project: five grains that fade towards their edges, one of them of something else."""
@@ -61,14 +26,13 @@ def map_example() -> Example:
     shapes = {name: own[name] / own[name].max() for name in (*_KNOWN, _FOREIGN)}
     image, truth = _image(shapes)
     rows: list[list[object]] = [[name, "sample", i + 1] for i, name in enumerate(_KNOWN)]
-    notice = (files("physupport.project") / "data" / "NOTICE.md").read_text(encoding="utf-8")
     pixel: list[list[object]] = [image[6, 8].tolist()]
     return Example(
         {
-            PROJECT_FILE: _PROJECT,
+            PROJECT_FILE: stored_text("map.toml"),
             "pixel.csv": csv_table([f"{place} cm-1" for place in axis], pixel),
             "elements.csv": csv_table(["id", "region", "number"], rows),
-            "NOTICE.md": notice,
+            "NOTICE.md": stored_text("NOTICE.md"),
         },
         {"responses.npy": np.array([shapes[name] for name in _KNOWN]).T, "image.npy": image, "truth.npy": truth},
     )

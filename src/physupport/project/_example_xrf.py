@@ -1,11 +1,9 @@
 """X-rays of a certified steel: arsenic or lead, whose lines lie on each other, beside a pile-up of chromium."""
 
-from importlib.resources import files
-
 import numpy as np
 
 from .._typing import Array
-from ._example import PROJECT_FILE, Example, csv_table
+from ._example import PROJECT_FILE, Example, csv_table, stored_text
 
 # Channels 856 to 929 of the spectrum; energies, widths and lines in keV.
 _FIRST, _ZERO, _GAIN = 856, -0.006124, 0.0119282
@@ -19,39 +17,6 @@ _ARSENIC = ((10.5436, 0.573), (10.5081, 0.295))  # K alpha 1 and 2, and how ofte
 _LEAD = ((10.5512, 0.698), (10.4496, 0.079))  # L alpha 1 and 2
 _CHROMIUM = ((2 * 5.4147, 1.0),)
 
-_PROJECT = """\
-# 74 channels of the X-rays of a certified steel, SRM 1155.  Is there arsenic, or lead, or both?
-# `physupport run` answers; `physupport init` writes an example in which every key is explained.
-# The counts are measured; NOTICE.md says whose they are.
-
-title = "Arsenic or lead in a steel"
-level = 0.05
-
-[data.deployment]
-file = "steel.spe"       # one spectrum of counts, its energies named by its calibration
-channels = "channels"
-law = "poisson"          # counts around a mix of responses and background, none of it negative, all amounts unknown
-
-[background]
-polynomial = 1
-atoms = "pile-up.csv"    # two photons of chromium at once; without this line nothing fits, and the report says where
-
-[elements]
-file = "elements.csv"
-coordinates = ["energy"]
-unit = "keV"
-responses = "lines.csv"
-axis = "energies.csv"
-axis_unit = "keV"
-
-[parameters.shift]
-values = [-0.012, -0.006, 0.0, 0.006, 0.012]  # keV: the calibration is known to one channel
-
-[regions."10.5 keV line"]
-count = 2                # one of the elements, or both
-presence = "optional"    # or none
-"""
-
 
 def xrf_example() -> Example:
     """The files of the project."""
@@ -61,13 +26,13 @@ def xrf_example() -> Example:
     listed: list[list[object]] = [["arsenic", region, 10.5436], ["lead", region, 10.5512]]
     return Example(
         {
-            PROJECT_FILE: _PROJECT,
+            PROJECT_FILE: stored_text("xrf.toml"),
             "steel.spe": _spectrum(),
             "elements.csv": csv_table(["id", "region", "energy"], listed),
             "lines.csv": csv_table(["arsenic", "lead"], np.stack([arsenic, lead], axis=1).round(6).tolist()),
             "pile-up.csv": csv_table(["2 x Cr"], pile_up[:, None].round(6).tolist()),
             "energies.csv": csv_table(["keV"], energies[:, None].round(6).tolist()),
-            "NOTICE.md": (files("physupport.project") / "data" / "NOTICE.md").read_text(encoding="utf-8"),
+            "NOTICE.md": stored_text("NOTICE.md"),
         }
     )
 
