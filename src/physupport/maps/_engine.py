@@ -92,7 +92,7 @@ class Tabulated:
 
     Rejects e if :math:`D` is beyond the critical value at the last point of the grid below a, which is at least the one
     at a: what it rejects is rejected by the rotation judge with these draws, and what it keeps in addition lies
-    between two points of the grid.
+    between two points of the grid, or at a smaller level was left to rivals alone, which rejected it at the largest.
     """
 
     spec: Rotation

@@ -187,6 +187,9 @@ def _reject_by_outsiders(
 ) -> int:
     r"""Adds to codes (M,) of explanations that rivals keep; the code of the best fit.  parts (k,) = b.c.
 
+    What rivals reject at the largest level is not asked about at smaller ones, where it may be kept: a third of the
+    time, for hardly a statement.
+
     Autocorrelations: with :math:`c = xu + r`, u shifted by k to both sides is :math:`2\rho_k u` and a rest of length
     :math:`\ell_k`, so that the residual's is within :math:`|x|\ell_k|r|` of :math:`c_k - x^2\rho_k`: most of them need
     not be summed.

@@ -69,6 +69,8 @@ def tabulate(spec: Rotation, levels: Array, threads: int, repeats: int = 1) -> N
     table = spec.table
     freedom = _Freedom(table.complement.shape[1], len(table.complement) * (repeats - 1))
     check_freedom(freedom.whole - int(table.ranks.max()))
+    if spec.outsiders is not None:
+        spec.outsiders.check(repeats, len(table.complement))
     shares = [Levels.of(level, spec.companions, spec.outsiders) for level in levels.tolist()]
     companions, rivals, gate = np.array([[each.companions, each.rivals, each.gate] for each in shares]).T
     spectrum = np.full(len(levels), np.inf)

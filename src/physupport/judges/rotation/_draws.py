@@ -20,9 +20,10 @@ class Draws:
         self._bits = PCG64(SeedSequence([seed, purpose]))
 
     def uniform(self, shape: tuple[int, ...]) -> Array:
-        """Within (0, 1), both excluded, on the midpoints of 2^53 cells."""
+        """Within (0, 1), both excluded, on the midpoints of 2^53 cells, above 1/2 as far as doubles have them."""
         raw = np.asarray(self._bits.random_raw(int(np.prod(shape, dtype=np.int64))), dtype=np.uint64)
-        return ((raw >> np.uint64(11)).astype(np.float64) + 0.5).reshape(shape) * 2.0**-53
+        midpoints = (raw >> np.uint64(11)).astype(np.float64) + 0.5
+        return np.minimum(midpoints * 2.0**-53, 1.0 - 2.0**-53).reshape(shape)  # the last would be rounded up to 1
 
     def normal(self, shape: tuple[int, ...]) -> Array:
         """Standard normal numbers."""

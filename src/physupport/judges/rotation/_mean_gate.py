@@ -6,8 +6,6 @@ from typing import final
 
 import numpy as np
 
-from ..._checks import check_columns
-from ..._errors import MisuseError
 from ..._typing import Array
 from ._contest import EPS
 from ._draws import OUTSIDERS, Draws
@@ -27,13 +25,7 @@ class MeanOutsiders:
 
     def check(self) -> None:
         """Lags are those of a single row, and only several rows scatter."""
-        n_rows = len(self.rows.rows)
-        if self.outsiders.lags and n_rows > 1:
-            raise MisuseError("lags", "be asked for of a single row", f"{n_rows} rows")
-        if self.outsiders.spectrum and n_rows < 3:
-            raise MisuseError("spectrum", "be asked for of at least 3 rows", n_rows)
-        if self.outsiders.columns is not None:
-            check_columns("outsiders", self.outsiders.columns, len(self.rows.table.atoms))
+        self.outsiders.check(len(self.rows.rows), len(self.rows.table.atoms))
 
     @cached_property
     def _normals(self) -> tuple[Array, Array, Array]:

@@ -57,6 +57,15 @@ class Outsiders:
         if not self.parts:
             raise MisuseError("outsiders", "have columns, lags or the spectrum", "none of them")
 
+    def check(self, n_rows: int, n_channels: int) -> None:
+        """Refuse what so many rows with a common mean cannot tell: one alone has lags, and only several scatter."""
+        if self.lags and n_rows > 1:
+            raise MisuseError("lags", "be asked for of a single row", f"{n_rows} rows")
+        if self.spectrum and n_rows < 3:
+            raise MisuseError("spectrum", "be asked for of at least 3 rows", n_rows)
+        if self.columns is not None:
+            check_columns("outsiders", self.columns, n_channels)
+
     @property
     def unit(self) -> Field:
         """(q, k) the columns with norm 1."""
