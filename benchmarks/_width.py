@@ -1,19 +1,22 @@
-"""Balls and cones at full length: `python -m benchmarks._width`.  The truth inside, on the edge, and beyond."""
+"""Balls, cones and tangents at full length: `python -m benchmarks._width`.  The truth inside, on the edge, and beyond."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from scipy.stats import binom
 
-from physupport.judges import BySplits
+from physupport.judges import BySplits, Verdict
+from physupport.judges.rotation import Companions, Rotation, RotationTable
 
-RUNS, LEVEL = 1000, 0.1
-TESTS = Path(__file__).parents[1] / "tests" / "laws" / "gaussian"
+RUNS, LEVEL = 3000, 0.1
+TESTS = Path(__file__).parents[1] / "tests"
 
 
-def loaded(name):
+def loaded(name, folder="laws/gaussian"):
     """A test with its data sets, of which it takes fewer."""
-    spec = importlib.util.spec_from_file_location(name, TESTS / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, TESTS / folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -25,7 +28,31 @@ def counted(about, lost, runs=RUNS):
     print(f"{about}: lost {count} of {runs} ({binom.sf(count - 1, runs, LEVEL):.2g})", flush=True)
 
 
+def lost_cells(cells, place, runs, has_tangents=True):
+    """How often the cell of a line is rejected that lies at a place in it, in half steps from its middle.
+
+    The line is moved itself, not along its derivative, so that what a straight line leaves is in the rows.
+    """
+    held = Rotation(cells.table(), draws=199, companions=Companions(cells=cells.CELLS))
+    plain = Rotation(RotationTable(cells.LINES, [(i,) for i in range(cells.N)]), draws=199)
+    count, own = 0, np.arange(cells.N)
+    for run in range(runs):
+        rng = np.random.default_rng([7, run])
+        truth = int(rng.integers(1, cells.N - 1))
+        at = cells.CENTRES[truth] + cells.HALF * place(rng)
+        line = np.exp(-0.5 * ((cells.AXIS[:, 0] - at) / 2.0) ** 2)
+        row = rng.uniform(8.0, 20.0) * rng.choice([-1.0, 1.0]) * line + rng.standard_normal(cells.Q)
+        spec = replace(held if has_tangents else plain, seed=run)
+        count += spec.judge(row[None], LEVEL).verdicts(own).codes[truth] == Verdict.REJECTED
+    return count
+
+
 if __name__ == "__main__":
+    cells = loaded("test_cells", "judges/rotation")
+    counted("tangents, anywhere", lambda n: lost_cells(cells, lambda rng: rng.uniform(-1.0, 1.0), n))
+    counted("tangents, edge", lambda n: lost_cells(cells, lambda rng: rng.choice([-1.0, 1.0]), n))
+    counted("tangents, beyond", lambda n: lost_cells(cells, lambda _: 4.0, n), 200)
+    counted("no tangents, anywhere", lambda n: lost_cells(cells, lambda rng: rng.uniform(-1.0, 1.0), n, False))
     ball, cone, mixture = loaded("test_ball"), loaded("test_cone"), loaded("test_nonnegative")
     fission, rows = BySplits("fission", 2), BySplits("rows", 1)
     used = mixture.law(noises=[1.0])
