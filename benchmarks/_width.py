@@ -1,4 +1,4 @@
-"""Balls, cones and tangents at full length: `python -m benchmarks._width`.  The truth inside, on the edge, and beyond."""
+"""Balls, cones, tangents at full length: `python -m benchmarks._width`.  The truth inside, on the edge, and beyond."""
 
 import importlib.util
 from dataclasses import replace
@@ -52,7 +52,7 @@ if __name__ == "__main__":
     counted("tangents, anywhere", lambda n: lost_cells(cells, lambda rng: rng.uniform(-1.0, 1.0), n))
     counted("tangents, edge", lambda n: lost_cells(cells, lambda rng: rng.choice([-1.0, 1.0]), n))
     counted("tangents, beyond", lambda n: lost_cells(cells, lambda _: 4.0, n), 200)
-    counted("no tangents, anywhere", lambda n: lost_cells(cells, lambda rng: rng.uniform(-1.0, 1.0), n, False))
+    counted("no tangents, edge", lambda n: lost_cells(cells, lambda rng: rng.choice([-1.0, 1.0]), n, False))
     ball, cone, mixture = loaded("test_ball"), loaded("test_cone"), loaded("test_nonnegative")
     fission, rows = BySplits("fission", 2), BySplits("rows", 1)
     used = mixture.law(noises=[1.0])

@@ -73,6 +73,16 @@ def test_claims_are_among_the_first_answers_of_every_output(codes, said):
     assert f"<li>{said}</li>" in found._repr_html_()
 
 
+@pytest.mark.parametrize("kind", TRUTH)
+def test_a_claim_of_one_thing_says_that_it_is_there(kind):
+    for codes, said in (
+        ([1, 0, 0, 1, 1], "Lead: Pb is there."),
+        ([0, 1, 1, 0, 0], "Lead: Pb is not there."),
+        ([0, 0, 1, 1, 1], "Lead: these data cannot tell whether Pb is there."),
+    ):
+        assert written(codes, {"lead": Claim(kind, ("Pb",))}).answers[-1] == said
+
+
 def test_a_claim_that_is_not_yet_known_is_said_to_be():
     found = written([0, 0, 1, 1, 1], {"heavy": Claim("any", ("As", "Pb"))}, budget=1)
     assert found.answers[-1] == "Heavy: not yet known: At least one of As, Pb is there."

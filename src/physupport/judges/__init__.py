@@ -43,6 +43,7 @@ from ._specs import (
     gives_e_values as gives_e_values,
     make_judge as make_judge,
     register as register,
+    shares_numerator as shares_numerator,
     splits_rows as splits_rows,
 )
 from ._states import QueryCount as QueryCount, key_verdicts as key_verdicts, verdicts_by_state as verdicts_by_state

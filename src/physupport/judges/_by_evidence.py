@@ -94,6 +94,7 @@ class EvidenceJudge:
 class ByEvidence:
     """Have the streams of a protocol judged by their evidence, at the level of the protocol."""
 
+    has_common_numerator: ClassVar[bool] = True
     has_facts: ClassVar[bool] = False
     withholds: ClassVar[bool] = False
 

@@ -47,6 +47,7 @@ class BySplits:
     """
 
     are_e_values: ClassVar[bool] = True
+    has_common_numerator: ClassVar[bool] = True
     has_facts: ClassVar[bool] = False
     withholds: ClassVar[bool] = False
 

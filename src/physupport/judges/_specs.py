@@ -85,6 +85,11 @@ def gives_e_values(spec: JudgeSpec) -> bool:
     return bool(getattr(spec, "are_e_values", False))
 
 
+def shares_numerator(spec: JudgeSpec) -> bool:
+    """Whether evidence against all explanations has one numerator: those within another have no less against them."""
+    return bool(getattr(spec, "has_common_numerator", False))
+
+
 def splits_rows(spec: JudgeSpec, law: Law) -> bool:
     """What a specification says of that, or leaves out."""
     return bool(spec.splits(law)) if hasattr(spec, "splits") else True

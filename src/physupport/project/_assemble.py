@@ -19,7 +19,7 @@ from ._load import Project, named_by_key
 from ._mixture import check_noises_told_apart, judge_note, known_noises, mixture_options, noise_notes, region_marks
 from ._question import RegionResolution, project_question
 from ._replicates import read_replicates, replicate_notes
-from ._supports import project_supports
+from ._supports import check_left_out, left_out_note, project_supports
 from ._tables import checked_tables, stream_specs
 
 # The share of rows that propose where a project leaves it out, as it does where none need to.
@@ -85,6 +85,7 @@ def assemble(project: Project) -> Assembled:
     replicates = read_replicates(project, physical)
     settings, judge, plans = project.settings, _judge(project, replicates), _plans(project, physical, bank)
     _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
+    check_left_out(project, judge)
     protocol = AnalysisProtocol(
         question=question,
         policy=_policy(project, question),
@@ -99,7 +100,7 @@ def assemble(project: Project) -> Assembled:
     )
     is_chosen = settings.judge is None and law_named(settings.data.deployment.law).usual_judge != Law.usual_judge
     notes = (*physical.notes, *noise_notes(project), *([judge_note(project, judge.encode())] if is_chosen else []))
-    notes = (*notes, *replicate_notes(project, replicates))
+    notes = (*notes, *replicate_notes(project, replicates), *left_out_note(project))
     return Assembled(project, protocol, bank, question, tables, notes, physical.outline)
 
 

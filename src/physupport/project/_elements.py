@@ -176,7 +176,10 @@ def _n_supports(settings: ProjectFile) -> int:
         name: 1 + (region.absence_threshold is not None) if region.strength is None else len(region.strength)
         for name, region in settings.regions.items()
     }
-    listed = settings.supports.choices
+    listed: Sequence[Sequence[str]] | None = settings.supports.choices
+    if settings.supports.leave_one_out:
+        optional = sum(region.presence == "optional" for region in settings.regions.values())
+        listed = [[*settings.regions]] * (1 + optional)
     if listed is not None:
         return sum(prod(levels.get(name, 1) for name in support) for support in listed)
     always = [levels[name] for name, region in settings.regions.items() if region.presence == "always"]

@@ -183,11 +183,12 @@ class Supports(Section):
 
     max_active: Annotated[int, Field(ge=0)] | None = None
     choices: Annotated[list[list[Text]], Field(min_length=1)] | None = Field(default=None, alias="list")
+    leave_one_out: bool = False
 
     @model_validator(mode="after")
     def _one_rule(self) -> "Supports":
-        if self.max_active is not None and self.choices is not None:
-            raise broken("have at most one of the keys max_active and list", "both")
+        if (self.max_active is not None) + (self.choices is not None) + self.leave_one_out > 1:
+            raise broken("have at most one of the keys max_active, list and leave_one_out", "several")
         return self
 
 

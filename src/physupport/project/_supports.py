@@ -2,14 +2,18 @@
 
 from .._errors import MisuseError
 from ..banks import region_supports
+from ..judges import JudgeSpec, shares_numerator
+from ..laws import law_named
 from ._load import Project
 
 
 def project_supports(project: Project) -> list[tuple[str, ...]]:
-    """Those listed, or all that the presence of the regions allows."""
+    """Those listed, all regions and all but each optional one, or whatever the presence of the regions allows."""
     regions, given = project.settings.regions, project.settings.supports
     if given.choices is not None:
         return _listed(project, given.choices)
+    if given.leave_one_out:
+        return _left_out(project)
     always = [name for name, region in regions.items() if region.presence == "always"]
     optional = [name for name, region in regions.items() if region.presence == "optional"]
     most = given.max_active
@@ -17,6 +21,55 @@ def project_supports(project: Project) -> list[tuple[str, ...]]:
         rule = f"lie between {len(always)}, the regions that are always there, and {len(regions)}, all of them"
         raise MisuseError(project.name("supports.max_active"), rule, most)
     return region_supports(always, optional, most)
+
+
+def check_left_out(project: Project, judge: JudgeSpec) -> None:
+    """Refuse what every combination of optional regions does not lie within, or does not speak for together.
+
+    A combination lies within all that hold it where coefficients may be 0, and with a common numerator there is no more
+    evidence against these.  So one test of all but a region says whether that is certain, and all of them hold at once.
+    """
+    settings = project.settings
+    if not settings.supports.leave_one_out:
+        return
+    law = law_named(settings.data.deployment.law)
+    if not shares_numerator(judge):
+        rule = "be one that weighs evidence where regions are left out one by one: p-values do not hold together there"
+        raise MisuseError(project.name("judge"), rule, settings.judge or law.usual_judge, 'Write judge = "evidence".')
+    if law.has_strengths:
+        rule = "be left out where coefficients are given: without them no combination lies within another"
+        raise MisuseError(project.name("supports.leave_one_out"), rule, f"the law {law.name}")
+    for name, claim in settings.claims.items():
+        kind, of = ("any", claim.any) if claim.any else ("exactly_one", claim.exactly_one)
+        if of is not None and len(of) > 1:
+            rule = "name one thing with leave_one_out, of which every explanation lacks one at most"
+            raise MisuseError(project.name(f"claims.{name}.{kind}"), rule, of, "Ask for all, or for each by itself.")
+    for name, region in settings.regions.items():
+        if region.absence_threshold is not None:
+            rule = "be left out with leave_one_out, of which every coefficient may be 0"
+            raise MisuseError(project.name(f"regions.{name}.absence_threshold"), rule, region.absence_threshold)
+        if isinstance(region.coefficient, tuple) and not region.coefficient[0] <= 0.0 <= region.coefficient[1]:
+            rule = "hold 0 with leave_one_out"
+            raise MisuseError(project.name(f"regions.{name}.coefficient"), rule, region.coefficient)
+
+
+def left_out_note(project: Project) -> tuple[str, ...]:
+    """What explanations speak for that are not listed."""
+    if not project.settings.supports.leave_one_out:
+        return ()
+    return (
+        "Coefficients may be 0, so every combination of optional regions lies within an explanation: a region that all "
+        "but it cannot explain is certain, and others may be there or not.",
+    )
+
+
+def _left_out(project: Project) -> list[tuple[str, ...]]:
+    """All regions, and all but each optional one."""
+    regions = project.settings.regions
+    optional = [name for name, region in regions.items() if region.presence == "optional"]
+    if not optional:
+        raise MisuseError(project.name("supports.leave_one_out"), "go with optional regions", "none")
+    return [tuple(regions), *(tuple(name for name in regions if name != out) for out in optional)]
 
 
 def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]:

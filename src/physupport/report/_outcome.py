@@ -46,12 +46,15 @@ _CLAIMED = {
     "any": ("At least one of {} is there.", "None of {} is there."),
     "all": ("All of {} are there.", "Not all of {} are there."),
     "exactly_one": ("Exactly one of {} is there.", "Not exactly one of {} is there."),
+    "one": ("{} is there.", "{} is not there."),
 }
 
 
 def claims_of(document: Entry) -> list[tuple[Entry, str, str]]:
     """Each claim with its kind and what it names."""
-    asked = {name: (kind, listed(of)) for name, kind, of in document["protocol"]["question"].get("claims", ())}
+    given = document["protocol"]["question"].get("claims", ())
+    # Of one thing all kinds say the same.
+    asked = {name: (kind if len(of) > 1 else "one", listed(of)) for name, kind, of in given}
     return [(entry, *asked[entry["claim"]]) for entry in document.get("claims", ()) if entry["claim"] in asked]
 
 
@@ -83,10 +86,13 @@ def _claim_answer(claim: tuple[Entry, str, str]) -> str:
         best = "nothing" if entry["value"] == "empty" else "not even the best explanation"
         return f"no answer, because {best} in the bank fits these data."
     if entry["value"] == "open":
-        whether = _CLAIMED[kind][0].format(of)
-        return f"these data cannot tell whether {whether[:1].lower()}{whether[1:]}"
-    said = _claim_sentence(claim)
-    return said[:1].lower() + said[1:]
+        return f"these data cannot tell whether {_continued(kind, _CLAIMED[kind][0].format(of))}"
+    return _continued(kind, _claim_sentence(claim))
+
+
+def _continued(kind: str, said: str) -> str:
+    """Within a sentence; the name of one thing stays as it is."""
+    return said if kind == "one" else said[:1].lower() + said[1:]
 
 
 def edge_sentence(document: Entry) -> str:

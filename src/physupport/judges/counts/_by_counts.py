@@ -35,6 +35,7 @@ class ByCounts:
     """
 
     are_e_values: ClassVar[bool] = True
+    has_common_numerator: ClassVar[bool] = True
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = True
 
