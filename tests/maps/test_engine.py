@@ -135,3 +135,17 @@ def test_other_tables_are_judged_signal_by_signal(bank):
 def test_too_few_draws_for_many_signals_are_refused(bank):
     with pytest.raises(MisuseError, match="at least 999"):
         block_judge(replace(bank.spec, draws=199), LEVEL)
+
+
+def test_the_misfit_is_the_p_value_of_the_gate_rounded_up(bank, judge):
+    rows, _ = bank.signals(np.repeat([0.0, 6.0, 12.0], 8), seed=12)
+    rows[::3] += np.linspace(0.0, 9.0, 8)[:, None] * np.exp(-0.5 * ((np.arange(40) - 30.0) / 0.8) ** 2)
+    found, draws = judge.judge(rows), bank.spec.gate_draws
+    for row, misfit, best in zip(rows, found.misfit, found.best, strict=True):
+        facts = bank.spec.judge(row, LEVEL).facts(np.arange(3))
+        assert facts.best == best
+        p = min(1.0, len(facts.findings) * min(finding.p for finding in facts.findings))
+        assert p <= misfit * (1.0 + 1e-12)
+        assert misfit <= min(1.0, np.sqrt(2.0) * p + 2.0 * len(facts.findings) / (draws + 1))
+    assert (found.misfit < 0.01).sum() >= 3
+    assert np.isnan(block_judge(replace(bank.spec, outsiders=None), LEVEL).judge(rows).misfit).all()

@@ -14,7 +14,7 @@ from physupport._errors import MisuseError
 from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, as_signals, map_signals
 from physupport.maps._store import Blocks
 
-NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "evidence")
+NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "misfit", "evidence")
 SHARED = ("share_label", "share_group", "share_kept")
 
 
@@ -153,7 +153,7 @@ def test_the_store_is_read_by_zarr_and_keeps_axes_names_and_units(protocol, imag
     assert data.attrs["regions"][0]["elements"][:2] == ["line 0", "line 1"]
     np.testing.assert_array_equal(data["label"].sel(region="axis"), found.array("label")[..., 0])
     again = as_signals(tmp_path / "out" / "map.zarr", member="kept")
-    np.testing.assert_array_equal(again.read(0, 130)[:, 0], found.array("kept").reshape(130, -1))
+    np.testing.assert_array_equal(again.read()[:, 0], found.array("kept").reshape(130, -1))
 
 
 @pytest.mark.parametrize(("interleave", "order"), [("bsq", (2, 0, 1)), ("bil", (0, 2, 1)), ("bip", (0, 1, 2))])
@@ -167,7 +167,7 @@ def test_envi_images_keep_lines_and_samples_and_what_is_missing(tmp_path, interl
     assert signals.axes == ("line", "sample")
     assert signals.bands == ("400 nm", "600 nm", "700 nm")
     expected = np.where(cube == 18, np.nan, cube / 10.0)[..., [0, 2, 3]].reshape(6, 3)
-    np.testing.assert_array_equal(signals.read(0, 6)[:, 0], expected)
+    np.testing.assert_array_equal(signals.read()[:, 0], expected)
     np.testing.assert_array_equal(signals.at((1, 2))[0], expected[5])
 
 
@@ -222,3 +222,139 @@ def test_signals_that_change_between_the_layers_are_refused(protocol, image, tmp
 
     with pytest.raises(MisuseError, match="stay what they are"):
         map_signals(Changing(), protocol, tmp_path / "out", block=32, threads=1)
+
+
+def test_other_signals_are_not_taken_for_those_of_the_folder(protocol, image, mapped, tmp_path):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    other = image[0][::-1]
+    with pytest.raises(KeyboardInterrupt):
+        map_signals(image[0], replace(protocol, rate=None), tmp_path / "begun", block=32, threads=1, progress=stop)
+    for folder, asked in ((mapped.store.folder, protocol), (tmp_path / "begun", replace(protocol, rate=None))):
+        with pytest.raises(MisuseError, match=r"made of, got others in block 0\. Name another folder"):
+            map_signals(other, asked, folder, block=32)
+    again = map_signals(image[0], replace(protocol, rate=None), tmp_path / "begun", block=32)
+    np.testing.assert_array_equal(again.array("kept"), mapped.array("kept"))
+
+
+class Watched:
+    """An array that remembers how much was asked of it at once."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.dtype, self.most = values, values.shape, values.dtype, 0
+
+    def __getitem__(self, key):
+        found = self.values[key]
+        self.most = max(self.most, found.size)
+        return found
+
+
+def test_no_more_than_a_block_is_read_whatever_the_axes(protocol, image, mapped, tmp_path):
+    watched = Watched(image[0][None])  # a first axis of one entry holds all signals
+    found = map_signals(watched, protocol, tmp_path / "out", block=32, threads=1)
+    assert watched.most <= 32 * image[0].shape[-1]
+    np.testing.assert_array_equal(found.array("kept")[0], mapped.array("kept"))
+    as_signals(watched).at((0, 3, 4))
+    assert watched.most <= 32 * image[0].shape[-1]
+
+
+def test_labelled_arrays_stay_in_their_file(protocol, image, mapped, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    xarray.DataArray(image[0], dims=("y", "x", "band"), name="cube").to_zarr(
+        tmp_path / "image.zarr", consolidated=False
+    )
+    lazy = xarray.open_dataset(tmp_path / "image.zarr", engine="zarr", chunks=None, cache=False, consolidated=False)[
+        "cube"
+    ]
+    signals = as_signals(lazy)
+    assert signals.values is lazy  # and not its numbers
+    np.testing.assert_array_equal(signals.at((2, 3))[0], image[0][2, 3])
+    turned = as_signals(lazy, channels="y")
+    np.testing.assert_array_equal(turned.at((3, 7))[0], image[0][:, 3, 7])
+
+
+def test_masked_entries_are_no_data(image):
+    masked = np.ma.masked_array(image[0], mask=np.zeros(image[0].shape, dtype=bool))
+    masked[1, 2, 7] = np.ma.masked
+    rows = as_signals(masked).read((slice(1, 2), slice(0, 13)))[:, 0]
+    assert np.isnan(rows[2, 7])
+    np.testing.assert_array_equal(rows[3], image[0][1, 3])
+
+
+def test_zarr_and_hdf5_files_bring_coordinates_with_units(image, tmp_path):
+    h5py, xarray = pytest.importorskip("h5py"), pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    x = xarray.DataArray(np.arange(13) * 2.0, dims="x", attrs={"units": "mm"})
+    given = xarray.DataArray(image[0], dims=("y", "x", "band"), coords={"x": x}, attrs={"units": "mV"}, name="cube")
+    for version in (2, 3):
+        given.to_zarr(tmp_path / f"v{version}.zarr", zarr_format=version, consolidated=False)
+    with h5py.File(tmp_path / "image.h5", "w") as file:
+        data = file.create_dataset("cube", data=image[0], chunks=(3, 4, 40))
+        data.attrs["units"] = "mV"
+        for axis, name in enumerate(("y", "x", "band")):
+            data.dims[axis].label = name
+        file["places"] = np.arange(13) * 2.0
+        file["places"].attrs["units"] = "mm"
+        file["places"].make_scale("x")
+        data.dims[1].attach_scale(file["places"])
+    for name in ("v2.zarr", "v3.zarr", "image.h5"):
+        signals = as_signals(tmp_path / name)  # one array, whose name need not be told
+        assert signals.axes == ("y", "x")
+        assert signals.unit == "mV"
+        values, unit = signals.coordinates["x"]
+        assert (values.tolist()[:2], unit) == ([0.0, 2.0], "mm")
+        np.testing.assert_array_equal(signals.at((2, 3))[0], image[0][2, 3])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("nowhere.zarr", None, "no such file"),
+        ("nowhere.h5", None, "No such file"),
+        ("damaged.h5", b"x" * 40, r"sound \.h5 file"),
+        ("damaged.zarr", b"x" * 40, r"sound \.zarr file"),
+        ("nowhere.hdr", None, "No such file"),
+        ("nowhere.npy", None, "No such file"),
+        ("empty.npy", b"", "empty file"),
+    ],
+)
+def test_files_that_hold_no_signals_end_in_one_message(tmp_path, name, content, message):
+    for package in ("h5py", "zarr"):
+        pytest.importorskip(package)
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(MisuseError, match=message):
+        as_signals(tmp_path / name)
+
+
+@pytest.mark.parametrize("axes", [("label", "x"), ("../out", "x"), ("x", "x"), ("region", "x"), (".x", "x")])
+def test_axes_whose_names_are_taken_or_name_no_file_are_refused(protocol, image, tmp_path, axes):
+    signals = replace(as_signals(image[0]), axes=axes)
+    with pytest.raises(MisuseError, match="names of axes"):
+        map_signals(signals, protocol, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_sentences_of_the_second_layer_say_what_holds_for_the_map(protocol, mapped, image, tmp_path):
+    states = np.isin(mapped.labels("axis", share=True), ["FINE", "GROUP", "ABSENT"])
+    index, other = (next(tuple(i) for i in np.argwhere(each).tolist()) for each in (states, ~states))
+    number = mapped.about["share"]["statements"]
+    assert states.sum() == number > 10
+    told = mapped.sentence(index, share=True)
+    assert f"One of {number} signals of which something is stated" in told
+    assert told.endswith("the expected share of false ones is at most 0.2.")
+    assert told.startswith("axis: ")
+    assert mapped.sentence(other, share=True).startswith("Nothing is stated of this signal where at most 0.2")
+    alone = map_signals(image[0], replace(protocol, rate=None), tmp_path / "out")
+    with pytest.raises(MisuseError, match="second layer"):
+        alone.sentence((0, 0), share=True)
+
+
+def test_lines_count_what_the_arrays_say(mapped):
+    gate, labels = mapped.array("gate"), mapped.labels("axis")
+    for label in np.unique(labels[gate == 0]):
+        assert f"{label} {(labels[gate == 0] == label).sum()}" in mapped.lines()[0]
+    counts = [f"{(gate == i).sum()} {name}" for i, name in enumerate(GATES) if i]
+    assert mapped.lines()[1] == f"Of 130 signals: {', '.join(counts)}."

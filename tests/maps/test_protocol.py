@@ -8,11 +8,11 @@ import pytest
 from physupport._errors import MisuseError
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
-from physupport.banks import Library, bank_regions, library_bank
+from physupport.banks import Library, bank_regions, library_bank, table_regions
 from physupport.judges import ByEvidence
-from physupport.judges.rotation import ByRotation
+from physupport.judges.rotation import ByRotation, Rotation, RotationTable
 from physupport.laws import Linear, Mean
-from physupport.maps import MapProtocol, map_signals
+from physupport.maps import MapProtocol, RotatedSignals, map_signals
 from physupport.questions import RegionalMap, RegionRule
 
 AXIS = np.arange(60)
@@ -61,3 +61,29 @@ def test_a_protocol_that_cannot_serve_a_map_is_refused(tmp_path):
         map_signals(np.ones((2, 60)), MapProtocol.of(replace(protocol, judge=ByEvidence())), tmp_path / "rows")
     with pytest.raises(MisuseError, match="question of regions"):
         MapProtocol.of(replace(protocol, question=lambda proposed: protocol.question))
+
+
+def test_evidence_is_that_of_every_region(tmp_path):
+    """Of a line near the middle it is sure that it is there long before it is sure that it is not in the lower half."""
+    names = [f"line {i}" for i in range(8)]
+    table = RotationTable(LINES, [(), *((i,) for i in range(8))], BASE)
+    listed = {"low": [None, *names[:4], *[None] * 4], "all": [None, *(f"any {i}" for i in range(8))]}
+    places = {name: {n: [i] for i, n in enumerate(each[1:]) if n} for name, each in listed.items()}
+    question = RegionalMap(table_regions(listed, coordinates=places), {name: RegionRule() for name in listed})
+    protocol = MapProtocol(RotatedSignals(Rotation(table, seed=1, draws=1999)), question, 0.1, 0.2)
+    rows = np.random.default_rng(8).standard_normal((60, 60)) + np.linspace(0.0, 12.0, 60)[:, None] * LINES[:, 4]
+    found = map_signals(rows, protocol, tmp_path / "out")
+    evidence, levels = found.array("evidence"), np.array(found.about["levels"])
+    assert evidence.shape == (60, 2)
+    judged = protocol.judge.block_judge(levels, 1, 1).judge(rows[:, None])
+    slots, is_open = question.slots(np.arange(9)), found.array("gate") == 0
+    for number, code in enumerate(judged.codes[is_open]):
+        for region in range(2):
+            stands = []
+            for level in range(len(levels)):
+                said = slots[code <= level, region] >= 0
+                stands.append(said.all() or not said.any())  # something is there, or nothing
+            assert evidence[is_open][number, region] == np.argmin([*stands, False])
+    assert (evidence[:, 1] > evidence[:, 0]).any()
+    share = found.about["share"]
+    assert share["statements"] == (evidence.max(axis=1) > levels.tolist().index(share["level"])).sum() > 0

@@ -41,4 +41,5 @@ def init(
         files = write_example(folder, example)
     typer.echo(f"Written to {folder}: {', '.join(path.name for path in files)}.")
     where = "" if folder == Path() else f" {folder}"
-    typer.echo(f"Next: physupport run{where}")
+    signals = [path for path in files if path.name == "image.npy"]
+    typer.echo(f"Next: physupport map{where} --signals {signals[0]}" if signals else f"Next: physupport run{where}")

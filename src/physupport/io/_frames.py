@@ -72,7 +72,7 @@ def read_envi(name: str, path: Path, member: str | None) -> Held:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Image:
-    """Pixels (lines, samples, bands) of a file, read in lines; those that its header calls missing are not finite."""
+    """Pixels (lines, samples, bands) of a file, read in parts; those that its header calls missing are not finite."""
 
     cube: NDArray[np.generic]  # all bands
     is_good: NDArray[np.bool_] | None  # which of them are
@@ -91,9 +91,9 @@ class Image:
         """As given here."""
         return np.dtype(np.complex128 if self.cube.dtype.kind == "c" else np.float64)
 
-    def __getitem__(self, lines: slice) -> NDArray[np.generic]:
-        """Some lines."""
-        found = np.array(self.cube[lines], dtype=self.dtype)
+    def __getitem__(self, part: tuple[slice, ...]) -> NDArray[np.generic]:
+        """Some lines and samples."""
+        found = np.array(self.cube[part], dtype=self.dtype)
         if self.missing is not None:
             found[found == self.missing] = np.nan
         return (found if self.is_good is None else found[..., self.is_good]) / self.scale

@@ -79,7 +79,8 @@ def read_array(
 def read_archive(path: str | os.PathLike[str], label: str = "file") -> dict[str, NDArray[np.generic]]:
     """All arrays of an .npz file by name, of numbers or of texts; objects are refused."""
     name = f"{label} {os.fspath(path)}"
-    with _sound(name, Path(path)):
+    check_file(name, Path(path))
+    with sound(name, Path(path)):
         return read_members(name, Path(path))
 
 
@@ -92,14 +93,14 @@ def _held(name: str, path: Path, member: str | None, header: bool | None) -> Hel
     if reader is None:
         known = ", ".join(READERS)
         raise MisuseError(name, f"end in one of {known}", repr(path.suffix) if path.suffix else "no ending")
-    with _sound(name, path):
+    check_file(name, path)
+    with sound(name, path):
         return reader(name, path, member)
 
 
 @contextmanager
-def _sound(name: str, path: Path) -> Iterator[None]:
+def sound(name: str, path: Path) -> Iterator[None]:
     """One message for whatever a library raises on a damaged file."""
-    check_file(name, path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # of damaged headers, which NumPy reads as Python

@@ -1,9 +1,9 @@
 """Signals one by one: each asked as a report on it would ask, by whatever judge there is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol, final
+from typing import ClassVar, NamedTuple, Protocol, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ class Said(NamedTuple):
     is_best_rejected: bool  # by the gate, so that labels are withheld
     amplitude: float  # length of the best fit beside the background
     noise: float  # standard deviation that it leaves
+    misfit: float  # p-value of the gate for it; nan without one
 
 
 class Asked(Protocol):
@@ -55,10 +56,15 @@ class OneByOne:
     def judge(self, rows: Field) -> BlockVerdicts:
         """Of signals (S, T, q)."""
         is_data, n = are_data(rows), len(rows)
-        nothing = Said(np.zeros(self.asked.n_explanations, dtype=np.uint8), -1, False, np.nan, np.nan)
+        nothing = Said(np.zeros(self.asked.n_explanations, dtype=np.uint8), -1, False, np.nan, np.nan, np.nan)
         said = [self.asked.said(rows[s], self.levels) if is_data[s] else nothing for s in range(n)]
-        codes, best, is_rejected, amplitude, noise = (np.array(column) for column in zip(*said, strict=True))
-        return BlockVerdicts(codes, best, is_rejected, amplitude, noise, np.full(n, -1), is_data)
+        codes, best, is_rejected, amplitude, noise, misfit = (np.array(column) for column in zip(*said, strict=True))
+        return BlockVerdicts(codes, best, is_rejected, amplitude, noise, np.full(n, -1), is_data, misfit)
+
+
+def misfit_of(p_values: Sequence[float]) -> float:
+    """Of a gate that rejects where one of its parts does; nan of one that has none."""
+    return min(1.0, len(p_values) * min(p_values)) if p_values else np.nan
 
 
 def rejected_at(rejected: Sequence[BoolArray]) -> NDArray[np.uint8]:
@@ -88,7 +94,8 @@ class AskedRotation:
         asked = rows.mean(axis=0, keepdims=True) if judge.rows.has_common_mean else rows
         along = table.bases[facts.best].conj() @ (table.complement.conj().T @ asked.T)  # (r, T)
         sizes = float(np.linalg.norm(along) / np.sqrt(len(asked))), float(np.sqrt(energy / freedom))
-        return Said(rejected_at(rejected), facts.best, facts.is_best_rejected, *sizes)
+        misfit = misfit_of([finding.p for finding in facts.findings])
+        return Said(rejected_at(rejected), facts.best, facts.is_best_rejected, *sizes, misfit)
 
 
 @final
@@ -167,7 +174,9 @@ class ProtocolSignals:
         facts = judge_facts(judge, np.flatnonzero(~rejected[0])) or {}
         best = int(str(facts.get("best", found.upper.argmin())))
         is_misfit = bool(facts.get("is_best_rejected")) and bool(getattr(self.protocol.judge, "withholds", False))
-        return Said(rejected_at(rejected), best, is_misfit, *self._sizes(rows, best))
+        findings = cast("Sequence[Mapping[str, float]]", facts.get("findings", ()))
+        misfit = misfit_of([finding["p"] for finding in findings])
+        return Said(rejected_at(rejected), best, is_misfit, *self._sizes(rows, best), misfit)
 
     def _reopened(self, rows: Field, levels: Array) -> list[BoolArray]:
         """At each level, until one is too small for the judge to reject anything."""

@@ -29,6 +29,7 @@ class BlockVerdicts:
     noise: Array  # (S,) standard deviation that the best fit leaves
     outsider: IntArray  # (S,) the outsider most along the best fit's residual; -1 where the gate keeps it
     is_data: BoolArray  # (S,) all numbers are finite and of a size that squares can have
+    misfit: Array  # (S,) p-value of the gate for the best fit, which is at most this; nan without a gate
 
     def kept(self, level: int = 0) -> BoolArray:
         """(S, M) what is not rejected at a level, by its number; nothing of what is no data."""
@@ -111,23 +112,24 @@ class Tabulated:
     def judge(self, rows: Field) -> BlockVerdicts:
         """Of signals (S, T, q); pieces of a block stay in the nearest cache."""
         found = _empty(len(rows), self.nulls.size)
-        is_data, spectrum = are_data(rows), np.zeros(len(rows), dtype=np.uint8)
+        is_data, spectrum = are_data(rows), np.zeros((2, len(rows)), dtype=np.uint8)
         for start in range(0, len(rows), _PIECE):
             part = slice(start, start + _PIECE)
             clean = np.where(is_data[part, None, None], rows[part].real, 0.0)
             self._fill(clean, found.part(part))
-            spectrum[part] = self._spectrum(clean)
-        np.maximum(found.codes, spectrum[:, None], out=found.codes)
+            spectrum[:, part] = self._spectrum(clean)
+        np.maximum(found.codes, spectrum[0, :, None], out=found.codes)
         ranks = self.spec.table.ranks
         freedom = self.background.shape[0] * rows.shape[1] - self.background.shape[1] - ranks[found.best]
         return BlockVerdicts(
             codes=found.codes,
             best=np.where(is_data, found.best, -1),
-            is_best_rejected=((found.misfit > 0) | (spectrum > 0)) & is_data,
+            is_best_rejected=((found.beyond > 0) | (spectrum[0] > 0)) & is_data,
             amplitude=np.where(is_data, found.amplitude, np.nan) / np.sqrt(rows.shape[1]),
             noise=np.where(is_data, found.residual / np.sqrt(freedom), np.nan),
             outsider=np.where(is_data, found.outsider, -1),
             is_data=is_data,
+            misfit=np.where(is_data, self.nulls.misfits[np.maximum(found.misfit, spectrum[1])], np.nan),
         )
 
     def _fill(self, rows: Array, found: Found) -> None:
@@ -146,13 +148,15 @@ class Tabulated:
         judge_signals(channels, scatter, along, parts, units, self.nulls.rivals, gate, has_gate, found)
 
     def _spectrum(self, rows: Array) -> NDArray[np.uint8]:
-        """(S,) at how many levels the leading eigenvalue of repeated rows rejects all: they scatter along something."""
-        if np.isinf(self.nulls.spectrum_limits).all():
-            return np.zeros(len(rows), dtype=np.uint8)
+        """(2, S) at how many levels the leading eigenvalue of repeated rows rejects all, and at how many p-values."""
+        limits = self.nulls.spectrum_limits, self.nulls.spectrum_misfits
+        if np.isinf(limits[1]).all():
+            return np.zeros((2, len(rows)), dtype=np.uint8)
         left = rows - rows.mean(axis=1, keepdims=True)
         off = 8.0 * EPS * (rows.shape[1] + 8) * np.sqrt((rows**2).sum(axis=(1, 2)))
         shares = [leading_share(each.T, float(rounding)) for each, rounding in zip(left, off, strict=True)]
-        return np.asarray((np.array(shares)[:, None] > self.nulls.spectrum_limits).sum(axis=1), dtype=np.uint8)
+        beyond = [(np.array(shares)[:, None] > each).sum(axis=1) for each in limits]
+        return np.array(beyond, dtype=np.uint8)
 
 
 def are_data(rows: Field) -> BoolArray:
@@ -168,5 +172,5 @@ def in_order(rows: Array, matrix: Array) -> Array:
 
 
 def _empty(n: int, size: int) -> Found:
-    best, misfit, outsider = np.empty((3, n), dtype=np.int64)
-    return Found(np.empty((n, size), dtype=np.uint8), best, misfit, np.empty(n), np.empty(n), outsider)
+    best, beyond, misfit, outsider = np.empty((4, n), dtype=np.int64)
+    return Found(np.empty((n, size), dtype=np.uint8), best, beyond, misfit, np.empty(n), np.empty(n), outsider)

@@ -117,6 +117,7 @@ class ByFission:
             noise=np.where(is_data, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom), np.nan),
             outsider=nothing,
             is_data=is_data,
+            misfit=np.full(len(rows), np.nan),
         )
 
 

@@ -35,6 +35,7 @@ class GateLimits(NamedTuple):
     lag_limits: Array  # (L, M)
     own_lags: Array  # (M, longest) products of u with itself at each distance
     lag_reach: Array  # (M, longest) length of what is left of u shifted to both sides, beside u
+    misfit_limits: Array  # (2, P, M) of columns and of lags, at p-values of a part that fall
 
 
 class Found(NamedTuple):
@@ -42,7 +43,8 @@ class Found(NamedTuple):
 
     codes: NDArray[np.uint8]  # (S, M) at how many levels, from the largest, an explanation is rejected
     best: IntArray  # (S,)
-    misfit: IntArray  # (S,) at how many levels the gate rejects the best fit
+    beyond: IntArray  # (S,) at how many levels the gate rejects the best fit
+    misfit: IntArray  # (S,) at how many p-values of a part
     amplitude: Array  # (S,) of the unit column that fits best
     residual: Array  # (S,) what is left beside it, as a length
     outsider: IntArray  # (S,) number of the column most along its residual; -1 where the gate keeps it
@@ -50,7 +52,8 @@ class Found(NamedTuple):
     def part(self, rows: slice) -> "Found":
         """Of some of the signals."""
         sizes = self.amplitude[rows], self.residual[rows]
-        return Found(self.codes[rows], self.best[rows], self.misfit[rows], *sizes, self.outsider[rows])
+        gate = self.beyond[rows], self.misfit[rows]
+        return Found(self.codes[rows], self.best[rows], *gate, *sizes, self.outsider[rows])
 
 
 @njit(cache=True, nogil=True)
@@ -174,6 +177,21 @@ def _lag_sum(channels: Array, shape: Array, own: float, lag: int) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _misfit(channels: Array, own: float, parts: Array, radius: float, shapes: Array, gate: GateLimits, e: int) -> int:
+    """At how many p-values what a fit leaves is beyond what e allows, along columns or from one channel to another."""
+    code = 0
+    if len(parts):
+        k = _most_along(own, parts, gate.along[e], gate.inverse[e])
+        value = abs(parts[k] - own * gate.along[e, k]) * gate.inverse[e, k]
+        code = _reached(value, gate.misfit_limits[0], e, radius, 0.0)
+    for k in range(len(gate.is_lag)):
+        if gate.is_lag[k]:
+            value = abs(_lag_sum(channels, shapes[e], own, k + 1))
+            code = max(code, _reached(value, gate.misfit_limits[1], e, radius * radius, 0.0))
+    return code
+
+
+@njit(cache=True, nogil=True)
 def _reject_by_outsiders(
     channels: Array,
     along: Array,
@@ -240,11 +258,14 @@ def judge_signals(
         for i in range(len(row)):
             energy += row[i] * row[i]
         best = _reject_by_rivals(along[s], energy, units[s], rivals, codes)
-        found.best[s], found.amplitude[s], found.misfit[s], found.outsider[s] = best, along[s, best], 0, -1
+        found.best[s], found.amplitude[s], found.outsider[s] = best, along[s, best], -1
         found.residual[s] = np.sqrt(max(energy - along[s, best] ** 2, 0.0))
+        found.beyond[s], found.misfit[s] = 0, 0
         if has_gate:
-            found.misfit[s] = _reject_by_outsiders(
+            found.beyond[s] = _reject_by_outsiders(
                 row, along[s], parts[s], energy, units[s], rivals.shapes, gate, best, codes
             )
-        if found.misfit[s] > 0:
+            radius = np.sqrt(found.residual[s] ** 2 + 4.0 * units[s] * energy)
+            found.misfit[s] = _misfit(row, along[s, best], parts[s], radius, rivals.shapes, gate, best)
+        if found.beyond[s] > 0:
             found.outsider[s] = _most_along(along[s, best], parts[s], gate.along[best], gate.inverse[best])

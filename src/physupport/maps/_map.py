@@ -26,6 +26,7 @@ from ._store import Store
 # Signals of a block, which is a chunk of the arrays; a thread holds the codes of one block at a time.
 BLOCK = 8192
 _RETRIES = 5
+_VERSION = 3  # of the arrays of a map
 Progress = Callable[[int, int], None]
 
 
@@ -57,6 +58,7 @@ def map_signals(
         rule = f"have {judge.channels} {'complex' if judge.is_complex else 'real'} channels, as the atoms have"
         raise MisuseError("signals", rule, f"{given.values.dtype} of shape {(*given.shape, given.channels)}")
     store = Store.begin(Path(out), _about(given, protocol, check_count("block", block)))
+    _check_same(store, given)
     if store.about["is_complete"]:
         return SignalMap(store)
     count = get_num_threads() if threads is None else check_count("threads", threads)
@@ -78,13 +80,19 @@ _MEASURED = ("amplitude", "noise")
 
 def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any]:
     """What a reader of the folder needs, and a hash of all that decides."""
-    question = protocol.question
+    question, arrays = protocol.question, [name for layer in ("first", "share") for name in protocol.fields(layer)]
+    taken = {*arrays, "region", "byte"}
+    for axis in signals.axes:
+        if axis in taken or not axis.strip() or any(sign in axis for sign in "/\\") or axis.startswith("."):
+            rule = "have names of axes that differ from each other and from the arrays of a map, and could name files"
+            raise MisuseError("signals", rule, repr(axis), "Give the axis another name.")
+        taken.add(axis)
     shape = [*signals.shape, signals.repeats, signals.channels]
     layers = ("first", "share") if protocol.rate is not None else ("first",)
     return {
         "kind": "physupport map",
-        "version": 2,
-        "digest": content_hash({"protocol": protocol.digest, "shape": shape, "block": block}),
+        "version": _VERSION,
+        "digest": content_hash({"protocol": protocol.digest, "shape": shape, "block": block, "version": _VERSION}),
         "protocol": protocol.content,
         "shape": [*signals.shape],
         "repeats": signals.repeats,
@@ -110,6 +118,20 @@ def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any
     }
 
 
+def _check_same(store: Store, signals: Signals) -> None:
+    """What is done already was done for these signals: their hashes are taken again."""
+    for block in np.flatnonzero(store.is_done("first")).tolist():
+        if store.hash_of("first", block) != _hashed(signals, store, block)[1]:
+            rule, remedy = "be those that the map in this folder was made of", "Name another folder."
+            raise MisuseError("signals", rule, f"others in block {block}", remedy)
+
+
+def _hashed(signals: Signals, store: Store, block: int) -> tuple[Field, str]:
+    """The signals of a block, and their hash."""
+    rows = signals.read(store.blocks.slices(block))
+    return rows, rows_hash([rows], rows.shape)
+
+
 def _finish(store: Store, signals: Signals) -> None:
     """Coordinates and words; a map is complete when it says so."""
     for axis, (values, unit) in signals.coordinates.items():
@@ -124,8 +146,9 @@ def _finish(store: Store, signals: Signals) -> None:
 def _share_level(store: Store, protocol: MapProtocol) -> int | None:
     """The number of the level of the second layer, from what the first states."""
     levels, count = np.array(store.about["levels"]), int(np.prod(store.about["shape"]))
-    parts = [np.bincount(store.read("evidence", i), minlength=len(levels) + 1) for i in range(len(store.blocks))]
-    tally = np.sum(parts, axis=0)
+    tally = np.zeros(len(levels) + 1, dtype=np.int64)
+    for block in range(len(store.blocks)):
+        tally += np.bincount(store.read("evidence", block).max(axis=1), minlength=len(tally))
     statements = np.cumsum(tally[::-1])[::-1][1:]  # (L,) signals that state something at each level
     assert protocol.rate is not None
     number = chosen_level(levels, statements, protocol.rate, count, protocol.judge.are_e_values)
@@ -147,13 +170,12 @@ class _Layer:
 
     def read(self, block: int) -> tuple[Field, str]:
         """The signals of a block that matter here, and the hash of all of them."""
-        rows = self.signals.read(*self.store.blocks.range(block))
-        digest = rows_hash([rows], rows.shape)
+        rows, digest = _hashed(self.signals, self.store, block)
         chosen = np.arange(len(rows))
         if self.name == "share":
-            if self.store.hashes("first")[block].tobytes().hex() != digest:
+            if self.store.hash_of("first", block) != digest:
                 raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
-            chosen = np.flatnonzero(self.store.read("evidence", block) > self.level)
+            chosen = np.flatnonzero(self.store.read("evidence", block).max(axis=1) > self.level)
         self.rows_of[block] = chosen
         return rows[chosen], digest
 

@@ -46,8 +46,9 @@ class Nulls:
     rivals: RivalLimits
     gate: GateLimits
     levels: Array  # (L,) falling
-
     spectrum_limits: Array  # (L,) of the leading eigenvalue of repeated rows over the trace
+    misfits: Array  # (1 + P,) p-values of the gate as a whole, from 1
+    spectrum_misfits: Array  # (P,)
 
     @property
     def size(self) -> int:
@@ -73,13 +74,14 @@ def tabulate(spec: Rotation, levels: Array, threads: int, repeats: int = 1) -> N
         spec.outsiders.check(repeats, len(table.complement))
     shares = [Levels.of(level, spec.companions, spec.outsiders) for level in levels.tolist()]
     companions, rivals, gate = np.array([[each.companions, each.rivals, each.gate] for each in shares]).T
-    spectrum = np.full(len(levels), np.inf)
+    misfits = _misfits(spec)
+    spectrum = np.full(len(levels) + len(misfits) - 1, np.inf)
     if spec.outsiders is not None and spec.outsiders.spectrum:
         drawn = leading_shares(spec.seed, spec.gate_draws, len(table.complement), repeats - 1, is_complex=False)
-        spectrum = _largest(drawn, _numbers(gate, spec.gate_draws)) + _BEYOND
+        spectrum = _largest(drawn, _numbers(gate, spec.gate_draws) + _misfit_numbers(spec)) + _BEYOND
     with ThreadPoolExecutor(threads) as pool:
         found = _rivals(spec, freedom, rivals, companions, pool), _gate(spec, freedom, gate, pool)
-        return Nulls(*found, levels, spectrum)
+        return Nulls(*found, levels, spectrum[: len(levels)], misfits, spectrum[len(levels) :])
 
 
 class _Freedom(NamedTuple):
@@ -162,6 +164,20 @@ def _numbers(levels: Array, draws: int) -> list[int]:
     return [int(Fraction(float(level)) * (draws + 1)) for level in levels]
 
 
+def _misfit_numbers(spec: Rotation) -> list[int]:
+    """(P,) falling: of so many draws that exceed a p-value is told, two to an octave."""
+    most = int(2.0 * np.log2(spec.gate_draws + 1))
+    return sorted({int((spec.gate_draws + 1) * 2.0 ** (-k / 2.0)) for k in range(1, most + 1)}, reverse=True)
+
+
+def _misfits(spec: Rotation) -> Array:
+    """(1 + P,) p-values of all parts of the gate together, by their number; nothing can be said without a gate."""
+    if spec.outsiders is None:
+        return np.array([np.nan])
+    parts = len(spec.outsiders.parts) * np.array(_misfit_numbers(spec)) / (spec.gate_draws + 1.0)
+    return np.append(1.0, np.minimum(parts, 1.0))
+
+
 def check_draws(name: str, numbers: list[int], draws: int) -> None:
     """Refuse so few draws that nothing could be rejected, or that should not serve several signals."""
     if numbers[0] < 1 or draws < 999:
@@ -203,18 +219,18 @@ def _gate(spec: Rotation, freedom: _Freedom, levels: Array, pool: ThreadPoolExec
     own_shapes = shapes(table)
     lags = () if outsiders is None else outsiders.lags
     is_lag = np.isin(np.arange(1, max(lags, default=0) + 1), lags)
-    limits = np.full((2, len(levels), table.size), np.inf)
+    numbers, n = _numbers(levels, spec.gate_draws) + _misfit_numbers(spec), len(levels)
+    limits = np.full((2, len(numbers), table.size), np.inf)
     filled = GateLimits(
-        *_runs(given), along, inverse, limits[0], is_lag, limits[1],
-        *_shifted(own_shapes, len(is_lag)),
+        *_runs(given), along, inverse, limits[0, :n], is_lag, limits[1, :n],
+        *_shifted(own_shapes, len(is_lag)), limits[:, n:],
     )  # fmt: skip
     if outsiders is None:
         return filled
     normals, squares = freedom.drawn(spec, OUTSIDERS, spec.gate_draws)  # (B, m), (B,)
     own = np.ascontiguousarray((normals @ bases).T)  # (M, B)
     drawn, channels = normals @ columns, normals @ table.complement.T
-    numbers = _numbers(levels, spec.gate_draws)
-    check_draws("gate_draws", numbers, spec.gate_draws)
+    check_draws("gate_draws", numbers[:n], spec.gate_draws)
 
     def fill(e: int) -> None:
         values = np.empty((spec.gate_draws, 2))

@@ -17,11 +17,12 @@ from ..questions import Label
 from ._engine import SignalJudge
 from ._labels import LABELS
 from ._protocol import GATES
-from ._result import SignalMap, kept_elements, said
+from ._result import SignalMap, kept_elements, said, said_over_map
 from ._signals import Signals
 
 # Pages beyond are slow to open; the arrays of the map hold everything anyway.
 MOST_SIGNALS, _MOST_NUMBERS, _MOST_FITS = 10_000, 4_000_000, 3
+_LINE = 100  # signals along a single axis that are shown beside each other
 _COLOURS = {
     "ABSTAIN": "#bdbdbd", "EMPTY": "#212121", "SUPPORT_AMBIGUOUS": "#ffe0b2", "LOCAL_AMBIGUOUS": "#ffb74d",
     "GROUP": "#90caf9", "FINE": "#1565c0", "ABSENT": "#f5f5f5", "withheld": "#e57373", "no data": "#ffffff",
@@ -52,14 +53,14 @@ def write_map_page(
 
 def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> dict[str, object]:
     shape, count, about = signals.shape, signals.count, found.about
-    columns = shape[-1] if len(shape) > 1 else count
+    columns = shape[-1] if len(shape) > 1 else min(count, _LINE)
     arrays = {name: found.array(name) for name in found.store.names}
     flat = {name: array.reshape(count, *array.shape[len(shape) :]) for name, array in arrays.items()}
     entries = [{name: array[i] for name, array in flat.items()} for i in range(count)]
     slots = whole(about["slots"], None, None)
     layers = ("", "share_") if about["share"] is not None else ("",)
     return {
-        "shape": [count // columns, columns],
+        "shape": [-(-count // columns), columns],
         "regions": [
             {name: region[name] for name in ("name", "elements", "groups")} | {
                 ("second" if layer else "first"):
@@ -72,6 +73,7 @@ def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> d
         "has_second": len(layers) > 1,
         "places": [", ".join(map(str, place)) for place in np.ndindex(*shape)],
         "sentences": [said(about, entry) for entry in entries],
+        "over_map": [said_over_map(about, entry) for entry in entries] if len(layers) > 1 else [],
         "kept": [[kept_elements(about, i, entry["kept"]) for i in range(len(about["regions"]))] for entry in entries],
         "bands": [*about["bands"]],
         "unit": about["unit"],
@@ -101,7 +103,7 @@ def _curves(
 ) -> dict[str, object]:
     """Signals, by their mean where rows are repeated, and fits of what is kept, as many as there is room for."""
     room = _MOST_NUMBERS // (signals.count * signals.channels)
-    rows = signals.read(0, signals.count) if room else np.empty((0, 1, 1))
+    rows = signals.read() if room else np.empty((0, 1, 1))
     n_fits = min(_MOST_FITS, room - 1) if judge is not None else 0
     fits = []
     for entry, own in zip(entries, rows, strict=False):

@@ -104,8 +104,8 @@ class MapProtocol:
         sets = {"label": ("<u1", regions), "group": ("<i2", regions), "kept": ("<u1", n_bytes)}
         if layer == "share":
             return {f"share_{name}": form for name, form in sets.items()}
-        numbers = {"best": "<i4", "amplitude": "<f8", "noise": "<f8", "outsider": "<i4"}
-        return sets | {name: (form, {}) for name, form in (numbers | {"gate": "<u1", "evidence": "<u1"}).items()}
+        numbers = {"best": "<i4", "amplitude": "<f8", "noise": "<f8", "outsider": "<i4", "gate": "<u1", "misfit": "<f8"}
+        return sets | {name: (form, {}) for name, form in numbers.items()} | {"evidence": ("<u1", regions)}
 
 
 def _real(rows: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -161,16 +161,21 @@ class BlockWork:
             "noise": found.noise,
             "outsider": found.outsider.astype(np.int32),
             "gate": gate,
-            "evidence": self._evidence(found, (gate == OPEN) & STATEMENTS[sets["label"]].any(axis=1)),
+            "misfit": found.misfit,
+            "evidence": self._evidence(found, (gate == OPEN)[:, None] & STATEMENTS[sets["label"]]),
         }
 
     def _evidence(self, found: BlockVerdicts, stands: BoolArray) -> NDArray[np.uint8]:
-        """(S,) at how many levels labels state something, of signals that do so at the first."""
-        evidence, standing = stands.astype(np.uint8), np.flatnonzero(stands)
+        """(S, R) at how many levels a label states something, of regions (S, R) where it does so at the first.
+
+        What is kept grows as levels fall, so that a label which states nothing at one of them states nothing beyond.
+        """
+        evidence, standing = stands.astype(np.uint8), np.flatnonzero(stands.any(axis=1))
         for level in range(1, self.n_levels):
             labels, _ = self.labeller.label(found.codes[standing] <= level)
-            standing = standing[STATEMENTS[labels].any(axis=1)]
-            evidence[standing] += 1
+            still = STATEMENTS[labels] & (evidence[standing] == level)
+            evidence[standing] += still
+            standing = standing[still.any(axis=1)]
         return evidence
 
     def second(self, rows: Field, level: int) -> Pieces:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from .._codec import dumped, whole
 from .._errors import MisuseError
-from .._typing import BoolArray
+from .._typing import BoolArray, IntArray
 from ..questions import Label
-from ._labels import LABELS
+from ._labels import LABELS, STATEMENTS
 from ._protocol import GATES, NO_DATA, OPEN, WITHHELD
 from ._store import Store
 
@@ -26,9 +26,10 @@ class SignalMap:
 
     `label` and `group` (..., R) are numbers in `labels` and in the groups of each region, `kept` (..., bytes) has bit e
     set where explanation e is kept, all at the level of each signal by itself.  `gate` says what stands between a
-    signal and its label: it withholds labels where what fits best does not fit.  `evidence` counts the levels, from the
-    largest, at which the labels still state something.  `share_label`, `share_group` and `share_kept` are the second
-    layer, in which the expected share of false statements over the map is at most its rate.
+    signal and its label: it withholds labels where what fits best does not fit, and `misfit` is how far from fitting
+    that is, as a p-value.  `evidence` (..., R) counts the levels, from the largest, at which the label of a region
+    still states something.  `share_label`, `share_group` and `share_kept` are the second layer, in which
+    the expected share of false statements over the map is at most its rate.
     """
 
     store: Store
@@ -84,14 +85,12 @@ class SignalMap:
 
     def lines(self) -> list[str]:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""
-        gate, count = self.array("gate"), int(np.prod(self.about["shape"]))
-        told = []
-        for region in self.regions:
-            labels = self.labels(region)[gate == OPEN]
-            parts = ", ".join(f"{label} {int((labels == str(label)).sum()):,}" for label in LABELS if label in labels)
+        told, (labels, gates) = [], self._counts()
+        for region, counts in zip(self.regions, labels, strict=True):
+            parts = ", ".join(f"{label} {n:,}" for label, n in zip(LABELS, counts.tolist(), strict=True) if n)
             told.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or 'nothing'}.")
-        others = ", ".join(f"{int((gate == i).sum()):,} {name}" for i, name in enumerate(GATES) if i != OPEN)
-        told.append(f"Of {count:,} signals: {others}.")
+        others = ", ".join(f"{gates[i]:,} {name}" for i, name in enumerate(GATES) if i != OPEN)
+        told.append(f"Of {gates.sum():,} signals: {others}.")
         share = self.about["share"]
         if share is not None:
             told.append(
@@ -100,9 +99,19 @@ class SignalMap:
             )
         return told
 
-    def sentence(self, index: tuple[int, ...]) -> str:
-        """What is said of one signal, at its own level."""
-        return said(self.about, self.entry(index))
+    def _counts(self) -> tuple[IntArray, IntArray]:
+        """(R, labels) open signals with each label, and (gates,) all of them; read block by block."""
+        labels, gates = np.zeros((len(self.regions), len(LABELS)), dtype=np.int64), np.zeros(len(GATES), dtype=np.int64)
+        for block in range(len(self.store.blocks)):
+            gate = self.store.read("gate", block)
+            gates += np.bincount(gate, minlength=len(GATES))
+            for own, column in zip(labels, self.store.read("label", block)[gate == OPEN].T, strict=True):
+                own += np.bincount(column, minlength=len(LABELS))
+        return labels, gates
+
+    def sentence(self, index: tuple[int, ...], *, share: bool = False) -> str:
+        """What is said of one signal, at its own level; share: in the second layer."""
+        return (said_over_map if share else said)(self.about, self.entry(index))
 
     def _number(self, region: str) -> int:
         if region not in self.regions:
@@ -119,17 +128,36 @@ def said(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
         outsider, named = int(entry["outsider"]), about["outsiders"]
         place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
         what = "Labels are withheld: the best fit does not fit" if gate == WITHHELD else "Nothing in the bank fits"
-        return f"{what}{place}."
+        return f"{what}{_misfit(entry)}{place}."
     unit = f" {about['unit']}" if about["unit"] else ""
-    of = "" if np.isnan(noise) else f" Noise {noise:.3g}{unit};"
-    fields = [_field(about, number, entry) for number in range(len(about["regions"]))]
-    return f"{' '.join(fields)}{of} at level {about['level']:g} for this signal by itself."
+    of = "" if np.isnan(noise) else f" Noise {noise:.3g}{unit}{_misfit(entry)};"
+    return f"{_fields(about, entry, '')}{of} at level {about['level']:g} for this signal by itself."
 
 
-def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]]) -> str:
+def said_over_map(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
+    """What the second layer says of one signal in words."""
+    share = about["share"]
+    if share is None:
+        raise MisuseError("rate", "be given when the map is made, for a second layer", "none")
+    if not STATEMENTS[entry["share_label"]].any():
+        return f"Nothing is stated of this signal where at most {share['rate']:g} of all that is stated may be false."
+    rest = f"{share['statements']:,} signals of which something is stated: the expected share of false ones is at most"
+    return f"{_fields(about, entry, 'share_')} One of {rest} {share['rate']:g}."
+
+
+def _misfit(entry: Mapping[str, NDArray[Any]]) -> str:
+    p = float(entry["misfit"])
+    return "" if np.isnan(p) else f" (misfit p = {p:.2g})"
+
+
+def _fields(about: dict[str, Any], entry: Mapping[str, NDArray[Any]], layer: str) -> str:
+    return " ".join(_field(about, number, entry, layer) for number in range(len(about["regions"])))
+
+
+def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]], layer: str) -> str:
     region = about["regions"][number]
-    label, group = LABELS[int(entry["label"][number])], int(entry["group"][number])
-    names = ", ".join(kept_elements(about, number, entry["kept"]))
+    label, group = LABELS[int(entry[f"{layer}label"][number])], int(entry[f"{layer}group"][number])
+    names = ", ".join(kept_elements(about, number, entry[f"{layer}kept"]))
     where = f" in {region['groups'][group]}" if group >= 0 else ""
     words = {
         Label.FINE: f"{region['name']}: {names}.",

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._typing import Array, IntArray
 
-# Shares R/m for which a level is kept ready.
-_SHARES = 2.0 ** -np.arange(0.0, 8.0, 0.5)
+# Shares R/m for which a level is kept ready, from all signals down to one of them.
+_SHARES = 2.0 ** -np.append(np.arange(0.0, 8.0, 0.5), np.arange(8.0, 41.0))
 
 
 def price(count: int, are_e_values: bool) -> float:
@@ -24,8 +24,8 @@ def candidate_levels(level: float, rate: float | None, count: int, are_e_values:
     """(L,) falling: the level of each signal, and below it those at which the share of false statements may be held."""
     if rate is None:
         return np.array([level])
-    shares = rate * _SHARES / price(count, are_e_values)
-    return np.append(level, shares[shares < level])
+    levels = rate * _SHARES[_SHARES * count >= 1.0] / price(count, are_e_values)
+    return np.append(level, levels[levels < level])
 
 
 def chosen_level(levels: Array, statements: IntArray, rate: float, count: int, are_e_values: bool) -> int | None:

@@ -190,6 +190,10 @@ class Store:
             part.replace(path)
         return np.lib.format.open_memmap(path, mode=mode)
 
+    def hash_of(self, layer: str, block: int) -> str:
+        """Of the signals that a block was done for."""
+        return bytes(self.hashes(layer)[block]).hex()
+
     def mark(self, layer: str, block: int, digest: str) -> None:
         """A block is done, of signals with this hash."""
         hashes = self.hashes(layer, "r+")
