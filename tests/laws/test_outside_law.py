@@ -13,6 +13,7 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import diagnose, misfit, rows_needed
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
+from physupport.judges.simulation import BySimulation
 from physupport.laws import LAWS, NoisyLaw, Scores, decode_law, laws_of_files, register
 from physupport.project._streams import Deployment
 from physupport.questions import RegionalMap
@@ -113,6 +114,19 @@ def test_it_runs_from_plan_to_verify(bank):
     assert misfit(result) == ()  # no energy of known law
     assert all(one.basis == "average" for one in rows_needed(result))
     assert diagnose(result).document["fields"]
+
+
+@pytest.mark.usefixtures("laplace")
+def test_it_is_judged_by_simulation_as_it_can_be_sampled(bank):
+    plan = StreamPlan("laplace", 0.5)
+    truth = next(e for e in range(bank.size) if bank.explanation(e).ids == ("a2", "b"))
+    rows = plan.law.completed(bank).sample(bank, truth, np.random.default_rng(1), 20)
+    question, judge = RegionalMap(bank_regions(bank)), BySimulation(draws=59)
+    protocol = AnalysisProtocol(question, RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan}, judge=judge)
+    result = analyse(protocol, {"deployment": rows})
+    assert result.report.fields[0].cell == ("a2",)
+    assert "The rows look like those of what is left" in result.report.sentence
+    assert verify(result.report.json(), {"deployment": rows}).findings == ()
 
 
 @pytest.mark.usefixtures("laplace")

@@ -69,3 +69,42 @@ def test_the_command_prints_a_line_for_every_judge(project):
     assert "No row of the data was used" in " ".join(answer.stdout.split())
     answer = CliRunner().invoke(app, ["plan", "--project", str(project), "--json"])
     assert json.loads(answer.stdout)[0]["judge"] == "simulation"
+
+
+def test_free_coefficients_are_as_large_as_is_told(project, tmp_path):
+    text = PROJECT.replace('judge = "evidence"', 'judge = "rotation"').replace('"mean"', '"gaussian"')
+    (tmp_path / "project.toml").write_text(text.replace("proposal = 0.5\n", "").replace("strength = 1.0\n", ""))
+    assembled = assemble(load_project(project))
+    weak, strong = (
+        next(each for each in compare_judges(assembled, 4, strength=size) if each.judge == "rotation")
+        for size in (0.2, 5.0)
+    )
+    assert strong.elements < 0.5 * weak.elements
+    answer = CliRunner().invoke(app, ["plan", "--project", str(project), "--strength", "-1"])
+    assert answer.exit_code != 0
+    assert "--strength must" in str(answer.exception)
+
+
+def test_a_judge_of_replicates_is_tried_on_measured_spectra_whose_unit_it_does_not_know(tmp_path):
+    """By unit: spectra of one differ from the others of their element, so that rows of a law would fit none."""
+    rng, names = np.random.default_rng(0), ("a", "b", "c")
+    shapes, lines = rng.standard_normal((3, 12)), ["element,unit," + ",".join(f"c{i}" for i in range(12))]
+    for unit in range(10):
+        tilt = 0.05 * rng.standard_normal(12)
+        lines += [
+            f"{name},u{unit}," + ",".join(f"{v!r}" for v in (shape + tilt).tolist())
+            for name, shape in zip(names, shapes, strict=True)
+        ]
+    (tmp_path / "replicates.csv").write_text("\n".join(lines))
+    (tmp_path / "elements.csv").write_text("id,region,x\na,line,0\nb,line,1\nc,line,2\n")
+    np.save(tmp_path / "columns.npy", shapes.T)
+    np.save(tmp_path / "rows.npy", np.zeros((1, 12)))
+    (tmp_path / "project.toml").write_text(
+        'level = 0.1\njudge = "conformal"\n[data.deployment]\nfile = "rows.npy"\nchannels = 1\nlaw = "gaussian"\n'
+        '[elements]\nfile = "elements.csv"\ncoordinates = ["x"]\nresponses = "columns.npy"\n'
+        'replicates = "replicates.csv"\nreplicate_unit = "unit"\n[regions.line]\n'
+    )
+    found = compare_judges(assemble(load_project(tmp_path / "project.toml")), 6)
+    conformal = next(each for each in found if each.judge == "conformal")
+    assert conformal.truth_kept >= 4  # of 6 at level .1
+    assert conformal.kept < 0.6  # ten units can exclude at this level, nine of them as well

@@ -57,3 +57,17 @@ def test_a_resolution_is_asked_without_a_proposal(write):
 def test_an_unknown_judge_is_answered_with_the_known_ones(write):
     with pytest.raises(MisuseError, match="'simulation'"):
         load_project(write(("seed = 3", 'seed = 3\njudge = "simulations"')))
+
+
+def test_draws_and_statistic_are_those_of_the_file(write):
+    changes = [("tolerance = 0.01\n", ""), ("tolerance = 0.01\n", "")]
+    path = write(("seed = 3", 'seed = 3\njudge = "simulation"\ndraws = 599'), *changes)
+    assert run_project(load_project(path)).result.report.document["protocol"]["judge"]["draws"] == 599
+    low = ("level = 0.1", "level = 0.001")
+    with pytest.raises(MisuseError, match="draws must be at least 1010 to reject at level"):
+        run_project(load_project(write(("seed = 3", 'seed = 3\njudge = "simulation"'), low)))
+    run_project(load_project(write(("seed = 3", 'seed = 3\njudge = "simulation"\ndraws = 1999'), low)))
+    with pytest.raises(MisuseError, match="be 'ratio' for a bank of several supports"):
+        run_project(load_project(write(("seed = 3", 'seed = 3\njudge = "simulation"\nstatistic = "score"'))))
+    with pytest.raises(MisuseError, match=r"draws must be left out with the judge evidence"):
+        run_project(load_project(write(("seed = 3", 'seed = 3\njudge = "evidence"\ndraws = 99'))))

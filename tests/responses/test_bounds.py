@@ -102,11 +102,28 @@ def test_parameters_between_their_values_have_bounds_too():
     assert slopes[1] == 2.0
 
 
+@pytest.mark.parametrize("offsets", [(-0.06, 0.04), (0.0, 0.1)])
+def test_an_offset_between_two_values_has_a_bound_beside_all_else(offsets):
+    peak, box = Peak(AXIS, 0.1), [(0.3, 0.7)]
+    parameters = [Parameter("gain", [-0.2, 0.1]), Parameter("offset", offsets), Parameter("width", [0.9, 1.1])]
+    found, first = box_bounds(peak, *np.array(box).T, parameters).slopes, differences(peak, box, parameters)[0]
+    assert (first <= found).all()
+    alone = box_bounds(peak, *np.array(box).T, parameters[1:2]).slopes
+    reached = differences(peak, box, parameters[1:2])[0]
+    assert (reached <= alone).all()
+    assert (alone <= 6.0 * reached).all()  # lengths are added up: not far too large for small offsets
+    array, angles = UniformLinearArray(5, 0.5), [(-20.0, 20.0)]
+    both = [Parameter("offset", offsets), Parameter("phase", [-0.2, 0.2], pattern=[0, 1, -1, 2, 0])]
+    assert (differences(array, angles, both)[0] <= box_bounds(array, *np.array(angles).T, both).slopes).all()
+    with pytest.raises(MisuseError, match=r"stay below 0.2 of the largest channel"):
+        box_bounds(peak, *np.array(box).T, [Parameter("offset", [-0.3, 0.1])])
+
+
 def test_what_proves_nothing_is_refused():
     low, high = np.array([10.0, 10.0, 10.0]), np.array([20.0, 20.0, 20.0])
     with pytest.raises(MisuseError, match="bound its own slopes"):
         box_bounds(SphericalHead(np.eye(3)), low, high)
-    with pytest.raises(MisuseError, match="position, width, gain or phase to have a proven slope"):
+    with pytest.raises(MisuseError, match=r"gain, phase or offset to have a proven slope.*take 'position'"):
         box_bounds(Peak(AXIS, 0.1), np.array([0.3]), np.array([0.7]), [Parameter("shift", [0.0, 1.0])])
     with pytest.raises(MisuseError, match="position or width to have a proven slope"):
         box_bounds(Peak(AXIS, 0.1), np.array([0.3]), np.array([0.7]), [Parameter("gain", [0.0, 0.1])], second=True)

@@ -31,6 +31,7 @@ _PICTURE = "Draw the resolution over N and s into this file (.png, .pdf, .svg)."
 _SUPPORT = "Indices of the active atoms, from 0, comma-separated; the first ones unless given."
 _SEPARATED = "The same for the separated atom; unless given, LOW to HIGH times the number of active atoms."
 _PROJECT = "A project file instead: what each judge would leave of as many rows as it has; none of them is looked at."
+_STRENGTH = "With a project whose coefficients are free: how large they are in the rows that are made."
 _TURN = "All of the block is known but how far it is turned about its active atoms."
 
 
@@ -54,6 +55,7 @@ def plan(
     picture: Annotated[Path | None, typer.Option(help=_PICTURE)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     project: Annotated[Path | None, typer.Option(help=_PROJECT)] = None,
+    strength: Annotated[float, typer.Option(help=_STRENGTH)] = 1.0,
     trust: Trust = False,
 ) -> None:
     """Say what calibration and deployment data can resolve within a coherent block, with numbers.
@@ -67,7 +69,7 @@ def plan(
     With --project, say what each judge would leave of the rows of a project.
     """
     if project is not None:
-        show_judges(project, as_json, trust)
+        show_judges(project, as_json, trust, strength)
         return
     import numpy as np
 

@@ -110,6 +110,8 @@ def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
     usual = law_named(settings.data.deployment.law).usual_judge
     scan, rows, spec = settings.outsiders, settings.data.deployment, settings.elements
     options = {
+        "draws": settings.draws,
+        "statistic": settings.statistic,
         "outsiders": None if scan is None else Scan(scan.elements, scan.share),
         "split": rows.split,
         "n_splits": rows.splits,

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from .._checks import check_count
+from .._checks import check_count, check_positive
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..analysis import AnalysisProtocol
@@ -16,6 +16,8 @@ from ._assemble import Assembled
 
 # Explanations that every judge is asked about: all of a small bank, as many of a larger one.
 _MOST_ASKED = 2048
+
+Rows = dict[str, np.ndarray]
 
 
 @final
@@ -53,33 +55,40 @@ class JudgeForecast:
         )
 
 
-def compare_judges(assembled: Assembled, data_sets: int = 8, seed: int = 0) -> tuple[JudgeForecast, ...]:
+def compare_judges(
+    assembled: Assembled, data_sets: int = 8, seed: int = 0, strength: float = 1.0
+) -> tuple[JudgeForecast, ...]:
     """Every judge on the same simulated rows, as many as the data have, of explanations spread over the bank.
 
-    Strengths and noise are those of the bank; where coefficients are free they are its marks, and an unknown noise is a
-    tenth.  Nothing of the data is used but the number of rows.
+    Strengths and noise are those of the bank; where coefficients are free they are `strength`, without a background,
+    and an unknown noise is a tenth.  A judge that knows no laws but replicates gets a measured spectrum in turn, and
+    the others of its unit are taken away.  Nothing of the data is used but the number of rows.
     """
     count, protocol, bank = check_count("data_sets", data_sets), assembled.protocol, assembled.bank
+    scaled = replace(bank, strengths=check_positive("strength", strength) * bank.strengths)
     truths = np.linspace(0, bank.size - 1, count + 2)[1:-1].astype(np.int64)
     n_rows = {name: len(assembled.tables[name].values) for name in protocol.streams}
     made = []
     for number, truth in enumerate(truths.tolist()):
         rng = np.random.default_rng([seed, number])
         laws = {name: plan.law.completed(bank) for name, plan in protocol.streams.items()}
-        made.append((truth, {name: law.sample(bank, truth, rng, n_rows[name]) for name, law in laws.items()}))
+        rows = {
+            name: law.sample(scaled if law.is_linear else bank, truth, rng, n_rows[name]) for name, law in laws.items()
+        }
+        made.append((truth, rows))
     found = [_forecast(protocol, kind, made) for kind in JUDGE_MAKERS]
     return tuple(sorted(found, key=lambda each: (each.kept is None, each.kept)))  # the one that says most first
 
 
-def _forecast(protocol: AnalysisProtocol, kind: str, made: list[tuple[int, dict[str, np.ndarray]]]) -> JudgeForecast:
+def _forecast(protocol: AnalysisProtocol, kind: str, made: list[tuple[int, Rows]]) -> JudgeForecast:
     try:
         judge = make_judge(kind, {}) if protocol.judge.encode()["judge"] != kind else protocol.judge
         for name, plan in protocol.streams.items():
             check_rows(judge, plan.law, len(made[0][1][name]))
         start = process_time()
-        found = [
-            _left(replace(protocol, judge=judge, seed=seed), rows, truth) for seed, (truth, rows) in enumerate(made)
-        ]
+        found = []
+        for seed, (truth, rows) in enumerate(made):
+            found.append(_left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth))
     except MisuseError as error:
         return JudgeForecast(kind, len(made), why=str(error))
     kept, elements, extents, is_kept = zip(*found, strict=True)
@@ -95,7 +104,16 @@ def _forecast(protocol: AnalysisProtocol, kind: str, made: list[tuple[int, dict[
     )
 
 
-def _left(protocol: AnalysisProtocol, rows: dict[str, np.ndarray], truth: int) -> tuple[float, int, float | None, bool]:
+def _rehearsed(protocol: AnalysisProtocol, truth: int, rows: Rows) -> tuple[AnalysisProtocol, Rows]:
+    """Protocol and rows of one data set; a judge with `rehearsed` takes rows from what it was given beforehand."""
+    if not hasattr(protocol.judge, "rehearsed"):
+        return protocol, rows
+    judge, row, factor = protocol.judge.rehearsed(protocol.bank, truth, np.random.default_rng(protocol.seed))
+    level = min(np.nextafter(protocol.level * float(factor), 1.0), 0.999)
+    return replace(protocol, judge=judge, level=level), dict.fromkeys(rows, row)
+
+
+def _left(protocol: AnalysisProtocol, rows: Rows, truth: int) -> tuple[float, int, float | None, bool]:
     """Of one data set: the share left, how many things in the first field, their extent, and whether the truth is."""
     seal = protocol.read(**rows)
     asked = _asked(seal.judge.size, truth)

@@ -207,6 +207,8 @@ class ProjectFile(Section):
     budget: Budget = 1.0
     seed: Annotated[int, Field(ge=0), AfterValidator(_seed)] = 0
     judge: Annotated[str, BeforeValidator(_judge)] | None = None
+    draws: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    statistic: Literal["ratio", "score"] | None = None
     policy: PolicyName | None = None
     stop: Stop = "set"
     output: Output = Output()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import ClassVar, final
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..._arrays import check_indices
 from ..._codec import array_json, real
 from ..._errors import MissingError, MisuseError
 from ..._stored import check_form
-from ..._typing import IntArray
+from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
 from .._judge import Verdicts, around
@@ -71,6 +72,26 @@ class ByReplicates:
     def splits(self, law: Law) -> bool:
         """The row of a linear law is not divided."""
         return not law.is_linear
+
+    def rehearsed(
+        self, bank: Bank, explanation: int, rng: np.random.Generator
+    ) -> tuple["ByReplicates", Array, Fraction]:
+        """A measured spectrum, (1, q), of an element of an explanation as if it were new, and this without its unit.
+
+        Of two elements the sum of a spectrum each.  With a unit fewer the smallest p-value of K units is 1 / K and no
+        longer 1 / (K + 1): by their ratio, the last, the level has to grow for what can be excluded to stay the same.
+        """
+        data, (element_of, pairs) = self.spec.replicates, _active(bank, self.spec.replicates)
+        number = int(element_of[explanation])
+        own = (number,) if number < len(data.names) else pairs[number - len(data.names)]
+        chosen = [int(rng.choice(np.flatnonzero(data.element_of == e))) for e in own]
+        left = np.flatnonzero(~np.isin(data.unit_of, data.unit_of[chosen]))
+        elements, units = ([names[i] for i in left] for names in (data.elements, data.units))
+        groups = {name: str(data.group_of[e]) for e, name in enumerate(data.names) if name in {*elements}}
+        others = Replicates(data.spectra[left], tuple(elements), tuple(units), groups, data.background)
+        units_of = min(len(np.unique(data.unit_of[data.element_of == e])) for e in own)
+        rehearsal = replace(self, spec=replace(self.spec, replicates=others))
+        return rehearsal, data.spectra[chosen].sum(axis=0)[None], Fraction(units_of + 1, units_of)
 
     def open(self, sealed: Sealed) -> "BankReplicates":
         """The judge of the one row, with the element of each explanation."""
