@@ -131,11 +131,11 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
     [
         (
             ("polynomial = 2", 'atoms = "lines.npy"'),
-            "background must leave something of every atom, got one that spans '",
+            "toml: data.deployment: background must leave something of every element, got one that spans 'L0'",
         ),
         (('law = "gaussian"', 'law = "gaussian"\nnoise = { covariance = "n.npy" }'), "have no negative eigenvalue"),
         (('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'), "of row.npy to the proposal, got 0.5. Leave it out"),
-        (('law = "gaussian"', 'law = "gaussian"\nsplits = 8'), "n_splits must be left out with the judge rotation"),
+        (('law = "gaussian"', 'law = "gaussian"\nsplits = 8'), "data.deployment.splits must be left out with the judge rotation, got a value. It goes with the judge 'counts'"),
         (("level = 0.05", 'level = 0.05\njudge = "evidence"'), 'single row, got 1 row. Take split = "fission" where'),
         (
             ('law = "gaussian"', f"law = 'gaussian'\nnoise = {[*range(1, Q + 1)]}"),
@@ -154,6 +154,7 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
         (('law = "gaussian"', 'law = "gaussian"\nsplits = 1000000000'), "splits must be at most 1000, got 1000000000"),
         (("level = 0.05", "level = 5e-324"), "at level 0, got 999. Or raise the level."),
         (('coefficient = ">= 0"', "strength = 1.0"), "strength must be left out with the law gaussian"),
+        (('law = "gaussian"', 'law = "gaussian"\nrows = "free"'), "must be left open where every row has its own"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_key_and_a_remedy(folder, replaced, message):
@@ -184,6 +185,18 @@ def test_evidence_of_one_split_or_several_names_the_line_and_is_asked_for_again(
     assert not verify(report.json(), {"deployment": rows[:, ::-1]}).is_verified
 
 
+@pytest.mark.parametrize("keys", ["", "splits = 4", 'split = "fission"\nnoise = 1.0'])
+def test_evidence_holds_coefficients_to_their_bounds(folder, keys):
+    """Nothing as strong as a threshold is ABSENT, and a line of the wrong sign no line of the list."""
+    n_rows, law = 1 if "fission" in keys else 12, ('law = "gaussian"', f'law = "gaussian"\n{keys}')
+    threshold = ('presence = "optional"', 'presence = "optional"\nabsence_threshold = 25.0')
+    weak, negative = BASELINE + noise(16, n_rows, Q), BASELINE - 15.0 * LINES[:, 6] + noise(17, n_rows, Q)
+    report = answer(folder(weak, EVIDENCE, law, threshold))
+    assert [str(field.label) for field in report.fields] == ["ABSENT"]
+    assert verify(report.json(), {"deployment": weak}).is_verified
+    assert answer(folder(negative, EVIDENCE, law)).status == "EMPTY"
+
+
 def test_fission_of_an_unknown_noise_is_refused(folder):
     split = ('law = "gaussian"', 'law = "gaussian"\nsplit = "fission"')
     assert "split must be 'rows' where the noise is not known" in refusal(folder(BASELINE + noise(14), EVIDENCE, split))
@@ -191,7 +204,7 @@ def test_fission_of_an_unknown_noise_is_refused(folder):
 
 def test_nothing_proposes_to_rotations(folder):
     path = folder(BASELINE + noise(15, 4, Q), ('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'))
-    assert "proposal must be left out with the judge rotation" in refusal(path)
+    assert "data.deployment.proposal must be left out with the judge rotation" in refusal(path)
 
 
 def test_too_few_channels_beside_the_background_are_refused(folder):

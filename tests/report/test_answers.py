@@ -45,6 +45,19 @@ def test_without_witnesses_nobody_says_that_the_data_cannot_tell():
     assert answer("a", "b", witnesses=0) == "Line: a or b; one of them is there."
 
 
+@pytest.mark.parametrize(
+    ("unasked", "said"),
+    [((), ""), (("b", None), " (not asked about: b, nothing)"), ("bcde", " (4 of these not asked about)")],
+)
+def test_what_was_not_asked_about_is_not_said_in_the_words_for_what_is_kept(unasked, said):
+    asked = document("a", witnesses=0)
+    asked["fields"][0]["cell"] += [name for name in unasked if name]
+    asked["fields"][0]["set"]["not_asked"] = [*unasked]
+    (found,) = answers(asked)
+    assert found.endswith(f"{said}.")
+    assert ("not asked" in found) == bool(unasked)
+
+
 def test_a_group_is_told_by_its_name():
     assert answer("a", "b", group="both") == "Line: both (a or b), and these data cannot tell which."
     assert answer("a", "b", group="line").startswith("Line: a or b; ")  # the region itself is no news

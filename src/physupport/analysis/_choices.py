@@ -165,5 +165,5 @@ def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion
 
 def chosen_judge(judge: str | JudgeSpec | None, streams: Mapping[str, StreamPlan]) -> JudgeSpec:
     """The judge given, or by its name, or the usual one of the last stream, which is the deployment if there is one."""
-    usual = [plan.law.usual_judge for plan in streams.values()][-1]
+    usual = [plan.law.own_judge for plan in streams.values()][-1]
     return make_judge(judge or usual, {}) if judge is None or isinstance(judge, str) else judge

@@ -132,7 +132,9 @@ def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
     make, given = JUDGE_MAKERS[kind], {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in signature(make).parameters:
-            raise MisuseError(name, f"be left out with the judge {kind}", "it")
+            takers = [repr(other) for other, maker in JUDGE_MAKERS.items() if name in signature(maker).parameters]
+            remedy = f"It goes with the judge {' or '.join(takers)}." if takers else ""
+            raise MisuseError(name, f"be left out with the judge {kind}", "a value", remedy)
     return make(**given)
 
 

@@ -12,6 +12,9 @@ from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 
+# Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
+RANK_TOLERANCE = 1e-8
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,16 +135,34 @@ def check_regions(name: str, regions: Iterable[str], bank: Bank) -> None:
             raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
 
 
-def check_bounds(coefficients: Mapping[str, tuple[float, float]], thresholds: Mapping[str, float], rows: str) -> None:
-    """Of the coefficients of regions, which have none where they are random about 0."""
+def check_bounds(
+    coefficients: Mapping[str, tuple[float, float]], thresholds: Mapping[str, float], rows: str, is_complex: bool
+) -> None:
+    """Of the coefficients of regions, which have none where every row has its own, and no sign where complex."""
     for region, (low, high) in coefficients.items():
         if not low < high:
             raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
     for region, threshold in thresholds.items():
         check_positive(f"threshold of {region!r}", threshold)
-    if rows == "random" and (coefficients or thresholds):
+    if rows != "same mean" and (coefficients or thresholds):
         remedy = "Leave bounds and thresholds out, or have rows of the same mean."
-        raise MisuseError("coefficients", "be left open where they are random about 0", "bounds", remedy)
+        raise MisuseError("coefficients", "be left open where every row has its own", "bounds", remedy)
+    if is_complex and coefficients:
+        remedy = "Leave the bounds out; an absence threshold bounds their modulus."
+        raise MisuseError("coefficients", "be free where they are complex, as they have no sign", "bounds", remedy)
+
+
+def check_background(bank: Bank, columns: Field, background: Field) -> None:
+    """Refuse a background (p, b) that spans an element of the bank, columns (p, E): nothing could tell it."""
+    kept = background[:, background.any(axis=0)]
+    left, values, _ = np.linalg.svd(kept / np.linalg.norm(kept, axis=0), full_matrices=False)
+    basis, norms = left[:, values > RANK_TOLERANCE], np.linalg.norm(columns, axis=0)
+    beside = np.linalg.norm(columns - basis @ (basis.conj().T @ columns), axis=0)
+    spanned = np.flatnonzero((beside <= RANK_TOLERANCE * norms) & (norms > 0.0))
+    if spanned.size:
+        (name,), rule = bank.states.names(spanned[:1]), "leave something of every element"
+        remedy = "Take columns out of the background, or the element out of the bank."
+        raise MisuseError("background", rule, f"one that spans '{name}'", remedy)
 
 
 def check_marks(thresholds: Mapping[str, float], bank: Bank) -> None:

@@ -65,6 +65,11 @@ class Law(Protocol):
 
     is_complex: bool = False  # rows and elements are pairs (Re, Im)
 
+    @property
+    def own_judge(self) -> str:
+        """Who judges such rows unless another is named: the usual one, if responses are such as it takes."""
+        return self.usual_judge if self.has_spans else Law.usual_judge
+
     def completed(self, bank: Bank) -> Self:
         """The same law with all that it takes from the bank's nuisances."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid
@@ -83,7 +83,8 @@ def assemble(project: Project) -> Assembled:
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
     replicates = read_replicates(project, physical)
-    settings, judge, plans = project.settings, _judge(project, replicates), _plans(project, physical, bank)
+    settings, plans = project.settings, _plans(project, physical, bank)
+    judge = _judge(project, replicates, plans["deployment"].law)
     _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
     check_left_out(project, judge)
     protocol = AnalysisProtocol(
@@ -98,16 +99,32 @@ def assemble(project: Project) -> Assembled:
         judge=judge,
         cover=physical.cover,
     )
-    is_chosen = settings.judge is None and law_named(settings.data.deployment.law).usual_judge != Law.usual_judge
-    notes = (*physical.notes, *noise_notes(project), *([judge_note(project, judge.encode())] if is_chosen else []))
+    is_usual = replicates is None and law_named(settings.data.deployment.law).usual_judge == Law.usual_judge
+    chosen = () if settings.judge or is_usual else (judge_note(project, judge.encode()),)
+    notes = (*physical.notes, *noise_notes(project), *chosen)
     notes = (*notes, *replicate_notes(project, replicates), *left_out_note(project))
     return Assembled(project, protocol, bank, question, tables, notes, physical.outline)
 
 
-def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
-    """The one named, or the usual one of the law."""
+# Where a file has the options of a judge.
+_KEYS = {
+    "draws": "draws",
+    "statistic": "statistic",
+    "split": "data.deployment.split",
+    "n_splits": "data.deployment.splits",
+    "proposal": "data.deployment.proposal",
+    "outsiders": "outsiders",
+    "replicates": "elements.replicates",
+    "share": "elements.replicate_share",
+    "noise": "elements.replicate_noise",
+    "pool": "elements.pool",
+}
+
+
+def _judge(project: Project, replicates: Replicates | None, law: Law) -> JudgeSpec:
+    """The one named, or the one that can take what is known: replicates, or responses as the law has them."""
     settings = project.settings
-    usual = law_named(settings.data.deployment.law).usual_judge
+    usual = law.own_judge if replicates is None else "conformal"
     scan, rows, spec = settings.outsiders, settings.data.deployment, settings.elements
     options = {
         "draws": settings.draws,
@@ -122,7 +139,7 @@ def _judge(project: Project, replicates: Replicates | None) -> JudgeSpec:
         "noise": spec.replicate_noise,
         "pool": spec.pool,
     }
-    with named_by_key(project, "judge"):
+    with misuse_named(lambda name: project.name(_KEYS.get(name, f"judge: {name}"))):
         return make_judge(settings.judge or usual, options)
 
 

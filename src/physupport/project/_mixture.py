@@ -195,5 +195,10 @@ def noise_notes(project: Project) -> tuple[str, ...]:
 
 def judge_note(project: Project, judge: Mapping[str, object]) -> str:
     """Who judges, where the project leaves that open, and why."""
-    law = project.settings.data.deployment.law
-    return f"The judge is {judge['judge']}, the usual one for rows of the law {law}; it assumes: {judge['assumes']}."
+    law, spec = project.settings.data.deployment.law, project.settings.elements
+    why = f"the usual one for rows of the law {law}"
+    if spec.replicates is not None:
+        why = "as there are replicates, which nobody else takes"
+    elif spec.error is not None or spec.variants == "cone":
+        why = "as rotations take no responses that are known up to an angle, or mixed without negative parts"
+    return f"The judge is {judge['judge']}, {why}; it assumes: {judge['assumes']}."

@@ -10,6 +10,8 @@ from ._phrases import MOST_NAMES, above, distance, plain, regions_of_sets, unit_
 
 Entry = Mapping[str, Any]
 
+_FEW = 3  # named where more are counted
+
 
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
@@ -32,7 +34,7 @@ def _said(entry: Entry, kind: str) -> str:
     if entry["certificate"] == "withheld":
         return "no answer, because not even the best explanation in the bank fits these data"
     if kind == "regional map":
-        return _region(entry)
+        return _region(entry) + _not_asked(entry)
     if kind == "resolution":
         return f"{_RESOLUTIONS.get(entry['label'], 'not settled yet')}, within {above(entry['numbers']['upper'])}"
     return f"{entry['label']} {_either(entry, entry['cell'])}".rstrip()
@@ -54,6 +56,17 @@ def _region(entry: Entry) -> str:
             return f"nothing as strong as {numbers['absence_threshold']:g} is there" if is_weak else "nothing is there"
     choices = _either(entry, [*names, "nothing"] if numbers["possible_absent"] else names)
     return f"no answer yet; {choices} is possible" if choices else "no answer yet"
+
+
+def _not_asked(entry: Entry) -> str:
+    """What of all this is possible for want of a verdict, not by one; by name if there is little of it."""
+    unasked = (entry.get("set") or {}).get("not_asked", ())
+    if not unasked or entry["label"] == Label.ABSENT:
+        return ""
+    if len(unasked) > _FEW:
+        return f" ({len(unasked)} {'sets' if entry['is_set'] else 'of these'} not asked about)"
+    names = ["nothing" if name is None else name.replace(JOINT, " with ") for name in unasked]
+    return f" (not asked about: {', '.join(map(plain, names))})"
 
 
 def _present(entry: Entry, names: Sequence[str]) -> str:

@@ -190,6 +190,10 @@ def _missing(gate: Entry | None) -> str:
         return ""
     finding = min(gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
+    if str(finding["place"]).startswith("element "):
+        sign = f"{finding['place']}, as no explanation of the bank has it: beside others, or with another coefficient"
+    elif finding.get("is_own"):
+        sign += ", where the best fit is itself: another place, width or shape of it, or a close neighbour"
     return f" What the best fit leaves is a sign of {sign} ({_probability(finding['p'])})."
 
 

@@ -13,7 +13,7 @@ from .._hashes import rows_hash
 from .._stored import Node, Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank
-from ..io import ArrayRows, SplitRows, split_rows, undivided_rows
+from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key, judge_facts
 from ..laws import Law, Opponent, decode_law
 from ._claims import ReadTrace
@@ -40,6 +40,7 @@ def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, 
     protocol, data = document["protocol"], document["data"]
     streams = protocol["streams"]
     names = [stream["name"] for stream in streams]
+    tables = {name: as_pairs(table) if table.dtype.kind == "c" else table for name, table in tables.items()}
     if {*names} != {*tables} or {*names} != {*data} or len({*names}) < len(names):
         raise Refusal(f"the streams are {names}, those of the data {sorted(tables)}")
     for stream in streams:

@@ -196,7 +196,7 @@ def test_a_set_is_rejected_with_every_set_that_holds_it():
 
 
 def test_bounds_and_thresholds_are_refused_where_coefficients_are_random():
-    with pytest.raises(MisuseError, match="coefficients must be left open where they are random about 0"):
+    with pytest.raises(MisuseError, match="coefficients must be left open where every row has its own"):
         Linear(rows="random", coefficients={"A": (0.0, 1.0)})
     law = Linear(rows="random").completed(BANKS[False])
     with pytest.raises(MisuseError, match="proposal rows must leave a residual to take the noise from"):

@@ -195,7 +195,8 @@ class BankRotation:
 
 
 def _said(finding: Finding) -> dict[str, object]:
-    return {"part": finding.part, "place": finding.place, "p": finding.p}
+    said: dict[str, object] = {"part": finding.part, "place": finding.place, "p": finding.p}
+    return said | ({"is_own": True} if finding.is_own else {})
 
 
 def whitened_rows(source: RowSource, design: Design, is_complex: bool) -> Field:

@@ -11,7 +11,17 @@ from ._contest import EPS
 from ._draws import OUTSIDERS, Draws
 from ._kernels import count, longest, padded
 from ._mean import MeanRows
-from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, Seen, exceeding, leading_share, leading_shares, turned
+from ._outsiders import (
+    LEAST_LEFT,
+    OWN_SHARE,
+    ROUNDING,
+    Outsiders,
+    Seen,
+    exceeding,
+    leading_share,
+    leading_shares,
+    turned,
+)
 
 
 @final
@@ -80,7 +90,8 @@ class MeanOutsiders:
             0,
             self.draws,
         )
-        return Seen(self.outsiders.places[place], counted, counted + remaining)
+        is_own = bool(left[place] <= (1.0 - OWN_SHARE) * (beside[0, place] ** 2).sum())
+        return Seen(self.outsiders.places[place], counted, counted + remaining, is_own)
 
     def lags(self, e: int, enough: int) -> Seen:
         """Largest absolute autocorrelation of the residual's direction, along the channels."""

@@ -20,6 +20,8 @@ WIDTHS, LAGS, SHARE = (1, 2, 4, 8, 16, 32), tuple(range(1, 11)), 0.2
 LEAST_LEFT = 1e-3
 # Of parts of unit residuals, which are at most 1: far more than the rounding of their sums.
 ROUNDING = 1e-10
+# Of an outsider, what an explanation has in common with it to be where the explanation is.
+OWN_SHARE = 0.25
 _CHUNK = 128  # draws at a time
 
 
@@ -114,6 +116,7 @@ class Finding:
     place: str  # where the residual is largest
     exceedances: int
     draws: int
+    is_own: bool = False  # whether that is where the explanation itself is: its shape, or a close neighbour
 
     @property
     def p(self) -> float:
@@ -127,6 +130,7 @@ class Seen(NamedTuple):
     place: str
     least: int
     most: int
+    is_own: bool = False
 
 
 class OutsiderTests(Protocol):
@@ -165,7 +169,7 @@ class Gate:
     def findings(self, e: int) -> tuple[Finding, ...]:
         """What every part finds in all its draws; e is rejected if the p-value of one is at most its level."""
         seen = self._seen(e, self.draws + 1)
-        return tuple(Finding(part, found.place, found.least, self.draws) for part, found in seen.items())
+        return tuple(Finding(part, found.place, found.least, self.draws, found.is_own) for part, found in seen.items())
 
     def counts(self, explanations: Sequence[int], level: float) -> Counts:
         """Of the part that decides, the one with fewest exceedances: enough of them retain, as all draws would."""

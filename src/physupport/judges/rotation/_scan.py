@@ -11,8 +11,8 @@ from ..._errors import MisuseError
 from ..._stored import check_form
 from ..._typing import Field
 from ...laws import Design
+from ...laws._design import RANK_TOLERANCE
 from ._outsiders import LAGS, SHARE, WIDTHS, Outsiders, bumps
-from ._table import RANK_TOLERANCE
 
 ELEMENTS = ("rest", "none")
 # Columns that are looked along: more bumps are set farther apart, and of more elements the first are taken.

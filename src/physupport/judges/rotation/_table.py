@@ -11,9 +11,8 @@ from ..._arrays import read_only
 from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
+from ...laws._design import RANK_TOLERANCE
 
-# Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
-RANK_TOLERANCE = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
 # Sizes whose squares, times the weight of any penalty that is taken, are far from overflow and underflow.
 _LEAST_SIZE, _LARGEST_SIZE = 1e-80, 1e80

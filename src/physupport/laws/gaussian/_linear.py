@@ -21,6 +21,7 @@ from .._design import (
     Design,
     ball_radii,
     by_element,
+    check_background,
     check_bounds,
     check_cone,
     check_error,
@@ -106,7 +107,7 @@ class Linear(Law):
         if self.variants is not None and (self.thresholds or (self.coefficients and self.half_steps is None)):
             remedy = "Take variants as states, or leave coefficients free."
             raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
-        check_bounds(self.coefficients, self.thresholds, self.rows)
+        check_bounds(self.coefficients, self.thresholds, self.rows, self.is_complex)
         check_half_steps(self.half_steps, self.variants, self.rows)
         check_error(self.error, self.variants)
         check_cone(self.is_cone, self.half_steps is None and self.rows == "same mean" and not self.is_complex)
@@ -136,7 +137,10 @@ class Linear(Law):
         if self.noises is not None:
             for noise in check_array("noises", self.noises, (len(bank.deployment),)).tolist():
                 check_positive("noises", noise)
-        self._whitener(bank)
+        whitener = self._whitener(bank)
+        if self.background is not None:
+            both = map(self._native, (bank.states.elements, np.asarray(self.background)))
+            check_background(bank, *(each if whitener is None else whitener @ each for each in both))
         check_variants(self.variants, *bank.states.elements.shape)
         check_regions("coefficients", self.coefficients, bank)
         check_regions("thresholds", self.thresholds, bank)

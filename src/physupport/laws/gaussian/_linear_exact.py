@@ -9,6 +9,7 @@ from flint import acb, acb_mat, arb, arb_mat
 
 from ..._typing import Array, Field
 from ._ball import Ball
+from ._bounded import Bounded
 from ._cone import Cone
 from ._nonnegative import Nonnegative
 from ._source_covariance import cost_ball
@@ -25,6 +26,7 @@ class ExactRows:
     width: Ball | Nonnegative | None  # of columns that rows share
     cone: Cone | None  # of the one column that rows have in their own ways
     sigma: float | None
+    bounds: Bounded | None = None  # of coefficients that rows share
 
     @property
     def parts(self) -> int:
@@ -49,10 +51,18 @@ class ExactRows:
             return self._scored(energy - whole + self.width.enclosed(matrix, mean))
         products = matrix.transpose() * rows
         try:
-            solved = (matrix.transpose() * matrix).solve(products)
+            inverse = (matrix.transpose() * matrix).inv()
         except ZeroDivisionError:
             return arb(0, float("inf"))
-        return self._scored(energy - (products.transpose() * solved).trace() / share)
+        solved = inverse * products
+        rise = arb(0) if self.bounds is None else self._risen(self.bounds, inverse, solved / count)
+        return self._scored(energy - (products.transpose() * solved).trace() / share + count * rise)
+
+    def _risen(self, bounds: Bounded, inverse: arb_mat, fitted: arb_mat) -> arb:
+        """What bounds add to the squared distance of the mean; imaginary parts stand below all real ones."""
+        below, own = inverse.nrows() // 2, range(len(bounds.low))
+        parts = [(fitted[j, 0], fitted[j + below, 0] if self.parts == 2 else arb(0)) for j in own]
+        return bounds.enclosed(parts, [inverse[j, j] for j in own])
 
     def _scored(self, energy: arb) -> arb:
         """Of a residual sum of squares."""

@@ -15,6 +15,7 @@ from .._base import Scores
 from .._design import Design
 from .._mixture import Mixture, likely_mixture
 from ._ball import Ball
+from ._bounded import Bounded
 from ._cone import Cone
 from ._covariance_point import CovariancePoint, leading_point
 from ._linear_exact import ExactRows
@@ -44,7 +45,7 @@ class LinearStream:
     Coefficients are one vector for all rows, or free in every row: with :math:`R^2` the residual sum of squares of n
     real numbers, :math:`-\frac n2\log 2\pi\sigma^2 - R^2/2\sigma^2`, or :math:`-\frac n2(\log(2\pi R^2/n) + 1)`.  Or
     they are random in every row, with one covariance that is open (`_source_covariance`).  It is at least the density
-    of every choice, and of those within bounds, so that as a denominator it can only keep; never a numerator.  Cones
+    of every choice within bounds (`Bounded`), so that as a denominator it can only keep; never a numerator.  Cones
     of columns have no negative coefficients (`Nonnegative`).  Where responses are known up to an angle, the common
     mean is as near to the rows as its `Ball` allows, and one response holds as much of the second moments as its
     `Cone` does.
@@ -114,6 +115,10 @@ class LinearStream:
             radii, np.append(design.low[active], -free), np.append(design.high[active], free), self.is_complex
         )
 
+    def _bounds(self, key: int) -> Bounded | None:
+        """Of the coefficients that rows share, where these have no other width."""
+        return Bounded.of(self.design, self._active(key)) if self.design.rows == "same mean" else None
+
     def _cone(self, key: int) -> Cone | None:
         """Of the active column where every row has its own coefficients, and responses are known up to an angle."""
         active, radii = self._active(key), self.design.radii
@@ -147,8 +152,13 @@ class LinearStream:
         rest = np.maximum(squares - inside[:, 0], 0.0)
         if self.design.is_random:
             inside = np.array([np.linalg.eigvalsh(part.T @ part.conj())[::-1] for part in within])
-        units = 32.0 * (len(basis) + self.checkpoints + 8) * (1.0 + basis.shape[1] / least)
-        return Fit(np.maximum(inside, 0.0), rest, np.asarray(_EPS * units * squares), len(basis) - basis.shape[1])
+        error = _EPS * 32.0 * (len(basis) + self.checkpoints + 8) * (1.0 + basis.shape[1] / least) * squares
+        bounds = self._bounds(key)
+        if bounds is not None:
+            counts = self.checkpoints.astype(np.float64)
+            rise, off = bounds.rises(np.concatenate(roots) / np.sqrt(counts)[:, None], self._columns(key))
+            rest, error = rest + counts * rise, error + counts * off
+        return Fit(np.maximum(inside, 0.0), rest, np.asarray(error), len(basis) - basis.shape[1])
 
     def mean(self, key: int) -> tuple[Field, float]:
         """(q,) the mean that fits all rows best, and the variance of a real coordinate: known, or as fits best."""
@@ -246,7 +256,8 @@ class LinearStream:
         columns, width, cone = self._columns(key), self._width(key), self._cone(key)
         has_mean = self.design.rows == "same mean"
         with ctx.workprec(bits):
-            made = [ExactRows(self._table[:t], columns, has_mean, width, cone, sigma) for t in self.checkpoints]
+            settings = (columns, has_mean, width, cone, sigma, self._bounds(key))
+            made = [ExactRows(self._table[:t], *settings) for t in self.checkpoints]
             return [each.random_likelihood() if self.design.is_random else each.likelihood() for each in made]
 
 
