@@ -149,7 +149,7 @@ def test_a_missing_element_is_wrong_with_the_bank_alone_and_empty_with_a_free_op
             "numbers with the law covariance, got 'unknown'. Or write st",
         ),
         ((('law = "covariance"', 'law = "gaussian"'),), "strength must be left out or numbers with the law gaussian"),
-        ((("count = 2", "absence_threshold = 1.0"),), "left open where they are random about 0"),
+        ((("count = 2", "absence_threshold = 1.0"),), "left open where every row has its own"),
         ((("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}"),), "be told apart: values to try, or one for each"),
         ((*KNOWN[:2], ("0.4", f"0.4\nnoise = {[*range(1, Q + 1)]}")), "be told apart: values to try, or one for each"),
         ((("0.4", '0.4\nrows = "free"'),), "rows must be left out with the law covariance"),
