@@ -43,7 +43,11 @@ class Outsiders:
 
     def __post_init__(self) -> None:
         check_open("share", self.share, 0.0, 1.0)
-        object.__setattr__(self, "lags", tuple(check_whole("lags", np.array(self.lags, dtype=int)).tolist()))
+        object.__setattr__(
+            self,
+            "lags",
+            tuple(check_whole("lags", np.array(self.lags or [], dtype=None if self.lags else int)).tolist()),
+        )
         if any(lag < 1 for lag in self.lags):
             raise MisuseError("lags", "be at least 1", self.lags)
         if self.columns is not None:
