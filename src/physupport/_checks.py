@@ -52,12 +52,21 @@ def _lost(values: NDArray[Any], array: Array) -> NDArray[np.bool_] | None:
     return lost
 
 
+def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    """As NumPy makes one, which it does not of rows of different lengths."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise MisuseError(name, "be an array of real numbers", type(value).__name__) from None
+
+
 def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
     """A finite float64 array of the given shape; None leaves an axis free."""
-    if np.iscomplexobj(value):
+    given = _as_array(name, value)
+    if np.iscomplexobj(given):
         raise MisuseError(name, "be real", "complex numbers", "Imaginary parts are never dropped.")
     try:
-        array = as_float64(name, np.asarray(value))
+        array = as_float64(name, given)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, MisuseError):
             raise
@@ -186,9 +195,10 @@ class Interval:
 
 def check_columns(name: str, value: ArrayLike, rows: int | None) -> Field:
     """A finite matrix (rows, any), float64 or complex128."""
-    if not np.iscomplexobj(value):
-        return check_array(name, value, (rows, None))
-    array = np.asarray(value, dtype=np.complex128)
+    given = _as_array(name, value)
+    if not np.iscomplexobj(given):
+        return check_array(name, given, (rows, None))
+    array = given.astype(np.complex128)
     check_array(name, array.real, (rows, None))
     check_array(name, array.imag, (rows, None))
     return array
