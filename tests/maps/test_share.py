@@ -3,6 +3,8 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
 from scipy.special import softmax
 
 from physupport.judges.rotation import Draws
@@ -46,6 +48,42 @@ def test_levels_fall_and_are_paid_for_by_statements():
     bound = 0.1 * 500 / (1000 * price(1000, are_e_values=False))
     assert levels[chosen] <= bound * (1 + 1e-9) < levels[chosen - 1]
     assert chosen_level(levels, np.zeros(len(levels), dtype=int), 0.1, 1000, are_e_values=False) is None
+
+
+@settings(max_examples=200)
+@given(
+    level=st.floats(0.01, 0.5), rate=st.floats(0.01, 0.5), count=st.integers(1, 5000), are_e_values=st.booleans(),
+    data=st.data(),
+)  # fmt: skip
+def test_the_level_that_is_chosen_is_the_largest_that_its_statements_pay_for(level, rate, count, are_e_values, data):
+    """As e-BH and Benjamini and Yekutieli define it: a m h <= q R, with R the statements that stand at a."""
+    levels = candidate_levels(level, rate, count, are_e_values)
+    assert levels[0] == level
+    assert all(a > b for a, b in pairwise(levels))
+    h = 1.0 if are_e_values else sum(1.0 / k for k in range(1, count + 1))
+    assert price(count, are_e_values) == pytest.approx(h, rel=1e-9)
+    # Fewer statements stand at smaller levels.
+    drops = data.draw(st.lists(st.integers(0, count), min_size=len(levels), max_size=len(levels)))
+    statements = np.array(sorted(drops, reverse=True))
+    paid = [a * count * h <= rate * made * (1.0 + 1e-9) for a, made in zip(levels, statements, strict=True)]
+    chosen = chosen_level(levels, statements, rate, count, are_e_values)
+    if chosen is None:
+        assert not any(a * count * h <= rate * made * (1.0 - 1e-9) for a, made in zip(levels, statements, strict=True))
+    else:
+        assert paid[chosen]
+        assert not any(
+            a * count * h <= rate * made * (1.0 - 1e-9)
+            for a, made in zip(levels[:chosen], statements[:chosen], strict=True)
+        )
+    # With every signal saying something, the share is paid for at once where dependence costs nothing.
+    everything = np.full(len(levels), count)
+    best = chosen_level(levels, everything, rate, count, are_e_values)
+    if level * h <= rate * (1.0 - 1e-9):
+        assert best == 0
+
+
+def test_without_a_rate_there_is_one_level():
+    assert candidate_levels(0.07, None, 500, are_e_values=False).tolist() == [0.07]
 
 
 def by_evidence(bank, folder, sigma):

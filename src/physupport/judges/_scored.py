@@ -38,7 +38,8 @@ def log_mean(logs: Bounds) -> Bounds:
 def sum_down(a: Array, b: Array) -> Array:
     """The largest float64 at or below a + b, or the one below it; -inf where a term is -inf."""
     total, missing = _two_sum(a, b)
-    lower = np.where(missing < 0.0, np.nextafter(total, -np.inf), total)
+    with np.errstate(over="ignore"):  # below the least number there is only -inf
+        lower = np.where(missing < 0.0, np.nextafter(total, -np.inf), total)
     return np.asarray(np.minimum(np.where(np.isnan(lower), -np.inf, lower), _LARGEST))
 
 
