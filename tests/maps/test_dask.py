@@ -6,6 +6,7 @@ import signal
 import numpy as np
 import pytest
 
+from physupport._errors import MisuseError
 from physupport.maps import MapProtocol, as_signals, map_signals
 
 distributed = pytest.importorskip("distributed")
@@ -44,3 +45,21 @@ def test_dask_arrays_are_read_in_blocks():
     values = np.arange(120.0).reshape(3, 4, 10)
     signals = as_signals(array.from_array(values, chunks=(1, 2, 10)))
     np.testing.assert_array_equal(signals.read((slice(1, 3), slice(0, 2)))[:, 0], values[1:3, :2].reshape(4, 10))
+
+
+def test_without_any_worker_left_the_run_ends_in_words_and_goes_on(bank, tmp_path):
+    rows, _ = bank.signals(np.repeat([0.0, 8.0], 150), seed=9)
+    protocol = MapProtocol(bank.judge, bank.question, level=0.1)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+
+        def kill_all(done, total):
+            if done == 3:
+                for pid in client.run(os.getpid).values():
+                    os.kill(pid, signal.SIGKILL)
+
+        address = cluster.scheduler_address
+        with pytest.raises(MisuseError, match="What is done stays"):
+            map_signals(rows, protocol, tmp_path / "out", block=16, scheduler=address, progress=kill_all)
+    plain = map_signals(rows, protocol, tmp_path / "threads", block=16)
+    assert content(map_signals(rows, protocol, tmp_path / "out", block=16).store.folder) == content(plain.store.folder)

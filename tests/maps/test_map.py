@@ -1,17 +1,19 @@
 """A map of labels: the same bytes whoever does the work, whatever stops it, and whatever holds the signals."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from physupport._errors import MisuseError
-from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, as_signals, map_signals
+from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, _store, as_signals, map_signals
 from physupport.maps._store import Blocks
 
 NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "misfit", "evidence")
@@ -358,3 +360,22 @@ def test_lines_count_what_the_arrays_say(mapped):
         assert f"{label} {(labels[gate == 0] == label).sum()}" in mapped.lines()[0]
     counts = [f"{(gate == i).sum()} {name}" for i, name in enumerate(GATES) if i]
     assert mapped.lines()[1] == f"Of 130 signals: {', '.join(counts)}."
+
+
+def test_a_disk_without_room_is_told_before_and_while_it_is_written(protocol, image, mapped, tmp_path, monkeypatch):
+    monkeypatch.setattr(_store, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(MisuseError, match=r"room for .* GB more for the arrays, got 1e-06 GB"):
+        map_signals(image[0], protocol, tmp_path / "before", block=32)
+    monkeypatch.undo()
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    wide = map_signals(image[0], protocol, tmp_path / "whole", block=32)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing fails instead
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, limit[1]))  # some chunks are larger
+        with pytest.raises(MisuseError, match="What is done stays: the same call goes on"):
+            map_signals(image[0], protocol, tmp_path / "out", block=32)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, ignored)
+    again = map_signals(image[0], protocol, tmp_path / "out", block=32)
+    assert content(again.store.folder) == content(wide.store.folder)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -62,11 +62,15 @@ def map_signals(
     if store.about["is_complete"]:
         return SignalMap(store)
     count = get_num_threads() if threads is None else check_count("threads", threads)
+    layers = ("first", "share") if protocol.rate is not None else ("first",)
+    for name, (dtype, further) in {
+        name: form for each in layers for name, form in protocol.fields(each).items()
+    }.items():
+        store.add(name, dtype, further, {"units": given.unit} if name in _MEASURED else {})
+    store.check_room()
     work = protocol.work(given.count, count, given.repeats)
     with _workers(work, scheduler, count) as (executor, shared, window):
-        for layer in ("first", "share") if protocol.rate is not None else ("first",):
-            for name, (dtype, further) in protocol.fields(layer).items():
-                store.add(name, dtype, further, {"units": given.unit} if name in _MEASURED else {})
+        for layer in layers:
             level = _share_level(store, protocol) if layer == "share" else 0
             if level is not None:
                 _fill(_Layer(store, given, layer, level), executor, shared, window, progress)
@@ -237,4 +241,8 @@ def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[t
         raise MisuseError("scheduler", rule, f"{scheduler} ({error})") from None
     with connected as client:
         executor = client.get_executor(pure=False, retries=_RETRIES)
-        yield executor, client.scatter(work, broadcast=True), 2 * max(1, len(client.ncores()))
+        try:
+            yield executor, client.scatter(work, broadcast=True), 2 * max(1, len(client.ncores()))
+        except CancelledError:
+            remedy = "What is done stays: the same call goes on."
+            raise MisuseError("scheduler", "keep one worker alive, which has the tables", "none", remedy) from None

@@ -7,8 +7,10 @@ written here, and read by zarr, xarray and whatever else knows the format.
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from math import prod
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any, final
 
 import numpy as np
@@ -91,16 +93,27 @@ class Store:
             if found.get("digest") != about["digest"]:
                 rule = "be a new folder, or that of the same map: signals, bank, question and level"
                 raise MisuseError("out", rule, f"{folder}, which holds another")
+            (folder / _GROUP).mkdir(exist_ok=True)
             return cls(folder, found)
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and (not folder.is_dir() or {each.name for each in folder.iterdir()} - {_part(path).name}):
             raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
-        store = cls(folder, about)
         try:
-            (folder / _GROUP).mkdir(parents=True, exist_ok=True)
-            store.write_about()
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise MisuseError("out", "be a folder that can be made and written to", f"{folder} ({error})") from None
+        store = cls(folder, about)
+        store.write_about()
+        (folder / _GROUP).mkdir(exist_ok=True)
         return store
+
+    def check_room(self) -> None:
+        """Refuse to begin what the disk has no room for; every array has been added."""
+        sizes = [prod((len(self.blocks), *about["chunks"])) * np.dtype(about["dtype"]).itemsize
+                 for about in map(self._declared, self.names)]  # fmt: skip
+        there = sum(path.stat().st_size for path in self.group.rglob("*") if path.is_file())
+        if (free := disk_usage(self.folder).free) < sum(sizes) - there:
+            wanted = f"{(sum(sizes) - there) / 1e9:.2g} GB more for the arrays"
+            raise MisuseError("out", f"be on a disk with room for {wanted}", f"{free / 1e9:.2g} GB")
 
     @classmethod
     def open(cls, folder: Path) -> "Store":
@@ -185,9 +198,9 @@ class Store:
         """(blocks, 32) of the signals of a block, 0 before it is done."""
         path = self.folder / f"{layer}_hashes.npy"
         if not path.exists():
-            part = path.with_suffix(".part")
-            np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=(len(self.blocks), 32)).flush()
-            part.replace(path)
+            file = BytesIO()
+            np.save(file, np.zeros((len(self.blocks), 32), dtype=np.uint8))
+            _write(path, file.getvalue())  # a map of a file that the disk has no room for would end the process
         return np.lib.format.open_memmap(path, mode=mode)
 
     def hash_of(self, layer: str, block: int) -> str:
@@ -243,8 +256,17 @@ def _json(value: object) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True).encode("ascii")
 
 
+def _part(path: Path) -> Path:
+    """Where a file is written before it is whole."""
+    return path.with_name(f"{path.name}.part")
+
+
 def _write(path: Path, content: bytes) -> None:
     """A file is there as a whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    part.replace(path)
+    part = _part(path)
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        remedy = "What is done stays: the same call goes on."
+        raise MisuseError("out", "be a folder that can be made and written to", f"{path} ({error})", remedy) from None
