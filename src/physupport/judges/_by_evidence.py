@@ -53,6 +53,22 @@ def verdicts(
     return Verdicts.joined(parts)
 
 
+def product_verdicts(
+    own: Bounds, keys: IntArray, ball: Callable[[int, int], arb], others: Bounds, level: float
+) -> Verdicts:
+    """Verdicts (k,) from e-values of keys (k,), times the final evidence of independent streams: an e-value again.
+
+    own: logs of the e-values of all keys.  ball: encloses that of a key, with so many bits.  others: (k,).
+    """
+    bounds = Bounds(sum_down(own.lower[keys], others.lower), sum_up(own.upper[keys], others.upper))
+
+    def product(row: int, bits: int) -> arb:
+        ends = [arb(float(end[row])) for end in others]
+        return ball(int(keys[row]), bits) + ends[0].union(ends[1])
+
+    return decided(bounds, np.array([level]), product, MOST_BITS).at_level(0)
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceJudge:

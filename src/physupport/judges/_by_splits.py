@@ -22,7 +22,7 @@ from .._typing import Array, Field, IntArray
 from ..io import ArrayRows, as_pairs
 from ..laws import Design, Law, Stream
 from ..laws.gaussian._linear_stream import LinearStream
-from ._by_evidence import MOST_BITS, ByEvidence, decided, decoded_evidence
+from ._by_evidence import ByEvidence, decoded_evidence, product_verdicts
 from ._evidence import Evidence, final_bounds
 from ._judge import Verdicts, around
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
@@ -88,13 +88,9 @@ class BySplits:
 
     def open(self, sealed: Sealed) -> "SplitJudge":
         """Reads the rows, and scores all explanations."""
-        linear = [stream for stream in sealed.streams if not self.splits(stream.law)]
-        if len(linear) != 1:
-            known = ", ".join(stream.law.name for stream in sealed.streams)
-            rule = "average over splits where one stream has rows that are linear in free coefficients"
-            raise MisuseError("judge", rule, known, "Leave split and splits out.")
-        others = [stream for stream in sealed.streams if stream is not linear[0]]
-        return SplitJudge.of(self, sealed, linear[0], sealed.evidence_of(others) if others else None)
+        rule = "average over splits where one stream has rows that are linear in free coefficients"
+        own = sealed.divided(lambda law: not self.splits(law), rule, "Leave split and splits out.")
+        return SplitJudge.of(self, sealed, *own)
 
 
 @register("evidence of splits")
@@ -164,10 +160,10 @@ class SplitJudge:
     spec: BySplits
 
     @classmethod
-    def of(cls, spec: BySplits, sealed: Sealed, stream: SealedStream, evidence: Evidence | None) -> "SplitJudge":
+    def of(
+        cls, spec: BySplits, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
+    ) -> "SplitJudge":
         """All keys are scored."""
-        design = stream.law.design(sealed.bank)
-        assert design is not None
         spec.check_rows(stream.law, stream.rows.n_rows)
         rows = whitened_rows(stream.rows, design, stream.law.is_complex)
         trials = _trials(spec, design, rows, int(sealed.digest, 16))
@@ -181,14 +177,8 @@ class SplitJudge:
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
         chosen = check_indices("explanations", explanations, self.size)
-        keys, others, own = self.stream.keys_of(chosen), final_bounds(self.evidence, chosen), self.log_evidence
-        bounds = Bounds(sum_down(own.lower[keys], others.lower), sum_up(own.upper[keys], others.upper))
-
-        def ball(row: int, bits: int) -> arb:
-            ends = [arb(float(end[row])) for end in others]
-            return self.ball(int(keys[row]), bits) + ends[0].union(ends[1])
-
-        return decided(bounds, np.array([self.level]), ball, MOST_BITS).at_level(0)
+        keys, others = self.stream.keys_of(chosen), final_bounds(self.evidence, chosen)
+        return product_verdicts(self.log_evidence, keys, self.ball, others, self.level)
 
     def ball(self, key: int, bits: int) -> arb:
         """Encloses the log of the mean evidence against a key."""

@@ -10,7 +10,7 @@ from .._errors import MisuseError
 from .._typing import IntArray
 from ..banks import Bank
 from ..io import RowSource
-from ..laws import Law
+from ..laws import Design, Law
 from ._evidence import Evidence, Factor
 from ._judge import Judge
 from ._path import joint_path
@@ -57,6 +57,20 @@ class Sealed:
         """That of some of them."""
         factors = [stream.factor() for stream in streams]
         return Evidence(self.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
+
+    def divided(
+        self, is_own: Callable[[Law], bool], rule: str, remedy: str
+    ) -> tuple[SealedStream, Design, Evidence | None]:
+        """The one stream that a judge decides from, the columns of its explanations, and the evidence of the others.
+
+        rule, remedy: what is told where not exactly one stream has a law that is the judge's own, and a design.
+        """
+        own = [stream for stream in self.streams if is_own(stream.law)]
+        design = own[0].law.design(self.bank) if len(own) == 1 else None
+        if design is None:
+            raise MisuseError("judge", rule, ", ".join(stream.law.name for stream in self.streams), remedy)
+        others = [stream for stream in self.streams if stream is not own[0]]
+        return own[0], design, self.evidence_of(others) if others else None
 
 
 class JudgeSpec(Protocol):

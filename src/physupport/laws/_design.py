@@ -1,14 +1,13 @@
 """Rows that are linear in coefficients that nobody knows: what judges of composite explanations need of a law."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array, check_open, check_positive
-from .._errors import MisuseError
+from .._checks import check_array
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 
@@ -88,89 +87,3 @@ def by_element(bank: Bank, values: Mapping[str, float], otherwise: float) -> Arr
 def check_variants(variants: ArrayLike | None, n_channels: int, n_columns: int) -> Array | None:
     """(V, q, E) further responses of every column, where there are some."""
     return None if variants is None else check_array("variants", variants, (None, n_channels, n_columns))
-
-
-def check_half_steps(half_steps: ArrayLike | None, variants: ArrayLike | None, rows: str) -> None:
-    """(V,) of derivatives, 0 or more; coefficients that are others in every row are held to nothing."""
-    if half_steps is None:
-        return
-    steps = check_array("half_steps", half_steps, (0 if variants is None else len(np.asarray(variants)),))
-    if rows != "same mean" or steps.min(initial=0.0) < 0.0:
-        raise MisuseError("half_steps", "be 0 or more, of tangents in rows of the same mean", f"{rows} rows")
-
-
-def check_error(error: float | None, variants: ArrayLike | None) -> None:
-    """A sine, if any, of responses that have no other width."""
-    if error is None:
-        return
-    check_open("error", error, 0.0, 1.0)
-    if variants is not None:
-        remedy = "Leave error out, or take variants as states without tangents."
-        raise MisuseError(
-            "error", "be left out where responses have columns to mix, which are their width", error, remedy
-        )
-
-
-def check_cone(is_cone: bool, has_mean: bool) -> None:
-    """Mixtures without negative parts are of real rows that share a mean, and of variants."""
-    if is_cone and not has_mean:
-        remedy = "Take variants as states or as a span."
-        raise MisuseError("is_cone", "go with real rows of the same mean, and no tangents", "others", remedy)
-
-
-def check_one_response(bank: Bank, background: ArrayLike | None) -> None:
-    """Refuse what is more than one response up to an angle, where every row has coefficients of its own."""
-    most = bank.deployment_parts(np.arange(bank.n_deployment_keys)).elements
-    if background is not None or int((most >= 0).sum(axis=1).max(initial=0)) > 1:
-        rule = "go with one element and no background where every row has coefficients of its own"
-        remedy = "Leave error out, have one element at a time, or rows of the same mean."
-        raise MisuseError("error", rule, "several elements" if background is None else "a background", remedy)
-
-
-def check_regions(name: str, regions: Iterable[str], bank: Bank) -> None:
-    """Refuse names of regions that the bank does not have."""
-    known = bank.states.regions if bank.states.library is not None else ()
-    for region in regions:
-        if region not in known:
-            raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
-
-
-def check_bounds(
-    coefficients: Mapping[str, tuple[float, float]], thresholds: Mapping[str, float], rows: str, is_complex: bool
-) -> None:
-    """Of the coefficients of regions, which have none where every row has its own, and no sign where complex."""
-    for region, (low, high) in coefficients.items():
-        if not low < high:
-            raise MisuseError(f"coefficients of {region!r}", "have low below high", (low, high))
-    for region, threshold in thresholds.items():
-        check_positive(f"threshold of {region!r}", threshold)
-    if rows != "same mean" and (coefficients or thresholds):
-        remedy = "Leave bounds and thresholds out, or have rows of the same mean."
-        raise MisuseError("coefficients", "be left open where every row has its own", "bounds", remedy)
-    if is_complex and coefficients:
-        remedy = "Leave the bounds out; an absence threshold bounds their modulus."
-        raise MisuseError("coefficients", "be free where they are complex, as they have no sign", "bounds", remedy)
-
-
-def check_background(bank: Bank, columns: Field, background: Field) -> None:
-    """Refuse a background (p, b) that spans an element of the bank, columns (p, E): nothing could tell it."""
-    kept = background[:, background.any(axis=0)]
-    left, values, _ = np.linalg.svd(kept / np.linalg.norm(kept, axis=0), full_matrices=False)
-    basis, norms = left[:, values > RANK_TOLERANCE], np.linalg.norm(columns, axis=0)
-    beside = np.linalg.norm(columns - basis @ (basis.conj().T @ columns), axis=0)
-    spanned = np.flatnonzero((beside <= RANK_TOLERANCE * norms) & (norms > 0.0))
-    if spanned.size:
-        (name,), rule = bank.states.names(spanned[:1]), "leave something of every element"
-        remedy = "Take columns out of the background, or the element out of the bank."
-        raise MisuseError("background", rule, f"one that spans '{name}'", remedy)
-
-
-def check_marks(thresholds: Mapping[str, float], bank: Bank) -> None:
-    """Refuse a bank that has a mark below a threshold alone: ABSENT would be certain whatever the rows say."""
-    for region, threshold in thresholds.items():
-        own = bank.states.blocks[bank.states.regions.index(region)]
-        marks, others = bank.strengths[:, own[0]], np.delete(bank.strengths, own, axis=1)
-        strong = {row.tobytes() for row in others[marks >= threshold]}
-        if not all(row.tobytes() in strong for row in others[(marks > 0.0) & (marks < threshold)]):
-            rule = f"be reached by a strength of region {region!r} wherever the bank has one below it"
-            raise MisuseError("thresholds", rule, threshold, "Give the region both strengths, as marks.")

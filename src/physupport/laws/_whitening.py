@@ -43,28 +43,35 @@ class WhitenedRows:
                 yield np.asarray(block @ self.whitener.T, dtype=np.float64)
 
 
-def whitener_of(covariance: ArrayLike | None, n_channels: int, n_columns: int, is_complex: bool) -> Field | None:
-    """(p, q) of variances (q,), which keep channels in their places, or of a matrix, pairs of rows if complex.
+def native_covariance(covariance: ArrayLike, is_complex: bool) -> Field:
+    """(q,) variances of channels, or (q, q), which is given as pairs of rows if complex."""
+    given = np.asarray(covariance, dtype=np.float64)
+    return as_complex(given) if is_complex and given.ndim == 2 else given
 
-    n_columns: of the largest explanation with its background, of which a covariance of low rank leaves nothing.
-    """
-    if covariance is None:
-        return None
-    given, q = np.asarray(covariance, dtype=np.float64), n_channels
-    if given.ndim == 1:
-        variances = check_array("covariance", given, (q,))
-        if not variances.min() > 0.0:
-            raise MisuseError("covariance", "have variances above 0", variances.min())
-        return np.diag(1.0 / np.sqrt(variances))
-    matrix = as_complex(given) if is_complex else given
-    if matrix.shape != (q, q):
-        raise MisuseError("covariance", f"have shape {(q, q)}, or {(q,)}", matrix.shape)
-    whitener = whitening(matrix)
+
+def whitener_of(covariance: Field) -> Field:
+    """(p, q) of variances (q,), which keep channels in their places, or of a matrix (q, q)."""
+    if covariance.ndim != 1:
+        return whitening(covariance)
+    variances = check_array("covariance", covariance, (None,))
+    if not variances.min() > 0.0:
+        raise MisuseError("covariance", "have variances above 0", variances.min())
+    return np.diag(1.0 / np.sqrt(variances))
+
+
+def check_covariance(covariance: Field, q: int) -> None:
+    """Refuse one of another number of channels."""
+    if covariance.shape not in ((q,), (q, q)):
+        raise MisuseError("covariance", f"have shape {(q, q)}, or {(q,)}", covariance.shape)
+
+
+def check_rank(whitener: Field, n_columns: int) -> None:
+    """Refuse a covariance of low rank, which leaves nothing of the columns of an explanation with its background."""
+    q = whitener.shape[1]
     if len(whitener) <= min(n_columns, q - 1):
         rule = f"have a rank above {n_columns}, the columns of an explanation and its background"
         remedy = "Directions without noise are left out: estimate it from more rows, or give variances of channels."
         raise MisuseError("covariance", rule, f"rank {len(whitener)} of {q} channels", remedy)
-    return whitener
 
 
 def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:

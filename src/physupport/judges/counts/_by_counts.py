@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from flint import arb
 
 from ..._arrays import check_indices
 from ..._checks import check_count
 from ..._errors import MisuseError
 from ..._stored import check_form
 from ..._typing import IntArray
-from ...laws import Law
-from .._by_evidence import MOST_BITS, decided
+from ...laws import Design, Law
+from .._by_evidence import product_verdicts
 from .._evidence import Evidence, final_bounds
 from .._judge import Verdict, Verdicts, around
-from .._scored import Bounds, sum_down, sum_up
 from .._specs import MOST_SPLITS, Sealed, SealedStream, register
 from ._judge import WIDTHS, CountJudge, Counts
 from ._splits import SPLITS
@@ -62,15 +60,9 @@ class ByCounts:
 
     def open(self, sealed: Sealed) -> "BankCounts":
         """The tables of the bank, and the evidence of the other streams."""
-        counted = [stream for stream in sealed.streams if stream.law.is_counted]
-        if len(counted) != 1:
-            known = ", ".join(stream.law.name for stream in sealed.streams)
-            rule = "be 'counts' where one stream has rows that count"
-            raise MisuseError(
-                "judge", rule, known, "Take the law 'poisson' for the deployment rows, or leave judge out."
-            )
-        others = [stream for stream in sealed.streams if stream is not counted[0]]
-        return BankCounts.of(self, sealed, counted[0], sealed.evidence_of(others) if others else None)
+        rule = "be 'counts' where one stream has rows that count"
+        remedy = "Take the law 'poisson' for the deployment rows, or leave judge out."
+        return BankCounts.of(self, sealed, *sealed.divided(lambda law: law.is_counted, rule, remedy))
 
 
 @register("counts", make=ByCounts)
@@ -92,10 +84,10 @@ class BankCounts:
     spec: ByCounts
 
     @classmethod
-    def of(cls, spec: ByCounts, sealed: Sealed, stream: SealedStream, evidence: Evidence | None) -> "BankCounts":
+    def of(
+        cls, spec: ByCounts, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
+    ) -> "BankCounts":
         """Reads the rows."""
-        design = stream.law.design(sealed.bank)
-        assert design is not None
         supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
         table = CountTable(design.columns, supports, design.background)
         counts = Counts(table, int(sealed.digest, 16), spec.split, spec.n_splits, WIDTHS)
@@ -111,14 +103,7 @@ class BankCounts:
         """The margin is the log of the evidence of all streams over 1 / level."""
         chosen = check_indices("explanations", explanations, self.size)
         keys, others = self.table_rows(chosen), final_bounds(self.evidence, chosen)
-        own = self.judge.log_evidence
-        bounds = Bounds(sum_down(own.lower[keys], others.lower), sum_up(own.upper[keys], others.upper))
-
-        def ball(row: int, bits: int) -> arb:
-            ends = [arb(float(end[row])) for end in others]
-            return self.judge.ball(int(keys[row]), bits) + ends[0].union(ends[1])
-
-        return decided(bounds, np.array([self.level]), ball, MOST_BITS).at_level(0)
+        return product_verdicts(self.judge.log_evidence, keys, self.judge.ball, others, self.level)
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e: all of it is fitted."""

@@ -87,17 +87,9 @@ class ByRotation:
 
     def open(self, sealed: Sealed) -> "BankRotation":
         """The tables of the bank, and the evidence of the other streams."""
-        linear = [stream for stream in sealed.streams if stream.law.is_linear and not stream.law.is_counted]
-        if len(linear) != 1:
-            known = ", ".join(stream.law.name for stream in sealed.streams)
-            raise MisuseError(
-                "judge",
-                "be 'rotation' where one stream has rows that are linear in free coefficients",
-                known,
-                "Take the law 'gaussian' for the deployment rows, or the judge 'evidence'.",
-            )
-        others = [stream for stream in sealed.streams if stream is not linear[0]]
-        return BankRotation.of(self, sealed, linear[0], sealed.evidence_of(others) if others else None)
+        rule = "be 'rotation' where one stream has rows that are linear in free coefficients"
+        remedy = "Take the law 'gaussian' for the deployment rows, or the judge 'evidence'."
+        return BankRotation.of(self, sealed, *sealed.divided(lambda law: not self.splits(law), rule, remedy))
 
 
 def _check_spans(has_spans: bool) -> None:
@@ -129,10 +121,10 @@ class BankRotation:
     spec: ByRotation
 
     @classmethod
-    def of(cls, spec: ByRotation, sealed: Sealed, stream: SealedStream, evidence: Evidence | None) -> "BankRotation":
+    def of(
+        cls, spec: ByRotation, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
+    ) -> "BankRotation":
         """Reads the rows."""
-        design = stream.law.design(sealed.bank)
-        assert design is not None
         rows = whitened_rows(stream.rows, design, stream.law.is_complex)
         n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
         rotations = spec.rotations(design, len(rows), n_channels, int(sealed.digest, 16))

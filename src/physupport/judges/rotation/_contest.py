@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
-from ._table import RotationTable
+from ._table import RotationTable, check_rows
 
 EPS = float(np.finfo(np.float64).eps)
 # Of the level of a rotation test, what the closed-form screen takes; the rest is for the draws.
@@ -31,24 +31,55 @@ class Counts:
     glanced: Array | None = None  # (k,) margin of a look at the first draws; -inf where it rejects nothing
 
 
+@dataclass(frozen=True, eq=False)  # no slots: kinds of rows inherit, and keep what they work out
 class Rotations(Protocol):
     """Rows of one kind under a table of explanations: their fits, and their rotation test against rivals."""
 
     has_common_mean: ClassVar[bool]
+
     table: RotationTable
     rows: Field  # (T, q)
+    draws: int
+    seed: int
+    penalty: float
+    sigma: float | None = None
+
+    def __post_init__(self) -> None:
+        """Rows that the table can be about, and a residual of some dimensions."""
+        object.__setattr__(self, "rows", check_rows(self.table, self.rows))
+        check_freedom(self.freedom - int(self.ranks.max()))
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether rows or columns are."""
+        return self.table.is_complex or bool(np.iscomplexobj(self.rows))
 
     @property
     def parts(self) -> int:
         """Real coordinates of a number: 2 if complex."""
+        return 2 if self.is_complex else 1
 
     @property
     def own_sigma(self) -> float:
         """Standard deviation of the noise in a real coordinate; 0 where it is not known."""
+        return 0.0 if self.sigma is None else self.sigma / float(np.sqrt(self.parts))
+
+    @property
+    def freedom(self) -> int:
+        """Real coordinates of the rows beside the background."""
+
+    @property
+    def ranks(self) -> IntArray:
+        """(M,) real coordinates that an explanation fits."""
+
+    @property
+    def contest(self) -> "Contest":
+        """The fits of all explanations, and how they compete."""
 
     @property
     def scores(self) -> Array:
         """(M,) the statistic of every explanation as a rival; the largest fits best."""
+        return self.contest.scores
 
     def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:
         """(r,) fitted coefficients of e's atoms and (r,) their errors over those of a real coordinate; none if open.

@@ -8,9 +8,8 @@ import numpy as np
 from scipy.special import betainc, chdtrc
 
 from ..._typing import Array, Field, IntArray
-from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
+from ._contest import EPS, SCREEN_SHARE, Contest, Counts, Rotations, most_rejected
 from ._draws import RIVALS, Draws
-from ._table import RotationTable, check_rows
 
 _CHUNK, _ENTRIES = 128, 8_000_000
 
@@ -55,7 +54,7 @@ class MomentDraws:
 
 @final
 @dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
-class FreeRows:
+class FreeRows(Rotations):
     r"""T rows :math:`z_t = N_e\theta_t + \sigma\varepsilon_t`, all of it through their second moments.
 
     Beside the background W (m, T): given :math:`(PW, R = |QW|)` the direction of QW is uniform, and
@@ -63,32 +62,6 @@ class FreeRows:
     """
 
     has_common_mean: ClassVar[bool] = False
-
-    table: RotationTable
-    rows: Field  # (T, q)
-    draws: int
-    seed: int
-    penalty: float
-    sigma: float | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", check_rows(self.table, self.rows))
-        check_freedom(self.freedom - int(self.ranks.max()))
-
-    @property
-    def is_complex(self) -> bool:
-        """Whether rows or columns are."""
-        return self.table.is_complex or bool(np.iscomplexobj(self.rows))
-
-    @property
-    def parts(self) -> int:
-        """Real coordinates of a number."""
-        return 2 if self.is_complex else 1
-
-    @property
-    def own_sigma(self) -> float:
-        """Standard deviation of a real coordinate; 0 where it is not known."""
-        return 0.0 if self.sigma is None else self.sigma / float(np.sqrt(self.parts))
 
     @property
     def freedom(self) -> int:
@@ -119,11 +92,6 @@ class FreeRows:
         fits = (np.abs(along) ** 2).sum(axis=(1, 2))
         energy = float((np.abs(self.reduced) ** 2).sum())
         return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
-
-    @property
-    def scores(self) -> Array:
-        """(M,) the statistic of every rival."""
-        return self.contest.scores
 
     def residual(self, e: int) -> Field:
         """(m, p) QW, reduced."""

@@ -7,11 +7,11 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 
 from ..._typing import Array, Field, IntArray
-from ._contest import EPS, SCREEN_SHARE, Contest, Counts, check_freedom, most_rejected
+from ._contest import EPS, SCREEN_SHARE, Contest, Counts, Rotations, most_rejected
 from ._draws import RIVALS, Draws
 from ._kernels import BLOCK, count_batch, padded, screen_batch
 from ._pairs import Pairs, has_pairs
-from ._table import RotationTable, check_rows, near_together
+from ._table import near_together
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
 _MOST_KEPT, _CHUNK = 400_000_000, 64
@@ -39,7 +39,7 @@ class _Asked(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)  # no slots: products are made when first asked for
-class MeanRows:
+class MeanRows(Rotations):
     r"""T rows :math:`z_t = N_e\theta + \sigma\varepsilon_t`: they enter by :math:`\sqrt T\bar z` and their scatter S.
 
     Beside the background, real and imaginary parts side by side: the vector w (m,), Gaussian around the span of e with
@@ -53,27 +53,7 @@ class MeanRows:
 
     has_common_mean: ClassVar[bool] = True
 
-    table: RotationTable
-    rows: Field  # (T, q)
-    draws: int
-    seed: int
-    penalty: float
-    sigma: float | None = None
     signs: IntArray | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", check_rows(self.table, self.rows))
-        check_freedom(self.freedom - int(self.ranks.max()))
-
-    @property
-    def parts(self) -> int:
-        """Real coordinates of a number."""
-        return 2 if self.table.is_complex or np.iscomplexobj(self.rows) else 1
-
-    @cached_property
-    def own_sigma(self) -> float:
-        """Standard deviation of a real coordinate; 0 where it is not known."""
-        return 0.0 if self.sigma is None else self.sigma / float(np.sqrt(self.parts))
 
     @cached_property
     def bases(self) -> Array:
@@ -142,11 +122,6 @@ class MeanRows:
         fits = self._fits(self.bases @ self.vector, self._floors)
         energy = float(self.vector @ self.vector) + self.scatter
         return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
-
-    @property
-    def scores(self) -> Array:
-        """(M,) the statistic of every rival."""
-        return self.contest.scores
 
     def residual(self, e: int) -> Array:
         """(m,) Qw."""

@@ -2,45 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._arrays import read_only
-from ..._checks import check_array, check_positive
 from ..._codec import array_json, bound, bound_json, real
-from ..._errors import MisuseError
 from ..._stored import Maybe, Refusal, check_form
 from ..._typing import Array, Field
 from ...banks import Bank, Moved
 from ...io import RowSource, as_pairs, mean_row
 from ...io._rows import as_complex
 from .._checkpoints import check_checkpoints
-from .._design import (
-    Design,
-    ball_radii,
-    by_element,
-    check_background,
-    check_bounds,
-    check_cone,
-    check_error,
-    check_half_steps,
-    check_marks,
-    check_one_response,
-    check_regions,
-    check_variants,
-    tangent_cells,
-    with_variants,
-)
+from .._design import Design, ball_radii, by_element, tangent_cells, with_variants
 from .._law import Law, Part, register
 from .._mixture import Mixture, kinds_with
-from .._whitening import WhitenedRows, decoded_covariance, whitener_of
+from .._whitening import WhitenedRows, decoded_covariance, native_covariance, whitener_of
 from ._covariance_point import CovariancePoint
+from ._linear_checks import ROWS, check_against, check_options
 from ._linear_stream import LinearStream
 from ._mean_stream import MeanPoint
 
-ROWS = ("same mean", "free", "random")
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
     "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
@@ -99,18 +83,10 @@ class Linear(Law):
 
     def __post_init__(self) -> None:
         """Copies: a law must stay what it was when a protocol was frozen."""
-        if self.rows not in ROWS:
-            raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(self.rows))
         for name in ("background", "covariance", "noises", "variants", "half_steps"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
-        if self.variants is not None and (self.thresholds or (self.coefficients and self.half_steps is None)):
-            remedy = "Take variants as states, or leave coefficients free."
-            raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
-        check_bounds(self.coefficients, self.thresholds, self.rows, self.is_complex)
-        check_half_steps(self.half_steps, self.variants, self.rows)
-        check_error(self.error, self.variants)
-        check_cone(self.is_cone, self.half_steps is None and self.rows == "same mean" and not self.is_complex)
+        check_options(self)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
 
@@ -129,31 +105,14 @@ class Linear(Law):
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse a bank that this cannot be about; here all of the law is put together once."""
-        if self.background is not None:
-            check_array("background", self.background, (self.width(bank), None))
-        noises = bank.deployment.column("noise") if "noise" in bank.deployment.names else self.noises
-        if noises is not None and not np.array_equal(np.asarray(self.noises), noises):
-            raise MisuseError("noises", "be those of the bank", self.noises)
-        if self.noises is not None:
-            for noise in check_array("noises", self.noises, (len(bank.deployment),)).tolist():
-                check_positive("noises", noise)
-        whitener = self._whitener(bank)
-        if self.background is not None:
-            both = map(self._native, (bank.states.elements, np.asarray(self.background)))
-            check_background(bank, *(each if whitener is None else whitener @ each for each in both))
-        check_variants(self.variants, *bank.states.elements.shape)
-        check_regions("coefficients", self.coefficients, bank)
-        check_regions("thresholds", self.thresholds, bank)
-        check_marks(self.thresholds, bank)
-        if self.error is not None and self.rows != "same mean":
-            check_one_response(bank, self.background)
+        check_against(self, bank)
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key, whitened."""
         step, states = len(bank.deployment), bank.states
         parts = bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step))
-        count, whitener = states.elements.shape[1], self._whitener(bank)
-        columns, names = self._native(states.elements), states.names(np.arange(count))
+        count, whitener = states.elements.shape[1], self.whitener
+        columns, names = self.native(states.elements), states.names(np.arange(count))
         least, supports = by_element(bank, self.thresholds, np.inf), parts.elements
         if self.thresholds:
             # An atom twice: with any coefficient, and with one that reaches the threshold.
@@ -161,7 +120,7 @@ class Linear(Law):
             supports = np.where(is_strong, supports + count, supports)
             columns, names = np.hstack([columns, columns]), (*names, *names)
         if self.variants is not None:
-            more = [self._native(variant) for variant in np.asarray(self.variants)]
+            more = [self.native(variant) for variant in np.asarray(self.variants)]
             columns, supports = with_variants(columns, supports, np.array(more))
             names = names * (1 + len(more))
         lows, highs = ({region: box[end] for region, box in self.coefficients.items()} for end in (0, 1))
@@ -169,7 +128,7 @@ class Linear(Law):
         further = 0 if self.variants is None else len(np.asarray(self.variants)) * count
         copies = (columns.shape[1] - further) // count
         background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
-        beside = self._native(background)
+        beside = self.native(background)
         return Design(
             columns=columns if whitener is None else np.asarray(whitener @ columns),
             names=names,
@@ -198,14 +157,13 @@ class Linear(Law):
         if self.rows == "random":
             units = np.array([1.0, 1.0j]) / np.sqrt(2.0) if self.is_complex else np.ones(1)
             drawn = rng.standard_normal((len(strengths), n_rows, len(units))) @ units
-            native = (self._native(atoms) * np.sqrt(strengths)) @ drawn
+            native = (self.native(atoms) * np.sqrt(strengths)) @ drawn
             signal = (as_pairs(native, axis=0) if self.is_complex else native).T
         scale = 0.1 if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
         normals = rng.standard_normal((n_rows, len(atoms))) * (scale / np.sqrt(2.0 if self.is_complex else 1.0))
-        whitener = self._whitener(bank)
-        if whitener is not None:
-            native = self._native(normals.T)
-            coloured = np.linalg.pinv(whitener) @ native[: len(whitener)]
+        if self.whitener is not None:
+            native = self.native(normals.T)
+            coloured = np.linalg.pinv(self.whitener) @ native[: len(self.whitener)]
             normals = (as_pairs(coloured, axis=0) if self.is_complex else coloured).T
         return np.asarray(signal + normals)
 
@@ -216,12 +174,11 @@ class Linear(Law):
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
         active = parts.elements[0][parts.elements[0] >= 0]
         variants = [] if self.variants is None else [variant[:, active] for variant in np.asarray(self.variants)]
-        columns = np.hstack([self._native(each) for each in (bank.states.elements[:, active], *variants)])
+        columns = np.hstack([self.native(each) for each in (bank.states.elements[:, active], *variants)])
         if self.background is not None:
-            columns = np.hstack([columns, self._native(np.asarray(self.background))])
-        mean = mean_row(rows)
-        whitener = self._whitener(bank)
-        native, root = self._native(mean[:, None]), np.eye(len(columns)) if whitener is None else whitener
+            columns = np.hstack([columns, self.native(np.asarray(self.background))])
+        native = self.native(mean_row(rows)[:, None])
+        root = np.eye(len(columns)) if self.whitener is None else self.whitener
         found = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
         return np.asarray(as_pairs(found, axis=0) if self.is_complex else found)[:, 0]
 
@@ -230,10 +187,9 @@ class Linear(Law):
         stops = check_checkpoints(checkpoints, rows.n_rows)
         return LinearStream(self.design(bank), self.scored_rows(bank, rows), stops, self.is_complex)
 
-    def scored_rows(self, bank: Bank, rows: RowSource) -> RowSource:
+    def scored_rows(self, bank: Bank, rows: RowSource) -> RowSource:  # noqa: ARG002
         """Whitened."""
-        whitener = self._whitener(bank)
-        return rows if whitener is None else WhitenedRows(rows, whitener, self.is_complex)
+        return rows if self.whitener is None else WhitenedRows(rows, self.whitener, self.is_complex)
 
     def opponent(self, bank: Bank, rows: RowSource, key: int) -> Mixture:  # noqa: ARG002
         """What these rows make likely, see `LinearStream.opponent`."""
@@ -293,16 +249,11 @@ class Linear(Law):
             is_cone=bool(given.get("is_cone", False)),
         )
 
-    def _native(self, columns: Field) -> Field:
+    def native(self, columns: Field) -> Field:
         """Columns (width, k) as numbers of the instrument: pairs (Re, Im) become complex again."""
         return as_complex(columns) if self.is_complex else np.asarray(columns, dtype=np.float64)
 
-    def _whitener(self, bank: Bank) -> Field | None:
-        """(p, q), see `whitener_of`."""
-        if self.covariance is None:
-            return None
-        more = 0 if self.variants is None else len(np.asarray(self.variants))
-        beside = 0 if self.background is None else np.asarray(self.background).shape[1]
-        n_columns = int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + more) + beside
-        n_channels = self.width(bank) // (2 if self.is_complex else 1)
-        return whitener_of(self.covariance, n_channels, n_columns, self.is_complex)
+    @cached_property
+    def whitener(self) -> Field | None:
+        """(p, q), worked out once; `check_bank` has seen that it fits the bank."""
+        return None if self.covariance is None else whitener_of(native_covariance(self.covariance, self.is_complex))
