@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count
 from .._errors import MisuseError, NotFiniteError
-from ..aeb import Tick, Trace
+from ..aeb import Tick
 from ..banks import Bank
 from ..io import Table
 from ..report import Report
@@ -56,7 +56,10 @@ def analyse_tables(
         with _timed("propose", seconds):
             seal = freeze(protocol if earlier is None else _as_before(protocol, earlier), tables, proposed)
         with _timed("ask", seconds):
-            trace = seal.run(callback=callback) if earlier is None else _resumed(seal, earlier, protocol, callback)
+            if earlier is None:
+                trace = seal.run(callback=callback)
+            else:
+                trace = seal.resume(recovered_trace(seal, earlier), protocol.budget, callback=callback)
         with _timed("report", seconds):
             found = report(seal, trace)
     return Result(seal, trace, found, dict(tables), seconds)
@@ -81,10 +84,6 @@ def _as_before(protocol: AnalysisProtocol, earlier: Report) -> AnalysisProtocol:
     """The protocol with the budget that was frozen then; all else has to be the same anyway."""
     budget = earlier.document["protocol"].get("budget")
     return replace(protocol, budget=check_count("budget of the report", budget, 0))
-
-
-def _resumed(seal: Seal, earlier: Report, protocol: AnalysisProtocol, callback: Callback | None) -> Trace:
-    return seal.resume(recovered_trace(seal, earlier), protocol.budget, callback=callback)
 
 
 @contextmanager

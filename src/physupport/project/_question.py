@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias, final
+from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._errors import MisuseError, misuse_named
-from .._typing import Array
+from .._typing import Field
 from ..analysis import Proposed
 from ..banks import Bank, BankRegions, Spacing, bank_regions
+from ..io._rows import as_complex
 from ..laws import law_named
 from ..questions import Claim, RegionalMap, RegionRule, Resolution
 from ..questions._claim import KINDS
 from ._elements import Physical
 from ._load import Project
 from ._schema import AskedResolution
-
-ComplexArray: TypeAlias = NDArray[np.complex128]
 
 # Unit columns that differ by less than this differ by rounding alone.
 _EQUAL = 1e-12
@@ -152,7 +150,8 @@ def _check_reachable(
     spacing = Spacing(len(members), library.coordinates[members])
     stacks = library.responses[None] if physical.settings is None else physical.settings.responses
     has_sign = law_named(project.settings.data.deployment.law).has_sign
-    atoms = [_atoms(columns[:, members], physical.is_complex) for columns in stacks]
+    native = as_complex if physical.is_complex else np.asarray
+    atoms = [native(columns[:, members]) for columns in stacks]
     for i, j, apart in _alike(atoms[0], spacing):
         if apart > tolerance and all(_gap(columns[:, i], columns[:, j], has_sign) <= _EQUAL for columns in atoms):
             first, second = (library.ids[members[e]] for e in (i, j))
@@ -161,7 +160,7 @@ def _check_reachable(
             raise MisuseError(project.name(key), rule, f"{tolerance:g}", told)
 
 
-def _alike(columns: ComplexArray, spacing: Spacing) -> Iterator[tuple[int, int, float]]:
+def _alike(columns: Field, spacing: Spacing) -> Iterator[tuple[int, int, float]]:
     """Pairs i < j of unit columns (q, m) with |<a_i, a_j>| near 1, and how far their elements are apart.
 
     Such columns have nearly the same absolute value along any one direction: only neighbours there are compared.
@@ -178,12 +177,7 @@ def _alike(columns: ComplexArray, spacing: Spacing) -> Iterator[tuple[int, int, 
             yield int(min(some[i], near[j])), int(max(some[i], near[j])), float(apart[i, j])
 
 
-def _atoms(columns: Array, is_complex: bool) -> ComplexArray:
-    """Columns as numbers of the instrument: pairs (Re, Im) become complex again."""
-    return columns[0::2] + 1j * columns[1::2] if is_complex else columns.astype(np.complex128)
-
-
-def _gap(one: ComplexArray, other: ComplexArray, has_sign: bool) -> float:
+def _gap(one: Field, other: Field, has_sign: bool) -> float:
     """How far a unit vector is from another, or from the line through it.
 
     Given coefficients have a sign and a phase; random ones have neither.

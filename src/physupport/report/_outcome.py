@@ -5,7 +5,7 @@ from typing import Any, TypeGuard
 
 from ._covers import cover_sentence, promised_level, where_truth_is
 from ._opponents import opposed
-from ._phrases import MOST_NAMES, confidence, count_of_queries, listed, plain, sentence_of
+from ._phrases import confidence, count_of_queries, cut, listed, plain, sentence_of
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
@@ -100,9 +100,7 @@ def edge_sentence(document: Entry) -> str:
     touched = [f"{edge['of']} ({edge['value']:.6g})" for edge in document.get("edges", ())]
     if not touched or document["outcome"]["status"] == "EMPTY":
         return ""
-    more = f" and {len(touched) - MOST_NAMES} more" if len(touched) > MOST_NAMES else ""
-    which = ", ".join(touched[:MOST_NAMES]) + more
-    return f" What is kept touches the end of the grid of {which}: nobody looked beyond it."
+    return f" What is kept touches the end of the grid of {cut(touched)}: nobody looked beyond it."
 
 
 def _outcome(document: Entry) -> str:

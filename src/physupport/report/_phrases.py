@@ -14,10 +14,10 @@ def among(names: Sequence[str]) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Names with commas; of very many the first."""
-    return cut([*map(plain, names)], MOST_NAMES)
+    return cut([*map(plain, names)])
 
 
-def cut(parts: Sequence[str], most: int) -> str:
+def cut(parts: Sequence[str], most: int = MOST_NAMES) -> str:
     """Parts with commas, at most so many."""
     return ", ".join(parts) if len(parts) <= most else f"{', '.join(parts[:most])} and {len(parts) - most} more"
 

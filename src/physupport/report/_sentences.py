@@ -8,7 +8,6 @@ from ..questions import Label
 from ._covers import within
 from ._outcome import is_exhausted, why_open
 from ._phrases import (
-    MOST_NAMES,
     above,
     among,
     below,
@@ -105,7 +104,7 @@ def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
     if entry["certificate"] == "withheld":
         return f"{_title(entry, kind)}: no label is given, because the explanation that fits best is itself rejected."
     if kind == "regional map":
-        return _region_sentence(entry, outcome)
+        return _region_label(entry, outcome) + _kept_undecided(entry)
     if kind == "resolution":
         return _resolution_sentence(entry, outcome)
     cell = f" ({listed(entry['cell'])})" if entry["cell"] else ""
@@ -113,14 +112,10 @@ def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
     return f"{_title(entry, kind)}: {entry['label']}{cell}.{reason}{_separate(entry, 'To decide')}{_excluded(entry)}"
 
 
-def _region_sentence(entry: Entry, outcome: Entry) -> str:
-    """What is said of a region, and which of it is only kept because no verdict could be given."""
-    return _region_label(entry, outcome) + _kept_undecided(entry)
-
-
 def _kept_undecided(entry: Entry) -> str:
+    """What of a region is only kept because no verdict could be given."""
     names = [thing(each["name"]) for each in _kept(entry) if each["margin"][1] == "inf" or each["margin"][1] > 0.0]
-    return f" Kept only because a verdict is INDETERMINATE: {cut(names, MOST_NAMES)}." if names else ""
+    return f" Kept only because a verdict is INDETERMINATE: {cut(names)}." if names else ""
 
 
 def _region_label(entry: Entry, outcome: Entry) -> str:

@@ -13,6 +13,7 @@ from .._arrays import read_only
 from .._checks import check_array, check_count, check_instance
 from .._errors import MisuseError
 from .._typing import Array
+from ..io import as_pairs
 from ._base import ComplexArray, Response, check_answers
 
 KINDS: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
@@ -139,7 +140,7 @@ def settings_grid(
     columns = [
         _unit_columns(response, where, nominal, channels, list(zip(parameters, point, strict=True))) for point in grid
     ]
-    stacked = np.stack([_pairs(each) if is_complex else each.real for each in columns])
+    stacked = np.stack([as_pairs(each, axis=0) if is_complex else each.real for each in columns])
     values = np.array(grid, dtype=np.float64).reshape(len(grid), len(labels))
     return Settings(labels, read_only(values), read_only(stacked), is_complex)
 
@@ -285,8 +286,3 @@ def _check_axis(axis: ArrayLike | None, n_channels: int) -> Array:
     if not (np.diff(channels) > 0.0).all():
         raise MisuseError("axis", "increase from channel to channel", "one that does not", "Sort the channels.")
     return channels
-
-
-def _pairs(answers: Array | ComplexArray) -> Array:
-    """(q, E) complex -> (2 q, E): the real and the imaginary part of a channel become neighbours."""
-    return np.stack([answers.real, answers.imag], axis=1).reshape(-1, answers.shape[1])

@@ -291,10 +291,9 @@ def claim_findings(document: Node, trace: ReadTrace, rules: Rules, is_withheld: 
         sides = bool(holds[possible].any()), bool((~holds)[possible].any())
         both = [np.flatnonzero(mask & witnessed) for mask in (holds, ~holds)]
         is_open = all(found.size for found in both)
-        value = {
-            (True, False): "true", (False, True): "false", (False, False): "empty",
-            (True, True): "open" if is_open else "unknown",
-        }[sides]  # fmt: skip
+        value = "open" if is_open else "unknown"
+        if not all(sides):
+            value = "true" if sides[0] else "false" if sides[1] else "empty"
         value = "withheld" if is_withheld and value != "empty" else value
         witnesses = [int(found[0]) for found in both] if value == "open" else []
         if (entry["value"], entry["witnesses"]) != (value, witnesses):

@@ -12,7 +12,8 @@ from physupport.local.regions import (
     profile_losses,
     targets,
 )
-from physupport.local.regions._reading import block_distance, separated_distance, target_diameter
+from physupport.local.regions._outer import block_distance, separated_distance
+from physupport.local.regions._reading import target_diameter
 
 
 def sample(shell, n, seed):

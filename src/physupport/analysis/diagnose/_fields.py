@@ -11,6 +11,7 @@ from ...aeb._trace import INDETERMINATE, REJECTED, WITNESSED
 from ...banks import JOINT
 from ...judges import Verdict
 from ...questions import Answer, FieldElements, Label
+from ...report._phrases import cut
 from .._result import Result
 from ._coherence import coherence
 from ._levels import LevelAnswers
@@ -145,12 +146,11 @@ def _notes(result: Result, answer: Answer, shown: FieldElements, counts: _Counts
     names = [name for name, flag in zip(shown.names, is_left.tolist(), strict=False) if flag]
     if not names:
         return []
-    is_one, more = len(names) == 1, len(names) - MOST_LISTED
-    listed = ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    is_one = len(names) == 1
     is_final = shown.is_finest or answer.label in (Label.FINE, Label.ABSENT)
     it = "it" if is_one else "them"
     reason = f"no verdict on {it} would change the label" if is_final else "the label stays true whatever the verdict"
-    return [f"{listed} {'was' if is_one else 'were'} not asked about: {reason}."]
+    return [f"{cut(names)} {'was' if is_one else 'were'} not asked about: {reason}."]
 
 
 def _elements(shown: FieldElements, counts: _Counts, explanations: _Entries) -> list[dict[str, Any]]:

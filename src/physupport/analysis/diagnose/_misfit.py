@@ -11,6 +11,7 @@ from scipy.special import chdtr, chdtrc
 from ..._checks import check_count
 from ..._typing import IntArray
 from ...banks import Bank
+from ...report._phrases import cut
 from .._plans import ProposedStream
 from .._result import Result
 
@@ -127,7 +128,6 @@ def _stream_misfit(part: ProposedStream, bank: Bank, explanation: int) -> Misfit
 # A possible set of at least this share of the bank, and of this many explanations, calls for a word about its size.
 _LARGE_SHARE, _LARGE = 0.25, 20
 _BLOCK = 2**16
-_MOST_NAMED = 12
 
 
 def outcome_sentences(result: Result, misfits: Sequence[Misfit] | None = None) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def _abstain(result: Result) -> Iterator[str]:
     trace = result.trace
     unasked = trace.size - len(trace)
     if still_open := trace.open_fields():
-        yield f"Not settled: {_listed(still_open)}."
+        yield f"Not settled: {cut(still_open)}."
     if unasked and trace.ending.name in ("BUDGET", "STOPPED"):
         yield (
             f"{unasked} of {trace.size} explanations were not asked about. A budget of {trace.size} asks about all of "
@@ -199,8 +199,8 @@ def _size(result: Result) -> Iterator[str]:
     resolved, unresolved = _dimensions(result)
     yield (
         f"Of {trace.size} explanations {trace.n_witnessed + trace.n_indeterminate} are kept and "
-        f"{trace.size - len(trace)} were not asked about. Unresolved: {_listed(unresolved)}."
-        + (f" Resolved: {_listed(resolved)}." if resolved else "")
+        f"{trace.size - len(trace)} were not asked about. Unresolved: {cut(unresolved)}."
+        + (f" Resolved: {cut(resolved)}." if resolved else "")
     )
 
 
@@ -235,8 +235,3 @@ def _columns(result: Result, index: IntArray) -> dict[str, IntArray]:
         "the calibration nuisances": columns.calibration,
         "the deployment nuisances": columns.deployment,
     }
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_MOST_NAMED])} and {more} more"

@@ -188,7 +188,7 @@ class LatentStream:
         errors = np.zeros_like(values)
         for part in self._parts(state):
             batches = [
-                self._batch(family, state[chosen], nuisance[chosen], chosen)
+                Batch.prepare(family, self.states, state[chosen], nuisance[chosen], chosen, len(self.checkpoints))
                 for family in self.families
                 if len(chosen := part[family.members[nuisance[part]]])
             ]
@@ -204,9 +204,6 @@ class LatentStream:
         noise = float(self.noises[nuisance])
         bits = check_count("bits", bits, 2)
         return log_likelihood_balls(self.rows, atoms, self.laws[nuisance], noise, self.checkpoints, bits)
-
-    def _batch(self, family: Family, state: IntArray, nuisance: IntArray, positions: IntArray) -> Batch:
-        return Batch.prepare(family, self.states, state, nuisance, positions, len(self.checkpoints))
 
     def _parts(self, state: IntArray) -> Iterator[IntArray]:
         """Positions of keys, states together, in batches whose tables have a bounded size."""

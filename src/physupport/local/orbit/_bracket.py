@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..._checks import check_array, check_count, check_open, check_support
 from ..._errors import MisuseError
-from ..._typing import Array, BoolArray, IntArray
+from ..._typing import Array, IntArray
 from ._cells import ROUNDING, Cells, distances, largest, reaches
 from ._evidence import Bounds, OrbitEvidence, log_likelihoods
 from ._orbit import Orbit, RowSums
@@ -135,10 +135,8 @@ class Search:
         """
         angles = (cells.upper - cells.lower)[:, : self.evidence.orbit.n_angles]
         widest = np.where(angles.max(axis=1) > narrow, np.argmax(angles, axis=1), -1)
-        return np.where(self._has_kept_corner(cells), widest, np.argmax(self._largest(cells)[1], axis=1))
-
-    def _has_kept_corner(self, cells: Cells) -> BoolArray:
-        return np.asarray(self.evidence.kept(self._at_corners(cells)).reshape(len(cells), -1).any(axis=1))
+        has_kept_corner = self.evidence.kept(self._at_corners(cells)).reshape(len(cells), -1).any(axis=1)
+        return np.where(has_kept_corner, widest, np.argmax(self._largest(cells)[1], axis=1))
 
     def _largest(self, cells: Cells) -> tuple[Array, Array]:
         """Bounds of the log likelihood within cells, (m,), and what each axis adds to it, (m, d)."""

@@ -76,7 +76,7 @@ class Orbit:
         skew = check_array("generators", generators, (None, across, across))
         ends = check_array("angles", angles, (len(skew), 2))
         turns = block.frame.basis @ skew @ block.frame.basis.T
-        lower, upper = ([*ends[:, side], noise_end, p] for side, noise_end, p in _ends(noise, activity))
+        lower, upper = [*ends[:, 0], noise.lower, activity.lower], [*ends[:, 1], noise.upper, activity.upper]
         # Exactly skew: the products are so to rounding only.
         turns = 0.5 * (turns - turns.transpose(0, 2, 1))
         return cls(block.atoms, dictionary.separated[:, None], turns, np.array(lower), np.array(upper))
@@ -171,10 +171,6 @@ class Orbit:
 def _rate(generators: Array) -> float:
     """No turn is faster than this in a unit of angle."""
     return float(np.sqrt(np.sum(np.linalg.norm(generators, 2, axis=(1, 2)) ** 2))) * _OUTWARD
-
-
-def _ends(noise: Interval, activity: Interval) -> tuple[tuple[int, float, float], ...]:
-    return (0, noise.lower, activity.lower), (1, noise.upper, activity.upper)
 
 
 def _norm(matrix: Array) -> float:

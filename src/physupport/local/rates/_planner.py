@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from math import ceil, inf, log, sqrt
 from typing import final
 
@@ -280,9 +280,7 @@ def _up(value: float, digits: int) -> str:
 
 def _rounded(value: float, digits: int, direction: str) -> str:
     """So many significant digits, in one direction, so that a bound stays a bound."""
-    exact = Decimal(value)
-    cut = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=direction) if value else exact
-    return f"{float(cut):.{digits}g}"
+    return f"{float(Context(prec=digits, rounding=direction).create_decimal(value)):.{digits}g}"
 
 
 def _number(value: float) -> str:

@@ -33,11 +33,11 @@ from ._moments import (
     second_moment as second_moment,
     squared_norm_moments as squared_norm_moments,
 )
+from ._outer import outer_bracket as outer_bracket
 from ._reading import (
     PhysicalTarget as PhysicalTarget,
     Reading as Reading,
     Stage as Stage,
-    outer_bracket as outer_bracket,
     physical_target as physical_target,
     reading as reading,
     targets as targets,

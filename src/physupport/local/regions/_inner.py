@@ -12,7 +12,7 @@ from ..._typing import Array
 from ._calibration import CalibrationParameter
 from ._chart import Chart
 from ._correspondence import Correspondence, Support
-from ._reading import outer_bracket
+from ._outer import outer_bracket
 from ._search import ROOMY, Pair, Search
 
 # Of squared distances over s^2, which are of order one: a run comes within some thousandths of its optimum.
