@@ -38,12 +38,12 @@ CLOUDS = dict(clouds())
 def test_all_that_is_asked_of_places_is_as_in_their_matrix(name):
     places = CLOUDS[name]
     spacing, whole, rng = Spacing(len(places), places), matrix(places), np.random.default_rng(1)
-    assert spacing.digest() == Spacing(len(places), given=whole).digest()
+    assert spacing.digest() == Spacing(len(places), distances=whole).digest()
     assert np.array_equal(np.concatenate([*spacing.blocks()]), whole)
     for count in (0, 1, 2, len(places) // 2, len(places)):
         chosen = np.sort(rng.choice(len(places), count, replace=False))
         assert spacing.spread(chosen) == whole[np.ix_(chosen, chosen)].max(initial=0.0)
-        assert Spacing(len(places), given=whole).spread(chosen) == spacing.spread(chosen)
+        assert Spacing(len(places), distances=whole).spread(chosen) == spacing.spread(chosen)
         if count:
             assert np.array_equal(spacing.reach(chosen), whole[:, chosen].max(axis=1))
     assert np.array_equal(spacing.row(3), whole[3])

@@ -123,21 +123,21 @@ class _Later:
 
 
 def _answerable(question: Question) -> Question:
-    for found in predicates(question).unanswerable():
-        raise MisuseError(f"{found.entry} of question[{found.region!r}]", found.rule, found.value)
+    for fault in predicates(question).unanswerable():
+        raise MisuseError(f"{fault.entry} of question[{fault.region!r}]", fault.rule, fault.value)
     return question
 
 
-def chosen_plan(name: str, given: str | StreamPlan | None, is_complex: bool) -> StreamPlan | None:
+def chosen_plan(name: str, chosen: str | StreamPlan | None, is_complex: bool) -> StreamPlan | None:
     """The plan of a stream, by the name of its law if need be."""
-    if given is None:
+    if chosen is None:
         return None
-    check_instance(name, given, (str, StreamPlan))
+    check_instance(name, chosen, (str, StreamPlan))
     # A law of real rows refuses complex ones when it meets them, and says why.
     plan = (
-        StreamPlan(given, HALF, is_complex=is_complex and not law_named(given).why_real)
-        if isinstance(given, str)
-        else given
+        StreamPlan(chosen, HALF, is_complex=is_complex and not law_named(chosen).why_real)
+        if isinstance(chosen, str)
+        else chosen
     )
     if plan.law.part != name:
         raise MisuseError(name, f"be the plan of a {name} stream", repr(plan.law.name))

@@ -44,11 +44,11 @@ def _check_same(seal: Seal, document: dict[str, Any]) -> None:
         raise MisuseError("report", "be about the same rows", f"others: {', '.join(rows) or 'streams'}", remedy)
 
 
-def _differences(here: dict[str, Any], there: dict[str, Any]) -> list[str]:
+def _differences(own: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """The parts of a protocol, or of one of its streams, that another has not or has otherwise."""
-    names = sorted({*here, *there} - {"streams"})
-    found = [name for name in names if content_hash([here.get(name)]) != content_hash([there.get(name)])]
-    ours, theirs = _streams(here), _streams(there)
+    names = sorted({*own, *other} - {"streams"})
+    found = [name for name in names if content_hash([own.get(name)]) != content_hash([other.get(name)])]
+    ours, theirs = _streams(own), _streams(other)
     if [*ours] != [*theirs]:
         return [*found, "streams"]
     return [*found, *(f"{name}.{part}" for name in ours for part in _differences(ours[name], theirs[name]))]

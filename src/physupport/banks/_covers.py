@@ -197,7 +197,7 @@ def cover_boxes(
                 raise MisuseError("slopes", "be given where the response is a table", "none")
             bounds = box_bounds(response, low, high, [*parameters, *fixed], second=tangents).first(d)
         else:
-            bounds = _given(slopes, bends, d, tangents)
+            bounds = _declared_bounds(slopes, bends, d, tangents)
         sides = np.concatenate([high - low, ends[1] - ends[0]]) / 2.0
         chosen = cell_counts(sides, bounds, allowed, tangents)
         if cells is not None:
@@ -231,7 +231,7 @@ def _had(counts: Array, sides: Array, bounds: Bounds, allowed: float, tangents: 
     return counts
 
 
-def _given(slopes: ArrayLike, bends: ArrayLike | None, d: int, tangents: bool) -> Bounds:
+def _declared_bounds(slopes: ArrayLike, bends: ArrayLike | None, d: int, tangents: bool) -> Bounds:
     """Bounds that the user answers for."""
     if tangents and bends is None:
         raise MisuseError("bends", "be given with slopes where there are tangents", "none")

@@ -85,7 +85,7 @@ class SetSpacing:
     """How far the sets of a region are apart, in the form of `Spacing`; worked out a row at a time."""
 
     sets: RegionSets
-    given: Array | None = None  # (p, p) of the elements, else those of their coordinates
+    distances: Array | None = None  # (p, p) of the elements, else those of their coordinates
     _between: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class SetSpacing:
 
     @property
     def _elements(self) -> Spacing:
-        return Spacing(len(self.sets.ids), self.sets.coordinates, self.given, self.sets.extents)
+        return Spacing(len(self.sets.ids), self.sets.coordinates, self.distances, self.sets.extents)
 
     @property
     def size(self) -> int:

@@ -29,13 +29,13 @@ class Spacing:
 
     size: int
     places: Array | None = None  # (m, d)
-    given: Array | None = None  # (m, m)
+    distances: Array | None = None  # (m, m)
     extents: Array | None = None  # (m, d) half the sides of cells
 
     def between(self, some: IntArray, others: IntArray) -> Array:
         """(k, l) from some elements to others."""
-        if self.given is not None:
-            return self.given[np.ix_(some, others)]
+        if self.distances is not None:
+            return self.distances[np.ix_(some, others)]
         if self.places is None:
             return np.not_equal.outer(some, others).astype(np.float64)
         if self.extents is None:
@@ -79,9 +79,9 @@ class Spacing:
         """Largest distance between two of those chosen; 0 for fewer than two."""
         if len(chosen) < 2:
             return 0.0
-        if self.given is not None:
+        if self.distances is not None:
             # Whole rows first: these lie together in memory, which a submatrix does not.
-            return float(self.given[chosen].max(axis=0)[chosen].max())
+            return float(self.distances[chosen].max(axis=0)[chosen].max())
         if self.places is None:
             return 1.0
         return _diameter(self.places[chosen], None if self.extents is None else self.extents[chosen])

@@ -243,6 +243,6 @@ class Docket:
             self._keep(new, found)
         return Verdicts(self._codes[explanations], self._lower[explanations], self._upper[explanations])
 
-    def _keep(self, explanations: IntArray, found: Verdicts) -> None:
-        self._lower[explanations], self._upper[explanations] = found.lower, found.upper
-        self._codes[explanations] = found.codes
+    def _keep(self, explanations: IntArray, verdicts: Verdicts) -> None:
+        self._lower[explanations], self._upper[explanations] = verdicts.lower, verdicts.upper
+        self._codes[explanations] = verdicts.codes

@@ -56,7 +56,7 @@ class Labeller:
         every = np.arange(question.n_explanations)
         slots = question.slots(every)
         parts = []
-        for number, region in enumerate(question.asked):
+        for number, region in enumerate(question.asked_regions):
             if region.threshold is not None:
                 rule = f"be left out of region {region.name!r}: amplitudes are open, and none is told from another"
                 raise MisuseError("absence_threshold", rule, region.threshold)

@@ -111,7 +111,7 @@ def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any
         "arrays": [name for layer in layers for name in protocol.fields(layer)],
         "regions": [
             {"name": region.name, "elements": [*region.elements], "groups": [name for name, _ in region.groups]}
-            for region in question.asked
+            for region in question.asked_regions
         ],
         "slots": array_json(question.slots(np.arange(question.n_explanations))),
         "outsiders": [*protocol.judge.places],

@@ -165,10 +165,10 @@ def _policy(project: Project, question: RegionalMap | RegionResolution) -> Polic
 def _plans(project: Project, physical: Physical, bank: Bank) -> dict[str, StreamPlan]:
     plans, options = {}, {"deployment": mixture_options(project, physical)}
     for name, spec in stream_specs(project).items():
-        given = {"is_complex": physical.is_complex, "first": spec.first_checkpoint, **options.get(name, {})}
+        shared = {"is_complex": physical.is_complex, "first": spec.first_checkpoint, **options.get(name, {})}
         if spec.opponent is not None:
-            given["opponent"] = spec.opponent
+            shared["opponent"] = spec.opponent
         with named_by_key(project, f"data.{name}"):
-            plans[name] = StreamPlan(spec.law, spec.proposal or _HALF, **given)  # type: ignore[arg-type]
+            plans[name] = StreamPlan(spec.law, spec.proposal or _HALF, **shared)  # type: ignore[arg-type]
             plans[name].law.completed(bank)
     return plans

@@ -18,17 +18,17 @@ from ._variants import read_axis
 
 def project_parameters(project: Project) -> list[Parameter]:
     """The parameters in the order of the file; a coordinate is named there and numbered here."""
-    found, names = [], project.settings.elements.coordinates
-    for name, given in project.settings.parameters.items():
-        if given.coordinate is not None and given.coordinate not in names:
+    parameters, names = [], project.settings.elements.coordinates
+    for name, spec in project.settings.parameters.items():
+        if spec.coordinate is not None and spec.coordinate not in names:
             key = project.name(f"parameters.{name}.coordinate")
-            raise MisuseError(key, f"be one of {', '.join(names)}", repr(given.coordinate))
-        coordinate = 0 if given.coordinate is None else names.index(given.coordinate)
-        pattern = None if given.pattern is None else np.array(given.pattern)
+            raise MisuseError(key, f"be one of {', '.join(names)}", repr(spec.coordinate))
+        coordinate = 0 if spec.coordinate is None else names.index(spec.coordinate)
+        pattern = None if spec.pattern is None else np.array(spec.pattern)
         with named_by_key(project, f"parameters.{name}"):
-            called = "" if name == given.kind else name
-            found.append(Parameter(given.kind, np.array(given.points), pattern, coordinate, called))
-    return found
+            called = "" if name == spec.kind else name
+            parameters.append(Parameter(spec.kind, np.array(spec.points), pattern, coordinate, called))
+    return parameters
 
 
 @final
@@ -43,8 +43,8 @@ class Table:
 
     def members(self, region: str) -> IntArray:
         """The elements of a region in the order of their places, the first coordinate slowest."""
-        found = np.flatnonzero(np.array([name == region for name in self.regions]))
-        return np.asarray(found[np.lexsort(self.places[found].T[::-1])])
+        members = np.flatnonzero(np.array([name == region for name in self.regions]))
+        return np.asarray(members[np.lexsort(self.places[members].T[::-1])])
 
     def counts(self, region: str) -> list[int]:
         """Distinct values along every coordinate."""
@@ -57,7 +57,7 @@ def project_cover(project: Project, table: Table | None = None) -> Cover:
     _check_alone(project, table)
     if spec is None:
         raise MisuseError(project.name("cover"), "be given", "nothing")
-    is_covered = [each.between is not None for each in settings.parameters.values()]
+    is_covered = [parameter.between is not None for parameter in settings.parameters.values()]
     active = max(sum(settings.regions[name].count[1] for name in support) for support in project_supports(project))
     law, boxes = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows}), _boxes(project)
     unit = law.moved(max(active, 1))
@@ -70,8 +70,8 @@ def project_cover(project: Project, table: Table | None = None) -> Cover:
             snr=spec.snr,
             eta=spec.eta,
             active=max(active, 1),
-            parameters=[each for each, flag in zip(parameters, is_covered, strict=True) if flag],
-            fixed=[each for each, flag in zip(parameters, is_covered, strict=True) if not flag],
+            parameters=[parameter for parameter, flag in zip(parameters, is_covered, strict=True) if flag],
+            fixed=[parameter for parameter, flag in zip(parameters, is_covered, strict=True) if not flag],
             tangents=spec.tangents,
             slopes=spec.slopes,
             bends=spec.bends,
@@ -89,10 +89,10 @@ def table_library(project: Project, cover: Cover, table: Table) -> Library:
     for name, cells in cover.regions.items():
         own = table.places[table.members(name)]
         if own.shape != cells.places.shape or not np.allclose(own, cells.places, rtol=1e-9, atol=0.0):
-            found = own[0].tolist() if len(own) else "none"
+            cell = own[0].tolist() if len(own) else "none"
             rule = f"lie in the middles of {' x '.join(map(str, cells.counts))} equal cells of the box of {name!r}"
             remedy = f"The first of them is at {cells.places[0].tolist()}."
-            raise MisuseError(f"elements file {project.settings.elements.file}", rule, found, remedy)
+            raise MisuseError(f"elements file {project.settings.elements.file}", rule, cell, remedy)
     ids = tuple(f"{table.ids[i]} ({extent})" for i, extent in zip(order, cover.names(), strict=True))
     regions = tuple(table.regions[i] for i in order)
     return Library(ids, regions, cover.places, table.columns[:, order], cover.measure, cover.extents)
@@ -108,12 +108,12 @@ def cover_tangents(cover: Cover, shared: Array) -> Array | None:
 
 def cover_note(project: Project, cover: Cover) -> str:
     """What the cover costs and promises."""
-    level, asked = cover.level(project.settings.level), project.settings.level
+    level, wanted = cover.level(project.settings.level), project.settings.level
     counts = ", ".join(f"{len(cells.places)} of {name}" for name, cells in cover.regions.items())
     bounds = "given" if cover.is_given else "proven"
     return (
         f"The elements are cells ({counts}) that fill the declared boxes: by {bounds} bounds of the responses the "
-        f"level {asked:g} holds anywhere in these up to a signal-to-noise ratio of {cover.snr:g}, and the judge runs "
+        f"level {wanted:g} holds anywhere in these up to a signal-to-noise ratio of {cover.snr:g}, and the judge runs "
         f"at {level:.4g} (eta = {cover.eta:.3g})."
     )
 
@@ -129,16 +129,16 @@ def _response(project: Project) -> Response:
 def _boxes(project: Project) -> dict[str, list[tuple[float, float]]]:
     """Of every region of the file, the ends of every coordinate."""
     settings, spec = project.settings, project.settings.cover
-    names, given = settings.elements.coordinates, {} if spec is None else spec.box
-    if {*given} != {*settings.regions}:
+    names, boxes = settings.elements.coordinates, {} if spec is None else spec.box
+    if {*boxes} != {*settings.regions}:
         raise MisuseError(
-            project.name("cover.box"), f"be of the regions {', '.join(settings.regions)}", ", ".join(given)
+            project.name("cover.box"), f"be of the regions {', '.join(settings.regions)}", ", ".join(boxes)
         )
-    for region, box in given.items():
+    for region, box in boxes.items():
         if {*box} != {*names}:
             key = project.name(f"cover.box.{region}")
             raise MisuseError(key, f"be of the coordinates {', '.join(names)}", ", ".join(box))
-    return {region: [given[region][name] for name in names] for region in settings.regions}
+    return {region: [boxes[region][name] for name in names] for region in settings.regions}
 
 
 def _check_alone(project: Project, table: Table | None) -> None:

@@ -37,8 +37,8 @@ def read_element_file(project: Project) -> ElementList:
     first = lines[0].tolist()
     for line, same in zip(lines.ravel().tolist(), first * len(lines), strict=True):
         if regions[line] != regions[same] or (places[line] != places[same]).any():
-            found = f"others of {ids[line]!r} in lines {same + 2} and {line + 2}"
-            raise MisuseError(_file(project), "have the region and place of an element alike in its variants", found)
+            repeated = f"others of {ids[line]!r} in lines {same + 2} and {line + 2}"
+            raise MisuseError(_file(project), "have the region and place of an element alike in its variants", repeated)
     return ElementList(tuple(ids[i] for i in first), tuple(regions[i] for i in first), places[first], lines)
 
 
@@ -55,8 +55,8 @@ def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]
     by_variant, by_id = dict.fromkeys(variants), dict.fromkeys(ids)
     missing = [pair for pair in product(by_variant, by_id) if pair not in at]
     if missing or len(at) < len(ids):
-        found = "none of {!r} for {!r}".format(*missing[0]) if missing else "one of them twice"
-        raise MisuseError(_file(project), "have a line for each variant of each element", found)
+        fault = "none of {!r} for {!r}".format(*missing[0]) if missing else "one of them twice"
+        raise MisuseError(_file(project), "have a line for each variant of each element", fault)
     return np.array([[at[variant, name] for name in by_id] for variant in by_variant])
 
 
@@ -78,7 +78,7 @@ def _archive_columns(path: Path) -> dict[str, list[str]]:
     flat = {name: values.tolist() for name, values in read_archive(path).items() if values.ndim == 1}
     if len({len(values) for values in flat.values()}) != 1:
         raise MisuseError(f"file {path}", "hold columns of one length", {name: len(flat[name]) for name in flat})
-    return {name: [each if isinstance(each, str) else repr(each) for each in values] for name, values in flat.items()}
+    return {name: [cell if isinstance(cell, str) else repr(cell) for cell in values] for name, values in flat.items()}
 
 
 def _file(project: Project) -> str:
@@ -107,18 +107,18 @@ def column_numbers(
 ) -> Field:
     """The cells of a column, below a header; rules: what a cell breaks that is no number, or not a finite one."""
     kind: type[complex] | type[float] = complex if is_complex else float
-    found = np.empty(len(texts), dtype=kind)
+    numbers = np.empty(len(texts), dtype=kind)
     for i, text in enumerate(texts):
         where = f"{text!r} in line {i + 2}, column {column!r}"
         try:
-            found[i] = kind(text)
+            numbers[i] = kind(text)
         except ValueError:
             raise MisuseError(file, rules[0], where) from None
         if "_" in text:  # Python reads 1_000 as a number, and nothing else does
             raise MisuseError(file, rules[0], where)
-        if not np.isfinite(found[i]):
+        if not np.isfinite(numbers[i]):
             raise MisuseError(file, rules[1], where)
-    return found
+    return numbers
 
 
 def _check_ids(project: Project, ids: tuple[str, ...]) -> None:

@@ -52,34 +52,34 @@ class Elements(Section):
     @model_validator(mode="after")
     def _one_origin(self) -> "Elements":
         if (self.responses is None) == (self.response is None):
-            found = "neither" if self.responses is None else "both"
-            raise broken("have one of the keys responses and response", found)
+            origins = "neither" if self.responses is None else "both"
+            raise broken("have one of the keys responses and response", origins)
         return self
 
     @model_validator(mode="after")
     def _units_are_told(self) -> "Elements":
         if self.replicates is not None and self.replicate_unit is None:
             raise needed("replicate_unit")
-        given = ("replicate_unit", "replicate_share", "replicate_noise", "pool")
-        found = next((key for key in given if getattr(self, key) is not None), None)
-        if self.replicates is None and found is not None:
-            raise broken("be left out without replicates", "a value", key=found)
+        keys = ("replicate_unit", "replicate_share", "replicate_noise", "pool")
+        stray = next((key for key in keys if getattr(self, key) is not None), None)
+        if self.replicates is None and stray is not None:
+            raise broken("be left out without replicates", "a value", key=stray)
         return self
 
 
-def _kind(given: object) -> object:
-    if given not in KINDS:
-        raise broken(f"be one of {', '.join(KINDS)}", shown(given))
-    return given
+def _kind(kind: object) -> object:
+    if kind not in KINDS:
+        raise broken(f"be one of {', '.join(KINDS)}", shown(kind))
+    return kind
 
 
-def _ends(given: object) -> object:
+def _ends(value: object) -> object:
     """Two numbers, the lower one first."""
-    if not isinstance(given, list) or len(given) != 2:
-        raise broken("be [low, high]", shown(given))
-    low, high = as_values(given)
+    if not isinstance(value, list) or len(value) != 2:
+        raise broken("be [low, high]", shown(value))
+    low, high = as_values(value)
     if not low < high:
-        raise broken("be [low, high] with low below high", shown(given))
+        raise broken("be [low, high] with low below high", shown(value))
     return low, high
 
 
@@ -118,16 +118,16 @@ class Parameter(Section):
         return self.between or self.values or ()
 
 
-def _kinds(given: object) -> object:
+def _kinds(tables: object) -> object:
     """Named tables; one without a kind is of the kind that it is named after."""
-    if not isinstance(given, dict):
-        return given
-    for name, table in given.items():
+    if not isinstance(tables, dict):
+        return tables
+    for name, table in tables.items():
         if name not in KINDS and isinstance(table, dict) and "kind" not in table:
             near = get_close_matches(name, KINDS, 1)
             remedy = f"Did you mean {near[0]}?" if near else ""
             raise broken(f"be named {', '.join(KINDS)}, or have a key kind that is one of these", name, remedy)
-    return {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in given.items()}
+    return {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in tables.items()}
 
 
 # The uncertain parameters; states run over every combination of their values, the first of the file slowest.

@@ -103,7 +103,7 @@ def _read_list(project: Project) -> Physical:
     with named_by_key(project, "elements"):
         plain = settings_grid(responses[0], coordinates, [], axis)
     with named_by_key(project, "parameters"):
-        grids = [settings_grid(given, coordinates, parameters, axis) for given in responses]
+        grids = [settings_grid(response, coordinates, parameters, axis) for response in responses]
         first, *others = [joined_settings([grid]) for grid in grids] if is_mixed else [joined_settings(grids)]
     settings = first if len(first.names) else None
     is_complex = plain.is_complex if settings is None else settings.is_complex
@@ -145,8 +145,8 @@ def check_bank_size(
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
         grids.append(settings.data.calibration.activity)
     if settings.elements.variants == "states":
-        given = settings.elements.responses
-        grids.append((0.0,) * (len(given) if isinstance(given, tuple) else n_variants))
+        files = settings.elements.responses
+        grids.append((0.0,) * (len(files) if isinstance(files, tuple) else n_variants))
     states = prod(_n_sets(project, name, count) for name, count in Counter(regions).items())
     size = states * _n_supports(settings) * prod(map(len, grids))
     if size > MOST_EXPLANATIONS:

@@ -70,7 +70,7 @@ def write_example(folder: str | Path, example: str = "four-region") -> tuple[Pat
 
 def csv_table(header: list[str], rows: list[list[object]]) -> str:
     """Lines of cells; numbers with all the digits that they need."""
-    lines = [header, *([repr(each) if isinstance(each, float) else str(each) for each in row] for row in rows)]
+    lines = [header, *([repr(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in rows)]
     return "".join(",".join(line) + "\n" for line in lines)
 
 

@@ -11,7 +11,7 @@ _DATA_SEED, _SPLIT_SEED = 2026091011, 9026091011
 
 def four_region_example() -> Example:
     """The files of the project."""
-    scene = next(each for each in design.SCENES if each.name == "weak-C")
+    scene = next(known for known in design.SCENES if known.name == "weak-C")
     calibration, deployment = design.study_rows(scene, _DATA_SEED)
     library = design.library()
     elements = [

@@ -33,11 +33,11 @@ def law_doubts(part: ProposedStream, bank: Bank) -> Iterator[str]:
         yield f"The {name} rows point the other way than {best}: their sign may have been turned."
     with np.errstate(over="ignore", invalid="ignore"):
         energy = part.law.energy(bank, part.best, ArrayRows(part.table, few))
-    found = None if energy is None else Misfit(name, part.best, *energy)
-    if found is not None and found.probability < _DOUBTED:
-        is_more = found.statistic > found.expected
+    misfit = None if energy is None else Misfit(name, part.best, *energy)
+    if misfit is not None and misfit.probability < _DOUBTED:
+        is_more = misfit.statistic > misfit.expected
         cause = "small, or something active is missing in the bank" if is_more else "large, or the rows were scaled"
-        ratio = f"{found.statistic / found.expected:.3g} times the energy of {best}"
+        ratio = f"{misfit.statistic / misfit.expected:.3g} times the energy of {best}"
         yield f"The {name} rows have {ratio}: noise or strengths are too {cause}."
 
 

@@ -42,8 +42,8 @@ class ReportFolder:
             with (self.hidden / "room").open("wb") as file:
                 _allocate(file.fileno(), n_bytes)
         except OSError as error:
-            found = f"{shutil.disk_usage(self.hidden).free:,} bytes free ({error.strerror})"
-            raise MisuseError(self.name, f"be on a disk with room for a report, {n_bytes:,} bytes", found) from None
+            room = f"{shutil.disk_usage(self.hidden).free:,} bytes free ({error.strerror})"
+            raise MisuseError(self.name, f"be on a disk with room for a report, {n_bytes:,} bytes", room) from None
 
     def write(self, writers: Mapping[str, Callable[[Path], None]]) -> tuple[Path, ...]:
         """All files, then the one step that replaces the report."""
@@ -56,8 +56,8 @@ class ReportFolder:
             _to_disk(self.new)
             self._replace()
         except OSError as error:
-            found = f"{self.folder} ({error.strerror})"
-            raise MisuseError(self.name, "be a folder that can be written", found) from None
+            fault = f"{self.folder} ({error.strerror})"
+            raise MisuseError(self.name, "be a folder that can be written", fault) from None
         return tuple(self.folder / name for name in writers)
 
     def _replace(self) -> None:
@@ -83,8 +83,8 @@ class ReportFolder:
             self._aside.rename(self.place)
         self.clear()
         if left := _others(self.hidden):
-            rule, found = "be free of what an earlier run left behind", f"{left[0]} in {self.hidden}"
-            raise MisuseError(self.name, rule, found, "Look at it, and move it elsewhere.")
+            rule, leftover = "be free of what an earlier run left behind", f"{left[0]} in {self.hidden}"
+            raise MisuseError(self.name, rule, leftover, "Look at it, and move it elsewhere.")
 
     def clear(self) -> None:
         """Remove all that runs write into the hidden folder, and nothing else."""
@@ -113,8 +113,8 @@ def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
         place.parent.mkdir(parents=True, exist_ok=True)
         lock = _locked(held)
     except OSError as error:
-        found = f"{str(place)[:200]} ({error.strerror})"
-        raise MisuseError(name, "be a folder that can be made", found) from None
+        fault = f"{str(place)[:200]} ({error.strerror})"
+        raise MisuseError(name, "be a folder that can be made", fault) from None
     try:
         held.restore()
         yield held

@@ -103,7 +103,7 @@ def forecast(assembled: Assembled) -> Forecast:
     return Forecast(
         explanations=bank.size,
         states=bank.states.n_states,
-        settings=int(np.prod([len(given.points) for given in parameters.values() if given.between is None]))
+        settings=int(np.prod([len(parameter.points) for parameter in parameters.values() if parameter.between is None]))
         * (1 if protocol.cover is None else int(protocol.cover.counts.prod())),
         supports=bank.n_supports,
         nuisances=len(bank.calibration) * len(bank.deployment),
@@ -213,8 +213,8 @@ def _check_finite(name: str, table: Table, order: IntArray) -> None:
         if len(bad):
             row, column = int(rows[bad[0, 0]]), int(bad[0, 1])
             where = f"row {row}, column {table.channels[column]} (rows counted from 0)"
-            found = f"{table.values[row, column]} in {where}"
-            raise MisuseError(f"{name} ({table.source.path})", "be finite", found)
+            number = f"{table.values[row, column]} in {where}"
+            raise MisuseError(f"{name} ({table.source.path})", "be finite", number)
 
 
 def _stream_sentence(stream: StreamForecast) -> str:

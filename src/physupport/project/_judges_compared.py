@@ -76,8 +76,10 @@ def compare_judges(
             name: law.sample(scaled if law.is_linear else bank, truth, rng, n_rows[name]) for name, law in laws.items()
         }
         made.append((truth, rows))
-    found = [_forecast(protocol, kind, made) for kind in JUDGE_MAKERS]
-    return tuple(sorted(found, key=lambda each: (each.kept is None, each.kept)))  # the one that says most first
+    forecasts = [_forecast(protocol, kind, made) for kind in JUDGE_MAKERS]
+    return tuple(
+        sorted(forecasts, key=lambda forecast: (forecast.kept is None, forecast.kept))
+    )  # the one that says most first
 
 
 def _forecast(protocol: AnalysisProtocol, kind: str, made: list[tuple[int, Rows]]) -> JudgeForecast:
@@ -86,12 +88,12 @@ def _forecast(protocol: AnalysisProtocol, kind: str, made: list[tuple[int, Rows]
         for name, plan in protocol.streams.items():
             check_rows(judge, plan.law, len(made[0][1][name]))
         start = process_time()
-        found = []
+        runs = []
         for seed, (truth, rows) in enumerate(made):
-            found.append(_left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth))
+            runs.append(_left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth))
     except MisuseError as error:
         return JudgeForecast(kind, len(made), why=str(error))
-    kept, elements, extents, is_kept = zip(*found, strict=True)
+    kept, elements, extents, is_kept = zip(*runs, strict=True)
     told = [extent for extent in extents if extent is not None]
     return JudgeForecast(
         kind,
@@ -116,15 +118,15 @@ def _rehearsed(protocol: AnalysisProtocol, truth: int, rows: Rows) -> tuple[Anal
 def _left(protocol: AnalysisProtocol, rows: Rows, truth: int) -> tuple[float, int, float | None, bool]:
     """Of one data set: the share left, how many things in the first field, their extent, and whether the truth is."""
     seal = protocol.read(**rows)
-    asked = _asked(seal.judge.size, truth)
-    left = asked[seal.judge.verdicts(asked).codes != Verdict.REJECTED]
+    sample = _sample(seal.judge.size, truth)
+    left = sample[seal.judge.verdicts(sample).codes != Verdict.REJECTED]
     question = predicates(seal.question)
     said = next(iter(question.says(left).values()), None)
     numbers = np.unique([] if said is None else said.numbers[said.numbers >= 0]).astype(np.int64)
-    return len(left) / len(asked), len(numbers), question.extent(0, numbers), bool((left == truth).any())
+    return len(left) / len(sample), len(numbers), question.extent(0, numbers), bool((left == truth).any())
 
 
-def _asked(size: int, truth: int) -> IntArray:
+def _sample(size: int, truth: int) -> IntArray:
     """(k,) all, or equally many steps apart, with the truth."""
     if size <= _MOST_ASKED:
         return np.arange(size)

@@ -125,16 +125,16 @@ def load_project(path: str | Path, overrides: Mapping[str, object] | None = None
     trust: whether the project may name files outside its folder, also through links, and a function of the user's own,
     which is then imported and called.
     """
-    path, given = Path(path), dict(overrides or {})
+    path, keys = Path(path), dict(overrides or {})
     content = _read(path)
-    for key, value in given.items():
+    for key, value in keys.items():
         _replace(content, key.split("."), value)
     try:
         settings = ProjectFile.model_validate(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise misuse(dict(first), lambda key: _name(path, frozenset(given), key)) from None
-    return Project(path, settings, frozenset(given), trust)
+        raise misuse(dict(first), lambda key: _name(path, frozenset(keys), key)) from None
+    return Project(path, settings, frozenset(keys), trust)
 
 
 def _replace(table: dict[str, Any], keys: list[str], value: object) -> None:

@@ -85,9 +85,9 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
     claims = _claims(project)
     with misuse_named(lambda name: project.name(name if name == "claims" else f"regions: {name}")):
         question = RegionalMap(view, rules, claims)
-    for found in question.unanswerable():
-        key = f"regions.{found.region}.{'ask' if found.entry == 'asks' else found.entry}"
-        raise MisuseError(project.name(key), found.rule, found.value)
+    for fault in question.unanswerable():
+        key = f"regions.{fault.region}.{'ask' if fault.entry == 'asks' else fault.entry}"
+        raise MisuseError(project.name(key), fault.rule, fault.value)
     return question
 
 

@@ -34,17 +34,17 @@ def read_replicates(project: Project, physical: Physical) -> Replicates | None:
 
 def _groups(project: Project) -> dict[str, str]:
     """The named group of each element that is in one, the outermost of nested ones."""
-    found: dict[str, str] = {}
+    group_of: dict[str, str] = {}
     for region in project.settings.regions.values():
         for name, content in (region.groups or {}).items():
-            found |= dict.fromkeys(_members(content), name)
-    return found
+            group_of |= dict.fromkeys(_members(content), name)
+    return group_of
 
 
 def _members(content: object) -> list[str]:
     if isinstance(content, dict):
-        return [each for inner in content.values() for each in _members(inner)]
-    return [str(each) for each in content] if isinstance(content, list) else []
+        return [member for inner in content.values() for member in _members(inner)]
+    return [str(member) for member in content] if isinstance(content, list) else []
 
 
 def replicate_notes(project: Project, replicates: Replicates | None) -> list[str]:

@@ -80,32 +80,32 @@ def response_error(project: Project, sources: str = "sources.csv") -> ResponseEr
     read = read_spectra(project, _KEY, sources, (), physical)
     index = [physical.library.ids.index(name) for name in read.elements]
     background = background_columns(project, physical)
-    found = source_errors(
+    measured = source_errors(
         _states(physical)[:, :, index], read.rows, None if background is None else _native(physical, background)
     )
-    return ResponseError(read.elements, tuple(physical.library.regions[i] for i in index), found.sines)
+    return ResponseError(read.elements, tuple(physical.library.regions[i] for i in index), measured.sines)
 
 
 def _states(physical: Physical) -> Field:
     """(V, q, E) the responses in every state of the instrument."""
-    given = physical.library.responses[None] if physical.settings is None else physical.settings.responses
-    return np.array([_native(physical, state) for state in given])
+    states = physical.library.responses[None] if physical.settings is None else physical.settings.responses
+    return np.array([_native(physical, state) for state in states])
 
 
 def _native(physical: Physical, columns: Array) -> Field:
     return as_complex(columns) if physical.is_complex else columns
 
 
-def write_error(project: Project, found: ResponseError, picture: str = "response-error.svg") -> tuple[Path, Path]:
+def write_error(project: Project, measured: ResponseError, picture: str = "response-error.svg") -> tuple[Path, Path]:
     """Write the key into the project file, of which every other byte stays, and the picture beside it.
 
     A project whose law or judge does not take it is refused, with what would.
     """
-    assemble(load_project(project.path, {"elements.error": found.error}, trust=project.is_trusted))
+    assemble(load_project(project.path, {"elements.error": measured.error}, trust=project.is_trusted))
     path, before = project.path, project.path.read_bytes()
-    after = with_error(before, found.error, project.name("elements"))
+    after = with_error(before, measured.error, project.name("elements"))
     beside = project.file("picture", picture)
-    beside.write_text(picture_svg(found.picture), encoding="utf-8")
+    beside.write_text(picture_svg(measured.picture), encoding="utf-8")
     path.write_bytes(after)
     return path, beside
 

@@ -37,10 +37,10 @@ def trusted_function(project: Project, name: str) -> Response:
         raise MisuseError(key, "be a function that can be imported", f"{name!r} ({_said(error)})") from error
     if not hasattr(imported, attribute):
         raise MisuseError(key, "be a function that can be imported", f"{name!r} (no {attribute!r} in {module!r})")
-    if not callable(found := getattr(imported, attribute)):
-        raise MisuseError(key, "be a function", f"{name!r}, a {type(found).__name__}")
+    if not callable(function := getattr(imported, attribute)):
+        raise MisuseError(key, "be a function", f"{name!r}, a {type(function).__name__}")
     # A peak stays one: its width may be a parameter.
-    return found if isinstance(found, Peak) else _guarded(name, found)
+    return function if isinstance(function, Peak) else _guarded(name, function)
 
 
 def module_beside(project: Project, module: str) -> Path | None:
@@ -87,7 +87,7 @@ def _made(path: Path, name: str) -> ModuleType:
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"no module in {path.name}")
-    for earlier in [each for each in sys.modules if each.startswith(f"{name}.")]:
+    for earlier in [module for module in sys.modules if module.startswith(f"{name}.")]:
         del sys.modules[earlier]
     made = module_from_spec(spec)
     sys.modules[name] = made  # as the import statement does: a module may look itself up
@@ -136,26 +136,26 @@ def nominal_responses(project: Project, lines: IntArray) -> tuple[Response | Num
 
     lines: (V, E) of the element list, which has the columns of one file in its order.
     """
-    given = project.settings.elements.responses
-    if given is None:
+    files = project.settings.elements.responses
+    if files is None:
         return _mixing(project, _formula(project))
-    if isinstance(given, File):
-        columns = _read_columns(project, "elements.responses", given, lines.size)
+    if isinstance(files, File):
+        columns = _read_columns(project, "elements.responses", files, lines.size)
         return (columns,) if len(lines) == 1 else tuple(np.ascontiguousarray(columns[:, line]) for line in lines)
-    found = [_read_columns(project, f"elements.responses[{i}]", each, lines.size) for i, each in enumerate(given)]
-    shapes = sorted({each.shape for each in found})
+    stacks = [_read_columns(project, f"elements.responses[{i}]", stack, lines.size) for i, stack in enumerate(files)]
+    shapes = sorted({stack.shape for stack in stacks})
     if len(shapes) > 1:
         raise MisuseError(project.name("elements.responses"), "have as many channels in every variant", shapes)
-    return tuple(found)
+    return tuple(stacks)
 
 
 def _mixing(project: Project, response: Response) -> tuple[Response, ...]:
     """The response, or those whose mixtures it stands for, such as dipoles of any orientation."""
-    found: tuple[Response, ...] = getattr(response, "variants", (response,))
-    if len(found) > 1 and project.settings.elements.variants != "span":
+    parts: tuple[Response, ...] = getattr(response, "variants", (response,))
+    if len(parts) > 1 and project.settings.elements.variants != "span":
         key, value = project.name("elements.variants"), project.settings.elements.variants
-        raise MisuseError(key, f"be 'span' with a response of {len(found)} parts, which mix", repr(value))
-    return found
+        raise MisuseError(key, f"be 'span' with a response of {len(parts)} parts, which mix", repr(value))
+    return parts
 
 
 def _formula(project: Project) -> Response:

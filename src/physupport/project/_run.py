@@ -91,25 +91,25 @@ def _earlier(name: str, folder: Path) -> Report:
     if not path.is_file():
         raise MisuseError(name, "hold the report to go on from", f"none in {folder}", "Run without --resume first.")
     try:
-        found = Report.load(path)
+        report = Report.load(path)
     except (MisuseError, UnicodeDecodeError) as error:
         raise MisuseError(name, "hold a sound report to go on from", f"{path} ({error})") from None
-    if not found.is_unchanged:
+    if not report.is_unchanged:
         raise MisuseError(name, "hold the report as it was written", f"{path}, which was changed")
-    return found
+    return report
 
 
 def _details(assembled: Assembled, result: Result) -> Details:
     """What `diagnose` finds, with the other files that were read among the inputs."""
     project = assembled.project
-    found = diagnose(
+    details = diagnose(
         result,
         title=assembled.title,
         coordinate_names=project.settings.elements.coordinates,
         outline=assembled.outline,
         verify=verify_command(project),
     )
-    return Details(found.document | {"inputs": [*found.document["inputs"], *project.read.values()]})
+    return Details(details.document | {"inputs": [*details.document["inputs"], *project.read.values()]})
 
 
 def _write(path: Path, text: str) -> None:
@@ -181,7 +181,7 @@ def _parts(protocol: AnalysisProtocol, told: Mapping[str, Any]) -> Iterator[tupl
     yield "stop", protocol.stop if told.get("stop") is not None else None
     # Reports of before judges described themselves do not name theirs.
     yield "judge", json.loads(json.dumps(protocol.judge.encode())) if told.get("judge") is not None else None
-    rows = {each["name"]: each["rows"] for each in told["streams"]}
+    rows = {stream["name"]: stream["rows"] for stream in told["streams"]}
     yield (
         "streams",
         [
@@ -204,4 +204,4 @@ def _told(name: str, protocol: Mapping[str, Any]) -> object:
     """The same part of the protocol in a report."""
     if name != "streams":
         return protocol.get(name)
-    return [[each["name"], each["law"], each["fraction"], each["checkpoints"]] for each in protocol["streams"]]
+    return [[part["name"], part["law"], part["fraction"], part["checkpoints"]] for part in protocol["streams"]]

@@ -41,7 +41,7 @@ def _judge(value: object) -> object:
 def _ask(value: object) -> object:
     if value in ("finest", "nothing"):
         return value
-    if isinstance(value, list) and value and all(each in ASKS for each in value):
+    if isinstance(value, list) and value and all(label in ASKS for label in value):
         if len({*value}) < len(value):
             raise broken("hold each entry once", shown(value))
         return tuple(value)
@@ -77,7 +77,7 @@ def _checked_groups(value: object, depth: int = 1) -> object:
     for name, content in value.items():
         if isinstance(content, dict):
             _checked_groups(content, depth + 1)
-        elif not isinstance(content, list) or not content or not all(isinstance(each, str) for each in content):
+        elif not isinstance(content, list) or not content or not all(isinstance(member, str) for member in content):
             raise broken("be lists of element ids, or tables of such lists", f"{name} = {shown(content)}")
         elif len({*content}) < len(content):
             raise broken("hold each element of a group once", f"{name} = {shown(content)}")
@@ -122,7 +122,7 @@ class OutsiderSpec(Section):
 def _count(value: object) -> object:
     """The most elements at once, or [least, most]."""
     entries: list[Any] = value if isinstance(value, list) else [1, value]
-    is_whole = all(isinstance(each, int) and not isinstance(each, bool) for each in entries)
+    is_whole = all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries)
     if not is_whole or len(entries) != 2 or not 1 <= entries[0] <= entries[1]:
         raise broken("be a whole number from 1 on, or [least, most]", shown(value))
     return tuple(entries)
@@ -131,10 +131,10 @@ def _count(value: object) -> object:
 Count = Annotated[tuple[int, int], BeforeValidator(_count)]
 
 
-def _strength(given: object) -> tuple[float, ...]:
-    if isinstance(given, str):
-        raise broken(f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}", shown(given))
-    return variances(given)
+def _strength(value: object) -> tuple[float, ...]:
+    if isinstance(value, str):
+        raise broken(f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}", shown(value))
+    return variances(value)
 
 
 class Region(Section):
@@ -226,7 +226,8 @@ class ProjectFile(Section):
     @model_validator(mode="after")
     def _cover_or_list(self) -> "ProjectFile":
         """Elements come from a list, or from a cover, which also covers parameters."""
-        elements, named = self.elements, [name for name, given in self.parameters.items() if given.between is not None]
+        elements = self.elements
+        named = [name for name, spec in self.parameters.items() if spec.between is not None]
         if self.cover is None and elements.file is None:
             raise needed("elements.file")
         if self.cover is None and named:

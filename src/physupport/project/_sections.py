@@ -54,11 +54,11 @@ class Section(BaseModel):
         return data
 
 
-def as_values(given: object) -> tuple[float, ...]:
+def as_values(value: object) -> tuple[float, ...]:
     """A number, a list of numbers, or {from, to, count}: all become the list."""
-    if isinstance(given, dict):
-        return _spread(given)
-    entries = given if isinstance(given, list | tuple) else [given]
+    if isinstance(value, dict):
+        return _spread(value)
+    entries = value if isinstance(value, list | tuple) else [value]
     if not entries:
         raise broken("hold at least one number", "none")
     return tuple(_number(entry) for entry in entries)
@@ -73,15 +73,15 @@ def _number(entry: object) -> float:
     return float(entry)
 
 
-def _spread(given: dict[str, Any]) -> tuple[float, ...]:
+def _spread(table: dict[str, Any]) -> tuple[float, ...]:
     """Equally many steps from one end to the other, both included."""
-    if {*given} != {"from", "to", "count"}:
-        raise broken("have the keys from, to and count", ", ".join(map(str, given)) or "none")
+    if {*table} != {"from", "to", "count"}:
+        raise broken("have the keys from, to and count", ", ".join(map(str, table)) or "none")
     for key in ("from", "to"):
-        if isinstance(given[key], list | dict):
-            raise broken(f"have a number as {key}", shown(given[key]))
-    first, last = (_number(given[key]) for key in ("from", "to"))
-    count = given["count"]
+        if isinstance(table[key], list | dict):
+            raise broken(f"have a number as {key}", shown(table[key]))
+    first, last = (_number(table[key]) for key in ("from", "to"))
+    count = table["count"]
     if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
         raise broken(f"have a whole count between 2 and {MOST_VALUES}", shown(count))
     return tuple(first + (last - first) * i / (count - 1) for i in range(count))
@@ -121,8 +121,8 @@ def _below_one(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _checked(*checks: Any) -> BeforeValidator:  # noqa: ANN401
-    def validate(given: object) -> tuple[float, ...]:
-        values = as_values(given)
+    def validate(value: object) -> tuple[float, ...]:
+        values = as_values(value)
         for check in checks:
             values = check(values)
         return values
@@ -130,9 +130,9 @@ def _checked(*checks: Any) -> BeforeValidator:  # noqa: ANN401
     return BeforeValidator(validate)
 
 
-def variances(given: object) -> tuple[float, ...]:
+def variances(value: object) -> tuple[float, ...]:
     """Distinct numbers above 0, in one of their spellings."""
-    return _distinct(_positive(as_values(given)))
+    return _distinct(_positive(as_values(value)))
 
 
 Values = Annotated[tuple[float, ...], _checked()]
@@ -165,20 +165,20 @@ class File(Section):
     header: bool | None = None
 
 
-def _as_file(given: object) -> object:
-    return {"file": given} if isinstance(given, str) else given
+def _as_file(value: object) -> object:
+    return {"file": value} if isinstance(value, str) else value
 
 
 FileSpec = Annotated[File, BeforeValidator(_as_file)]
 
 
-def _variants(given: object) -> object:
+def _variants(value: object) -> object:
     """One file as it is; several, in a list, are variants."""
-    if not isinstance(given, list):
-        return File.model_validate(_as_file(given))
-    if len(given) < 2:
-        raise broken("be one file, or a list of two or more", shown(given))
-    return tuple(File.model_validate(_as_file(each)) for each in given)
+    if not isinstance(value, list):
+        return File.model_validate(_as_file(value))
+    if len(value) < 2:
+        raise broken("be one file, or a list of two or more", shown(value))
+    return tuple(File.model_validate(_as_file(file)) for file in value)
 
 
 VariantFiles = Annotated[InstanceOf[File] | tuple[InstanceOf[File], ...], BeforeValidator(_variants)]

@@ -44,14 +44,14 @@ def read_spectra(project: Project, key: str, file: str, further: Sequence[str], 
     elements = tuple(columns[_ELEMENT])
     if not elements:
         raise MisuseError(name, "have a line for each spectrum", "none")
-    other = next((each for each in elements if each not in physical.library.ids), None)
+    other = next((cell for cell in elements if cell not in physical.library.ids), None)
     if other is not None:
         raise MisuseError(name, "name elements of the list", repr(other))
     texts = tuple(tuple(columns[column]) for column in further)
     if is_by_file:
-        return Spectra(elements, texts, tuple(_of_file(project, key, each, physical) for each in columns[_FILE]))
+        return Spectra(elements, texts, tuple(_of_file(project, key, cell, physical) for cell in columns[_FILE]))
     rules, is_complex = ("hold numbers", "hold finite numbers"), physical.is_complex
-    values = [column_numbers(name, each, columns[each], rules, is_complex=is_complex) for each in rest]
+    values = [column_numbers(name, cell, columns[cell], rules, is_complex=is_complex) for cell in rest]
     return Spectra(elements, texts, tuple(np.column_stack(values)[:, None]))
 
 

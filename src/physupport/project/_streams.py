@@ -124,18 +124,18 @@ class Deployment(Stream):
     exposure: Values | None = None
 
 
-def with_open_strengths(given: Any) -> Any:  # noqa: ANN401
+def with_open_strengths(file: Any) -> Any:  # noqa: ANN401
     """A file whose regions all have strength = 'unknown', in the words of the law that leaves coefficients open.
 
     Rows then are scored at their best; who judges them stays the usual judge of the law that the file names.
     """
     try:
-        strengths = {name: region.get("strength") for name, region in given["regions"].items()}
-        rows, name = given["data"]["deployment"], given["data"]["deployment"]["law"]
+        strengths = {name: region.get("strength") for name, region in file["regions"].items()}
+        rows, name = file["data"]["deployment"], file["data"]["deployment"]["law"]
     except (KeyError, TypeError, AttributeError):
-        return given  # not yet a file: what is wrong with it is found below
+        return file  # not yet a file: what is wrong with it is found below
     if UNKNOWN not in strengths.values() or not isinstance(name, str) or name not in LAWS:
-        return given
+        return file
     if "rows" in rows and LAWS[name].if_unknown:
         raise broken(f"be left out with the law {name}", shown(rows["rows"]), key="data.deployment.rows")
     for region, strength in strengths.items():
@@ -144,9 +144,9 @@ def with_open_strengths(given: Any) -> Any:  # noqa: ANN401
             raise broken(f"be left out or numbers with the law {name}", f"'{UNKNOWN}'", key=place)
         if strength != UNKNOWN:
             raise broken(f"be '{UNKNOWN}' as in other regions, or numbers in all of them", shown(strength), key=place)
-    regions = {name: {k: v for k, v in region.items() if k != "strength"} for name, region in given["regions"].items()}
-    data = {**given["data"], "deployment": {**rows, **LAWS[name].if_unknown}}
-    return {"judge": LAWS[name].usual_judge, **given, "regions": regions, "data": data}
+    regions = {name: {k: v for k, v in region.items() if k != "strength"} for name, region in file["regions"].items()}
+    data = {**file["data"], "deployment": {**rows, **LAWS[name].if_unknown}}
+    return {"judge": LAWS[name].usual_judge, **file, "regions": regions, "data": data}
 
 
 class Data(Section):

@@ -9,14 +9,14 @@ from ._load import Project
 
 def project_supports(project: Project) -> list[tuple[str, ...]]:
     """Those listed, all regions and all but each optional one, or whatever the presence of the regions allows."""
-    regions, given = project.settings.regions, project.settings.supports
-    if given.choices is not None:
-        return _listed(project, given.choices)
-    if given.leave_one_out:
+    regions, supports = project.settings.regions, project.settings.supports
+    if supports.choices is not None:
+        return _listed(project, supports.choices)
+    if supports.leave_one_out:
         return _left_out(project)
     always = [name for name, region in regions.items() if region.presence == "always"]
     optional = [name for name, region in regions.items() if region.presence == "optional"]
-    most = given.max_active
+    most = supports.max_active
     if most is not None and not len(always) <= most <= len(regions):
         rule = f"lie between {len(always)}, the regions that are always there, and {len(regions)}, all of them"
         raise MisuseError(project.name("supports.max_active"), rule, most)
@@ -85,8 +85,8 @@ def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]
         if any({*support} == {*earlier} for earlier in choices[:i]):
             raise MisuseError(project.name("supports.list"), "hold each support once", support)
     for name, region in regions.items():
-        found = "always" if all(name in support for support in choices) else "optional"
-        if found != region.presence:
+        usual = "always" if all(name in support for support in choices) else "optional"
+        if usual != region.presence:
             remedy = "The list of supports says so."
-            raise MisuseError(project.name(f"regions.{name}.presence"), f"be {found!r}", repr(region.presence), remedy)
+            raise MisuseError(project.name(f"regions.{name}.presence"), f"be {usual!r}", repr(region.presence), remedy)
     return [tuple(support) for support in choices]

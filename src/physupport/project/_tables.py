@@ -18,8 +18,8 @@ from ._streams import Calibration, Deployment
 def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
     """The streams that the project has, calibration first."""
     data = project.settings.data
-    given = {"calibration": data.calibration, "deployment": data.deployment}
-    return {name: spec for name, spec in given.items() if spec is not None}
+    specs = {"calibration": data.calibration, "deployment": data.deployment}
+    return {name: spec for name, spec in specs.items() if spec is not None}
 
 
 def read_tables(project: Project) -> dict[str, Table]:
@@ -101,8 +101,8 @@ def _check_numbers(project: Project, name: str, table: Table, physical: Physical
 
 
 def _check_width(project: Project, name: str, table: Table, physical: Physical, n_codes: int) -> None:
-    found, channels = table.values.shape[1], physical.n_channels
-    if found == channels + n_codes:
+    width, channels = table.values.shape[1], physical.n_channels
+    if width == channels + n_codes:
         return
     wanted = f"{channels} channels" + (f" and {n_codes} codes" if n_codes else "")
     remedy = ""
@@ -111,6 +111,6 @@ def _check_width(project: Project, name: str, table: Table, physical: Physical, 
     raise MisuseError(
         project.name(f"data.{name}.file"),
         f"have {wanted}, as the responses have",
-        f"{found} in {table.source.path}",
+        f"{width} in {table.source.path}",
         remedy,
     )

@@ -73,9 +73,9 @@ def read_tangents(
         half = 0.5 * float(np.diff(np.sort(named[name].values)).max())
         ends = []
         for move in (half, -half):
-            moved = [replace(each, values=each.values + move * (each.label == name)) for each in parameters]
+            moved = [replace(known, values=known.values + move * (known.label == name)) for known in parameters]
             with named_by_key(project, "elements.tangents"):
-                grid = joined_settings([settings_grid(given, places, moved, axis) for given in responses])
+                grid = joined_settings([settings_grid(response, places, moved, axis) for response in responses])
             ends.append(columns_of(grid, shared[:, :0]))
         # What is shared is never active here, and stands for itself.
         columns.append(np.hstack([(ends[0] - ends[1]) / (2.0 * half), shared]))

@@ -38,11 +38,11 @@ class Claim:
 
     def tables(self, regions: Sequence[AskedRegion]) -> list[BoolArray]:
         """Of each region (m + 1, n): whether a place has what is named; the last place is nothing."""
-        found = [np.column_stack([_has(region, name) for name in self.of]) for region in regions]
+        tables = [np.column_stack([_has(region, name) for name in self.of]) for region in regions]
         for number, name in enumerate(self.of):
-            if not any(table[:, number].any() for table in found):
+            if not any(table[:, number].any() for table in tables):
                 raise MisuseError("claims", "name elements or groups of regions that are asked about", repr(name))
-        return found
+        return tables
 
 
 def _has(region: AskedRegion, name: str) -> BoolArray:

@@ -134,7 +134,7 @@ def compare_all(answers: tuple[Answer, ...], exhaustive: tuple[Answer, ...]) -> 
     """Field by field."""
     if len(answers) != len(exhaustive):
         raise MisuseError("exhaustive", f"have {len(answers)} fields", len(exhaustive))
-    return tuple(compare(here, there) for here, there in zip(answers, exhaustive, strict=True))
+    return tuple(compare(answer, reference) for answer, reference in zip(answers, exhaustive, strict=True))
 
 
 def _is_true(answer: Answer, exhaustive: Answer) -> bool:

@@ -153,7 +153,7 @@ class AskedRegion:
             "region": self.name,
             "elements": list(self.elements if self.sets is None else self.sets.ids),
             # Those of the view follow from its places, which its hash covers.
-            "distances": DISTANCES_OF_VIEW if self.spacing.given is None else self.spacing.digest(),
+            "distances": DISTANCES_OF_VIEW if self.spacing.distances is None else self.spacing.digest(),
             "tolerance": self.tolerance,
             "groups": [[name, list(members)] for name, members in self.listed],
             "asks": "finest" if self.is_finest else sorted(self.asks),
@@ -168,8 +168,8 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     ids = elements if sets is None else sets.ids
     spacing, label = region_spacing(view, name), f"distances of region {name!r}"
     if rule.distances is not None:
-        given = read_only(check_distances(label, rule.distances, len(ids)))
-        spacing = Spacing(len(elements), given=given) if sets is None else SetSpacing(sets, given)
+        distances = read_only(check_distances(label, rule.distances, len(ids)))
+        spacing = Spacing(len(elements), distances=distances) if sets is None else SetSpacing(sets, distances)
     elif not spacing.is_finite:
         raise MisuseError(label, "be finite", "places that are too far apart")
     listed = tuple((group, tuple(ids[i] for i in _bits(bits))) for group, bits in _sorted_groups(name, ids, rule))
@@ -203,14 +203,14 @@ def _sorted_groups(region: str, elements: tuple[str, ...], rule: RegionRule) -> 
     """Every group at every depth, smallest first; of equal ones the one named first."""
     groups = rule.groups or {}
     number = {name: i for i, name in enumerate(elements)}
-    found: dict[str, int] = {}
+    bits_of: dict[str, int] = {}
     for name, members in _flattened(region, number, groups):
-        if name in found or name == region:
+        if name in bits_of or name == region:
             raise MisuseError(f"groups of region {region!r}", "have names of their own", repr(name))
         if not members:
             raise _unknown(region, number, f"nothing in group {name!r}")
-        found[name] = members
-    ordered = sorted(found.items(), key=lambda item: item[1].bit_count())
+        bits_of[name] = members
+    ordered = sorted(bits_of.items(), key=lambda item: item[1].bit_count())
     return (*ordered, (region, (1 << len(elements)) - 1))
 
 

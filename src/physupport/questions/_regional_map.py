@@ -33,7 +33,7 @@ class RegionalMap:
     view: RegionalView
     rules: Mapping[str, RegionRule] | None = None
     claimed: Mapping[str, Claim] | None = None
-    asked: tuple[AskedRegion, ...] = field(init=False, repr=False)  # in the order of the view
+    asked_regions: tuple[AskedRegion, ...] = field(init=False, repr=False)  # in the order of the view
     _columns: Columns = field(init=False, repr=False)
     _tables: dict[str, list[BoolArray]] = field(init=False, repr=False)  # of each claim, what the places have
 
@@ -44,13 +44,13 @@ class RegionalMap:
                 raise MisuseError("rules", f"be about the regions {self.view.regions}", repr(name))
         if not rules:
             raise MisuseError("rules", "ask about at least one region", "none")
-        asked = tuple(asked_region(self.view, name, rules[name]) for name in self.view.regions if name in rules)
+        regions = tuple(asked_region(self.view, name, rules[name]) for name in self.view.regions if name in rules)
         object.__setattr__(self, "rules", rules)
-        object.__setattr__(self, "asked", asked)
+        object.__setattr__(self, "asked_regions", regions)
         object.__setattr__(self, "claimed", dict(self.claimed or {}))
-        tables = {name: claim.tables(asked) for name, claim in dict(self.claimed or {}).items()}
+        tables = {name: claim.tables(regions) for name, claim in dict(self.claimed or {}).items()}
         object.__setattr__(self, "_tables", tables)
-        object.__setattr__(self, "_columns", make_columns(Layout(self.view, asked)))
+        object.__setattr__(self, "_columns", make_columns(Layout(self.view, regions)))
 
     @property
     def n_explanations(self) -> int:
@@ -60,11 +60,11 @@ class RegionalMap:
     @property
     def regions(self) -> tuple[str, ...]:
         """The regions asked about, in the order of the view."""
-        return tuple(region.name for region in self.asked)
+        return tuple(region.name for region in self.asked_regions)
 
     def slots(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, regions asked about): local element numbers, -1 where the region is absent."""
-        return self._columns.rows(np.atleast_1d(index))[:, : len(self.asked)]
+        return self._columns.rows(np.atleast_1d(index))[:, : len(self.asked_regions)]
 
     def begin(self) -> RegionalProgress:
         """Nothing witnessed, everything possible."""
@@ -85,14 +85,14 @@ class RegionalMap:
             "version": 1,
             "view": self.view.digest,
             "n_explanations": self.view.n_explanations,
-            "regions": [region.describe() for region in self.asked],
+            "regions": [region.describe() for region in self.asked_regions],
         }
 
     def encode(self) -> dict[str, object]:
         """View and distances, which the description has as hashes; those of the view follow from its coordinates."""
         distances = [
-            DISTANCES_OF_VIEW if region.spacing.given is None else array_json(region.spacing.given)
-            for region in self.asked
+            DISTANCES_OF_VIEW if region.spacing.distances is None else array_json(region.spacing.distances)
+            for region in self.asked_regions
         ]
         return {"kind": "regional map", "view": self.view.encode(), "distances": distances}
 
@@ -102,7 +102,7 @@ class RegionalMap:
 
     def says(self, index: IntArray) -> dict[str, Said]:
         """The element of every region asked about."""
-        columns = zip(self.asked, self.slots(index).T, strict=True)
+        columns = zip(self.asked_regions, self.slots(index).T, strict=True)
         return {region.name: Said(region.elements, column) for region, column in columns}
 
     def claims(self, index: IntArray) -> dict[str, BoolArray]:
@@ -113,7 +113,7 @@ class RegionalMap:
     def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
         """(k,) what reaches the threshold, lies too far from the cell, or lies outside the group."""
         number = self.regions.index(answer.field)
-        region, slots = self.asked[number], self.slots(index)[:, number]
+        region, slots = self.asked_regions[number], self.slots(index)[:, number]
         if answer.label is Label.ABSENT:
             return np.asarray((slots >= 0) & (self.strengths(region, index) >= (region.threshold or 0.0)))
         if answer.label is Label.FINE:
@@ -125,7 +125,7 @@ class RegionalMap:
 
     def sides(self, number: int, reference: int) -> Sides:
         """Of a region: its elements and nothing, or, under a threshold that the reference does not reach, two sides."""
-        region, first = self.asked[number], np.array([reference])
+        region, first = self.asked_regions[number], np.array([reference])
         reaches = self._reaching(region)
         if reaches is not None and not reaches(first)[0]:
             return Sides(0, np.not_equal.outer, reaches)
@@ -140,7 +140,7 @@ class RegionalMap:
 
     def elements(self, number: int) -> FieldElements:
         """Of a region, with places, groups and rule."""
-        region, sets = self.asked[number], self.asked[number].sets
+        region, sets = self.asked_regions[number], self.asked_regions[number].sets
         return FieldElements(
             names=region.elements if sets is None else sets.ids,
             coordinates=self.view.coordinates(region.name) if sets is None else sets.coordinates,
@@ -154,14 +154,14 @@ class RegionalMap:
 
     def extent(self, number: int, chosen: IntArray) -> float | None:
         """Of elements; without coordinates and distances of its own nobody said how far they are apart."""
-        region = self.asked[number]
-        if region.spacing.given is None and region.spacing.places is None:
+        region = self.asked_regions[number]
+        if region.spacing.distances is None and region.spacing.places is None:
             return None
         return region.spacing.size_of(int(chosen[0])) if len(chosen) == 1 else region.spacing.spread(chosen)
 
     def hull(self, number: int, chosen: IntArray) -> list[list[float]] | None:
         """Around elements that are cells."""
-        return self.asked[number].spacing.hull(chosen)
+        return self.asked_regions[number].spacing.hull(chosen)
 
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
         """What is in each region, which takes the place of the dictionary state."""
@@ -172,14 +172,15 @@ class RegionalMap:
         slots = self.slots(np.arange(self.n_explanations)).T  # (R, M), -1 where absent
 
         def distances(e: int) -> Array:
-            away = [_away(region, int(column[e]))[column] for region, column in zip(self.asked, slots, strict=True)]
+            columns = zip(self.asked_regions, slots, strict=True)
+            away = [_away(region, int(column[e]))[column] for region, column in columns]
             return np.asarray(np.max(away, axis=0))
 
         return Farness("regional", distances)
 
     def thresholds(self) -> dict[str, float]:
         """The absence thresholds."""
-        return {region.name: region.threshold for region in self.asked if region.threshold is not None}
+        return {region.name: region.threshold for region in self.asked_regions if region.threshold is not None}
 
     def unanswerable(self) -> Iterator[Unanswerable]:
         """What is asked of regions although the bank alone decides it.

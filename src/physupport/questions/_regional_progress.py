@@ -31,31 +31,31 @@ class Layout:
     """What is counted: the element of each asked region, then thresholds reached, then the lack of optional regions."""
 
     view: RegionalView
-    asked: tuple[AskedRegion, ...]
+    asked_regions: tuple[AskedRegion, ...]
 
     @property
     def sizes(self) -> list[int]:
         """Entries of each column; those of a region end with absence, which -1 reaches from behind."""
-        regions = [len(region.elements) + 1 for region in self.asked]
+        regions = [len(region.elements) + 1 for region in self.asked_regions]
         return regions + [2] * (len(self.thresholds) + self.has_persistent_only)
 
     @property
     def thresholds(self) -> list[int]:
         """Which of the asked regions have an absence threshold."""
-        return [i for i, region in enumerate(self.asked) if region.threshold is not None]
+        return [i for i, region in enumerate(self.asked_regions) if region.threshold is not None]
 
     @property
     def has_persistent_only(self) -> bool:
         """Whether some region takes only explanations without optional regions as witnesses of its absence."""
-        return any(region.needs_persistent_only for region in self.asked)
+        return any(region.needs_persistent_only for region in self.asked_regions)
 
     def rows(self, index: IntArray) -> IntArray:
         """(k,) -> (k, C)."""
-        places = [self.view.regions.index(region.name) for region in self.asked]
+        places = [self.view.regions.index(region.name) for region in self.asked_regions]
         columns = [self.view.locate(index)[:, places]]
         if self.thresholds:
             chosen = [places[i] for i in self.thresholds]
-            bounds: Array = np.array([self.asked[i].threshold for i in self.thresholds], dtype=np.float64)
+            bounds: Array = np.array([self.asked_regions[i].threshold for i in self.thresholds], dtype=np.float64)
             columns.append((self.view.strengths(index)[:, chosen] >= bounds).astype(np.int64))
         if self.has_persistent_only:
             columns.append(self.view.persistent_only(index).astype(np.int64)[:, None])
@@ -123,7 +123,7 @@ def _columns(
 ) -> Columns:
     """The columns with their single entries, from the table where it is written out."""
     entries: Sequence[Entries] = (
-        [_OnDemand(layout, j) for j in range(len(layout.sizes))] if table is None else [each.data for each in table]
+        [_OnDemand(layout, j) for j in range(len(layout.sizes))] if table is None else [part.data for part in table]
     )
     return Columns(layout, tuple(entries), counts, table)
 
@@ -152,12 +152,12 @@ class RegionalProgress:
     )  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
-        layout, count = columns.layout, len(columns.layout.asked)
+        layout, count = columns.layout, len(columns.layout.asked_regions)
         counts, queue, only = [list(column) for column in columns.counts], list[RegionState](), [-1, -1]
         reaching = dict(zip(layout.thresholds, counts[count:], strict=False))
         self.states = tuple(
             RegionState(region, counts[j], reaching.get(j, [0, 0]), only, queue)
-            for j, region in enumerate(layout.asked)
+            for j, region in enumerate(layout.asked_regions)
         )
         self._columns, self.n_possible, self.n_witnessed = columns, layout.view.n_explanations, 0
         self._entries, self._queue = columns.entries[:count], queue

@@ -227,8 +227,8 @@ class ResolutionProgress:
         """The label of the diameter with its bounds; a GROUP at a cut budget needs only the upper one."""
         match self.label:
             case Label.AMBIGUOUS:
-                found = (self._first[place] for place in self._pair if place < len(self._first))
-                certificate = Certificate("witnesses", tuple(found))
+                witnesses = (self._first[place] for place in self._pair if place < len(self._first))
+                certificate = Certificate("witnesses", tuple(witnesses))
             case Label.ABSTAIN:
                 certificate = Certificate("open")
             case _:
@@ -262,11 +262,11 @@ class ResolutionProgress:
 
 
 def _check_places(value: ArrayLike, count: int) -> IntArray:
-    given = np.asarray(value)
-    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
+    places = np.asarray(value)
+    if places.ndim != 1 or not places.size or places.dtype.kind not in "iu":
         rule = "be a list of at least one whole number"
-        raise MisuseError("places", rule, f"{given.dtype} of shape {given.shape}")
-    if given.min() < 0 or given.max() >= count:
-        bad = int(np.flatnonzero((given < 0) | (given >= count))[0])
-        raise MisuseError("places", f"lie from 0 to {count - 1}", f"{given[bad]} for explanation {bad}")
-    return np.array(given, dtype=np.int64)
+        raise MisuseError("places", rule, f"{places.dtype} of shape {places.shape}")
+    if places.min() < 0 or places.max() >= count:
+        bad = int(np.flatnonzero((places < 0) | (places >= count))[0])
+        raise MisuseError("places", f"lie from 0 to {count - 1}", f"{places[bad]} for explanation {bad}")
+    return np.array(places, dtype=np.int64)

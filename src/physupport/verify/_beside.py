@@ -20,11 +20,11 @@ def verify_beside(report: str, folder: Path) -> Verification:
     Found is what says something else; what is not there is not missed.  Words may be others in another version: there
     the page, and the sentences of the table, are noted as not compared.
     """
-    found = Report.from_json(report)
-    is_same = found.versions.get("physupport") == __version__
-    findings = [*_table_findings(found, folder, is_same), *_query_findings(found, folder)]
+    rebuilt = Report.from_json(report)
+    is_same = rebuilt.versions.get("physupport") == __version__
+    findings = [*_table_findings(rebuilt, folder, is_same), *_query_findings(rebuilt, folder)]
     if is_same:
-        findings.extend(_page_findings(found, folder))
+        findings.extend(_page_findings(rebuilt, folder))
     note = f"page and sentences beside the report were not compared: they are of another version than {__version__}"
     return Verification(tuple(findings), () if is_same else (note,))
 

@@ -41,10 +41,10 @@ class ReadTrace:
 
     def place(self, e: int) -> int:
         """At which query an explanation was asked about."""
-        found = np.flatnonzero(self.queries == e)
-        if not found.size:
+        queries = np.flatnonzero(self.queries == e)
+        if not queries.size:
             raise Refusal(f"explanation {e} is named but was never asked about")
-        return int(found[0])
+        return int(queries[0])
 
     def _with(self, verdict: Verdict, count: int) -> IntArray:
         queries: IntArray = self.queries[:count][self.codes[:count] == verdict]
@@ -162,8 +162,8 @@ def field_findings(
 def _field_findings(entry: Node, field: Derived) -> Iterator[str]:
     if entry["label"] != field.label:
         yield f"{field.field}: the report says {entry['label']}, but the trace gives {field.label}"
-    given = {"cell": tuple(entry["cell"]), "group": entry["group"], "certificate": entry["certificate"]}
-    for name, value in given.items():
+    stored = {"cell": tuple(entry["cell"]), "group": entry["group"], "certificate": entry["certificate"]}
+    for name, value in stored.items():
         if value != getattr(field, name):
             yield f"{field.field}: the {name} is not what the trace gives"
     if entry["numbers"] != dict(field.numbers):
@@ -221,12 +221,12 @@ def _name(said: Column, number: int) -> str | None:
 
 
 def _excluded_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
-    found = _nearest_excluded(entry["field"], entry["label"], trace, rules)
-    given = entry["excluded"]
-    if (None if given is None else given["explanation"]) != found:
+    nearest = _nearest_excluded(entry["field"], entry["label"], trace, rules)
+    stored = entry["excluded"]
+    if (None if stored is None else stored["explanation"]) != nearest:
         yield f"{entry['field']}: the nearest excluded explanation is not the one named"
-    elif given is not None:
-        yield from _explanation_findings(entry, given, trace, rules)
+    elif stored is not None:
+        yield from _explanation_findings(entry, stored, trace, rules)
 
 
 def _nearest_excluded(field: str, label: str, trace: ReadTrace, rules: Rules) -> int | None:
@@ -253,8 +253,8 @@ def _first_of(changes: Callable[[list[int]], bool], explanations: list[int]) -> 
     if len(explanations) == 1:
         return explanations[0]
     half = len(explanations) // 2
-    found = _first_of(changes, explanations[:half])
-    return _first_of(changes, explanations[half:]) if found is None else found
+    first = _first_of(changes, explanations[:half])
+    return _first_of(changes, explanations[half:]) if first is None else first
 
 
 def _explanation_findings(entry: Node, named: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
@@ -290,11 +290,11 @@ def claim_findings(document: Node, trace: ReadTrace, rules: Rules, is_withheld: 
         holds = claims[entry["claim"]]
         sides = bool(holds[possible].any()), bool((~holds)[possible].any())
         both = [np.flatnonzero(mask & witnessed) for mask in (holds, ~holds)]
-        is_open = all(found.size for found in both)
+        is_open = all(side.size for side in both)
         value = "open" if is_open else "unknown"
         if not all(sides):
             value = "true" if sides[0] else "false" if sides[1] else "empty"
         value = "withheld" if is_withheld and value != "empty" else value
-        witnesses = [int(found[0]) for found in both] if value == "open" else []
+        witnesses = [int(side[0]) for side in both] if value == "open" else []
         if (entry["value"], entry["witnesses"]) != (value, witnesses):
             yield f"the claim {entry['claim']!r} is said to be {entry['value']}, but the trace gives {value}"

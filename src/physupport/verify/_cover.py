@@ -61,17 +61,17 @@ def _number_findings(node: Node, level: float) -> Iterator[str]:
         yield "the cells of parameters have other sizes than fill their ranges"
     kappa = node["unit_kappa"] * (node["snr"] * max(moves)) ** 2
     if not all(
-        abs(told - found) <= _ROUNDING * found
-        for told, found in ((node["move"], max(moves)), (node["kappa"], kappa), (node["eta"], sqrt(2.0 * kappa)))
+        abs(told - derived) <= _ROUNDING * derived
+        for told, derived in ((node["move"], max(moves)), (node["kappa"], kappa), (node["eta"], sqrt(2.0 * kappa)))
     ):
         yield "the moves within cells are not those that their sizes and bounds give"
     if not 0.0 < node["asked"] < 1.0 or level > node["asked"] or not _is_low_enough(level, node["asked"], kappa, node):
         yield f"at the level {level!r} the cover does not hold the level {node['asked']!r}"
 
 
-def _holds(told: Array, found: Array) -> bool:
+def _holds(told: Array, derived: Array) -> bool:
     """Whether bounds are at least those that are found now."""
-    return bool((told >= found * (1.0 - _ROUNDING)).all())
+    return bool((told >= derived * (1.0 - _ROUNDING)).all())
 
 
 def _halves(ends: list[tuple[float, float]], counts: list[int]) -> list[float]:
@@ -89,11 +89,12 @@ def _move(half: Array, region: Node, tangents: bool) -> float:
     return min(first, float(own + mixed))
 
 
-def _is_low_enough(level: float, asked: float, kappa: float, node: Node) -> bool:
+def _is_low_enough(level: float, wanted: float, kappa: float, node: Node) -> bool:
     """Whether a test of this level before the move has at most the level asked for after it."""
     if node["is_shift"]:
-        return bool(ndtr(ndtri(level) + sqrt(2.0 * kappa)) <= asked * (1.0 + _ROUNDING))
-    return asked * log(asked / level) + (1.0 - asked) * log((1.0 - asked) / (1.0 - level)) >= kappa * (1.0 - _ROUNDING)
+        return bool(ndtr(ndtri(level) + sqrt(2.0 * kappa)) <= wanted * (1.0 + _ROUNDING))
+    divergence = wanted * log(wanted / level) + (1.0 - wanted) * log((1.0 - wanted) / (1.0 - level))
+    return divergence >= kappa * (1.0 - _ROUNDING)
 
 
 def _answer_findings(cover: Cover, bank: Bank, law: Law) -> Iterator[str]:

@@ -84,9 +84,9 @@ def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
 
 def _fact_findings(stored: Node | None, again: Node | None) -> Iterator[str]:
     """What the judge says of the answer as a whole; p-values may differ by what rounding counts."""
-    flat, found = dict(_flat(stored)), dict(_flat(again))
-    for name in sorted({*flat, *found}):
-        mine, other = flat.get(name), found.get(name)
+    flat, derived = dict(_flat(stored)), dict(_flat(again))
+    for name in sorted({*flat, *derived}):
+        mine, other = flat.get(name), derived.get(name)
         off = _FACT_TOLERANCE if "p" in name.split(".") else _LEVEL_TOLERANCE
         is_near = isinstance(mine, float) and isinstance(other, float) and abs(mine - other) <= off
         if mine != other and not is_near:
@@ -145,7 +145,7 @@ class _Proposal:
             return cls(scores.values[where, -1], True)
         tied = best_key(stream, keys, scores=scores).tied.tolist()
         # With a free one beside it or without: rows that propose give both.
-        is_best = any(opponent.agrees(given) for key in tied for given in law.opponents_of(bank, rows, key))
+        is_best = any(opponent.agrees(other) for key in tied for other in law.opponents_of(bank, rows, key))
         return cls(scores.values[where, -1], is_best)
 
 

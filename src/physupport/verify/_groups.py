@@ -27,17 +27,17 @@ def read_groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tupl
 
 def read_set_groups(node: Any, region: str, sets: RegionSets) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
     """Groups of elements, each with every set that has no element outside of it."""
-    found = []
+    groups = []
     for name, members in read_groups(node, region, sets.ids):
         outside = np.array([i not in members for i in range(len(sets.ids))])
         is_out = ((sets.members >= 0) & outside[sets.members]).any(axis=1)
-        found.append((name, frozenset(np.flatnonzero(~is_out).tolist())))
-    return tuple(found)
+        groups.append((name, frozenset(np.flatnonzero(~is_out).tolist())))
+    return tuple(groups)
 
 
 def read_claims(node: Any, rules: list[Node], view: RegionalView, locations: IntArray) -> dict[str, BoolArray]:  # noqa: ANN401
     """(M,) of each claim whether explanations bear it out, from the elements that each of them has."""
-    found: dict[str, BoolArray] = {}
+    claims: dict[str, BoolArray] = {}
     for name, kind, of in node:
         count = np.zeros(len(locations), dtype=np.int64)
         for item in of:
@@ -47,10 +47,10 @@ def read_claims(node: Any, rules: list[Node], view: RegionalView, locations: Int
                 there |= _has(rule, item, view.sets(rule["region"]))[column]
             count += there
         wanted = {"any": count > 0, "all": count == len(of), "exactly_one": count == 1}
-        if kind not in wanted or name in found:
+        if kind not in wanted or name in claims:
             raise Refusal(f"the claim {name!r} is of an unknown kind or stands twice")
-        found[name] = wanted[kind]
-    return found
+        claims[name] = wanted[kind]
+    return claims
 
 
 def _has(rule: Node, item: str, sets: RegionSets | None) -> BoolArray:

@@ -223,8 +223,8 @@ def _spacing(rule: Node, node: object, view: RegionalView, sets: RegionSets | No
         spacing = region_spacing(view, name)
         is_sound = spacing.is_finite
     else:
-        given = check_distances(f"distances of region {name!r}", real(node, None, None), count)
-        spacing = Spacing(count, given=given) if sets is None else SetSpacing(sets, given)
+        distances = check_distances(f"distances of region {name!r}", real(node, None, None), count)
+        spacing = Spacing(count, distances=distances) if sets is None else SetSpacing(sets, distances)
         is_sound = True
     if not is_sound or rule["distances"] != (_OF_VIEW if node == rule["distances"] == _OF_VIEW else spacing.digest()):
         raise Refusal(f"the distances of region {name!r} do not match their hash")

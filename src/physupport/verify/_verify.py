@@ -213,24 +213,24 @@ _RULES: Mapping[str, Callable[[Node, Node, Bank | None, int], Rules]] = {
 
 
 def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None, trace: ReadTrace | None) -> Rules:
-    asked, content = document["protocol"]["question"], document["question"]
+    frozen, content = document["protocol"]["question"], document["question"]
     size, kind = document["protocol"]["size"], content["kind"]
     if kind == "own":
         if own is None:
             raise Refusal("the question is one of the author's own: give it to verify to derive the labels again")
         # As JSON: a description may hold tuples, of which a document makes lists.
-        if json.loads(json.dumps(own.describe())) != asked or encoded(own) != content:
+        if json.loads(json.dumps(own.describe())) != frozen or encoded(own) != content:
             raise Refusal("the question given is not the one that was asked")
         if own.n_explanations != size:
             raise Refusal(f"the question is about {own.n_explanations} explanations, not {size}")
         if trace is None:
             raise Refusal("the question cannot be asked again without a sound trace")
         return own_rules(own, trace)
-    if asked.get("question") != kind:
+    if frozen.get("question") != kind:
         raise Refusal("the question is written out as another kind than it was asked")
     if kind not in _RULES:
         raise Refusal(f"a question of the unknown kind {kind!r}; known are {', '.join(_RULES)}")
-    return _RULES[kind](asked, content, bank, size)
+    return _RULES[kind](frozen, content, bank, size)
 
 
 def rules_of(document: Mapping[str, Any]) -> Rules:

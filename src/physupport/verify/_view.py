@@ -58,7 +58,7 @@ def distance_notes(view: RegionalView, region: str, spacing: Spacing | SetSpacin
     """Distances that were given with the rule are the author's; without coordinates there is nothing to compare."""
     sets = view.sets(region)
     places = view.coordinates(region) if sets is None else sets.coordinates
-    if places is not None and spacing.given is not None and not _is_near(spacing.given, _distances(places)):
+    if places is not None and spacing.distances is not None and not _is_near(spacing.distances, _distances(places)):
         yield f"the distances of region {region!r} were given, and are not those of its coordinates"
 
 

@@ -80,7 +80,7 @@ class _Columns:
 
     def members(self, region: int, opponents: Opposition) -> BoolArray:
         """(M,) who opposes."""
-        asked = self._question.asked[region]
+        asked = self._question.asked_regions[region]
         # Absence is -1, the last entry.
         mask = np.append(asked.flags(opponents.elements), opponents.absent)[self._slots[region]]
         if opponents.is_reaching and asked.threshold is not None:
@@ -93,7 +93,7 @@ class _Columns:
         """What is stuck in a region once explanation e is indeterminate, too."""
         if slot < 0:
             return before._replace(absent=True)
-        asked = self._question.asked[region]
+        asked = self._question.asked_regions[region]
         strength = float(self._question.strengths(asked, np.array([e]))[0])
         reaches = before.reaches or strength >= (asked.threshold or 0.0)
         return before._replace(elements=before.elements | 1 << slot, reaches=reaches)

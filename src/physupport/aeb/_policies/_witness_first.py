@@ -80,7 +80,7 @@ def elsewhere(question: RegionalMap, region: str, e: int) -> Obligation:
 
     The explanations whose element lies farther from it than the tolerance, and those that lack the region.
     """
-    column, asked = _column(question, region), question.asked[question.regions.index(region)]
+    column, asked = _column(question, region), question.asked_regions[question.regions.index(region)]
     here = int(column[check_count("e", e, 0, len(column) - 1)])
     if here < 0:
         raise MisuseError("e", f"have region {region!r}", e)
@@ -205,5 +205,5 @@ class _Attack:
 
     def _note_last_reaching(self, region: int, threshold: float) -> None:
         possible = self._brackets.possible()
-        strengths = self._question.strengths(self._question.asked[region], possible)
+        strengths = self._question.strengths(self._question.asked_regions[region], possible)
         self._last.update(possible[strengths >= threshold].tolist())

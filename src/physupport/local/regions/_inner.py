@@ -64,10 +64,10 @@ def _retained_points(chart: Chart, rng: np.random.Generator, size: int) -> list[
     return points
 
 
-def _far_pairs(chart: Chart, here: list[Array], other: Chart, there: list[Array]) -> list[tuple[Pair, Array]]:
+def _far_pairs(chart: Chart, points: list[Array], other: Chart, others: list[Array]) -> list[tuple[Pair, Array]]:
     """Starts from all pairs of points, the farthest first, each led by the atom that is farthest from the others."""
     is_same = chart is other
-    couples = list(combinations(here, 2) if is_same else product(here, there)) or [(here[0], there[0])]
+    couples = list(combinations(points, 2) if is_same else product(points, others)) or [(points[0], others[0])]
 
     def started(one: Array, two: Array) -> tuple[Pair, Array]:
         ways = [(one, two), (two, one)] if is_same else [(one, two)]
