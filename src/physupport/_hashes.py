@@ -1,4 +1,4 @@
-"""Every hash that the package takes: SHA-256, in hexadecimal, of bytes that are the same on every machine."""
+"""What protocols and reports are hashed by: SHA-256, in hexadecimal, of bytes that are the same on every machine."""
 
 import hashlib
 import json

@@ -252,7 +252,7 @@ def test_a_library_makes_its_bank(instrument):
 def test_a_question_may_be_rules_tolerances_or_a_function(instrument):
     rules = {"A": RegionRule(0.5), "B": 2.0}
     estimator = PhysicalSupport(instrument.bank, rules, calibration=None).fit(None)
-    assert [region.tolerance for region in estimator.question_.asked] == [0.5, 2.0]
+    assert [region.tolerance for region in estimator.question_.asked_regions] == [0.5, 2.0]
     asked = estimator.report(instrument.deployment).document["protocol"]["question"]
     view = bank_regions(instrument.bank)
     estimator.set_params(question=lambda proposed: RegionalMap(view, {"A": RegionRule(0.5), "B": RegionRule(2.0)}))

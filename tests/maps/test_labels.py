@@ -43,7 +43,7 @@ def test_labels_and_groups_are_those_of_the_question(seed):
             (progress.witness if row[e] else progress.reject)(e)
         for number, answer in enumerate(progress.answers()):
             assert LABELS[ours[number]] == answer.label
-            listed = question.asked[number].groups
+            listed = question.asked_regions[number].groups
             assert answer.group == (listed[sectors[number]][0] if sectors[number] >= 0 else None)
 
 

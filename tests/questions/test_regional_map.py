@@ -301,7 +301,7 @@ def test_the_foretold_effect_of_a_rejection_is_what_happens(question, data):
 def test_columns_worked_out_on_demand_give_the_same_states(question, data):
     codes, order = verdict_runs(question, data)
     progress = question.begin()
-    lazy = RegionalProgress(make_columns(Layout(question.view, question.asked), table_entries=0))
+    lazy = RegionalProgress(make_columns(Layout(question.view, question.asked_regions), table_entries=0))
     for e in order:
         advance(progress, e, codes[e])
         advance(lazy, e, codes[e])

@@ -6,7 +6,6 @@ logarithm of a martingale started at 1; its largest value so far ever reaches :m
 most :math:`\alpha` (Ville), whenever one looks and whatever decides when to look next.
 """
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from .._errors import MisuseError
-from .._hashes import add_rows
+from .._hashes import pieces_hash
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows
@@ -58,14 +57,12 @@ class RunningEvidence:
         errors = before[1] + scores.errors[:, 0] + 2.0 * _EPS * np.abs(values)
         keys = self.law.keys(self.bank)(np.arange(self.bank.size))
         peaks = self._peaks(values, errors, keys)
-        sha = hashlib.sha256(self.digest.encode("ascii"))
-        add_rows(sha, rows)
         return replace(
             self,
             peaks=peaks,
             sums=np.stack([values, errors]),
             n_rows=self.n_rows + len(rows),
-            digest=sha.hexdigest(),
+            digest=pieces_hash(self.digest, rows.astype(np.float64, copy=False)),
         )
 
     def _peaks(self, values: Array, errors: Array, keys: IntArray) -> Bounds:

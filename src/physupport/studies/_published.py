@@ -84,7 +84,7 @@ class Study(Protocol):
         ...
 
 
-def number_line(name: str, published: str, value: float, note: str = "") -> Line:
+def number_line(name: str, published: str, value: float) -> Line:
     """A printed decimal: agrees within half a unit of its last digit.
 
     >>> number_line("slope", "5.94", 5.9355).agrees, number_line("slope", "5.94", 5.9349).agrees
@@ -94,19 +94,19 @@ def number_line(name: str, published: str, value: float, note: str = "") -> Line
     decimals = -exponent if isinstance(exponent, int) else 0
     # Two more digits than printed, so that a close call can be judged by eye.
     here = f"{value:.{max(decimals, 0) + 2}f}"
-    return Line(name, published, here, abs(value - float(published)) <= 0.5 * 10.0**-decimals * _ROOM, note)
+    return Line(name, published, here, abs(value - float(published)) <= 0.5 * 10.0**-decimals * _ROOM)
 
 
-def range_line(name: str, published: tuple[str, str], value: tuple[float, float], note: str = "") -> Line:
+def range_line(name: str, published: tuple[str, str], value: tuple[float, float]) -> Line:
     """A printed range: agrees where both of its ends do."""
     ends = [number_line(name, printed, end) for printed, end in zip(published, value, strict=True)]
     shown = [f"[{', '.join(texts)}]" for texts in (published, [end.here for end in ends])]
-    return Line(name, shown[0], shown[1], all(end.agrees for end in ends), note)
+    return Line(name, shown[0], shown[1], all(end.agrees for end in ends))
 
 
-def rounding_line(name: str, published: str, value: float, note: str = "Any value at rounding level agrees.") -> Line:
+def rounding_line(name: str, published: str, value: float) -> Line:
     """A printed residual at rounding level: agrees with every value at that level."""
-    return Line(name, published, f"{value:.1e}", abs(value) < ROUNDING_LEVEL, note)
+    return Line(name, published, f"{value:.1e}", abs(value) < ROUNDING_LEVEL, "Any value at rounding level agrees.")
 
 
 def word_line(name: str, published: str, here: str, note: str = "") -> Line:
