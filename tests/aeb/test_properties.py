@@ -33,7 +33,7 @@ def traces(policies, question, codes, plausibility, budget=1.0):
 def same(one, other):
     assert one.queries.tolist() == other.queries.tolist()
     assert one.codes.tolist() == other.codes.tolist()
-    assert one.margins.tolist() == other.margins.tolist()
+    assert one.verdicts.margins().tolist() == other.verdicts.margins().tolist()
     assert (one.status, one.ending, one.budget, one.answers) == (
         other.status,
         other.ending,

@@ -190,7 +190,7 @@ def test_details_count_what_the_question_says_and_rows_would_tell_its_sides_apar
 def test_queries_are_written_with_what_they_say(bank):
     result, _ = asked(bank, 300)
     trace, says = result.trace, predicates(result.question).says
-    lines = [*csv.DictReader(query_lines(trace.queries, trace.codes, trace.margins, says))]
+    lines = [*csv.DictReader(query_lines(trace.queries, trace.verdicts, says))]
     halves = Half(bank).half(result.trace.queries)
     assert [line["half"] for line in lines] == [NAMES[half] for half in halves]
 

@@ -181,7 +181,8 @@ def test_a_trace_with_the_verdicts_of_another_judge_is_refused():
         report(seal, forged)
     with pytest.raises(MisuseError, match="another on explanation 3"):
         seal.resume(forged, 6)
-    shifted = replace(trace, margins=trace.margins + np.array([0.3, 0.3]))
+    moved = replace(trace.verdicts, lower=trace.verdicts.lower + 0.3, upper=trace.verdicts.upper + 0.3)
+    shifted = replace(trace, verdicts=moved)
     with pytest.raises(MisuseError, match="another on explanation 0"):
         report(seal, shifted)
 

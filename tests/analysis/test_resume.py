@@ -128,7 +128,7 @@ def test_packed_columns_come_back_to_the_last_bit(whole, monkeypatch):
     found = recovered_trace(whole.seal, packed)
     np.testing.assert_array_equal(found.queries, whole.trace.queries)
     np.testing.assert_array_equal(found.codes, whole.trace.codes)
-    np.testing.assert_array_equal(found.margins, whole.trace.margins)
+    np.testing.assert_array_equal(found.verdicts.margins(), whole.trace.verdicts.margins())
     assert (found.status, found.ending, found.n_possible) == (
         whole.trace.status,
         whole.trace.ending,

@@ -55,7 +55,7 @@ def test_data_of_explanations_never_asked_about_cannot_change_the_trace():
     changed[np.setdiff1d(np.arange(16), trace.queries)] = 7.0
     again = run(judged(changed)[1], question(), RegionalPolicy(), 0.5)
     assert again.queries.tolist() == trace.queries.tolist()
-    assert again.margins.tolist() == trace.margins.tolist()
+    assert again.verdicts.margins().tolist() == trace.verdicts.margins().tolist()
     assert again.answers == trace.answers
 
 
@@ -89,7 +89,7 @@ def test_scores_of_explanations_never_asked_about_may_be_anything(how):
     judge = EvidenceJudge(Evidence(len(losses), [factor], joint_path([[10]])), 0.1)
     again = run(judge, question(), RegionalPolicy(), 0.5)
     assert again.queries.tolist() == trace.queries.tolist()
-    assert again.margins.tolist() == trace.margins.tolist()
+    assert again.verdicts.margins().tolist() == trace.verdicts.margins().tolist()
     with pytest.raises((MisuseError, RuntimeError)):
         judge.verdicts(unasked[:1])
 
@@ -114,11 +114,11 @@ def test_verdicts_and_margins_are_those_of_the_evidence():
     trace = run(judged(losses)[1], question(), RegionalPolicy(), 1.0)
     assert trace.status is Status.REPORT
     assert trace.answers[0].cell == ("p1",)
-    margins = dict(zip(trace.queries.tolist(), trace.margins.tolist(), strict=True))
+    margins = dict(zip(trace.queries.tolist(), trace.verdicts.margins().tolist(), strict=True))
     # One rounding of log 10 and one of each difference.
     np.testing.assert_allclose(margins[3], 1.0 - np.log(10.0), rtol=0, atol=1e-14)
     np.testing.assert_allclose(margins[0], 50.0 - np.log(10.0), rtol=0, atol=1e-13)
-    assert (trace.margins[:, 0] <= trace.margins[:, 1]).all()
+    assert (trace.verdicts.margins()[:, 0] <= trace.verdicts.margins()[:, 1]).all()
 
 
 def test_the_level_must_be_a_probability():

@@ -61,7 +61,7 @@ def test_bounds_may_touch_zero_where_they_still_prove_the_verdict(question, ruli
 def test_margins_are_kept_with_the_queries(question):
     margins = np.array([[-1.0, -0.5], [0.1, 0.2], [0.3, 0.3], [2.0, np.inf]])
     trace = run(TableJudge(np.array([0, 1, 1, 1]), margins), question, FixedOrder([3, 0]), 1.0)
-    assert trace.margins.tolist() == [[2.0, np.inf], [-1.0, -0.5]]
+    assert trace.verdicts.margins().tolist() == [[2.0, np.inf], [-1.0, -0.5]]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_every_query_is_a_line_with_its_verdict_and_what_it_says(finished):
         lines = list(csv.DictReader(file))
     trace, bank = finished.result.trace, finished.assembled.bank
     assert [int(line["explanation"]) for line in lines] == trace.queries.tolist()
-    assert [float(line["margin_lower"]) for line in lines] == trace.margins[:, 0].tolist()
+    assert [float(line["margin_lower"]) for line in lines] == trace.verdicts.margins()[:, 0].tolist()
     assert {line["verdict"] for line in lines} == {"ADMISSIBLE", "REJECTED"}
     for line in lines:
         said = [line[region] for region in "AB" if line[region]]

@@ -201,7 +201,7 @@ def test_nothing_depends_on_jobs(cases):
         for here, there in zip(alone[i], together[i], strict=True):
             assert here.seal.digest == there.seal.digest  # the proposal, to the last bit, is in it
             np.testing.assert_array_equal(here.trace.queries, there.trace.queries)
-            np.testing.assert_array_equal(here.trace.margins, there.trace.margins)
+            np.testing.assert_array_equal(here.trace.verdicts.margins(), there.trace.verdicts.margins())
     assert told == [0.5, 1.0]
 
 

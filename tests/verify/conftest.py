@@ -17,7 +17,7 @@ from physupport.banks import Library, bank_regions, library_bank, product_grid, 
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.report import Report, rebuilt_bank, rebuilt_view
-from physupport.verify._claims import read_trace
+from physupport.verify._trace import read_trace
 
 LEVEL = 0.077
 

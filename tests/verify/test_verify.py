@@ -13,8 +13,8 @@ from physupport.analysis import AnalysisProtocol, report
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Certificate, Label
 from physupport.verify import verify
-from physupport.verify._claims import read_trace
 from physupport.verify._data import _differs
+from physupport.verify._trace import read_trace
 
 TOO_DEEP = "report must be strict JSON, got objects or lists nested too deeply."
 COLUMNS = ("queries", "codes", "lower", "upper")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import IntArray
-from ..judges import Docket, Judge, Verdict
+from ..judges import Docket, Judge, Verdict, Verdicts
 from ..judges._by_evidence import UNKNOWN
 from ..questions import Progress, Question, open_fields
 from ._policies._base import Policy, Proposals, RunView, Selector
@@ -137,8 +137,7 @@ class _Log:
             self.earlier,
             budget=len(self.queries),
             queries=queries,
-            codes=np.concatenate([self.earlier.codes, new.codes]),
-            margins=np.concatenate([self.earlier.margins, new.margins()]),
+            verdicts=Verdicts.joined([self.earlier.verdicts, new]),
         )
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._checks import check_count
 from .._errors import MisuseError
-from .._typing import Array, IntArray
-from ..judges import Verdict
+from .._typing import IntArray
+from ..judges import Verdict, Verdicts
 from ..questions import Answer, Progress, Question, inform, unsettled
 
 # An explanation is marked by 0 until it is queried, then by its verdict code plus one.
@@ -165,8 +165,7 @@ class Trace:
     size: int  # of the bank, M
     budget: int  # logical queries allowed
     queries: IntArray  # (k,)
-    codes: NDArray[np.uint8]  # (k,) Verdict codes
-    margins: Array  # (k, 2) bounds
+    verdicts: Verdicts  # (k,)
     status: Status
     ending: Ending
     answers: tuple[Answer, ...]  # a field each, ABSTAIN where its certificate is incomplete
@@ -189,14 +188,17 @@ class Trace:
         stop: Stop = "label",
     ) -> "Trace":
         """Nothing asked yet."""
-        queries, codes, margins = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8), np.zeros((0, 2))
+        queries, verdicts = np.zeros(0, dtype=np.int64), Verdicts.unmeasured(np.zeros(0, dtype=np.uint8))
         outcome = Status.ABSTAIN, Ending.STOPPED, (), False
-        return cls(
-            question, size, budget, queries, codes, margins, *outcome, 0, size, 0, until_witnessed, digests, stop
-        )
+        return cls(question, size, budget, queries, verdicts, *outcome, 0, size, 0, until_witnessed, digests, stop)
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """(k,) of the verdicts."""
+        return self.verdicts.codes
 
     @property
     def is_unwitnessed(self) -> bool:
@@ -240,8 +242,8 @@ class Trace:
         """
         count = check_count("queries", queries, 0)
         if count < len(self):
-            asked, codes, margins = self.queries[:count], self.codes[:count], self.margins[:count]
-            kept = replace(self, budget=count, queries=asked, codes=codes, margins=margins)
+            first = slice(count)
+            kept = replace(self, budget=count, queries=self.queries[first], verdicts=self.verdicts.rows(first))
             return replayed(kept, Ending.BUDGET)
         if self.ending is Ending.STOPPED or (self.ending is Ending.BUDGET and count > self.budget):
             if count > len(self):

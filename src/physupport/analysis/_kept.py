@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from .._codec import bound_json
 from .._typing import IntArray
 from ..aeb import Trace
 from ..judges import Verdict
@@ -23,7 +22,7 @@ def sets_json(trace: Trace) -> list[dict[str, Any] | None]:
     """
     question = predicates(trace.question)
     kept = np.flatnonzero(trace.codes != Verdict.REJECTED)
-    kept = kept[np.lexsort((trace.queries[kept], trace.margins[kept, 1]))]
+    kept = kept[np.lexsort((trace.queries[kept], trace.verdicts.upper[kept]))]
     said, left = question.says(trace.queries[kept]), _unasked(trace)
     found: list[dict[str, Any] | None] = []
     for number, answer in enumerate(trace.answers):
@@ -47,7 +46,7 @@ def sets_json(trace: Trace) -> list[dict[str, Any] | None]:
 
 def _element(trace: Trace, column: Said, kept: IntArray, place: int) -> dict[str, Any]:
     query, number = int(kept[place]), int(column.numbers[place])
-    margin = [bound_json(bound) for bound in trace.margins[query].tolist()]
+    margin = trace.verdicts.margin_json(query)
     name = None if number < 0 else column.names[number]
     return {"name": name, "explanation": int(trace.queries[query]), "margin": margin}
 

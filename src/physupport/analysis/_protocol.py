@@ -261,7 +261,7 @@ class Seal:
         if size != trace.size:
             raise MisuseError("trace", f"be about the {size} explanations of the judge", trace.size)
         again = self._docket.verdicts(trace.queries)
-        is_apart = np.maximum(trace.margins[:, 0], again.lower) > np.minimum(trace.margins[:, 1], again.upper)
+        is_apart = np.maximum(trace.verdicts.lower, again.lower) > np.minimum(trace.verdicts.upper, again.upper)
         wrong = np.flatnonzero((again.codes != trace.codes) | is_apart)
         if wrong.size:
             other = f"another on explanation {trace.queries[wrong[0]]}"

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from .._errors import MisuseError
 from .._hashes import content_hash
 from ..aeb import Ending, Trace
@@ -21,11 +19,10 @@ def recovered_trace(seal: Seal, report: Report) -> Trace:
     document = report.document
     _check_same(seal, document)
     size = seal.question.n_explanations
-    queries, codes, margins = trace_columns(document["trace"], size)
+    queries, verdicts = trace_columns(document["trace"], size)
     budget, digests = int(document["outcome"]["budget"]), (("protocol", seal.digest),)
     begun = Trace.begun(seal.question, size, budget, seal.protocol.until_witnessed, digests, seal.protocol.stop)
-    asked = replace(begun, queries=queries, codes=codes.astype(np.uint8), margins=margins)
-    return replayed(asked, Ending.STOPPED)
+    return replayed(replace(begun, queries=queries, verdicts=verdicts), Ending.STOPPED)
 
 
 _FOLLOWING = ("plausibility", "proposals", "proposal_rows", "numerator")

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 
-from .._codec import bound_json
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..aeb import Trace
@@ -82,7 +81,7 @@ class Result:
             raise MisuseError("result", "come from a protocol that ranks, or from a run with queries", "neither")
         if gate := self.report.document.get("gate"):
             return int(gate.get("best", self.trace.queries[0]))
-        return int(self.trace.queries[self.trace.margins[:, 1].argmin()])
+        return int(self.trace.queries[self.trace.verdicts.upper.argmin()])
 
     @cached_property
     def plug_in(self) -> tuple[Answer, ...] | None:
@@ -117,7 +116,7 @@ class Result:
     def of_code(self, code: Verdict) -> IntArray:
         """Explanations with this verdict, the smallest upper bound of the margin first."""
         queries = np.flatnonzero(self.trace.codes == code)
-        return self.trace.queries[queries[np.argsort(self.trace.margins[queries, 1], kind="stable")]]
+        return self.trace.queries[queries[np.argsort(self.trace.verdicts.upper[queries], kind="stable")]]
 
     @cached_property
     def admissible(self) -> IntArray:
@@ -149,7 +148,7 @@ class Result:
     def margin(self, e: int) -> list[float | str] | None:
         """Bounds of the margin; infinite ones as texts, which JSON can hold."""
         query = int(self.places[e])
-        return None if query < 0 else [bound_json(x) for x in self.trace.margins[query].tolist()]
+        return None if query < 0 else self.trace.verdicts.margin_json(query)
 
     def says(self, e: int) -> dict[str, str | None]:
         """What an explanation says of every region asked about, or its place."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import check_number
-from .._codec import bound_json, dumped, loaded
+from .._codec import dumped, loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._typing import IntArray
@@ -72,20 +72,19 @@ def nearest_excluded(trace: Trace, answer: Answer) -> int | None:
     if not answer.label.is_truth_level or not rejected.size:
         return None
     found = rejected[predicates(trace.question).excluded(answer, trace.queries[rejected])]
-    return int(found[np.argmin(trace.margins[found, 0])]) if found.size else None
+    return int(found[np.argmin(trace.verdicts.lower[found])]) if found.size else None
 
 
 def _explanation(trace: Trace, query: int) -> dict[str, Any]:
     """An explanation with the bounds of its margin and what it says."""
     e = int(trace.queries[query])
-    margin = [bound_json(bound) for bound in trace.margins[query].tolist()]
-    return {"explanation": e, "margin": margin, "says": said_by(trace.question, e)}
+    return {"explanation": e, "margin": trace.verdicts.margin_json(query), "says": said_by(trace.question, e)}
 
 
 def report(seal: Seal, trace: Trace) -> Report:
     """The report of a run under a frozen protocol; `trace.at(k)` gives that of a smaller budget."""
     seal.check_trace(trace)
-    protocol, bank = seal.content, seal.protocol.bank
+    protocol, bank, found = seal.content, seal.protocol.bank, trace.verdicts
     content = encoded(seal.question)
     data, data_digest = seal.data, content_hash(seal.data)
     gate = judge_facts(seal.judge, trace.possible())
@@ -94,7 +93,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "question": content_hash(protocol["question"]),
         "protocol": seal.digest,
         "data": data_digest,
-        "chain": chain_hash(seal.digest, data_digest, trace.queries, trace.codes, trace.margins),
+        "chain": chain_hash(seal.digest, data_digest, trace.queries, found.codes, found.lower, found.upper),
     }
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -107,7 +106,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "edges": [] if bank is None else grid_edges(bank, np.setdiff1d(trace.possible(), trace.brackets().unqueried())),
         "protocol": protocol,
         "data": data,
-        "trace": trace_json(trace.queries, trace.codes, trace.margins),
+        "trace": trace_json(trace.queries, found),
         "question": content,
         "bank": None if bank is None else bank.encode(),
         "digests": digests,

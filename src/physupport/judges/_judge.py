@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import read_only
 from .._checks import check_array
-from .._codec import described
+from .._codec import bound_json, described
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 
@@ -76,6 +76,10 @@ class Verdicts:
     def margins(self) -> Array:
         """Both bounds side by side, (k, 2) of (k,) columns."""
         return np.stack([self.lower, self.upper], axis=-1)
+
+    def margin_json(self, row: int) -> list[float | str]:
+        """Both bounds of one margin, as documents hold them."""
+        return [bound_json(self.lower[row]), bound_json(self.upper[row])]
 
     def are_proven(self) -> BoolArray:
         """Whether the bounds prove each verdict; bounds that are NaN prove nothing."""

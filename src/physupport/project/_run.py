@@ -123,7 +123,7 @@ def _write_lines(path: Path, lines: Iterator[str]) -> None:
 
 def _query_lines(result: Result) -> Iterator[str]:
     trace = result.trace
-    return query_lines(trace.queries, trace.codes, trace.margins, predicates(result.seal.question).says)
+    return query_lines(trace.queries, trace.verdicts, predicates(result.seal.question).says)
 
 
 class Differences(NamedTuple):

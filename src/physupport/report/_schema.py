@@ -5,16 +5,15 @@ Whether what stands there is true is for `verify` to say.  Version 1 held senten
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._codec import array_json, bounds, bounds_json, real, whole
 from .._errors import MisuseError
 from .._hashes import content_hash
 from .._stored import ANY, HASH, Check, Form, Maybe, Node, Refusal, check_form
-from .._typing import Array, IntArray
+from .._typing import IntArray
 from ..banks import (
     COVER_FORM,
     ArrayStates,
@@ -28,7 +27,7 @@ from ..banks import (
     TableRegions,
     bank_regions,
 )
-from ..judges import Verdict
+from ..judges import Verdict, Verdicts
 from ..questions import Label
 
 FORMAT, VERSION = "physupport report", 2
@@ -210,29 +209,21 @@ def _names(node: Node, *names: str) -> None:
         raise Refusal(f"an entry has other names than {', '.join(names)}")
 
 
-class Columns(NamedTuple):
-    """Queries in order."""
-
-    queries: IntArray  # (k,)
-    codes: IntArray  # (k,)
-    margins: Array  # (k, 2)
-
-
-def trace_json(queries: IntArray, codes: NDArray[np.integer], margins: Array) -> dict[str, object]:
+def trace_json(queries: IntArray, verdicts: Verdicts) -> dict[str, object]:
     """The part of a document that `trace_columns` reads."""
     return {
         "queries": array_json(queries),
-        "codes": array_json(codes.astype(np.int64)),
-        "lower": bounds_json(margins[:, 0]),
-        "upper": bounds_json(margins[:, 1]),
+        "codes": array_json(verdicts.codes.astype(np.int64)),
+        "lower": bounds_json(verdicts.lower),
+        "upper": bounds_json(verdicts.upper),
     }
 
 
-def trace_columns(node: Mapping[str, object], size: int) -> Columns:
+def trace_columns(node: Mapping[str, object], size: int) -> tuple[IntArray, Verdicts]:
     """Every query about an explanation of its own, of so many, with a verdict that there is."""
     queries = whole(node["queries"], None)
     codes = whole(node["codes"], len(queries))
-    margins = np.column_stack([bounds(node[side], len(queries)) for side in ("lower", "upper")])
+    lower, upper = (bounds(node[side], len(queries)) for side in ("lower", "upper"))
     if queries.size and (queries.min() < 0 or queries.max() >= size):
         raise MisuseError(
             "trace", "ask about explanations of the bank", "a query about an explanation outside the bank"
@@ -241,4 +232,4 @@ def trace_columns(node: Mapping[str, object], size: int) -> Columns:
         raise MisuseError("trace", "ask about nothing twice", "an explanation that is asked about twice")
     if not np.isin(codes, [int(verdict) for verdict in Verdict]).all():
         raise MisuseError("trace", "hold verdicts", "a verdict with an unknown code")
-    return Columns(queries, codes, margins)
+    return queries, Verdicts(codes.astype(np.uint8), lower, upper)

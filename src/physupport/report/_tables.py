@@ -5,12 +5,9 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .._errors import visible
-from .._typing import Array, IntArray
-from ..judges import Verdict
+from .._typing import IntArray
+from ..judges import Verdict, Verdicts
 from ..questions import Said
 from ._report import COLUMNS, Report
 
@@ -18,12 +15,10 @@ from ._report import COLUMNS, Report
 _BLOCK = 65_536
 
 
-def query_lines(
-    queries: IntArray, codes: NDArray[np.integer], margins: Array, says: Callable[[IntArray], Mapping[str, Said]]
-) -> Iterator[str]:
+def query_lines(queries: IntArray, verdicts: Verdicts, says: Callable[[IntArray], Mapping[str, Said]]) -> Iterator[str]:
     """A line for every query in order: explanation, verdict, bounds of its margin, and what it says of each region.
 
-    queries, codes: (k,).  margins: (k, 2).  says: what explanations say, by the names of the columns.
+    queries, verdicts: (k,).  says: what explanations say, by the names of the columns.
     """
     yield _line("query", "explanation", "verdict", "margin_lower", "margin_upper", *says(queries[:0]))
     names = {int(verdict): verdict.name for verdict in Verdict}
@@ -31,10 +26,10 @@ def query_lines(
         part = slice(start, min(start + _BLOCK, len(queries)))
         columns = [replace(said, names=tuple(map(_cell, said.names))) for said in says(queries[part]).values()]
         numbers = map(str, range(part.start, part.stop)), map(str, queries[part].tolist())
-        verdicts = [names[code] for code in codes[part].tolist()]
-        bounds = (map(repr, side) for side in margins[part].T.tolist())
+        codes = [names[code] for code in verdicts.codes[part].tolist()]
+        bounds = (map(repr, side[part].tolist()) for side in (verdicts.lower, verdicts.upper))
         texts = (said.texts(nothing="") for said in columns)
-        yield from (f"{','.join(cells)}\n" for cells in zip(*numbers, verdicts, *bounds, *texts, strict=True))
+        yield from (f"{','.join(cells)}\n" for cells in zip(*numbers, codes, *bounds, *texts, strict=True))
 
 
 def field_lines(report: Report) -> Iterator[str]:

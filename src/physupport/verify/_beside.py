@@ -9,7 +9,7 @@ from .._version import __version__
 from ..questions import Said
 from ..report import Details, Report, field_lines, query_lines
 from ..report.page import page_html
-from ._claims import read_trace
+from ._trace import read_trace
 from ._verify import Verification, rules_of
 from ._view import Rules
 
@@ -55,7 +55,7 @@ def _query_findings(report: Report, folder: Path) -> Iterator[str]:
         return
     rules = rules_of(document)
     trace = read_trace(document["trace"], document["protocol"]["size"])
-    if text != "".join(query_lines(trace.queries, trace.codes, trace.margins, lambda index: _says(rules, index))):
+    if text != "".join(query_lines(trace.queries, trace.verdicts, lambda index: _says(rules, index))):
         yield "queries.csv does not list the queries of the report"
 
 

@@ -1,82 +1,17 @@
-"""The trace of a document: its form, its chain of hashes, and the sets that it leads to."""
+"""What a document says of its trace: outcome, fields, sets and claims, each derived again."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .._codec import bound
 from .._stored import Node, Refusal
-from .._typing import Array, BoolArray, IntArray
+from .._typing import BoolArray, IntArray
 from ..judges import Verdict
-from ..report import trace_columns
+from ._trace import ReadTrace
 from ._view import Column, Derived, Rules
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadTrace:
-    """Queries in order with their verdicts."""
-
-    size: int
-    queries: IntArray  # (k,)
-    codes: IntArray  # (k,)
-    margins: Array  # (k, 2)
-
-    def __len__(self) -> int:
-        return len(self.queries)
-
-    def possible(self, count: int) -> BoolArray:
-        """(M,) U after this many queries."""
-        mask = np.ones(self.size, dtype=np.bool_)
-        mask[self._with(Verdict.REJECTED, count)] = False
-        return mask
-
-    def witnessed(self, count: int) -> BoolArray:
-        """(M,) L after this many queries."""
-        mask = np.zeros(self.size, dtype=np.bool_)
-        mask[self._with(Verdict.ADMISSIBLE, count)] = True
-        return mask
-
-    def place(self, e: int) -> int:
-        """At which query an explanation was asked about."""
-        queries = np.flatnonzero(self.queries == e)
-        if not queries.size:
-            raise Refusal(f"explanation {e} is named but was never asked about")
-        return int(queries[0])
-
-    def _with(self, verdict: Verdict, count: int) -> IntArray:
-        queries: IntArray = self.queries[:count][self.codes[:count] == verdict]
-        return queries
-
-
-def read_trace(node: Node, size: int) -> ReadTrace:
-    """Check what can be checked of a trace without knowing how it came about."""
-    queries, codes, margins = trace_columns(node, size)
-    for query, text in _contradictions(codes, margins):
-        raise Refusal(f"the verdict on explanation {queries[query]} {text}")
-    return ReadTrace(size, queries, codes, margins)
-
-
-def _contradictions(codes: IntArray, margins: Array) -> Iterator[tuple[int, str]]:
-    """Verdicts that their own margin does not prove.
-
-    Rejected needs a number that is not negative, admissible one that is not positive: rounded outwards, the bound of a
-    margin close to 0 may be 0 itself.
-    """
-    lower, upper = margins.T
-    for text, is_wrong in {
-        "has bounds of its margin in the wrong order": ~(lower <= upper),
-        "is REJECTED although its margin does not prove it": (codes == Verdict.REJECTED)
-        & ~((lower >= 0.0) & (upper > 0.0)),
-        "is ADMISSIBLE although its margin does not prove it": (codes == Verdict.ADMISSIBLE) & ~(upper <= 0.0),
-        "is INDETERMINATE although its margin has a sign": (codes == Verdict.INDETERMINATE)
-        & ((lower > 0.0) | (upper <= 0.0)),
-    }.items():
-        if is_wrong.any():
-            yield int(np.argmax(is_wrong)), text
-
 
 _UNIVERSAL = ("FINE", "GROUP", "ABSENT")
 
@@ -191,7 +126,7 @@ def _set_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
         return
     best = _least_evidence(said.numbers, trace)
     kept = [
-        {"name": _name(said, number), "explanation": int(trace.queries[query]), "margin": trace.margins[query].tolist()}
+        {"name": _name(said, number), "explanation": int(trace.queries[query]), "margin": trace.margin(query)}
         for number, query in best.items()
     ]
     if [{**each, "margin": [*map(bound, each["margin"])]} for each in told["kept"]] != kept:
@@ -208,7 +143,7 @@ def _set_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
 def _least_evidence(numbers: IntArray, trace: ReadTrace) -> dict[int, int]:
     """Of each thing that is kept the query of the smallest upper bound, then of the lowest index, in this order."""
     best: dict[int, int] = {}
-    worth = [*zip(trace.margins[:, 1].tolist(), trace.queries.tolist(), strict=True)]
+    worth = [*zip(trace.verdicts.upper.tolist(), trace.queries.tolist(), strict=True)]
     for query in np.flatnonzero(trace.codes != Verdict.REJECTED).tolist():
         number = int(numbers[trace.queries[query]])
         if number not in best or worth[query] < worth[best[number]]:
@@ -235,7 +170,7 @@ def _nearest_excluded(field: str, label: str, trace: ReadTrace, rules: Rules) ->
     if label not in _UNIVERSAL or not rejected.size:
         return None
     possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
-    order = rejected[np.argsort(trace.margins[rejected, 0], kind="stable")]
+    order = rejected[np.argsort(trace.verdicts.lower[rejected], kind="stable")]
     explanations = trace.queries[order].tolist()
     kinds: dict[Any, int] = {}
     for e, kind in zip(explanations, rules.kinds(field, explanations), strict=True):
@@ -260,7 +195,7 @@ def _first_of(changes: Callable[[list[int]], bool], explanations: list[int]) -> 
 def _explanation_findings(entry: Node, named: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
     e = named["explanation"]
     margin = [bound(value) for value in named["margin"]]
-    if margin != trace.margins[trace.place(e)].tolist():
+    if margin != trace.margin(trace.place(e)):
         yield f"{entry['field']}: the margin of explanation {e} is not the one of the trace"
     if named["says"] != dict(rules.says(e)):
         yield f"{entry['field']}: explanation {e} says something else"

@@ -16,8 +16,8 @@ from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key, judge_facts
 from ..laws import Law, Opponent, decode_law
-from ._claims import ReadTrace
 from ._protocol import judge_of
+from ._trace import ReadTrace
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
 # more than their usual width of about 1e-9, they are not those of the same rows.
@@ -77,7 +77,7 @@ def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
         yield f"the verdict on explanation {trace.queries[query]} is not what the rows give"
     if len(wrong) > 10:
         yield f"{len(wrong) - 10} more verdicts are not what the rows give"
-    off = _differs(trace.margins[:, 0], scored.lower) | _differs(trace.margins[:, 1], scored.upper)
+    off = _differs(trace.verdicts.lower, scored.lower) | _differs(trace.verdicts.upper, scored.upper)
     if off.any():
         yield f"{int(off.sum())} margins are not what the rows give, that of explanation {trace.queries[off][0]} first"
 

@@ -13,7 +13,7 @@ from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, check_distances
 from ..judges import Verdict
 from ..questions import Answer, Progress, Question, predicates, said_by
-from ._claims import ReadTrace
+from ._trace import ReadTrace
 from ._view import Column, Derived
 
 _NAMES = {

@@ -18,12 +18,13 @@ from ..banks import Bank, grid_edges
 from ..judges import JudgeSpec
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
-from ._claims import ReadTrace, budget_notes, check_digest, claim_findings, field_findings, outcome_findings, read_trace
+from ._claims import budget_notes, check_digest, claim_findings, field_findings, outcome_findings
 from ._cover import cover_findings, cover_notes
 from ._data import data_findings
 from ._protocol import bank_findings, check_size, gate_findings, judge_of, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import own_rules, resolution_rules
+from ._trace import ReadTrace, read_trace
 from ._view import Rules
 
 # What a malformed document may raise on the way through checks that expect a sound one.
@@ -201,7 +202,8 @@ def _bank(document: Mapping[str, Any]) -> _Held:
 
 
 def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
-    if digests["chain"] != chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, trace.margins):
+    stored = trace.queries, trace.codes, trace.verdicts.lower, trace.verdicts.upper
+    if digests["chain"] != chain_hash(digests["protocol"], digests["data"], *stored):
         raise Refusal("queries, verdicts or margins were changed, deleted or put in another order: the chain is broken")
 
 

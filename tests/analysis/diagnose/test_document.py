@@ -90,7 +90,7 @@ def test_the_explanations_of_an_element_say_it_and_come_witnesses_first(document
                 e = entry["explanation"]
                 assert entry["says"] == {region: says(bank, e, region) for region in "AB"}
                 assert says(bank, e, field["field"]) == element["id"]
-                asked = result.trace.margins[queries.index(e)].tolist() if e in queries else None
+                asked = result.trace.verdicts.margins()[queries.index(e)].tolist() if e in queries else None
                 assert entry["margin"] == asked
 
 
@@ -125,7 +125,7 @@ def test_curves_are_of_explanations_that_were_asked_about_and_end_as_judged(docu
     assert evidence["steps"][-1] == [60, 20]
     assert evidence["threshold"] == pytest.approx(np.log(20))
     for curve in evidence["curves"]:
-        lower, upper = result.trace.margins[queries.index(curve["explanation"])]
+        lower, upper = result.trace.verdicts.margins()[queries.index(curve["explanation"])]
         # Margin = peak of the log evidence less the threshold; both are bounds of the same number.
         assert max(0.0, *curve["lower"]) - evidence["threshold"] <= max(upper, -evidence["threshold"]) + 1e-9
         assert max(curve["upper"]) - evidence["threshold"] >= lower - 1e-9

@@ -55,7 +55,7 @@ def test_the_best_that_was_asked_and_rejected_is_no_reference(kit, bank):
     result = analyse(drawn.seal.protocol, {"calibration": calibration, "deployment": deployment})
     assert (result.best, result.verdict(first)) == (first, "REJECTED")
     trace = result.trace
-    upper = np.where(trace.codes == 0, trace.margins[:, 1], np.inf)
+    upper = np.where(trace.codes == 0, trace.verdicts.margins()[:, 1], np.inf)
     assert upper.min() < 0.0
     assert result.reference == trace.queries[upper.argmin()]
 

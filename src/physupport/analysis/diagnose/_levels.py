@@ -46,7 +46,7 @@ def moved_codes(trace: Trace, level: float, other: float) -> NDArray[np.uint8]:
     check_open("levels", other, 0.0, 1.0)
     if other == level:
         return trace.codes
-    lower, upper = _moved(trace.margins, level, other).T
+    lower, upper = _moved(trace.verdicts.margins(), level, other).T
     codes = np.full(len(trace), Verdict.INDETERMINATE, dtype=np.uint8)
     codes[lower > 0.0] = Verdict.REJECTED
     codes[upper <= 0.0] = Verdict.ADMISSIBLE
