@@ -57,7 +57,7 @@ class MapProtocol:
         calibration: rows of that stream, where the protocol has one; they are judged once.  repeats: rows of a signal.
         """
         question = cast(RegionalMap, protocol.question)
-        if not hasattr(question, "asked"):
+        if not hasattr(question, "asked_regions"):
             raise MisuseError("protocol", "have a question of regions, to be asked of many signals", "another")
         if protocol.cover is not None:
             remedy = "List the elements, or ask about signals one by one."
