@@ -43,8 +43,8 @@ class Maybe:
     form: Form
 
 
-def check_form(value: object, form: Form, where: str = "document") -> None:
-    """Refuse a value that has not exactly this form: no name may be missing, and none may be added."""
+def check_form(value: object, form: Form, where: str = "document") -> Any:  # noqa: ANN401  what the form says
+    """The value, if it has exactly this form: no name may be missing, and none may be added."""
     if not _fits(value, form):
         raise MisuseError(where, f"be {_words(form)}", told(value))
     if isinstance(form, dict) and isinstance(value, dict):
@@ -60,6 +60,7 @@ def check_form(value: object, form: Form, where: str = "document") -> None:
     elif isinstance(form, list) and isinstance(value, list):
         for number, entry in enumerate(value):
             check_form(entry, form[0], f"{where}[{number}]")
+    return value
 
 
 def _fits(value: object, form: Form) -> bool:

@@ -95,8 +95,8 @@ class BySplits:
 
 @register("evidence of splits")
 def _decoded(content: Mapping[str, object]) -> BySplits:
-    check_form(content, _FORM, "judge")
-    return BySplits(str(content["split"]), int(str(content["n_splits"])), float(str(content["proposal"])))
+    spec = check_form(content, _FORM, "judge")
+    return BySplits(spec["split"], spec["n_splits"], spec["proposal"])
 
 
 def by_evidence(split: str | None = None, n_splits: int | None = None, proposal: float | None = None) -> JudgeSpec:

@@ -90,8 +90,7 @@ class BankKey:
     @classmethod
     def decode(cls, node: object, where: str) -> Self:
         """What `encode` wrote under `key`."""
-        check_form(node, int, f"{where}.key")
-        key = int(str(node))
+        key = check_form(node, int, f"{where}.key")
         if key < 0:
             raise Refusal(f"{where} lies outside the bank")
         return cls(key)

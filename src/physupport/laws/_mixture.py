@@ -43,11 +43,9 @@ class Mixture:
     @classmethod
     def decode(cls, node: object, where: str, kinds: Kinds) -> Self:
         """What `encode` wrote under `mixture`; kinds: how parts are read that a law may mix."""
-        check_form(node, [{"weight": float, "law": dict}], f"{where}.mixture")
-        entries: list[Mapping[str, object]] = list(node)  # type: ignore[call-overload]  # just checked
-        parts, weights = [], [float(str(entry["weight"])) for entry in entries]
-        for entry in entries:
-            law: dict[str, object] = dict(entry["law"])  # type: ignore[call-overload]
+        entries = check_form(node, [{"weight": float, "law": dict}], f"{where}.mixture")
+        parts, weights = [], [entry["weight"] for entry in entries]
+        for law in (entry["law"] for entry in entries):
             kind = next(iter(law), "")
             if len(law) != 1 or kind not in kinds:
                 raise Refusal(f"{where} mixes what is no law")

@@ -133,11 +133,10 @@ class Poisson(Law):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """What `encode` made."""
-        check_form(node, _FORM, f"the law of {stream}")
+        content = check_form(node, _FORM, f"the law of {stream}")
         background = real(node["background"], None, None)
         variants = real(node["variants"], None, None, None) if "variants" in node else None
-        exposure: list[float] | None = node["exposure"]  # type: ignore[assignment]  # just checked
-        return cls(background=background if background.size else None, exposure=exposure, variants=variants)
+        return cls(background=background if background.size else None, exposure=content["exposure"], variants=variants)
 
     def _background(self, bank: Bank) -> Array:
         given = np.zeros((self.width(bank), 0)) if self.background is None else self.background

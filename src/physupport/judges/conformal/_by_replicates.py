@@ -145,18 +145,11 @@ def _made(
 
 @register("conformal", make=_made)
 def _decoded(content: Mapping[str, object]) -> ByReplicates:
-    check_form(content, _FORM, "judge")
-    elements, units, groups = (tuple(map(str, content[name])) for name in ("elements", "units", "groups"))  # type: ignore[call-overload]
-    data = Replicates(
-        real(content["spectra"], len(elements), None),
-        elements,
-        units,
-        dict(zip(elements, groups, strict=True)),
-        real(content["background"], None, None),
-    )
-    pool = None if content["pool"] is None else str(content["pool"])
-    noise = tuple(map(float, content["noise"]))  # type: ignore[call-overload]
-    return ByReplicates(ByConformal(data, float(str(content["share"])), pool, noise, int(str(content["seed"]))))
+    spec = check_form(content, _FORM, "judge")
+    elements, units, groups = (tuple(spec[name]) for name in ("elements", "units", "groups"))
+    spectra, background = real(spec["spectra"], len(elements), None), real(spec["background"], None, None)
+    data = Replicates(spectra, elements, units, dict(zip(elements, groups, strict=True)), background)
+    return ByReplicates(ByConformal(data, spec["share"], spec["pool"], tuple(spec["noise"]), spec["seed"]))
 
 
 @final

@@ -67,8 +67,8 @@ class ByCounts:
 
 @register("counts", make=ByCounts)
 def _decoded(content: Mapping[str, object]) -> ByCounts:
-    check_form(content, _FORM, "judge")
-    return ByCounts(str(content["split"]), int(str(content["n_splits"])))
+    spec = check_form(content, _FORM, "judge")
+    return ByCounts(spec["split"], spec["n_splits"])
 
 
 @final

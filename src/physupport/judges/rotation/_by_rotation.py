@@ -102,10 +102,9 @@ def _check_spans(has_spans: bool) -> None:
 
 @register("rotation", make=ByRotation)
 def _decoded(content: Mapping[str, object]) -> ByRotation:
-    check_form(content, _FORM, "judge")
-    scan = content["outsiders"]
-    outsiders = Scan.decode(scan) if isinstance(scan, dict) else None
-    return ByRotation(int(str(content["draws"])), int(str(content["gate_draws"])), outsiders)
+    spec = check_form(content, _FORM, "judge")
+    outsiders = None if spec["outsiders"] is None else Scan.decode(spec["outsiders"])
+    return ByRotation(spec["draws"], spec["gate_draws"], outsiders)
 
 
 @final

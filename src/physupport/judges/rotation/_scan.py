@@ -80,5 +80,5 @@ class Scan:
     @classmethod
     def decode(cls, node: Mapping[str, object]) -> "Scan":
         """What `encode` made."""
-        check_form(node, _FORM, "outsiders")
-        return cls("rest" if node["elements"] == "rest" else "none", float(str(node["share"])))
+        content = check_form(node, _FORM, "outsiders")
+        return cls(content["elements"], content["share"])

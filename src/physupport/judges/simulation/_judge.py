@@ -105,11 +105,10 @@ class BySimulation:
 def _decoded(content: Mapping[str, object]) -> BySimulation:
     """What `encode` wrote; with other pieces or another gate it was another program."""
     form = {"judge": str, "assumes": str, "statistic": str, "draws": int, "copies": int, "rivals": int}
-    check_form(content, form | {"pieces": [int], "gate_share": float}, "the judge")
-    if (content["pieces"], content["gate_share"]) != ([*PIECES], GATE_SHARE):
+    spec = check_form(content, form | {"pieces": [int], "gate_share": float}, "the judge")
+    if (spec["pieces"], spec["gate_share"]) != ([*PIECES], GATE_SHARE):
         raise MisuseError("judge", f"cut rows into {PIECES} pieces, with a gate of {GATE_SHARE} of the level", content)
-    sizes = {name: int(str(content[name])) for name in ("draws", "copies", "rivals")}
-    return BySimulation(str(content["statistic"]), **sizes)
+    return BySimulation(spec["statistic"], **{name: spec[name] for name in ("draws", "copies", "rivals")})
 
 
 @final

@@ -145,12 +145,12 @@ class DictionaryPoint:
     @classmethod
     def decode(cls, node: object, where: str) -> Self:
         """What `encode` wrote under `dictionary_point`."""
-        check_form(node, {"atoms": dict, "noise": float, "is_complex": bool}, f"{where}.dictionary_point")
-        content: dict[str, object] = dict(node)  # type: ignore[call-overload]  # just checked
-        atoms, noise = real(content["atoms"], None, None), float(str(content["noise"]))
+        form = {"atoms": dict, "noise": float, "is_complex": bool}
+        content = check_form(node, form, f"{where}.dictionary_point")
+        atoms, noise = real(content["atoms"], None, None), content["noise"]
         if not atoms.size or not noise > 0.0:
             raise Refusal(f"{where} is no law")
-        return cls(atoms, noise, bool(content["is_complex"]))
+        return cls(atoms, noise, content["is_complex"])
 
     def agrees(self, other: Opponent) -> bool:
         """The same fit on another machine differs by rounding."""

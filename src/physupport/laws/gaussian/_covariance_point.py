@@ -58,13 +58,12 @@ class CovariancePoint:
     def decode(cls, node: object, where: str) -> Self:
         """What `encode` wrote under `covariance_point`."""
         form = {"atoms": dict, "strengths": [float], "noise": float, "is_complex": bool}
-        check_form(node, form, f"{where}.covariance_point")
-        content: dict[str, object] = dict(node)  # type: ignore[call-overload]  # just checked
+        content = check_form(node, form, f"{where}.covariance_point")
         strengths = np.array(content["strengths"], dtype=np.float64)
-        atoms, noise = real(content["atoms"], None, len(strengths)), float(str(content["noise"]))
+        atoms, noise = real(content["atoms"], None, len(strengths)), content["noise"]
         if not len(atoms) or not noise > 0.0 or not strengths.min(initial=1.0) > 0.0:
             raise Refusal(f"{where} is no law")
-        return cls(atoms, strengths, noise, bool(content["is_complex"]))
+        return cls(atoms, strengths, noise, content["is_complex"])
 
     def agrees(self, other: Opponent) -> bool:
         """The same covariance up to the rounding of another machine; directions of equal strength may be others."""

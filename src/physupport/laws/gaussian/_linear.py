@@ -225,28 +225,27 @@ class Linear(Law):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """What `encode` made."""
-        check_form(node, _FORM, f"the law of {stream}")
-        background = real(node["background"], None, None)
-        given: dict[str, object] = dict(node)
+        content = check_form(node, _FORM, f"the law of {stream}")
+        background = real(content["background"], None, None)
         try:
-            covariance = None if given["covariance"] is None else decoded_covariance(given["covariance"])
-            boxes = {str(name): (bound(a), bound(b)) for name, a, b in given["coefficients"]}  # type: ignore[attr-defined]
-            thresholds = {str(name): float(b) for name, b in given["thresholds"]}  # type: ignore[attr-defined]
+            covariance = None if content["covariance"] is None else decoded_covariance(content["covariance"])
+            boxes = {str(name): (bound(a), bound(b)) for name, a, b in content["coefficients"]}
+            thresholds = {str(name): float(b) for name, b in content["thresholds"]}
         except (ValueError, TypeError) as error:
             raise Refusal(f"the law of {stream} has malformed bounds") from error
         return cls(
-            rows=str(given["rows"]),
+            rows=content["rows"],
             background=background if background.size else None,
             covariance=covariance,
-            is_estimated=bool(given["is_estimated"]),
-            noises=given["noises"],  # type: ignore[arg-type]  # just checked
+            is_estimated=content["is_estimated"],
+            noises=content["noises"],
             coefficients=boxes,
             thresholds=thresholds,
-            is_complex=bool(given["is_complex"]),
-            variants=real(given["variants"], None, None, None) if "variants" in given else None,
-            half_steps=given.get("half_steps"),  # type: ignore[arg-type]  # just checked
-            error=given.get("error"),  # type: ignore[arg-type]
-            is_cone=bool(given.get("is_cone", False)),
+            is_complex=content["is_complex"],
+            variants=real(content["variants"], None, None, None) if "variants" in content else None,
+            half_steps=content.get("half_steps"),
+            error=content.get("error"),
+            is_cone=content.get("is_cone", False),
         )
 
     def native(self, columns: Field) -> Field:

@@ -109,9 +109,8 @@ class MeanPoint:
     @classmethod
     def decode(cls, node: object, where: str) -> Self:
         """What `encode` wrote under `mean_point`."""
-        check_form(node, {"mean": dict, "noise": float}, f"{where}.mean_point")
-        content: dict[str, object] = dict(node)  # type: ignore[call-overload]  # just checked
-        mean, noise = real(content["mean"], None), float(str(content["noise"]))
+        content = check_form(node, {"mean": dict, "noise": float}, f"{where}.mean_point")
+        mean, noise = real(content["mean"], None), content["noise"]
         if not mean.size or not noise > 0.0:
             raise Refusal(f"{where} is no law")
         return cls(mean, noise)

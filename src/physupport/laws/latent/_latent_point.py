@@ -43,8 +43,7 @@ class LatentPoint:
     @classmethod
     def decode(cls, node: object, where: str) -> Self:
         """What `encode` wrote under `point`."""
-        check_form(node, {"atoms": dict, "p": float, "noise": float}, f"{where}.point")
-        content: dict[str, float] = dict(node)  # type: ignore[call-overload]  # just checked
+        content = check_form(node, {"atoms": dict, "p": float, "noise": float}, f"{where}.point")
         atoms = real(content["atoms"], None, None)
         if not atoms.size or not content["noise"] > 0.0:
             raise Refusal(f"{where} is no law")

@@ -134,8 +134,8 @@ class Latent(NoisyLaw):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """What `encode` made."""
-        check_form(node, NOISY_FORM | {"laws": [ANY]}, f"the law of {stream}")
-        noises, nodes = read_noises(node, stream), list(node["laws"])  # type: ignore[call-overload]  # just checked
+        nodes = check_form(node, NOISY_FORM | {"laws": [ANY]}, f"the law of {stream}")["laws"]
+        noises = read_noises(node, stream)
         if len(nodes) != len(noises):
             raise Refusal(f"{stream} has not one coefficient law for each noise")
         return cls(noises=noises, is_complex=bool(node["is_complex"]), laws=[decode_code_law(n, stream) for n in nodes])
