@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
+from ._claims import claim_sentence, claims_of
 from ._covers import cover_sentence, promised_level, where_truth_is
 from ._opponents import opposed
 from ._phrases import confidence, count_of_queries, cut, listed, plain, sentence_of
@@ -13,7 +14,7 @@ Entry = Mapping[str, Any]
 
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
-    said = "".join(f"{_claim_sentence(claim)} ".lstrip() for claim in claims_of(document))
+    said = "".join(f"{claim_sentence(claim)} ".lstrip() for claim in claims_of(document))
     return said + _outcome(document) + noise_sentence(document) + edge_sentence(document)
 
 
@@ -40,59 +41,6 @@ def noise_sentence(document: Entry) -> str:
 
 
 _NOISES = {"lags": "largest autocorrelation at "}
-
-
-_CLAIMED = {
-    "any": ("At least one of {} is there.", "None of {} is there."),
-    "all": ("All of {} are there.", "Not all of {} are there."),
-    "exactly_one": ("Exactly one of {} is there.", "Not exactly one of {} is there."),
-    "one": ("{} is there.", "{} is not there."),
-}
-
-
-def claims_of(document: Entry) -> list[tuple[Entry, str, str]]:
-    """Each claim with its kind and what it names."""
-    given = document["protocol"]["question"].get("claims", ())
-    # Of one thing all kinds say the same.
-    asked = {name: (kind if len(of) > 1 else "one", listed(of)) for name, kind, of in given}
-    return [(entry, *asked[entry["claim"]]) for entry in document.get("claims", ()) if entry["claim"] in asked]
-
-
-def _claim_sentence(claim: tuple[Entry, str, str]) -> str:
-    entry, kind, of = claim
-    yes, no = (text.format(of) for text in _CLAIMED[kind])
-    match entry["value"]:
-        case "true":
-            return yes
-        case "false":
-            return no
-        case "open":
-            one, other = entry["witnesses"]
-            return f"The data cannot tell whether this holds: {yes} Explanation {one} says so, {other} does not."
-        case "unknown":
-            return f"Not yet known: {yes}"
-    return ""
-
-
-def claim_answers(document: Entry) -> tuple[str, ...]:
-    """One short sentence for each claim, by its name."""
-    told = ((plain(str(claim[0]["claim"])), _claim_answer(claim)) for claim in claims_of(document))
-    return tuple(f"{name[:1].upper()}{name[1:]}: {said}" for name, said in told)
-
-
-def _claim_answer(claim: tuple[Entry, str, str]) -> str:
-    entry, kind, of = claim
-    if entry["value"] in ("empty", "withheld"):
-        best = "nothing" if entry["value"] == "empty" else "not even the best explanation"
-        return f"no answer, because {best} in the bank fits these data."
-    if entry["value"] == "open":
-        return f"these data cannot tell whether {_continued(kind, _CLAIMED[kind][0].format(of))}"
-    return _continued(kind, _claim_sentence(claim))
-
-
-def _continued(kind: str, said: str) -> str:
-    """Within a sentence; the name of one thing stays as it is."""
-    return said if kind == "one" else said[:1].lower() + said[1:]
 
 
 def edge_sentence(document: Entry) -> str:

@@ -11,8 +11,9 @@ from .._codec import bound_json, dumped, loaded
 from .._errors import MisuseError
 from ..questions import Label
 from ._answers import answers
+from ._claims import claim_answers
 from ._covers import promised_level
-from ._outcome import claim_answers, doubt_sentence, outcome_sentence, remarks
+from ._outcome import doubt_sentence, outcome_sentence, remarks
 from ._phrases import unit_of
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences

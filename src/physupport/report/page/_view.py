@@ -6,9 +6,10 @@ from typing import Any
 
 from .. import pictures
 from .._answers import answers
+from .._claims import claim_answers
 from .._covers import promised_level, where_truth_is
 from .._details import misfit_doubts
-from .._outcome import claim_answers, doubt_sentence, outcome_sentence
+from .._outcome import doubt_sentence, outcome_sentence
 from .._sentences import field_sentences, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
