@@ -22,8 +22,7 @@ from ..io import SplitRows, split_rows, undivided_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
 from ..laws import Opponent, check_cover, check_sets
 from ..questions import Question, predicates
-from ._plans import ProposedStream, StreamPlan
-from ._refused import check_thresholds, check_writes
+from ._plans import ProposedStream, StreamPlan, check_thresholds, check_writes
 
 
 @final

@@ -17,8 +17,7 @@ from ..banks import grid_edges
 from ..judges import Verdict, judge_facts
 from ..questions import Answer, encoded, predicates, said_by, withheld
 from ..report import FORMAT, VERSION, Report, document_hash, trace_json
-from ._claims import claims_json
-from ._kept import sets_json
+from ._kept import claims_json, sets_json
 from ._protocol import Seal
 
 

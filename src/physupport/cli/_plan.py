@@ -76,8 +76,7 @@ def plan(
     from ..laws import BernoulliGaussian
     from ..local.rates import Design, compensated_generator, plan as make_plan, plan_sentences
 
-    if picture is not None:
-        check_picture(picture)
+    check_picture(picture)
     block, x = _dictionary(scale, atoms, dictionary), numbers("--coefficients", coefficients)
     active = check_active(len(x), support, block.q)
     if turn and block.q < _TURNING:

@@ -37,8 +37,10 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be drawn, before anything is computed."""
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that could not be drawn, if one is wanted, before anything is computed."""
+    if path is None:
+        return
     if path.suffix.lower() not in _SUFFIXES or path.is_dir() or not path.parent.is_dir():
         rule = f"name a {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file in a folder that exists"
         raise MisuseError("--picture", rule, repr(str(path)))

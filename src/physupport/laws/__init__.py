@@ -1,7 +1,12 @@
 """What rows look like under an explanation, scored with proven errors."""
 
-from ._base import BankKey as BankKey, Opponent as Opponent, Scores as Scores, Stream as Stream
-from ._checkpoints import check_checkpoints as check_checkpoints
+from ._base import (
+    BankKey as BankKey,
+    Opponent as Opponent,
+    Scores as Scores,
+    Stream as Stream,
+    check_checkpoints as check_checkpoints,
+)
 from ._covers import check_cover as check_cover
 from ._design import Design as Design
 from ._law import (

@@ -1,11 +1,10 @@
 """The outcome of a report as a whole, in sentences."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from ._claims import claim_sentence, claims_of
 from ._covers import cover_sentence, promised_level, where_truth_is
-from ._opponents import opposed
 from ._phrases import confidence, count_of_queries, cut, listed, plain, sentence_of
 
 # An entry of a document, as JSON gives it.
@@ -250,3 +249,28 @@ def _why_exhausted(outcome: Entry) -> str:
 def is_exhausted(outcome: Entry) -> bool:
     """Whether everything that is possible was asked about."""
     return bool(outcome["possible"] == outcome["witnessed"] + outcome["indeterminate"])
+
+
+# What proposal rows look like, by the entry under which the law off the bank is written that they gave.
+_FREE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "covariance_point": lambda law: _directions(len(law["strengths"])),
+    "mean_point": lambda _: "a mean of their own",
+    "dictionary_point": lambda _: "another dictionary",
+    "point": lambda law: f"another dictionary with an activity of {law['p']:.3g}",
+}
+
+
+def _directions(count: int) -> str:
+    return f"sources along {count} independent direction{'' if count == 1 else 's'}" if count else "no source at all"
+
+
+def opposed(document: Mapping[str, Any]) -> str:
+    """What free opponents are made of, where nothing in the bank is left beside them."""
+    said = ""
+    for stream in document["protocol"]["streams"]:
+        mixed = stream["numerator"].get("mixture", [])
+        for kind, law in mixed[-1]["law"].items() if mixed else ():
+            if kind in _FREE:
+                what = f"{_FREE[kind](law)}, in noise of variance {law['noise']:.3g}"
+                said += f" The {stream['name']} rows that propose look like {what}."
+    return said

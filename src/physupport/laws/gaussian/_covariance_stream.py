@@ -14,8 +14,7 @@ from ...banks import Bank
 from ...io import RowSource
 from ...io._rows import atom_table, doubled
 from .._balls import UP, U
-from .._base import Scores
-from .._checkpoints import check_checkpoints
+from .._base import Scores, check_checkpoints
 from .._threads import in_pieces
 from ._covariance_kernels import covariance_scores
 from ._gaussian_exact import ExactMoments, covariance_enclosure, exact_moments

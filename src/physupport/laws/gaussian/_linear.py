@@ -15,7 +15,7 @@ from ..._typing import Array, Field
 from ...banks import Bank, Moved
 from ...io import RowSource, as_pairs, mean_row
 from ...io._rows import as_complex
-from .._checkpoints import check_checkpoints
+from .._base import check_checkpoints
 from .._design import Design, ball_radii, by_element, tangent_cells, with_variants
 from .._law import Law, Part, register
 from .._mixture import Mixture, kinds_with

@@ -23,8 +23,7 @@ from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...io import RowSource
 from .._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, add, div, dot, log, mul, settle, sub
-from .._base import Scores
-from .._checkpoints import check_checkpoints
+from .._base import Scores, check_checkpoints
 from .._threads import in_pieces
 from ._gaussian_exact import ExactMoments, exact_moments, white_noise_enclosure
 from ._statistics import Moments, ball, prefix_moments

@@ -15,8 +15,7 @@ from ..._exp import LN2, log_mantissas
 from ..._typing import Array, IntArray
 from ...banks import StateFamily
 from ...io import RowSource
-from .._base import Scores
-from .._checkpoints import check_checkpoints
+from .._base import Scores, check_checkpoints
 from .._threads import in_pieces
 from ..codes._laws import CodeLaw
 from ._latent_errors import (
