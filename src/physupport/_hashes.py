@@ -69,17 +69,14 @@ def records_hash(records: Iterable[Record]) -> str:
     return sha.hexdigest()
 
 
-def chain_hash(
-    protocol: str, data: str, queries: IntArray, codes: NDArray[np.integer], lower: Array, upper: Array
-) -> str:
+def chain_hash(protocol: str, data: str, queries: IntArray, codes: NDArray[np.integer], margins: Array) -> str:
     """The end of a chain in which each query's hash covers the one before; it begins with the protocol and the data.
 
     Each link is the hash of the text `previous|explanation|code|lower|upper`, bounds as C prints them in hexadecimal.
     """
     link = pieces_hash(f"{protocol}|{data}")
-    columns = (column.tolist() for column in (queries, codes, lower, upper))
-    for e, code, least, most in zip(*columns, strict=True):
-        link = pieces_hash(f"{link}|{e}|{code}|{least.hex()}|{most.hex()}")
+    for e, code, (lower, upper) in zip(queries.tolist(), codes.tolist(), margins.tolist(), strict=True):
+        link = pieces_hash(f"{link}|{e}|{code}|{lower.hex()}|{upper.hex()}")
     return link
 
 

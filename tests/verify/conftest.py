@@ -164,8 +164,8 @@ def _fit_protocol(forged, asked):
 
 def _fit_chain(forged, asked):
     digests, trace = forged["digests"], read_trace(forged["trace"], forged["protocol"]["size"])
-    bounds = trace.verdicts.lower, trace.verdicts.upper
-    digests["chain"] = chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, *bounds)
+    margins = trace.verdicts.margins()
+    digests["chain"] = chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, margins)
 
 
 def _fit_document(forged, asked):

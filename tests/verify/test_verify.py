@@ -93,8 +93,8 @@ def test_a_flipped_verdict_with_everything_made_to_fit_is_refused_by_the_rows(ma
     codes[place], lower[place], upper[place] = 1, -upper[place], -lower[place]
     digests = document["digests"]
     trace = read_trace(document["trace"], 216)
-    bounds = trace.verdicts.lower, trace.verdicts.upper
-    digests["chain"] = chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, *bounds)
+    margins = trace.verdicts.margins()
+    digests["chain"] = chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, margins)
     assert "chain" not in findings(document)
     assert f"the verdict on explanation {queries[place]} is not what the rows give" in findings(
         document, four_regions.rows

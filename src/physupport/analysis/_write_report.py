@@ -92,7 +92,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "question": content_hash(protocol["question"]),
         "protocol": seal.digest,
         "data": data_digest,
-        "chain": chain_hash(seal.digest, data_digest, trace.queries, found.codes, found.lower, found.upper),
+        "chain": chain_hash(seal.digest, data_digest, trace.queries, found.codes, found.margins()),
     }
     document: dict[str, Any] = {
         "format": FORMAT,

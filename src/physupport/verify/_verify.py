@@ -202,7 +202,7 @@ def _bank(document: Mapping[str, Any]) -> _Held:
 
 
 def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
-    stored = trace.queries, trace.codes, trace.verdicts.lower, trace.verdicts.upper
+    stored = trace.queries, trace.codes, trace.verdicts.margins()
     if digests["chain"] != chain_hash(digests["protocol"], digests["data"], *stored):
         raise Refusal("queries, verdicts or margins were changed, deleted or put in another order: the chain is broken")
 
