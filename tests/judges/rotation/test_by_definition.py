@@ -1,6 +1,7 @@
 """Parts of the rotation judge as textbooks define them: t tests, chi-square tests, ranks, and shares of a level."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -292,18 +293,21 @@ def test_a_penalty_beyond_double_precision_is_refused(table):
         MeanRows(table, make_rows(1), 19, 0, 1e5).rivals(np.arange(2), 0.5)
 
 
-@settings(max_examples=60)
-@given(counted=st.integers(0, 199), level=st.floats(0.006, 0.9))
-def test_a_margin_is_positive_exactly_if_the_p_value_is_at_most_its_level(counted, level):
+@settings(max_examples=100)
+@given(level=st.floats(0.02, 0.9), off=st.integers(-2, 2))
+def test_a_margin_is_positive_exactly_if_the_p_value_is_at_most_its_level(level, off):
+    """Counts around the border, where one draw decides."""
+    counted = min(max(int(200 * level) + off, 0), 199)
     counts = Counts(np.array([counted]), np.array([counted]), np.array([np.inf]))
     (lower,), (upper,) = count_margins(counts, level, 199, is_screened=False)
     assert lower == upper
-    assert (lower > 0.0) == ((1 + counted) / 200 <= level)
+    assert (lower > 0.0) == (Fraction(1 + counted, 200) <= Fraction(level))
     # Of the screened test a hundredth of the level is the screen's.
     (least,), _ = count_margins(counts, level, 199)
-    assert (least > 0.0) == (1 + counted <= most_rejected(0.99 * level, 199))
+    assert (least > 0.0) == (Fraction(1 + counted, 200) <= Fraction(0.99 * level))
     screened = Counts(np.array([counted]), np.array([counted]), np.array([0.005 * level]))
     assert count_margins(screened, level, 199)[0][0] > 0.0
+    assert most_rejected(level, 199) == int(200 * Fraction(level))
 
 
 # ------------------------------------------------------------------------------------------------------- invariances
