@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from physupport._codec import array_json
 from physupport.aeb import FixedOrder
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import JOINT, Library, bank_regions, library_bank
@@ -39,6 +40,31 @@ def test_a_distance_is_told_with_its_unit_and_rounded_upwards():
         "Line: a or b, at most 12.1 mm apart; one of them is there, and these data cannot tell which."
     )
     assert "apart" not in answer("a", "b")  # nobody said what coordinates are measured in
+
+
+def placed(places, *kept, **options):
+    made = document(kept, unit="nm", **options)
+    made["bank"]["states"]["base"] |= {"ids": [*places], "coordinates": array_json(np.array([*places.values()]))}
+    return answers(made)[0]
+
+
+def test_an_answer_says_where_in_the_unit_of_the_coordinates_and_rounds_outwards():
+    line = {"a": [1085.0], "b": [1086.12345678], "c": [990.0]}
+    assert placed(line, "b", label="FINE", witnesses=0) == "Line: b is there, at 1086.12 nm."
+    assert placed(line, "a", "b", label="FINE", witnesses=0) == "Line: a or b, between 1085 and 1086.13 nm."
+    assert placed(line, "a", label="SUPPORT_AMBIGUOUS", absent=1.0).endswith("it is a, at 1085 nm.")
+    space = {"a": [-40.0, 0.0, 20.5], "b": [0.0, 0.0, 1.0]}
+    assert placed(space, "a", label="FINE", witnesses=0) == "Line: a is there, at (-40, 0, 20.5) nm."
+    assert ", at most 12.1 nm apart" in placed(space, "a", "b")  # of three coordinates there are no ends
+    assert placed({"a": [1.0], "b": [2.0]}, "a + b", label="FINE", is_set=True) == "Line: a and b are there."
+
+
+def test_elements_that_are_names_alone_are_told_without_distances():
+    assert answer("a", label="FINE", witnesses=0) == "Line: a is there."
+    names = {"a": np.zeros(0), "b": np.zeros(0)}
+    assert (
+        placed(names, "a", "b", spread=None, group="both") == "Line: both (a or b), and these data cannot tell which."
+    )
 
 
 def test_without_witnesses_nobody_says_that_the_data_cannot_tell():
@@ -114,7 +140,8 @@ def line_report(unit):
 
 def test_a_unit_of_the_library_reaches_answer_and_document_and_changes_the_hash_of_the_bank():
     with_unit, without = line_report("mm"), line_report("")
-    assert " mm apart" in with_unit.fields[0].answer
+    assert ", between 0.4 and 0.7 mm; " in with_unit.fields[0].answer
+    assert "between" not in without.fields[0].answer
     assert " mm apart" in with_unit.fields[0].sentence
     assert Report.from_json(with_unit.json()).fields == with_unit.fields
     assert with_unit.digests["bank"] != without.digests["bank"]

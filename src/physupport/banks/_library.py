@@ -20,7 +20,7 @@ from ._subsets import Subsets
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Library:
     """Physical elements: what each is called, where it lies, and how the instrument answers to it.
 
@@ -31,7 +31,7 @@ class Library:
 
     ids: tuple[str, ...]  # (E,) distinct
     regions: tuple[str, ...]  # (E,) the region of every element
-    coordinates: Array = field(repr=False)  # (E, d)
+    coordinates: Array = field(repr=False)  # (E, d); without any, d = 0, elements are names alone
     responses: Array = field(repr=False)  # (q, E), unit columns
     unit: str = ""  # of the coordinates, and so of distances; for words only
     extents: Array | None = field(default=None, repr=False)  # (E, d) half the sides of elements that are cells
@@ -65,6 +65,15 @@ class Library:
     def region_names(self) -> tuple[str, ...]:
         """The regions in the order in which elements first name them."""
         return tuple(dict.fromkeys(self.regions))
+
+    def __repr__(self) -> str:
+        where = f", places in {self.unit}" if self.unit else ""
+        shape = f"{len(self.ids)} elements in {', '.join(self.region_names)}, {len(self.responses)} channels"
+        return f"Library({shape}{where})"
+
+    def places(self, chosen: IntArray) -> Array | None:
+        """(k, d) of some elements; None where nobody said where they lie."""
+        return self.coordinates[chosen] if self.coordinates.shape[1] else None
 
     def members(self, region: str) -> IntArray:
         """The elements of a region, in the order of the library."""

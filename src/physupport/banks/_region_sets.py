@@ -29,7 +29,7 @@ class RegionSets:
     """
 
     ids: tuple[str, ...]  # (p,) of the elements
-    coordinates: Array = field(repr=False)  # (p, d)
+    coordinates: Array | None = field(repr=False)  # (p, d); None of names alone
     subsets: Subsets
     extents: Array | None = field(default=None, repr=False)  # (p, d) half the sides of elements that are cells
     members: IntArray = field(init=False, repr=False)  # (m, high) elements of each set, padded with -1
@@ -102,8 +102,8 @@ class SetSpacing:
         return self.sets.subsets.size
 
     @property
-    def places(self) -> Array:
-        """Where the elements lie."""
+    def places(self) -> Array | None:
+        """Where the elements lie, if anybody said so."""
         return self.sets.coordinates
 
     def row(self, number: int) -> Array:

@@ -77,7 +77,7 @@ class BankRegions:
     regions: tuple[str, ...]
     optional: tuple[str, ...]
     # Names, places, half the sides of cells, sets.
-    _elements: dict[str, tuple[tuple[str, ...], Array, Array | None, RegionSets | None]] = field(repr=False)
+    _elements: dict[str, tuple[tuple[str, ...], Array | None, Array | None, RegionSets | None]] = field(repr=False)
     _only: BoolArray = field(repr=False)  # (n_supports,)
 
     @property
@@ -96,7 +96,7 @@ class BankRegions:
         return names if sets is None else sets.names
 
     def coordinates(self, region: str) -> Array | None:
-        """(m, d), from the library; None of sets."""
+        """(m, d), from the library; None of names alone, and of sets."""
         _, places, _, sets = self._elements[region]
         return places if sets is None else None
 
@@ -147,10 +147,10 @@ def bank_regions(bank: Bank) -> BankRegions:
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
     present = bank.strengths[:, [block[0] for block in states.blocks]] > 0.0  # (n_supports, R)
-    elements: dict[str, tuple[tuple[str, ...], Array, Array | None, RegionSets | None]] = {}
+    elements: dict[str, tuple[tuple[str, ...], Array | None, Array | None, RegionSets | None]] = {}
     for region, subsets in zip(states.regions, states.sets, strict=False):
         numbers = library.members(region)
-        names, places = tuple(library.ids[i] for i in numbers), library.coordinates[numbers]
+        names, places = tuple(library.ids[i] for i in numbers), library.places(numbers)
         extents = None if library.extents is None else library.extents[numbers]
         sets = None if subsets.is_single else RegionSets(names, places, subsets, extents)
         elements[region] = names, places, extents, sets

@@ -65,9 +65,9 @@ def show_report(report: "Report", details: "Details | None" = None) -> None:
     doubts = [report.doubt] if report.doubt else details.doubts if details is not None else []
     show_lines([*doubts, *report.answers])
     console.print()
-    table = Table("region", "label", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table("region", "label", "in words", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for found in report.fields:
-        table.add_row(Text(visible(found.field)), str(found.label), Text(visible(_cell(found))))
+        table.add_row(Text(visible(found.field)), str(found.label), found.plain, Text(visible(_cell(found))))
     console.print(table, width=width)
     console.print()
     show_lines([f"- {sentence}" for sentence in (*(found.sentence for found in report.fields), report.sentence)])

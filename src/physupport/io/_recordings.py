@@ -20,20 +20,17 @@ def is_recording(value: object) -> bool:
 def held_recording(label: str, value: Any) -> Held:  # noqa: ANN401  mne carries no types
     """Times or epochs by channels, in the one unit of all channels; or the channels of a covariance by themselves.
 
-    Rows of an `Evoked` are its times; rows of `Epochs` are its epochs, which must have been brought to one time.
+    Rows of an `Evoked` or a `Raw` are its times; those of `Epochs` are epochs, which must have one time.
     """
     names = tuple(map(str, value.ch_names))
     if _is_covariance(value):
         data = np.asarray(value["data"])
         return Held(np.diag(data) if data.ndim == 1 else data, axes=_AXES, headings=(None, names))
-    if hasattr(value, "data") and np.ndim(value.data) == 2:
-        rows = np.asarray(value.data).T
-    else:
-        epochs = np.asarray(value.get_data())  # (epochs, channels, times)
-        if epochs.shape[2] != 1:
-            remedy = "Crop the epochs to a time: which one is not to be guessed, and times are not independent rows."
-            raise MisuseError(label, "have one time an epoch", f"{epochs.shape[2]} times", remedy)
-        rows = epochs[:, :, 0]
+    found = np.asarray(value.get_data())  # (channels, times) or (epochs, channels, times)
+    if found.ndim == 3 and found.shape[2] != 1:
+        remedy = "Crop the epochs to a time: which one is not to be guessed, and times are not independent rows."
+        raise MisuseError(label, "have one time an epoch", f"{found.shape[2]} times", remedy)
+    rows = found.T if found.ndim == 2 else found[:, :, 0]
     return Held(rows, axes=_AXES, headings=(None, names), unit=_unit(label, value.info))
 
 

@@ -23,7 +23,7 @@ class ElementList:
 
     ids: tuple[str, ...]
     regions: tuple[str, ...]
-    coordinates: Array  # (E, d)
+    coordinates: Array  # (E, d), d = 0 of names alone
     lines: IntArray  # (V, E) of the file, from 0 on, by variant
 
 
@@ -33,7 +33,8 @@ def read_element_file(project: Project) -> ElementList:
     ids, regions = _texts(project, columns, "id"), _texts(project, columns, "region")
     lines = _lines(project, columns, ids)
     _check_regions(project, ids, regions)
-    places = np.column_stack([_numbers(project, columns, name) for name in project.settings.elements.coordinates])
+    named = [_numbers(project, columns, name) for name in project.settings.elements.coordinates]
+    places = np.stack(named, axis=1) if named else np.zeros((len(ids), 0))
     first = lines[0].tolist()
     for line, same in zip(lines.ravel().tolist(), first * len(lines), strict=True):
         if regions[line] != regions[same] or (places[line] != places[same]).any():

@@ -33,7 +33,7 @@ class Elements(Section):
     """What there may be, where it lies, and how the instrument answers to it."""
 
     file: FileName | None = None
-    coordinates: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)]
+    coordinates: Annotated[list[Text], AfterValidator(_distinct_names)] = []  # noqa: RUF012  pydantic copies it
     unit: str = ""
     responses: VariantFiles | None = None
     response: ResponseSpec | None = None

@@ -25,13 +25,13 @@ def map_example() -> Example:
     own = {name: spectra[s] for s, name in enumerate(elements) if units[s] == _INSTRUMENT}
     shapes = {name: own[name] / own[name].max() for name in (*_KNOWN, _FOREIGN)}
     image, truth = _image(shapes)
-    rows: list[list[object]] = [[name, "sample", i + 1] for i, name in enumerate(_KNOWN)]
+    rows: list[list[object]] = [[name, "sample"] for name in _KNOWN]
     pixel: list[list[object]] = [image[6, 8].tolist()]
     return Example(
         {
             PROJECT_FILE: stored_text("map.toml"),
             "pixel.csv": csv_table([f"{place} cm-1" for place in axis], pixel),
-            "elements.csv": csv_table(["id", "region", "number"], rows),
+            "elements.csv": csv_table(["id", "region"], rows),
             "NOTICE.md": stored_text("NOTICE.md"),
         },
         {"responses.npy": np.array([shapes[name] for name in _KNOWN]).T, "image.npy": image, "truth.npy": truth},

@@ -39,13 +39,13 @@ def _example(name: str, element: str, unit: str, axis_unit: str, region: str) ->
     lines: list[list[object]] = [[elements[s], units[s], *map(int, spectra[s])] for s in known]
     unit_norm = spectra / np.linalg.norm(spectra, axis=1)[:, None]
     means = [unit_norm[[s for s in known if elements[s] == one]].mean(axis=0) for one in ids]
-    listed: list[list[object]] = [[one, region, i + 1] for i, one in enumerate(ids)]
+    listed: list[list[object]] = [[one, region] for one in ids]
     return Example(
         {
             PROJECT_FILE: stored_text(f"{name}.toml"),
             "spectrum.csv": csv_table(channels, [[*map(int, spectra[signal])]]),
             "replicates.csv": csv_table(["element", "unit", *channels], lines),
-            "elements.csv": csv_table(["id", "region", "number"], listed),
+            "elements.csv": csv_table(["id", "region"], listed),
             "NOTICE.md": stored_text("NOTICE.md"),
         },
         {"responses.npy": np.array(means).T},

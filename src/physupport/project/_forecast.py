@@ -82,7 +82,7 @@ class Forecast:
             *(sentence for stream in self.streams for sentence in (_stream_sentence(stream), *stream.doubts)),
             f"About {_duration(self.seconds)}, measured on proposal rows with a few laws and after compilation; "
             "what the queries find can make it less.",
-            f"About {_size(self.memory_bytes)} of memory beyond the program itself and the files that are mapped.",
+            f"{_size_words(self.memory_bytes)} of memory beyond the program itself and the files that are mapped.",
             "No number of a held-out row was used, and nothing was written.",
         ]
 
@@ -231,6 +231,10 @@ def _duration(seconds: float) -> str:
     if seconds < 60.0:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60.0:.0f} minutes" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} hours"
+
+
+def _size_words(count: int) -> str:
+    return f"About {_size(count)}" if count >= 1e6 else "Less than 1 MB"
 
 
 def _size(count: int) -> str:

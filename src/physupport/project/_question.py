@@ -147,7 +147,7 @@ def _check_reachable(
     """Refuse a tolerance that two elements with the same response in every setting keep from being met."""
     library = physical.library
     members = library.members(region)
-    spacing = Spacing(len(members), library.coordinates[members])
+    spacing = Spacing(len(members), library.places(members))
     stacks = library.responses[None] if physical.settings is None else physical.settings.responses
     has_sign = law_named(project.settings.data.deployment.law).has_sign
     native = as_complex if physical.is_complex else np.asarray

@@ -237,6 +237,15 @@ class ProjectFile(Section):
             raise broken(rule, shown(elements.file), key="elements.file")
         return self
 
+    @model_validator(mode="after")
+    def _places_where_they_count(self) -> "ProjectFile":
+        """Elements may be names alone, unless something is asked or computed of where they lie."""
+        has_tolerance = any(region.tolerance > 0.0 for region in self.regions.values())
+        counts = has_tolerance or self.elements.response or self.cover or self.resolution
+        if counts and not self.elements.coordinates:
+            raise needed("elements.coordinates")
+        return self
+
     _open = model_validator(mode="before")(with_open_strengths)
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from typing import Any
 from ..banks import JOINT
 from ..questions import Label
 from ._covers import within
-from ._phrases import MOST_NAMES, above, distance, plain, regions_of_sets, unit_of
+from ._phrases import MOST_NAMES, above, between, distance, place_words, places_of, plain, regions_of_sets, unit_of
 
 Entry = Mapping[str, Any]
 
@@ -16,9 +16,10 @@ _FEW = 3  # named where more are counted
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
     kind, counted, unit = document["question"]["kind"], regions_of_sets(document), unit_of(document)
+    shared = {"unit": unit, "places": places_of(document) if unit else {}}
     more = ({"is_set": entry["field"] in counted, "within": within(document, entry)} for entry in document["fields"])
     return tuple(
-        f"{_name(entry, kind)}: {_said({**entry, **also, 'unit': unit}, kind)}."
+        f"{_name(entry, kind)}: {_said({**entry, **also, **shared}, kind)}."
         for entry, also in zip(document["fields"], more, strict=True)
     )
 
@@ -49,7 +50,7 @@ def _region(entry: Entry) -> str:
         case Label.FINE | Label.GROUP | Label.LOCAL_AMBIGUOUS:
             return _present(entry, names)
         case Label.SUPPORT_AMBIGUOUS:
-            what = _either(entry, names) + (_apart(entry, names) if len(names) > MOST_NAMES else "")
+            what = _either(entry, names) + (_where(entry, names) if len(names) == 1 or len(names) > MOST_NAMES else "")
             return f"present or not is undecided; if something is there, it is {what}"
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
@@ -75,8 +76,11 @@ def _present(entry: Entry, names: Sequence[str]) -> str:
     which = ", and these data cannot tell which" if entry["witnesses"] else ""
     if entry["is_set"] and len(names) > 1:
         return _of_sets([name.split(JOINT) for name in names]) + which
-    either = _either(entry, names) + _apart(entry, names)
-    if len(names) == 1 or entry["label"] == Label.FINE:
+    either = _either(entry, names)
+    if len(names) == 1:
+        return f"{either} {'are' if JOINT in names[0] and entry['is_set'] else 'is'} there{_where(entry, names)}"
+    either += _where(entry, names)
+    if entry["label"] == Label.FINE:
         return either
     if entry["group"] in (None, entry["field"]):
         return f"{either}{which}" if either.startswith("one of ") else f"{either}; one of them is there{which}"
@@ -103,7 +107,7 @@ def _possible(entry: Entry) -> Sequence[str]:
 
 def _either(entry: Entry, names: Sequence[str]) -> str:
     """One of them; of very many their number, if it is said how far they lie apart."""
-    if len(names) > MOST_NAMES and _apart(entry, names):
+    if len(names) > MOST_NAMES and _where(entry, names):
         return f"one of {len(names)} elements"
     # Of several elements at once both words are needed: a and b, a, or b.
     return _joined([name.replace(JOINT, " and ") if entry["is_set"] else name for name in names], "or")
@@ -114,6 +118,18 @@ def _joined(names: Sequence[str], word: str) -> str:
     if len(names) > MOST_NAMES:
         return f"{', '.join(shown)} {word} {len(names) - MOST_NAMES} more"
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}" if len(shown) > 1 else "".join(shown)
+
+
+def _where(entry: Entry, names: Sequence[str]) -> str:
+    """Where one lies, between which ends several on a line do, or how far they lie apart; with their unit."""
+    places = [entry["places"][name] for name in names if name in entry["places"]]
+    if len(places) < len(names) or entry["within"]:  # sets of elements, cells, or no unit
+        return _apart(entry, names)
+    if len(names) == 1:
+        return f", at {place_words(places[0])} {plain(entry['unit'])}"
+    if len(places[0]) == 1:
+        return f", between {between([place[0] for place in places])} {plain(entry['unit'])}"
+    return _apart(entry, names)
 
 
 def _apart(entry: Entry, names: Sequence[str]) -> str:

@@ -56,8 +56,8 @@ def _outcome(document: Entry) -> str:
     match outcome["status"]:
         case "REPORT":
             return (
-                f"Every field has its certificate. If {where_truth_is(protocol)}, all that is said of it holds "
-                f"together with probability at least {confidence(level)}.{_assumed(gate)}{_unasked(outcome)}"
+                f"If {where_truth_is(protocol)}, all that is said of it holds together with probability at least "
+                f"{confidence(level)}.{_assumed(gate)}{_unasked(outcome)}"
                 f"{_undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
             )
         case "EMPTY":

@@ -4,7 +4,21 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
+from .._codec import real
+
 MOST_NAMES = 12
+
+# Labels in a few words, which stand beside the code.
+PLAIN = {
+    "FINE": "located",
+    "GROUP": "there: one of a group",
+    "SUPPORT_AMBIGUOUS": "present or not: undecided",
+    "LOCAL_AMBIGUOUS": "there, but where: undecided",
+    "AMBIGUOUS": "undecided",
+    "ABSENT": "nothing there",
+    "ABSTAIN": "no answer yet",
+    "EMPTY": "nothing fits",
+}
 
 
 def among(names: Sequence[str]) -> str:
@@ -69,10 +83,39 @@ def distance(value: float, unit: str, digits: int = 4) -> str:
     return f"{_rounded(value, ROUND_CEILING, digits)} {plain(unit)}".rstrip()
 
 
+def between(values: Sequence[float]) -> str:
+    """The smallest and the largest of several numbers, rounded outwards.
+
+    >>> between([34.641, 34.7, 35.018])
+    '34.641 and 35.018'
+    """
+    return f"{_rounded(min(values), ROUND_FLOOR, 6)} and {_rounded(max(values), ROUND_CEILING, 6)}"
+
+
+def place_words(place: Sequence[float]) -> str:
+    """A number, or several in brackets."""
+    numbers = ", ".join(f"{value:.6g}" for value in place)
+    return numbers if len(place) == 1 else f"({numbers})"
+
+
 def unit_of(document: Mapping[str, Any]) -> str:
     """The unit of the coordinates of the elements; empty where nobody said it."""
-    states = (document["bank"] or {}).get("states", {})
-    return str(states.get("base", states).get("unit", ""))
+    return str(_library(document).get("unit", ""))
+
+
+def places_of(document: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Where each element lies, by its name; empty where that is not told, or where elements are cells."""
+    library = _library(document)
+    if "coordinates" not in library or "extents" in library:
+        return {}
+    places = real(library["coordinates"], None, None)
+    return dict(zip(library["ids"], places.tolist(), strict=True)) if places.shape[1] else {}
+
+
+def _library(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    states: Mapping[str, Any] = (document["bank"] or {}).get("states", {})
+    library: Mapping[str, Any] = states.get("base", states)
+    return library
 
 
 def count_of_queries(count: int) -> str:

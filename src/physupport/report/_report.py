@@ -14,7 +14,7 @@ from ._answers import answers
 from ._claims import claim_answers
 from ._covers import promised_level
 from ._outcome import doubt_sentence, outcome_sentence, remarks
-from ._phrases import unit_of
+from ._phrases import PLAIN, unit_of
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences
 
@@ -54,6 +54,11 @@ class FieldReport:
     not_asked: tuple[str | None, ...] = ()
     extent: float | None = None  # largest distance within what is kept, in the unit of the coordinates
     box: tuple[tuple[float, float], ...] | None = None  # around all cells that are possible, where elements are cells
+
+    @property
+    def plain(self) -> str:
+        """The label in a few words; empty of labels of one's own."""
+        return PLAIN.get(str(self.label), "")
 
 
 @final

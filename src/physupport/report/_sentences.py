@@ -77,6 +77,7 @@ def _remedy(document: Entry) -> str:
 # What would tell more, by what a judge says it lacks.
 _REMEDIES = {
     "rows": "more rows or less noise",
+    "counts": "more counts, or channels in which they differ more,",
     "units": "replicates of more units",
     "units and share": "replicates of more units, and within a group a share of the level,",
 }

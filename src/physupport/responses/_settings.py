@@ -122,7 +122,7 @@ def settings_grid(
     (('gain',), [[0.0], [0.5]], [[0.6], [0.8]])
     """
     where = check_array("places", places, (None, None))
-    if where.size == 0:
+    if not len(where) or (callable(response) and not where.shape[1]):  # names alone have answers, but not by formula
         raise MisuseError("places", "hold at least one place with coordinates", f"shape {where.shape}")
     # A function of the user's own gets a copy that it cannot change: the places are what a report speaks of.
     nominal = check_answers("response", response(read_only(where)) if callable(response) else response, len(where))

@@ -264,7 +264,7 @@ def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArra
         asks=asks,
         is_finest=is_finest,
         threshold=None if rule["absence_threshold"] is None else _nonnegative(rule["absence_threshold"]),
-        has_places=sets is not None or node != _OF_VIEW or view.coordinates(name) is not None,
+        has_places=node != _OF_VIEW or (view.coordinates(name) if sets is None else sets.coordinates) is not None,
         slots=columns[0][:, column],
         strengths=columns[1][:, column],
         may_witness_absence=columns[2] if qualified else np.ones(len(columns[2]), dtype=np.bool_),

@@ -122,6 +122,7 @@ class BankCounts:
             "is_withheld": bool(is_rejected) and len(possible) > 0,
             "level": self.level,
             "findings": [{"part": "channels", "place": self.judge.worst(key), "p": p}],
+            "lacks": "counts",
         }
 
     def encode(self) -> dict[str, object]:

@@ -15,7 +15,6 @@ from ..pictures import WIDE, Picture
 from ..pictures._words import kind_of, listed
 from ..plots._style import INKS
 from ._standalone import picture_svg
-from ._words import PLAIN
 
 if TYPE_CHECKING:
     from .._report import FieldReport
@@ -49,7 +48,7 @@ def table_html(fields: "Sequence[FieldReport]", unit: str) -> str:
     rows = "".join(
         f"<tr><td>{escape(field.field)}</td>"
         f'<td style="color:{INKS[kind_of(field.label)]};font-weight:600">{field.label}</td>'
-        f"<td>{PLAIN.get(str(field.label), '')}</td><td>{escape(listed(field.cell))}</td>"
+        f"<td>{field.plain}</td><td>{escape(listed(field.cell))}</td>"
         f"<td>{'' if field.extent is None else escape(distance(field.extent, unit, 3))}</td></tr>"
         for field in fields
     )

@@ -14,7 +14,7 @@ from ._draw import line_key
 from ._glossary import Glossary
 from ._svg import key_sign, label_sign, point_sign
 from ._view import page_view
-from ._words import choices, figures, margin, says, settings
+from ._words import channels, choices, figures, margin, says, settings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -86,7 +86,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
+    filters = (channels, choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
     environment.filters.update({function.__name__: function for function in filters})
     glossary = Glossary()
     environment.filters.update(glossed=glossary.glossed, term=glossary.term)

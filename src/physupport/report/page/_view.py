@@ -10,6 +10,7 @@ from .._claims import claim_answers
 from .._covers import promised_level, where_truth_is
 from .._details import misfit_doubts
 from .._outcome import doubt_sentence, outcome_sentence
+from .._phrases import PLAIN
 from .._sentences import field_sentences, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
@@ -18,7 +19,7 @@ from ..pictures._model import Key
 from ..pictures._words import Entry, kind_of, number
 from ._draw import svg
 from ._svg import Svg
-from ._words import BELOW_THRESHOLD, LABELS, PLAIN, STATUSES, percent
+from ._words import BELOW_THRESHOLD, LABELS, STATUSES, percent
 
 _MOST_ANSWERS = 6  # that stand at the top
 _MOST_REFINED = 4

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from math import prod
 
 from ..pictures._words import Entry, listed, number
+
+_MOST_CHANNELS = 12  # that are named
 
 # What a label means, for readers who meet it for the first time.
 LABELS = {
@@ -15,18 +18,6 @@ LABELS = {
     "ABSENT": "nothing there, by every explanation still possible",
     "ABSTAIN": "left open: no label that was asked for has its certificate",
     "EMPTY": "nothing can be said: no explanation survives",
-}
-
-# The same in three words, beside the code.
-PLAIN = {
-    "FINE": "located",
-    "GROUP": "there: one of a group",
-    "SUPPORT_AMBIGUOUS": "present or not: undecided",
-    "LOCAL_AMBIGUOUS": "there, but where: undecided",
-    "AMBIGUOUS": "undecided",
-    "ABSENT": "nothing there",
-    "ABSTAIN": "no answer yet",
-    "EMPTY": "nothing fits",
 }
 
 # What the numbers of a field are; those of one's own questions keep their names.
@@ -119,6 +110,17 @@ def choices(field: Entry) -> str:
         return "no explanation survives"
     nothing = ["nothing"] if field["or_nothing"] else []
     return ", or ".join([listed(field["cell"], 6), *nothing] if field["cell"] else nothing) or "—"
+
+
+def channels(entry: Entry) -> str:
+    """The first channels of an input, and how many more it has, of which not all need be named.
+
+    >>> channels({"channels": ["a", "b"], "shape": [3, 20], "proposal_rows": 1, "held_out_rows": 2})
+    'a, b and 18 more'
+    """
+    shown, rows = entry["channels"][:_MOST_CHANNELS], entry["proposal_rows"] + entry["held_out_rows"]
+    more = max(len(entry["channels"]), prod(entry["shape"]) // max(1, rows)) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def settings(content: Mapping[str, float]) -> str:

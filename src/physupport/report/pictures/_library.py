@@ -51,7 +51,6 @@ def responses_picture(
         Key(_role(state), shortened(name, 16), state, k % _DASHES)
         for k, (name, state) in enumerate(zip(names, states, strict=True))
     ]
-    keys += [] if envelope is None else [Key("envelope", "all elements")]
     noun = "real part of the response" if library["is_complex"] else "response"
     title = f"{noun.capitalize()} of {counted(len(indices), 'element')} of {region} over the channels"
     title += "" if envelope is None else ", and the envelope of all"

@@ -17,6 +17,7 @@ _MOST_PLANES = 3  # of two coordinates each
 _MOST_SPOKES = 24  # elements of a field that lines hold together
 _MOST_SPARSE = 60  # elements of a field with signs of full size, ...
 _MOST_CROSSED = 400  # ... and with a cross for each that is excluded
+_MOST_LETTERS, _LETTER = 16, 5.6  # of a name below its sign, and the pixels of one
 _SIDES = 68.0  # left and right of a plane
 _HIGHEST = {WIDE: 480.0, COMPACT: 420.0}
 _TOP, _BOTTOM = 26.0, 44.0
@@ -35,13 +36,14 @@ class _Columns:
     label: float
     nothing: float
     lift: float  # of name and label above the lane
+    below: float  # from a sign down to the name of its element; 0 where there is no room for it
 
 
 _COLUMNS = {
     # In line with the list of fields below the picture.
-    WIDE: _Columns(384, 108, 34, 27, -0.709, -0.378, 1.126, 0),
-    COMPACT: _Columns(8, 70, 54, 43, -0.028, 0.493, 1.139, 22),
-    COLUMN: _Columns(0, 0, 21.6, 10.8, 0.0, 1.18, 1.09, 0),
+    WIDE: _Columns(384, 108, 38, 27, -0.709, -0.378, 1.126, 0, 16),
+    COMPACT: _Columns(8, 70, 60, 43, -0.028, 0.493, 1.139, 22, 16),
+    COLUMN: _Columns(0, 0, 21.6, 10.8, 0.0, 1.18, 1.09, 0, 0),
 }
 
 
@@ -107,8 +109,10 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
     step = columns.dense if is_dense else columns.step
     placed = [_lane(entry) for entry in fields]
     limits = padded([x for lane in placed for x, _ in lane])
-    name = shortened(names[0], 40) if names else "order in the library"
-    horizontal = numbered(*limits, room.n_ticks, name=name, has_grid=True)
+    # Elements that are names alone stand in their order, and numbers would say nothing of them.
+    horizontal = (
+        numbered(*limits, room.n_ticks, name=shortened(names[0], 40), has_grid=True) if names else Axis(*limits)
+    )
     down = columns.lift / 2 / step
     ticks = [Tick(-i, shortened(entry["field"], room.letters), entry["field"]) for i, entry in enumerate(fields)]
     vertical = Axis(0.5 - n + down, 0.5 + down, ticks, is_named=True, column=columns.name, lift=columns.lift)
@@ -118,6 +122,9 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
         marks += [Line((min(kept), max(kept)), (-i, -i), "cell", depth=1)] if len(kept) > 1 else []
     marks += signs([point for i, lane in enumerate(placed) for point in _lane_points(fields[i], lane, -i)])
     marks += _nothing(fields, columns.nothing)
+    if columns.below and not is_dense:
+        scale = (room.width - columns.left - columns.right) / (limits[1] - limits[0])
+        marks += [mark for i, lane in enumerate(placed) for mark in _named(lane, -i, scale, not names, columns.below)]
     label_x = columns.label if room is not COLUMN or any(entry["absent"] for entry in fields) else 1.04
     marks += [
         Label(label_x, -i, entry["label"], kind_of(entry["label"]), columns.lift) for i, entry in enumerate(fields)
@@ -135,12 +142,33 @@ def _lane(entry: Entry) -> list[tuple[float, Any]]:
 
 
 def _lane_points(entry: Entry, lane: Sequence[tuple[float, Any]], y: float) -> Iterator[tuple[str, float, float, str]]:
-    is_crowded = len(lane) > _MOST_CROSSED
-    for x, element in lane:
-        if not is_crowded or element["state"] != "excluded":
+    places = [x for x, _ in lane]
+    step = (max(places) - min(places)) / _MOST_CROSSED if len(lane) > _MOST_CROSSED else 0.0
+    crossed = -math.inf
+    for x, element in sorted(lane, key=lambda each: each[0]):
+        if element["state"] != "excluded" or x - crossed >= step:  # of thousands, what the eye can tell apart
             yield element["state"], x, y, element_title(element)
+            crossed = x if element["state"] == "excluded" else crossed
         if is_said(entry, element["id"]):
             yield "plug-in", x, y, _said(entry)
+
+
+def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: bool, below: float) -> list[Text]:
+    """Names below the signs of what is left, if they fit beside each other; has_all: of what is excluded, too.
+
+    scale: pixels a unit.
+    """
+    named, texts = list[tuple[float, float]](), list[Text]()
+    for x, element in sorted(lane, key=lambda each: each[1]["state"] == "excluded"):
+        text, is_left = shortened(element["id"], _MOST_LETTERS), element["state"] != "excluded"
+        half = 0.5 * _LETTER * (len(text) + 2) / scale
+        fits = all(abs(x - at) >= half + room for at, room in named)
+        if is_left and not fits:  # some names would pass for all
+            return []
+        if fits and (is_left or has_all):
+            named.append((x, half))
+            texts.append(Text(x, y, text, "axis-text", "middle", lift=-below))
+    return texts
 
 
 def _said(entry: Entry) -> str:
@@ -159,10 +187,12 @@ def _nothing(fields: Sequence[Entry], x: float) -> Iterator[Mark]:
 
 
 def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tuple[int, int]) -> tuple[Any, Any, Panel]:
-    """Two coordinates, one unit as long on both axes; a field is named at its topmost element."""
+    """Two coordinates, one unit as long on both axes; a field is named at the topmost element that is left."""
     points = [[[element["coordinates"][k] for k in pair] for element in entry["elements"]] for entry in fields]
     head = _head(fields[0].get("outline"), names, pair)
-    everything = [*(point for group in points for point in group), *head]
+    size = 1.12 * (fields[0].get("outline") or 0.0)  # with room for the nose, so that all planes are alike
+    corners = [(-size, -size), (size, size)] if head else []
+    everything = [*(point for group in points for point in group), *corners]
     limits = [padded([point[k] for point in everything], 0.05 if head else 0.12) for k in (0, 1)]
     width = room.width / min(len(names), 3) if len(names) > 2 and room is WIDE else room.width
     limits, height = _equal(limits, width - _SIDES, _HIGHEST.get(room, 160.0))
@@ -182,7 +212,8 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tupl
     if len(fields) <= _MOST_NAMED:
         for entry, group in zip(fields, points, strict=True):
             text = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip()
-            x, y = max(group, key=lambda point: point[1])
+            left = [point for point, each in zip(group, entry["elements"], strict=True) if each["state"] != "excluded"]
+            x, y = max(left or group, key=lambda point: point[1])
             marks.append(Text(x, y, text, f"halo {kind_of(entry['label'])}", "middle", lift=14.0))
     is_dense = max(map(len, points)) > _MOST_SPARSE
     return (width, height + 78.0), (52.0, _SIDES - 52.0, 26.0, 52.0), Panel(horizontal, vertical, marks, is_dense)

@@ -1,7 +1,6 @@
 """The measured row with the fits of what is kept, and above it what the best of them leaves."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from ._model import Axis, Key, Line, Mark, Panel, Picture, Tick
 from ._rooms import WIDE, Room, numbered, padded
@@ -42,12 +41,12 @@ def _size(values: Sequence[float]) -> float:
 
 def _residual(places: Sequence[float], left: Sequence[float], horizontal: Axis) -> Panel:
     most = _size(left) or 1.0
-    vertical = Axis(-1.1 * most, 1.1 * most, [Tick(0.0, "0"), Tick(most, number(most, 2))], name="left over")
-    return Panel(Axis(horizontal.low, horizontal.high), vertical, [Line(places, left, "measured", name="left over")])
+    vertical = Axis(-1.1 * most, 1.1 * most, [Tick(0.0, "0"), Tick(most, number(most, 2))], name="residual")
+    return Panel(Axis(horizontal.low, horizontal.high), vertical, [Line(places, left, "measured", name="residual")])
 
 
 def _places(channels: Sequence[str]) -> tuple[list[float], str]:
-    """The channels as numbers with the name of their axis, where they are such, perhaps with one unit, and increase.
+    """The channels as numbers with the name of their axis, where they are such, perhaps with one unit, in order.
 
     Else they are counted, and the name is empty.
 
@@ -59,7 +58,7 @@ def _places(channels: Sequence[str]) -> tuple[list[float], str]:
         values = [float(text) for text in numbers]
     except ValueError:
         values = []
-    if values and len({*units}) == 1 and all(a < b for a, b in pairwise(values)):
+    if values and len({*units}) == 1 and values in (rising := sorted({*values}), rising[::-1]):
         return values, units[0] or "channel"
     return [float(i) for i in range(len(channels))], ""
 
