@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any
+from typing import Any, Final
 
 from .._codec import real
 
 MOST_NAMES = 12
 
 # Labels in a few words, which stand beside the code.
-PLAIN = {
+PLAIN: Final = {
     "FINE": "located",
     "GROUP": "there: one of a group",
     "SUPPORT_AMBIGUOUS": "present or not: undecided",
@@ -19,6 +19,15 @@ PLAIN = {
     "ABSTAIN": "no answer yet",
     "EMPTY": "nothing fits",
 }
+
+
+# Of the resolution of a block, which is about a distance and not about what is there.
+_RESOLVED = {"FINE": "resolved", "GROUP": "resolved to a group", "AMBIGUOUS": "not resolved"}
+
+
+def in_words(label: str, numbers: Mapping[str, float]) -> str:
+    """A label in a few words; empty of labels of one's own.  numbers: those of its field."""
+    return (PLAIN | _RESOLVED if "upper" in numbers else PLAIN).get(label, "")
 
 
 def among(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from ._answers import answers
 from ._claims import claim_answers
 from ._covers import promised_level
 from ._outcome import doubt_sentence, outcome_sentence, remarks
-from ._phrases import PLAIN, unit_of
+from ._phrases import in_words, unit_of
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences
 
@@ -58,7 +58,7 @@ class FieldReport:
     @property
     def plain(self) -> str:
         """The label in a few words; empty of labels of one's own."""
-        return PLAIN.get(str(self.label), "")
+        return in_words(str(self.label), self.numbers)
 
 
 @final

@@ -10,7 +10,7 @@ from .._claims import claim_answers
 from .._covers import promised_level, where_truth_is
 from .._details import misfit_doubts
 from .._outcome import doubt_sentence, outcome_sentence
-from .._phrases import PLAIN
+from .._phrases import in_words
 from .._sentences import field_sentences, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
@@ -117,7 +117,7 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
         "key": f"field-{i}",
         "name": f"Region {entry['field']}" if is_map else entry["field"],
         "kind": kind_of(entry["label"]),
-        "plain": PLAIN.get(entry["label"], ""),
+        "plain": in_words(entry["label"], entry["numbers"]),
         "weak": _weak(entry["label"], details),
         "reason": _CERTIFICATES[entry["certificate"]],
         "named_groups": [(name, members) for name, members in details["groups"] if name != entry["field"]],
