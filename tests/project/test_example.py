@@ -5,9 +5,11 @@ import tomllib
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.analysis import analyse
+from physupport.cli import app
 from physupport.io import read_table
 from physupport.project import EXAMPLES, _example_array, assemble, load_project, run_project, write_example
 from physupport.studies._tasks import split_seed
@@ -115,6 +117,37 @@ def test_a_steel_without_its_pile_up_fits_nothing_and_the_report_says_where(tmp_
     start, end = map(int, re.search(r"most of all at channels (\d+) to (\d+)", report.sentence).groups())
     energies = [float(name.split()[0]) for name in found.tables["deployment"].channels]
     assert energies[start] < 2 * 5.4147 < energies[end]  # two photons of chromium
+    run_project(found.project)
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "report")]).stdout  # in the unit of the axis
+    low, high = map(float, re.search(r"channels \d+ to \d+ \(([\d.]+) keV to ([\d.]+) keV\)", shown).groups())
+    assert (low, high) == (energies[start], energies[end])
+
+
+def test_elements_without_places_are_names_that_no_distance_or_end_of_a_grid_is_told_of(tmp_path):
+    write_example(tmp_path, "raman")
+    assert "coordinates" not in tomllib.loads((tmp_path / "project.toml").read_text())["elements"]
+    finished = run_project(load_project(tmp_path / "project.toml"))
+    (sample,) = finished.result.report.fields
+    assert sample.extent is None
+    assert "apart" not in sample.answer
+    assert "; the data cannot tell them apart" in sample.sentence
+    assert finished.result.report.document["edges"] == []
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert ">nCAL</text>" in page  # beside its sign
+
+
+@pytest.mark.parametrize("line", ["tolerance = 1.0", None])
+def test_where_places_count_they_are_required(line, tmp_path):
+    write_example(tmp_path, "raman")
+    path = tmp_path / "project.toml"
+    text = path.read_text()
+    if line is not None:
+        text = text.replace("[regions.sample]\n", f"[regions.sample]\n{line}\n")
+    else:
+        text = text.replace('responses = "responses.npy"', 'response = { kind = "peak", axis = [0, 1], width = 1.0 }')
+    path.write_text(text)
+    with pytest.raises(MisuseError, match=r"elements\.coordinates is required"):
+        load_project(path)
 
 
 def test_the_four_regions_are_those_of_the_study(tmp_path):

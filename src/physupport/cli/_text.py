@@ -63,14 +63,15 @@ def show_report(report: "Report", details: "Details | None" = None) -> None:
     console = Console(highlight=False, markup=False)
     width = None if console.is_terminal else 10_000
     doubts = [report.doubt] if report.doubt else details.doubts if details is not None else []
-    show_lines([*doubts, *report.answers])
+    named = str if details is None else details.named
+    show_lines([*map(named, doubts), *report.answers])
     console.print()
     table = Table("region", "label", "in words", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for found in report.fields:
         table.add_row(Text(visible(found.field)), str(found.label), found.plain, Text(visible(_cell(found))))
     console.print(table, width=width)
     console.print()
-    show_lines([f"- {sentence}" for sentence in (*(found.sentence for found in report.fields), report.sentence)])
+    show_lines([f"- {said}" for said in (*(found.sentence for found in report.fields), named(report.sentence))])
     show_lines(report.text().split("\n")[-1:])
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..project import Differences, Project
-    from ..report import Report
+    from ..report import Details, Report
     from ..verify import Verification
 
     Rows = NDArray[np.generic]
@@ -53,7 +53,18 @@ def show(
     if as_json:
         typer.echo(shown.json(), nl=False)
     elif html is None:
-        show_report(shown)
+        show_report(shown, _beside(shown, report))
+
+
+def _beside(report: "Report", path: str) -> "Details | None":
+    """The details beside a report, if they are there, sound, and its own."""
+    from ..report import Details
+
+    try:
+        found = None if path == "-" else Details.load(Path(path).parent / "details.json")
+    except (OSError, ValueError):  # misuse is a ValueError, too
+        return None
+    return found if found is not None and found.report == report.digests["document"] else None
 
 
 def _loaded(path: str) -> "Report":

@@ -1,5 +1,6 @@
 """What stands beside a report: all that a page or a picture shows, as one JSON document."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -36,6 +37,10 @@ class Details:
         """What in the rows speaks against the laws, and so against all that is said."""
         return misfit_doubts(self.document)
 
+    def named(self, text: str) -> str:
+        """A sentence about channels with what the rows call these, such as energies."""
+        return axis_named(text, self.document)
+
     def __repr__(self) -> str:
         return f"Details({self.document.get('title') or 'untitled'}, of report {self.report[:16]})"
 
@@ -67,6 +72,22 @@ class Details:
     def load(cls, path: str | Path) -> "Details":
         """Read a file that `save` wrote."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+
+_CHANNELS = re.compile(r"channels? (\d+)(?: to (\d+))?")
+
+
+def axis_named(text: str, details: Mapping[str, Any]) -> str:
+    """A sentence about channels with what the deployment rows call these, such as energies, where they have names."""
+    names = next((each["channels"] for each in details["inputs"] if each["stream"] == "deployment"), ())
+
+    def told(match: re.Match[str]) -> str:
+        ends = [int(number) for number in match.groups() if number]
+        if max(ends) >= len(names) or any(names[end] == str(end) for end in ends):
+            return match[0]
+        return f"{match[0]} ({' to '.join(plain(names[end]) for end in ends)})"
+
+    return _CHANNELS.sub(told, text)
 
 
 def misfit_doubts(details: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from ._pictures import brackets_json, evidence_json, finite, library_coherence_j
 from ._rows_fitted import rows_json
 from ._rows_needed import rows_needed
 
-MOST_CHANNEL_NAMES = 64
+MOST_CHANNEL_NAMES = 4096
 
 
 def diagnose(

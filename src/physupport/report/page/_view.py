@@ -8,7 +8,7 @@ from .. import pictures
 from .._answers import answers
 from .._claims import claim_answers
 from .._covers import promised_level, where_truth_is
-from .._details import misfit_doubts
+from .._details import axis_named, misfit_doubts
 from .._outcome import doubt_sentence, outcome_sentence
 from .._phrases import in_words
 from .._sentences import field_sentences, sharper_sentences
@@ -59,7 +59,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "doubts": _doubts(report, details),
         "refine": list(dict.fromkeys([*_refinements(fields), *sharper_sentences(report)]))[:_MOST_REFINED],
         "rows": _rows(details.get("rows")),
-        "sentence": sentence,
+        "sentence": axis_named(sentence, details),
         "notes": [text for text in details["outcome"] if text != sentence],
         "outcome": outcome,
         "protocol": protocol,
@@ -91,7 +91,7 @@ def _refinements(fields: list[dict[str, Any]]) -> Iterator[str]:
 def _doubts(report: Entry, details: Entry) -> list[str]:
     """What stands before all answers: where something is said at all, rows without the energy that was expected."""
     doubt = doubt_sentence(report)
-    return [doubt] if doubt else misfit_doubts(details)
+    return [axis_named(doubt, details)] if doubt else misfit_doubts(details)
 
 
 def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
