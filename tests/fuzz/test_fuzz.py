@@ -83,6 +83,58 @@ PROJECTS = {
         data={"deployment": {"file": "counts.npy", "channels": 1, "law": "poisson"}},
         background={"polynomial": 1},
     ),
+    "replicates": project(
+        {"responses": "lines.npy", "replicates": "replicates.csv", "replicate_unit": "unit", "replicate_noise": 0.1},
+        {"A": {"presence": "optional", "groups": {"a": ["a1", "a2"]}}, "B": {"presence": "optional"}},
+        data={"deployment": {"file": "row.npy", "channels": 1, "law": "gaussian"}},
+        judge="conformal",
+        supports={"list": [["A"], ["B"]]},
+        background={"splines": 4, "atoms": "pile.npy", "reference": True},
+    ),
+    "cover": project(
+        {"file": None, "response": {"kind": "formula", "formula": "exp(-((t-x)/width)**2)", "axis": PEAK["axis"],
+                                    "width": 0.2}, "unit": "mm"},
+        {"A": {"tolerance": 0.2}},
+        data={"deployment": {"file": "rows.mca", "channels": "channels", "law": "gaussian", "noise": 0.5}},
+        cover={"snr": 5.0, "eta": 0.9, "tangents": False, "box": {"A": {"x": [0.2, 0.8]}}},
+        parameters={"gain": {"between": [0.0, 0.05]}},
+    ),
+    "tangents": project(
+        {"responses": "lines.npy", "tangents": ["shift"], "axis": "axis.npy", "axis_unit": "nm"},
+        {"A": {"coefficient": [0.0, 9.0]}, "B": {"presence": "optional", "count": [1, 2]}},
+        data={"deployment": {"file": "row.msa", "channels": "channels", "law": "gaussian",
+                             "noise": {"variance": "variance.npy"}}},
+        parameters={"shift": {"values": [-0.5, 0.0, 0.5]}},
+        claims={"one": {"any": ["a1", "b1"]}, "both": {"all": ["a1", "b1"]}, "only": {"exactly_one": ["a2", "b2"]}},
+        outsiders={"elements": "rest", "share": 0.2},
+    ),
+    "wide": project(
+        {"responses": "lines.npy", "error": 0.1},
+        {"A": {"presence": "optional", "coefficient": ">= 0"}, "B": {"presence": "optional"}},
+        data={"deployment": {"file": "row.hdr", "channels": "bands", "law": "gaussian", "noise": 1.0,
+                             "split": "fission", "splits": 2}},
+        judge="evidence",
+        supports={"list": [["A"], ["B"]]},
+        stop="label",
+    ),
+    "variants": project(
+        {"responses": ["lines.npy", "other.npy"], "variants": "cone"},
+        {"A": {"presence": "optional"}, "B": {"presence": "optional"}},
+        data={"deployment": {"file": "counts.spe", "channels": "channels", "law": "poisson", "split": "thin",
+                             "splits": 2, "exposure": 2.0}},
+        background={"polynomial": 0},
+    ),
+    "empty rows": project(
+        {"response": PEAK},
+        {"A": {"presence": "optional"}, "B": {}},
+        data={"deployment": {"file": "rows.wav", "channels": "channels", "law": "gaussian", "rows": "free",
+                             "noise": {"rows": "rows.npy"}}},
+    ),
+    "simulation": project(
+        {"response": PEAK},
+        data={"deployment": stream("rows.npy", law="mean", noise=[0.5, 1.0])},
+        judge="simulation",
+    ),
 }  # fmt: skip
 
 
@@ -109,10 +161,38 @@ def write_files(folder, name):
     np.save(folder / "lines.npy", lines)
     np.save(folder / "row.npy", (lines[:, [0]] * 5.0 + rng.normal(size=(24, 1))).T)
     np.save(folder / "counts.npy", rng.poisson(lines[:, [0]] * 30.0 + 3.0).T)
+    np.save(folder / "other.npy", np.roll(lines, 1, axis=0))
+    np.save(folder / "pile.npy", np.linspace(1.0, 2.0, 24)[:, None] ** 2)
+    np.save(folder / "axis.npy", np.linspace(400.0, 450.0, 24))
+    np.save(folder / "variance.npy", np.full(24, 1.0))
+    write_instruments(folder, np.load(folder / "row.npy"), np.load(folder / "counts.npy"), rows)
+    spectra = [["element", "unit", *(f"ch {c}" for c in range(24))]]
+    spectra += [[f"{of}{k}", f"u{u}", *map(repr, (lines[:, j] * 9.0 + rng.normal(size=24)).tolist())]
+                for j, (of, k) in enumerate([("a", 1), ("a", 2), ("b", 1), ("b", 2)]) for u in range(3)]  # fmt: skip
+    for table in ("replicates.csv", "sources.csv"):
+        kept = [line if table[0] == "r" else [line[0], *line[2:]] for line in spectra]
+        (folder / table).write_text("".join(",".join(line) + "\n" for line in kept))
     np.savetxt(folder / "waves.csv", WAVES, delimiter=",")
     np.savez(folder / "complex.npz", rows=rows + 1j * rng.normal(size=rows.shape))
     with h5py.File(folder / "rows.h5", "w") as file:
         file.create_dataset("rows", data=rows).attrs["units"] = "V"
+
+
+def write_instruments(folder, row, counts, rows):
+    """The same numbers as instruments write them."""
+    from scipy.io import wavfile
+
+    numbers = "\n".join(map(repr, row[0].tolist()))
+    header = "#FORMAT : EMSA/MAS Spectral Data File\n#NPOINTS : 24\n#DATATYPE : Y\n#XPERCHAN : 2\n#OFFSET : 400\n"
+    (folder / "row.msa").write_text(f"{header}#XUNITS : nm\n#YUNITS : V\n#SPECTRUM :\n{numbers}\n#ENDOFDATA :\n")
+    keys = "samples = 1\nlines = 1\nbands = 24\ndata type = 5\ninterleave = bip\nbyte order = 0\n"
+    (folder / "row.hdr").write_text(f"ENVI\n{keys}wavelength = {{{', '.join(map(str, range(24)))}}}\n")
+    (folder / "row.img").write_bytes(row.astype("<f8").tobytes())
+    listed = "\n".join(map(str, counts[0].tolist()))
+    (folder / "counts.spe").write_text(f"$SPEC_ID:\nx\n$DATA:\n0 23\n{listed}\n$ENER_FIT:\n0.1 0.5\n")
+    six = "\n".join(map(repr, np.abs(rows[0]).tolist()))
+    (folder / "rows.mca").write_text(f"<<CALIBRATION>>\nLABEL - keV\n0 1\n5 6\n<<DATA>>\n{six}\n<<END>>\n")
+    wavfile.write(folder / "rows.wav", 8000, rows[:40].astype(np.float32))
 
 
 # ------------------------------------------------------------------------------------------------------- mutations
@@ -123,7 +203,8 @@ NASTY = [
     "rows.csv", "waves.npz", "rows.h5", "covariance", "mean", "latent", ".", "../rows.npy", "/dev/zero", "/etc/passwd",
     "no.npy", "a\x1b[2Jb", "\u202e", "=1+1", "x" * 300, "x" * 5000, "peak", "optional", "always", [], [[]], {}, [1, 1],
     [0.1, 0.2], ["A"], ["A", "A"], [["A"], []], {"from": 0, "to": 1, "count": 3}, {"from": 1, "to": 0, "count": 10_000},
-    {"file": "rows.npy"}, {"function": "os:abort"}, {"a": {"b": {"c": ["a1"]}}}, list(range(50)), None,
+    "gaussian", "poisson", "rotation", "conformal", "evidence", "simulation", {"file": "rows.npy"},
+    {"function": "os:abort"}, {"a": {"b": {"c": ["a1"]}}}, list(range(50)), None,
 ]  # fmt: skip
 
 
@@ -305,12 +386,37 @@ def program(capfd, *arguments):
     return code, printed.out
 
 
-def run(capfd, folder):
-    """Described, run if it is not too large, verified and shown."""
+OTHERS = (
+    ("map", "--workers", 1, "--rate", 0.1, "--out", "map", "--project"),
+    ("map", "--workers", 1, "--signal", "0", "--out", "map", "--project"),
+    ("watch", "stream.txt", "--look", 20, "--project"),
+    ("response-error", "--project"),
+    ("plan", "--json", "--project"),
+)  # fmt: skip
+
+
+def other(rng, capfd, folder):
+    """Another command on the same project; rows that arrive are damaged as well, every other time."""
+    name, *options, last = OTHERS[rng.integers(len(OTHERS))]
+    if name == "watch":
+        text = b"".join(b",".join(b"%r" % x for x in row) + b"\n" for row in rng.normal(size=(50, 6)).tolist())
+        (folder / "stream.txt").write_bytes(mutate_bytes(rng, text) if rng.random() < 0.5 else text)
+    inside = [folder / each if each in ("map", "stream.txt") else each for each in options]
+    given = (last, folder / "project.toml") if name in ("watch", "plan") else (folder / "project.toml",)
+    code, _ = program(capfd, name, *inside, *given)
+    assert code in (0, 2)
+
+
+def run(rng, capfd, folder):
+    """Described, run if it is not too large, verified and shown; and now and then another command on it."""
     path = folder / "project.toml"
     code, told = program(capfd, "run", path, "--dry-run", "--json")
     assert code in (0, 2)
-    if code or json.loads(told)["explanations"] > LARGEST_BANK:
+    if code == 0 and json.loads(told)["explanations"] > LARGEST_BANK:
+        return
+    if rng.random() < 0.3:
+        other(rng, capfd, folder)
+    if code:
         return
     code, _ = program(capfd, "run", path, "--out", folder / "found", "--workers", 1)
     assert code in (0, 2)
@@ -342,7 +448,7 @@ def test_whatever_comes_is_answered(sound, tmp_path, capfd, number):
     name = [*PROJECTS][rng.integers(len(PROJECTS))]
     write_files(tmp_path, name)
     text = lines(PROJECTS[name])
-    used = [path for path in sorted(tmp_path.iterdir()) if path.name in text]
+    used = [path for path in sorted(tmp_path.iterdir()) if path.name in text or path.with_suffix(".hdr").name in text]
     path = used[rng.integers(len(used))]
     match rng.choice(["structure", "bytes", "file", "array", "report"], p=[0.4, 0.1, 0.2, 0.2, 0.1]):
         case "structure":
@@ -356,7 +462,7 @@ def test_whatever_comes_is_answered(sound, tmp_path, capfd, number):
         case "report":
             return damaged_report(rng, capfd, sound[name], tmp_path)
     (tmp_path / "project.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    return run(capfd, tmp_path)
+    return run(rng, capfd, tmp_path)
 
 
 def damaged_report(rng, capfd, folder, tmp_path):

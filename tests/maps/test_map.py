@@ -1,6 +1,7 @@
 """A map of labels: the same bytes whoever does the work, whatever stops it, and whatever holds the signals."""
 
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from physupport._errors import MisuseError
-from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, _store, as_signals, map_signals
+from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, _store, as_signals, map_signals, write_map_page
 from physupport.maps._store import Blocks
 
 NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "misfit", "evidence")
@@ -379,3 +380,56 @@ def test_a_disk_without_room_is_told_before_and_while_it_is_written(protocol, im
         signal.signal(signal.SIGXFSZ, ignored)
     again = map_signals(image[0], protocol, tmp_path / "out", block=32)
     assert content(again.store.folder) == content(wide.store.folder)
+
+
+def test_files_of_signals_that_are_none_end_in_one_message(protocol, image, tmp_path):
+    h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
+    np.save(tmp_path / "other.npy", image[0])
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("huge", shape=(10**9, 40), dtype="f8", chunks=(1000, 40))
+        file.create_dataset("outside", (2, 40), "f8", external=[(str(tmp_path / "other.npy"), 128, 640)])
+        file["linked"] = h5py.ExternalLink("other.h5", "rows")
+    for member, rule in {
+        "huge": "hold the entries of", "outside": "hold the entries of '/outside' itself", "linked": "hold the member",
+        "none": "hold the member",
+    }.items():  # fmt: skip
+        with pytest.raises(MisuseError, match=rule):
+            as_signals(tmp_path / "a.h5", member=member)
+    zarr.open_group(str(tmp_path / "group.zarr"), mode="w")
+    zarr.open_array(str(tmp_path / "huge.zarr"), mode="w", shape=(10**9, 40), chunks=(1000, 40), dtype="f8")
+    (tmp_path / "file.zarr").write_text("no array")
+    for name, rule in {
+        "group": "hold one array",
+        "huge": "hold the entries",
+        "file": "be a sound",
+        "no": "be a Zarr",
+    }.items():
+        with pytest.raises(MisuseError, match=rule):
+            as_signals(tmp_path / f"{name}.zarr")
+    (tmp_path / "a.img").write_bytes(bytes(80))
+    for lines in ("²", "9" * 5000, "1"):
+        (tmp_path / "a.hdr").write_text(f"ENVI\nsamples = 1\nlines = {lines}\nbands = 40\ndata type = 5\n")
+        with pytest.raises(MisuseError):
+            as_signals(tmp_path / "a.hdr")
+
+
+def test_signals_that_become_shorter_during_a_map_end_in_a_message(protocol, image, tmp_path):
+    np.save(tmp_path / "a.npy", image[0])
+    given = as_signals(tmp_path / "a.npy")
+    with (tmp_path / "a.npy").open("r+b") as file:
+        file.truncate(4096)
+    with pytest.raises(MisuseError, match="keep its length while it is in use"):
+        map_signals(given, protocol, tmp_path / "out")
+
+
+def test_the_page_says_what_it_is_given_and_no_browser_obeys_it(mapped, image, tmp_path):
+    about = mapped.about | {"bands": ["</script>\u202e", *["x"] * 39], "unit": "DATA \x1b[2J"}
+    found = SignalMap(replace(mapped.store, about=about))
+    write_map_page(tmp_path / "page.html", found, as_signals(image[0]), "DATA LINES <b>\x07\u2028")
+    page = (tmp_path / "page.html").read_text()
+    assert r"<h1>DATA LINES &lt;b&gt;\x07\u2028</h1>" in page
+    assert not [each for each in page if not each.isprintable() and each != "\n"]
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    read = json.loads(data)
+    assert read["unit"] == r"DATA \x1b[2J"
+    assert read["bands"][0] == r"</script>\u202e"

@@ -37,6 +37,8 @@ LONG, LONGER = "9" * 400, "9" * 5000
         ("tolerance = 0.01", f"tolerance = 0x{'f' * 4000}"),
         ("tolerance = 0.01", f"groups = {'{ a = ' * 900}1{' }' * 900}"),
         ("tolerance = 0.01", f"strength = {'[' * 900}1{']' * 900}"),
+        ("tolerance = 0.01", f"a{'.a' * 20_000} = 1"),
+        ("tolerance = 0.01", f"a{' . a' * 20_000} = 1"),
         ('presence = "optional"', f"groups.{'.'.join('abcdefghij' * 20)} = ['b1']"),
         ("width = 0.15 }", f"width = {LONG} }}"),
         ('{ kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }',

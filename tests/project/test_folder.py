@@ -221,3 +221,22 @@ def test_names_that_a_spreadsheet_would_compute_are_marked_as_text(write):
     assert "'=1+1" in cells["fields.csv"]
     texts = {cell for cell in cells["queries.csv"] | cells["fields.csv"] if cell.startswith(("=", "+", "-", "@"))}
     assert all(isinstance(float(cell), float) for cell in texts)  # what is left are numbers
+
+
+@pytest.mark.parametrize("name", ["", "new", "old"])
+def test_links_beside_a_report_are_not_followed(write, tmp_path, name):
+    """What a project brings along in the place of a folder that runs keep for themselves."""
+    path = write()
+    with reserved("report", tmp_path / "report") as held:
+        hidden = held.hidden
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for file in (*FILES, "room"):
+        (outside / file).write_text("mine")
+    if name:
+        hidden.mkdir()
+    os.symlink(outside, hidden / name if name else hidden)
+    with pytest.raises(MisuseError, match=r"output.folder must (be free of what|have no link)"):
+        run_project(load_project(path))
+    assert {file.name: file.read_text() for file in outside.iterdir()} == dict.fromkeys((*FILES, "room"), "mine")
+    assert not (tmp_path / "report").exists()

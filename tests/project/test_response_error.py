@@ -1,7 +1,9 @@
 """The width of responses from sources at known places: what is measured, leave one out, and what is written."""
 
+import os
 import tomllib
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.project import load_project, response_error, run_project
+from physupport.project import load_project, response_error, run_project, write_error
 from physupport.project._response_error import with_error
 from physupport.responses import source_errors
 
@@ -99,6 +101,29 @@ def test_the_command_writes_the_key_and_nothing_else_and_the_project_then_runs(f
     again = CliRunner().invoke(app, ["response-error", str(path)])
     assert again.exit_code == 0
     assert path.read_bytes() == after
+
+
+def test_a_project_file_is_replaced_in_one_step_and_stays_what_it_was_where_that_fails(folder, monkeypatch):
+    """Whoever is killed between two writes finds the old file or the new one."""
+    path = folder()
+    before, replace_in_one_step = path.read_bytes(), os.replace
+    path.chmod(0o640)
+    (path.parent / "project.toml.part").write_text("of a run that was killed")
+
+    def failing(source, target, **more):
+        assert Path(source).read_bytes() != before  # all of the new one is there
+        assert path.read_bytes() == before
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(MisuseError, match="must be a file that can be written"):
+        write_error(load_project(path), response_error(load_project(path)))
+    assert path.read_bytes() == before
+    monkeypatch.setattr(os, "replace", replace_in_one_step)
+    write_error(load_project(path), response_error(load_project(path)))
+    assert b"error = 0.12" in path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert not (path.parent / "project.toml.part").exists()
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,40 @@ def test_what_is_named_on_the_command_line_is_the_users_own(inside, tmp_path):
     assert {file.name for file in (tmp_path / "elsewhere").iterdir()} == {*FILES}
 
 
+def test_the_numbers_of_an_image_outside_of_the_folder_need_trust(write, tmp_path, small):
+    """The header lies in the folder, and what it stands for is a link."""
+    folder, outside = tmp_path / "project", tmp_path / "secret"
+    path = write(('file = "deployment.npy"', 'file = "rows.hdr"'))
+    folder.mkdir()
+    for name in ("project.toml", "elements.csv"):
+        (path.parent / name).rename(folder / name)
+    outside.write_bytes(small.make_rows(small.columns([0.2, 0.7]), 400).tobytes())
+    (folder / "rows.hdr").write_text("ENVI\nsamples = 1\nlines = 400\nbands = 8\ndata type = 5\ninterleave = bip\n")
+    os.symlink(outside, folder / "rows.img")
+    with pytest.raises(MisuseError, match=r"data.deployment.file.* must stay in the folder of the project"):
+        read_tables(load_project(folder / "project.toml"))
+    assert read_tables(load_project(folder / "project.toml", trust=True))["deployment"].values.shape == (400, 8)
+
+
+def test_a_map_that_was_begun_leads_nowhere_else(write, tmp_path):
+    path = write()
+    (tmp_path / "map").mkdir()
+    assert load_project(path).map_folder == tmp_path / "map"
+    os.symlink("/tmp", tmp_path / "map" / "map.zarr")
+    with pytest.raises(MisuseError, match=r"output.map must stay in the folder of the project"):
+        _ = load_project(path).map_folder
+    assert load_project(path, trust=True).map_folder == tmp_path / "map"
+
+
+def test_a_report_to_go_on_from_is_that_of_the_folder(write, tmp_path):
+    path = write()
+    run_project(load_project(path, {"budget": 1}))
+    (tmp_path / "report" / "report.json").rename(tmp_path.parent / "elsewhere.json")
+    os.symlink(tmp_path.parent / "elsewhere.json", tmp_path / "report" / "report.json")
+    with pytest.raises(MisuseError, match=r"output.folder must stay in the folder of the project"):
+        run_project(load_project(path), resume=True)
+
+
 def test_links_that_go_in_circles(write, tmp_path):
     path = write(('file = "elements.csv"', 'file = "circle"'), ('title = "Small"', 'output.folder = "circle"'))
     os.symlink("circle", tmp_path / "circle")

@@ -108,14 +108,19 @@ def datasets(file: Any) -> list[str]:  # noqa: ANN401
 
 def numbers(name: str, path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa: ANN401
     """The entries of a dataset, complex ones as complex numbers whatever the writer called their parts."""
-    if dataset.is_virtual or dataset.external:
-        raise MisuseError(name, f"hold the entries of {dataset.name!r} itself", "a reference to another file")
-    values = _mapped(path, dataset)
+    values = _mapped(path, own_dataset(name, dataset))
     if values is None:
-        check_claim(name, dataset.name, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size())
         values = np.asarray(dataset[()])
     pairs = _complex(values.dtype)
     return values if pairs is None else values.view(pairs)
+
+
+def own_dataset(name: str, dataset: Any) -> Any:  # noqa: ANN401
+    """A dataset whose entries are in its own file, and as many as it claims."""
+    if dataset.is_virtual or dataset.external:
+        raise MisuseError(name, f"hold the entries of {dataset.name!r} itself", "a reference to another file")
+    check_claim(name, dataset.name, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size())
+    return dataset
 
 
 def _mapped(path: Path, dataset: Any) -> NDArray[np.generic] | None:  # noqa: ANN401

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from ._spectra import SPECTRUM_AXES, read_iaea
-from ._table import Held, check_no_member, distinct_or_none
+from ._table import Held, check_no_member, check_whole, distinct_or_none
 
 
 def read_spe(name: str, path: Path, member: str | None) -> Held:
@@ -93,7 +93,7 @@ class Image:
 
     def __getitem__(self, part: tuple[slice, ...]) -> NDArray[np.generic]:
         """Some lines and samples."""
-        found = np.array(self.cube[part], dtype=self.dtype)
+        found = np.array(check_whole(self.cube)[part], dtype=self.dtype)
         if self.missing is not None:
             found[found == self.missing] = np.nan
         return (found if self.is_good is None else found[..., self.is_good]) / self.scale
@@ -153,18 +153,21 @@ def _envi_values(name: str, path: Path, keys: dict[str, str]) -> NDArray[np.gene
     return values
 
 
-def _envi_pair(name: str, path: Path) -> tuple[Path, Path]:
-    """The header and the numbers, of which one was named; the other lies beside it."""
+def envi_files(path: Path) -> tuple[Path, ...]:
+    """The header and the numbers, of which one was named; the other lies beside it.  Nothing if there is no other."""
     if path.suffix.lower() == ".hdr":
-        stem, others = path, [path.with_suffix(ending) for ending in _ENVI_ENDINGS]
-        pairs = [(stem, other) for other in others]
+        pairs = [(path, path.with_suffix(ending)) for ending in _ENVI_ENDINGS]
     else:
         pairs = [(other, path) for other in (path.with_name(f"{path.name}.hdr"), path.with_suffix(".hdr"))]
-    for header, numbers in pairs:
-        if header.is_file() and numbers.is_file():
-            return header, numbers
-    missing = "the numbers" if path.suffix.lower() == ".hdr" else "the header .hdr"
-    raise MisuseError(name, f"have {missing} beside it, under the same name", "no such file")
+    return next((pair for pair in pairs if all(each.is_file() for each in pair)), ())
+
+
+def _envi_pair(name: str, path: Path) -> tuple[Path, Path]:
+    pair = envi_files(path)
+    if not pair:
+        missing = "the numbers" if path.suffix.lower() == ".hdr" else "the header .hdr"
+        raise MisuseError(name, f"have {missing} beside it, under the same name", "no such file")
+    return pair[0], pair[1]
 
 
 def _envi_keys(name: str, path: Path) -> dict[str, str]:

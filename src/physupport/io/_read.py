@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._errors import MisuseError
 from ._binary import read_hdf5, read_matlab, read_members, read_npy, read_npz
 from ._csv import read_csv
-from ._frames import read_envi, read_spe, read_wav
+from ._frames import envi_files, read_envi, read_spe, read_wav
 from ._spectra import read_emsa, read_mca
 from ._table import Held, Table, check_numbers, table_of
 
@@ -96,6 +96,12 @@ def _held(name: str, path: Path, member: str | None, header: bool | None) -> Hel
     check_file(name, path)
     with sound(name, path):
         return reader(name, path, member)
+
+
+def files_read(path: Path) -> tuple[Path, ...]:
+    """All files that reading this one opens: numbers of some lie apart from their header."""
+    is_pair = READERS.get(path.suffix.lower()) is read_envi
+    return (path, *(each for each in envi_files(path) if each != path)) if is_pair else (path,)
 
 
 @contextmanager

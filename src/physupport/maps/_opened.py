@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from ..io import open_image, read_array
-from ..io._binary import as_text, datasets, open_hdf5
+from ..io._binary import as_text, check_claim, datasets, open_hdf5, own_dataset
 from ..io._read import check_file, sound
 from ..io._table import chosen_member
 
@@ -72,7 +73,7 @@ def opened(path: Path, member: str | None) -> Opened:
 def _hdf5(name: str, path: Path, member: str | None) -> Opened:
     """The dataset, with labels of its axes or names of their scales, which are the coordinates."""
     file = open_hdf5(name, path)
-    dataset = file[chosen_member(name, member and member.strip("/"), datasets(file))]
+    dataset = own_dataset(name, file[chosen_member(name, member and member.strip("/"), datasets(file))])
     if dataset.dtype.kind not in "iufc":  # pairs of numbers, by whatever names
         return Opened(read_array(path, member))
     scales = [next(iter(dimension.values()), None) for dimension in dataset.dims]
@@ -94,15 +95,23 @@ def _zarr(name: str, path: Path, member: str | None) -> Opened:
         remedy = 'Install it with pip install "physupport[maps]".'
         raise MisuseError(name, "be read with zarr", "no such package", remedy) from error
     if hasattr(held, "shape"):
+        _check_stored(name, path, held)
         return Opened(held, _dimensions(held), {}, _unit_of(held))
     arrays = dict(held.arrays())
     beside = {axis for array in arrays.values() for axis in _dimensions(array)}
     known = [key for key, array in arrays.items() if key not in beside and array.dtype.kind in "iufc"]
     chosen = arrays[chosen_member(name, member, known)]
+    _check_stored(name, path, chosen)
     names = _dimensions(chosen)
     of = {axis: arrays[axis] for axis in names if axis in arrays and arrays[axis].ndim == 1}
     coordinates = {axis: Coordinate(_plain(np.asarray(array[:])), _unit_of(array)) for axis, array in of.items()}
     return Opened(chosen, names, coordinates, _unit_of(chosen))
+
+
+def _check_stored(name: str, path: Path, array: Any) -> None:  # noqa: ANN401
+    """Refuse an array of far more entries than all files of its folder could hold: chunks that are missing are 0."""
+    stored = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    check_claim(name, path.name, prod(array.shape) * array.dtype.itemsize, stored)
 
 
 def _dimensions(array: Any) -> tuple[str, ...]:  # noqa: ANN401

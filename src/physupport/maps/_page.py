@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._codec import whole
-from .._errors import MisuseError
+from .._errors import MisuseError, visible
 from .._typing import Field, IntArray
 from ..questions import Label
 from ._engine import SignalJudge
@@ -44,10 +45,15 @@ def write_map_page(
     """
     if signals.count > MOST_SIGNALS:
         raise MisuseError("map", f"have at most {MOST_SIGNALS:,} signals for a page", f"{signals.count:,}")
-    lines = "".join(f"<p>{escape(line)}</p>" for line in found.lines())
     data = json.dumps(_content(found, signals, judge), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    parts = {
+        "TITLE": escape(visible(title)),
+        "LINES": "".join(f"<p>{escape(visible(line))}</p>" for line in found.lines()),
+        "DATA": data,
+    }
     template = (files("physupport.maps") / "page.html").read_text(encoding="utf-8")
-    text = template.replace("TITLE", escape(title)).replace("LINES", lines).replace("DATA", data)
+    # In one go: what is put in may hold these words itself.
+    text = re.sub("|".join(parts), lambda word: parts[word[0]], template)
     Path(path).write_text(text, encoding="utf-8", newline="")
 
 
@@ -62,7 +68,8 @@ def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> d
     return {
         "shape": [-(-count // columns), columns],
         "regions": [
-            {name: region[name] for name in ("name", "elements", "groups")} | {
+            {"name": visible(region["name"]), "elements": [*map(visible, region["elements"])],
+             "groups": [*map(visible, region["groups"])]} | {
                 ("second" if layer else "first"):
                     _images(flat, number, slots[:, number], len(region["elements"]), layer) for layer in layers
             }
@@ -72,11 +79,14 @@ def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> d
         "colours": [_COLOURS[name] for name in _NAMES],
         "has_second": len(layers) > 1,
         "places": [", ".join(map(str, place)) for place in np.ndindex(*shape)],
-        "sentences": [said(about, entry) for entry in entries],
-        "over_map": [said_over_map(about, entry) for entry in entries] if len(layers) > 1 else [],
-        "kept": [[kept_elements(about, i, entry["kept"]) for i in range(len(about["regions"]))] for entry in entries],
-        "bands": [*about["bands"]],
-        "unit": about["unit"],
+        "sentences": [visible(said(about, entry)) for entry in entries],
+        "over_map": [visible(said_over_map(about, entry)) for entry in entries] if len(layers) > 1 else [],
+        "kept": [
+            [[*map(visible, kept_elements(about, i, entry["kept"]))] for i in range(len(about["regions"]))]
+            for entry in entries
+        ],
+        "bands": [*map(visible, about["bands"])],
+        "unit": visible(about["unit"]),
         **_curves(entries, signals, judge, slots),
     }  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy as np
 from .._checks import as_float64
 from .._errors import MisuseError
 from .._typing import Field
+from ..io._table import check_whole
 from ._opened import Coordinate, Opened, is_labelled, labelled, opened
 
 Axis: TypeAlias = str | int | None
@@ -59,13 +60,23 @@ class Signals:
 
     def read(self, part: tuple[slice, ...] = ()) -> Field:
         """(S, T, q) the signals of a part of the axes, the last fastest, and no other; all unless a part is given."""
-        found = self.values[part or (slice(None),)]
+        found = self._part(part or (slice(None),))
         if isinstance(found, np.ma.MaskedArray):  # what is masked is missing
             found = np.ma.filled(found.astype(np.complex128 if self.is_complex else np.float64), np.nan)
         block = np.asarray(found).reshape(-1, self.repeats, self.channels)
         if self.is_complex:
             return np.ascontiguousarray(block, dtype=np.complex128)
         return np.ascontiguousarray(as_float64("signals", block))
+
+    def _part(self, part: tuple[slice, ...]) -> Any:  # noqa: ANN401
+        """A file may be damaged where nobody has looked yet, or become shorter."""
+        held = self.values
+        try:
+            return (check_whole(held) if isinstance(held, np.ndarray) else held)[part]
+        except MisuseError:
+            raise
+        except (OSError, ValueError, RuntimeError) as error:
+            raise MisuseError("signals", "be readable throughout", f"{type(error).__name__}: {error}") from None
 
 
 def as_signals(value: object, *, channels: Axis = None, repeats: Axis = None, member: str | None = None) -> Signals:

@@ -79,7 +79,7 @@ class ReportFolder:
 
     def restore(self) -> None:
         """Undo what an earlier run left: a report that stepped aside comes back, one that was not finished goes."""
-        if self._aside.exists() and not self.place.exists():
+        if self._aside.is_dir() and not self._aside.is_symlink() and not self.place.exists():
             self._aside.rename(self.place)
         self.clear()
         if left := _others(self.hidden):
@@ -87,9 +87,9 @@ class ReportFolder:
             raise MisuseError(self.name, rule, leftover, "Look at it, and move it elsewhere.")
 
     def clear(self) -> None:
-        """Remove all that runs write into the hidden folder, and nothing else."""
+        """Remove all that runs write into the hidden folder, and nothing else: no run makes links."""
         for folder in (self.new, self._aside):
-            for name in FILES:
+            for name in () if folder.is_symlink() else FILES:
                 (folder / name).unlink(missing_ok=True)
             with suppress(OSError):
                 folder.rmdir()
@@ -150,6 +150,9 @@ def _locked(held: ReportFolder) -> int | None:
     """Hold the hidden folder against other runs; the system lets go of it when this process ends, however it ends."""
     while True:
         held.hidden.mkdir(mode=0o700, exist_ok=True)
+        if held.hidden.is_symlink():
+            rule = "have no link beside it by the name that a run keeps for itself"
+            raise MisuseError(held.name, rule, str(held.hidden), "Look at it, and move it elsewhere.")
         if sys.platform == "win32":
             return None
         import fcntl
@@ -163,6 +166,25 @@ def _locked(held: ReportFolder) -> int | None:
             os.close(lock)
             raise MisuseError(held.name, "be written by one run at a time", f"{held.place}, held by another") from None
         os.close(lock)  # of a folder that another run has just removed
+
+
+def replace_file(name: str, path: Path, content: bytes) -> None:
+    """A file with other content, in one step that a kill cannot split; where it is a link, what that leads to."""
+    place = Path(os.path.realpath(path))
+    part = place.with_name(f"{place.name}.part")
+    try:
+        part.unlink(missing_ok=True)  # of a run that was killed, or a link to elsewhere
+        with part.open("xb") as file:
+            file.write(content)
+        if place.exists():
+            shutil.copymode(place, part)
+        _to_disk(part)
+        part.replace(place)
+        _to_disk(place.parent)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise MisuseError(name, "be a file that can be written", f"{path} ({error.strerror})") from None
 
 
 def _to_disk(path: Path) -> None:

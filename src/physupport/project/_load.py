@@ -1,6 +1,7 @@
 """From a project file to checked settings."""
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias, final
 from pydantic import ValidationError
 
 from .._errors import MissingError, MisuseError, misuse_named, shown
+from ..io._read import files_read
 from ._schema import ProjectFile
 
 # What pydantic calls a broken rule, and how we say it; what it knows of the rule is filled in.
@@ -95,9 +97,10 @@ class Project:
 
         An override is the caller's own, and may lie anywhere; folders to write are then as seen from where one is.
         """
-        is_own = key in self.overridden
+        is_own, folder = key in self.overridden, _real(self.path.parent)
         path = Path(name) if is_own and key.startswith("output.") else self.path.parent / name
-        if not is_own and not self.is_trusted and not _real(path).is_relative_to(_real(self.path.parent)):
+        leads = [_real(each) for each in files_read(path)]
+        if not is_own and not self.is_trusted and not all(each.is_relative_to(folder) for each in leads):
             remedy = "It leads elsewhere: look at it, then run again with --trust."
             raise MisuseError(self.name(key), "stay in the folder of the project", repr(name), remedy)
         return path
@@ -109,8 +112,11 @@ class Project:
 
     @property
     def map_folder(self) -> Path:
-        """Where the map goes."""
-        return self.file("output.map", self.settings.output.map)
+        """Where the map goes; as one that was begun is added to, no link in it may lead elsewhere either."""
+        folder = self.file("output.map", self.settings.output.map)
+        for link in (each for each in folder.rglob("*") if each.is_symlink()):
+            self.file("output.map", str(Path(self.settings.output.map) / link.relative_to(folder)))
+        return folder
 
     @property
     def title(self) -> str:
@@ -171,11 +177,22 @@ def _read(path: Path) -> dict[str, Any]:
             raise
         raise MisuseError("project", "be a readable file", f"{str(path)!a} ({error})") from None
     try:
+        _check_dots(text)
         return tomllib.loads(text)
     except ValueError as error:  # also of numbers with more digits than Python reads
         raise MisuseError(path.name, "be TOML", _said(str(error))) from None
     except RecursionError:
         raise MisuseError(path.name, "be TOML that is not nested too deeply", "hundreds of levels") from None
+
+
+_MOST_DOTS = 2000
+_BETWEEN_PARTS = str.maketrans("", "", " \t\"'")
+
+
+def _check_dots(text: str) -> None:
+    """Refuse a key of thousands of parts, for which the parser takes time and memory by the square of their number."""
+    if any(word.count(".") > _MOST_DOTS for word in re.findall(r"[\w.-]+", text.translate(_BETWEEN_PARTS))):
+        raise RecursionError
 
 
 def _said(message: str) -> str:

@@ -18,6 +18,7 @@ from ..report.pictures import Picture, sines_picture
 from ..responses import source_errors
 from ._assemble import assemble
 from ._elements import Physical, read_elements
+from ._folder import replace_file
 from ._load import Project, load_project
 from ._mixture import background_columns
 from ._spectra import read_spectra
@@ -105,8 +106,8 @@ def write_error(project: Project, measured: ResponseError, picture: str = "respo
     path, before = project.path, project.path.read_bytes()
     after = with_error(before, measured.error, project.name("elements"))
     beside = project.file("picture", picture)
-    beside.write_text(picture_svg(measured.picture), encoding="utf-8")
-    path.write_bytes(after)
+    replace_file(picture, beside, picture_svg(measured.picture).encode("utf-8"))
+    replace_file(path.name, path, after)
     return path, beside
 
 

@@ -55,7 +55,7 @@ def run_project(
     """
     name = project.name("output.folder")
     with reserved(name, project.folder) as held:
-        earlier = _earlier(name, project.folder) if resume else None
+        earlier = _earlier(name, project) if resume else None
         stage("Reading files")
         assembled = assemble(project)
         held.make_room(_report_bytes(assembled))
@@ -86,10 +86,11 @@ def _report_bytes(assembled: Assembled) -> int:
     return _BYTES + _BYTES_A_QUERY * queries + _BYTES_AN_ELEMENT * elements
 
 
-def _earlier(name: str, folder: Path) -> Report:
-    path = folder / "report.json"
+def _earlier(name: str, project: Project) -> Report:
+    path = project.file("output.folder", str(Path(project.settings.output.folder) / "report.json"))
     if not path.is_file():
-        raise MisuseError(name, "hold the report to go on from", f"none in {folder}", "Run without --resume first.")
+        remedy = "Run without --resume first."
+        raise MisuseError(name, "hold the report to go on from", f"none in {path.parent}", remedy)
     try:
         report = Report.load(path)
     except (MisuseError, UnicodeDecodeError) as error:

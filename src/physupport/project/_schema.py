@@ -33,7 +33,7 @@ ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 
 
 def _judge(value: object) -> object:
-    if value not in JUDGE_MAKERS:
+    if not isinstance(value, str) or value not in JUDGE_MAKERS:
         raise broken(f"be {' or '.join(map(repr, JUDGE_MAKERS))}", shown(value))
     return value
 
