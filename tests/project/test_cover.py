@@ -218,6 +218,9 @@ FORGERIES = {
     "more active": (lambda p: p["cover"].update(active=2), "be of 1 active elements"),
     "another response": (lambda p: p["cover"]["response"].update(width=0.3), "not those of the cover"),
     "an unknown response": (lambda p: p["cover"]["response"].update(kind="table"), "unknown kind 'table'"),
+    "no sizes": (lambda p: p["cover"]["regions"][0].update(half=[]), "other sizes than fill its box"),
+    "another region": (lambda p: p["cover"]["regions"][0].update(region="B"), "the regions and the unit of the bank"),
+    "another unit": (lambda p: p["cover"].update(unit="km"), "the regions and the unit of the bank"),
     "no cells": (lambda p: p["cover"]["regions"][0].update(cells=[0]), "do not fill a box"),
 }
 

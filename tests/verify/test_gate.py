@@ -95,6 +95,24 @@ def test_taking_it_back_is_refused_without_rows(withheld, change):
     assert not verify(changed(withheld[0].report, change)).is_verified
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"best": 10**6}, {"best": -1}, {"level": -0.5}, {"level": 1.5}, {"findings": []}, {"whiteness": {"p": 0.5}},
+        {"findings": [{"part": "columns", "place": "channel 3", "p": 1.7}]}, {"zero_rows": 0.5},
+        {"findings": [{"part": "columns", "p": 0.001}]}, {"units": {"a": 1}, "smallest_p": {"b": 0.5}},
+    ],
+)  # fmt: skip
+def test_facts_that_no_judge_gives_are_refused_without_rows(withheld, facts):
+    """Words could not be made of some of them."""
+    assert not verify(changed(withheld[0].report, lambda document: document["gate"].update(facts))).is_verified
+
+
+def test_without_rows_the_facts_of_a_judge_are_said_to_be_taken_as_they_stand(withheld):
+    (note, *_) = verify(withheld[0].report.json()).notes
+    assert note.startswith("verdicts, and what the judge says of the answer as a whole, are taken as they stand")
+
+
 def test_labels_that_follow_from_the_trace_are_refused_where_the_gate_says_that_the_best_fit_is_rejected(withheld):
     """Here all of the document fits but the facts of the gate, which contradict each other."""
     trace = withheld[0].trace

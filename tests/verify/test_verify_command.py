@@ -1,11 +1,15 @@
 """`physupport verify` as a user meets it: what it prints and its exit codes."""
 
+import copy
+import json
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from physupport._errors import MisuseError
 from physupport.cli import app
+from physupport.report import document_hash
 
 
 @pytest.fixture
@@ -47,3 +51,23 @@ def test_misuse_names_the_file(saved):
         found = run(*arguments)
         assert isinstance(found.exception, MisuseError)
         assert str(arguments[-1]) in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document["fields"][0].update(certificate="none"),
+        lambda document: document["outcome"].update(status="SURE"),
+        lambda document: document["fields"][0]["numbers"].clear(),
+        lambda document: document["protocol"]["question"].update(claims=[["c", "some", ["A"]]]),
+    ],
+)
+def test_facts_of_which_no_words_can_be_made_are_one_message_of_show(four_regions, tmp_path, change):
+    """Their hash fits: who changed them knew how."""
+    document = copy.deepcopy(four_regions.report.document)
+    document["claims"] = [{"claim": "c", "value": "true", "witnesses": []}]
+    change(document)
+    document["digests"]["document"] = document_hash(document)
+    (tmp_path / "report.json").write_text(json.dumps(document))
+    found = CliRunner().invoke(app, ["show", str(tmp_path / "report.json")])
+    assert isinstance(found.exception, MisuseError)

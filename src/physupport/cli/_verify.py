@@ -1,6 +1,8 @@
 """`physupport show` and `physupport verify`: a saved report as it says, and a second opinion on it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,12 +50,14 @@ def show(
         typer.echo(f"physupport: {visible(report)}: {changed}.", err=True)
         raise typer.Exit(REFUSED)
     if html is not None:
-        _write_page(shown, report, html)
+        with _sound_facts(report):
+            _write_page(shown, report, html)
         typer.echo(f"Page written to {visible(str(html))}.", err=True)
     if as_json:
         typer.echo(shown.json(), nl=False)
     elif html is None:
-        show_report(shown, _beside(shown, report))
+        with _sound_facts(report):
+            show_report(shown, _beside(shown, report))
 
 
 def _beside(report: "Report", path: str) -> "Details | None":
@@ -65,6 +69,18 @@ def _beside(report: "Report", path: str) -> "Details | None":
     except (OSError, ValueError):  # misuse is a ValueError, too
         return None
     return found if found is not None and found.report == report.digests["document"] else None
+
+
+@contextmanager
+def _sound_facts(path: str) -> Iterator[None]:
+    """One message where facts of a document contradict each other so that no words can be made of them."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, MisuseError):
+            raise
+        rule, remedy = "hold facts that fit together", "physupport verify says which do not."
+        raise MisuseError(f"report {path}", rule, f"others ({type(error).__name__}: {error})", remedy) from None
 
 
 def _loaded(path: str) -> "Report":

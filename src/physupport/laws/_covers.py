@@ -45,6 +45,11 @@ def _check_cells(cover: Cover, bank: Bank) -> None:
     cells = {} if library is None else {"places": library.coordinates, "extents": library.extents}
     if library is None or not (_alike(cells["places"], cover.places) and _alike(cells["extents"], cover.extents)):
         raise MisuseError("bank", "have the cells of the cover as its elements", "other ones")
+    regions = tuple(name for name, own in cover.regions.items() for _ in own.places)
+    if library.regions != regions or library.unit != cover.measure:
+        raise MisuseError(
+            "cover", "have the regions and the unit of the bank", f"{[*cover.regions]}, {cover.measure!r}"
+        )
     for parameter in cover.grid():
         values = np.unique([bank.states.setting(state)[parameter.label] for state in _settings(bank)])
         if not _alike(values, np.sort(parameter.values)):

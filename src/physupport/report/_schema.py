@@ -57,24 +57,29 @@ _HASHES = Check(
 _QUESTION = Check(
     "an object that says its kind", lambda value: isinstance(value, dict) and isinstance(value.get("kind"), str)
 )
+_ENDS = Check("two numbers", lambda value: isinstance(value, list) and [*map(_is_number, value)] == [True, True])
 _EXPLANATION = {"explanation": int, "margin": _MARGIN, "says": _SAYS}
 _SET = {
     "kept": [{"name": (str, None), "explanation": int, "margin": _MARGIN}], "not_asked": [(str, None)],
-    "extent": (float, None), "box": Maybe([[float]]),
+    "extent": (float, None), "box": Maybe([_ENDS]),
 }  # fmt: skip
 _FIELD: Form = {
     "field": str, "label": tuple(str(label) for label in Label), "cell": [str], "group": (str, None),
-    "numbers": _NUMBERS, "certificate": str, "witnesses": [_EXPLANATION], "excluded": (_EXPLANATION, None),
+    "numbers": _NUMBERS, "certificate": ("universal", "witnesses", "open", "withheld"),
+    "witnesses": [_EXPLANATION], "excluded": (_EXPLANATION, None),
     "set": Maybe((_SET, None)),
 }  # fmt: skip
 _CLAIM = {
     "claim": str,
     "value": ("true", "false", "open", "unknown", "withheld", "empty"),
-    "witnesses": [int],
+    "witnesses": Check(
+        "two whole numbers or none", lambda value: isinstance(value, list) and [*map(type, value)] in ([], [int, int])
+    ),
 }
 _OUTCOME: Form = {
-    "status": str, "ending": str, "is_certified": bool, "queries": int, "budget": int, "witnessed": int,
-    "possible": int, "indeterminate": int,
+    "status": ("REPORT", "EMPTY", "ABSTAIN", "WITHHELD"),
+    "ending": ("CERTIFIED", "NO_SURVIVOR", "BUDGET", "NOTHING_LEFT", "STOPPED"),
+    "is_certified": bool, "queries": int, "budget": int, "witnessed": int, "possible": int, "indeterminate": int,
 }  # fmt: skip
 _STREAM = {
     "name": str, "rows": int, "width": int, "fraction": float, "proposal_rows": HASH, "checkpoints": [int],
@@ -87,10 +92,33 @@ _PROTOCOL = {
     "stop": Maybe(("label", "set")), "cover": Maybe(COVER_FORM),
 }  # fmt: skip
 _EDGE = {"of": str, "value": float, "end": ("lowest", "highest")}
-_GATE = Check(
-    "an object that says whether labels are withheld",
-    lambda value: isinstance(value, dict) and isinstance(value.get("is_withheld"), bool),
+_PROBABILITY = Check("a probability", lambda value: _is_number(value) and 0.0 <= value <= 1.0)
+_PROBABILITIES = Check(
+    "probabilities by name", lambda value: isinstance(value, dict) and all(map(_PROBABILITY.fits, value.values()))
 )
+_FINDING = {"part": str, "place": str, "p": _PROBABILITY}
+# What words are made of; a judge of one's own may say more.
+_FACTS = {
+    "is_withheld": bool, "best": Maybe(int), "is_best_rejected": Maybe(bool), "level": Maybe(_PROBABILITY),
+    "findings": Maybe([_FINDING]), "whiteness": Maybe((_FINDING, None)), "zero_rows": Maybe(int),
+    "units": Maybe(dict), "smallest_p": Maybe(_PROBABILITIES), "p": Maybe(_PROBABILITIES),
+    "cannot_exclude": Maybe([str]),
+}  # fmt: skip
+
+
+def _are_facts(value: object) -> bool:
+    """Those that are known in their form, and each beside those that it needs."""
+    if not isinstance(value, dict):
+        return False
+    try:
+        check_form({name: fact for name, fact in value.items() if name in _FACTS}, _FACTS)
+    except MisuseError:
+        return False
+    ranked = {frozenset(value[name]) for name in ("units", "smallest_p", "p") if name in value}
+    return len(ranked) < 2 and bool(value.get("findings") or not value.get("is_best_rejected"))
+
+
+_GATE = Check("facts of a judge, whether labels are withheld among them", _are_facts)
 _DIGESTS = {
     "bank": (HASH, None), "question": HASH, "protocol": HASH, "data": HASH, "chain": HASH, "document": HASH
 }  # fmt: skip

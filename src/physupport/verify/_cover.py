@@ -54,10 +54,10 @@ def _number_findings(node: Node, level: float) -> Iterator[str]:
     moves = []
     for region in node["regions"]:
         half = _halves([*zip(region["low"], region["high"], strict=True)], region["cells"])
-        if not np.allclose(half, region["half"], rtol=_ROUNDING, atol=0.0):
+        if not _alike(half, region["half"]):
             yield f"the cells of region {region['region']!r} have other sizes than fill its box"
         moves.append(_move(np.array([*half, *extra]), region, node["tangents"]))
-    if not np.allclose(extra, node["parameter_half"], rtol=_ROUNDING, atol=0.0):
+    if not _alike(extra, node["parameter_half"]):
         yield "the cells of parameters have other sizes than fill their ranges"
     kappa = node["unit_kappa"] * (node["snr"] * max(moves)) ** 2
     if not all(
@@ -67,6 +67,10 @@ def _number_findings(node: Node, level: float) -> Iterator[str]:
         yield "the moves within cells are not those that their sizes and bounds give"
     if not 0.0 < node["asked"] < 1.0 or level > node["asked"] or not _is_low_enough(level, node["asked"], kappa, node):
         yield f"at the level {level!r} the cover does not hold the level {node['asked']!r}"
+
+
+def _alike(derived: list[float], told: list[float]) -> bool:
+    return len(derived) == len(told) and np.allclose(derived, told, rtol=_ROUNDING, atol=0.0)
 
 
 def _holds(told: Array, derived: Array) -> bool:

@@ -96,6 +96,8 @@ def gate_findings(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
     if judge is not None and has_facts != bool(getattr(judge, "has_facts", False)):
         yield f"the report {'has' if has_facts else 'lacks'} what its judge says of the answer as a whole"
     elif judge is not None and has_facts:
+        if not 0 <= document["gate"].get("best", 0) < document["protocol"]["size"]:
+            yield "what fits best lies outside the bank"
         yield from _gate_findings(document["gate"], document["outcome"], withholds=bool(getattr(judge, "withholds", 0)))
 
 

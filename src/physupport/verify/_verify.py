@@ -140,7 +140,8 @@ def _notes(document: Mapping[str, Any], has_rows: bool, judge: JudgeSpec | None,
     if not document["protocol"]["streams"]:
         yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
     elif not has_rows:
-        yield "verdicts are taken as they stand: give the rows to score them again"
+        what = "verdicts, and what the judge says of the answer as a whole," if document.get("gate") else "verdicts"
+        yield f"{what} are taken as they stand: give the rows to score them again"
     yield from protocol_notes(document["protocol"], judge is not None)
     yield from cover_notes(document["protocol"])
     if protocol is None:
