@@ -59,7 +59,7 @@ def test_misuse_names_the_file(saved):
         lambda document: document["fields"][0].update(certificate="none"),
         lambda document: document["outcome"].update(status="SURE"),
         lambda document: document["fields"][0]["numbers"].clear(),
-        lambda document: document["protocol"]["question"].update(claims=[["c", "some", ["A"]]]),
+        lambda document: document["protocol"]["question"].update(claims=[["c"]]),
     ],
 )
 def test_facts_of_which_no_words_can_be_made_are_one_message_of_show(four_regions, tmp_path, change):

@@ -96,7 +96,15 @@ _PROBABILITY = Check("a probability", lambda value: _is_number(value) and 0.0 <=
 _PROBABILITIES = Check(
     "probabilities by name", lambda value: isinstance(value, dict) and all(map(_PROBABILITY.fits, value.values()))
 )
-_FINDING = {"part": str, "place": str, "p": _PROBABILITY}
+_FINDING = Check(
+    "a part, a place and a probability p",
+    lambda value: (
+        isinstance(value, dict)
+        and isinstance(value.get("part"), str)
+        and isinstance(value.get("place"), str)
+        and _PROBABILITY.fits(value.get("p"))
+    ),
+)
 # What words are made of; a judge of one's own may say more.
 _FACTS = {
     "is_withheld": bool, "best": Maybe(int), "is_best_rejected": Maybe(bool), "level": Maybe(_PROBABILITY),
