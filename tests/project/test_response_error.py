@@ -149,7 +149,7 @@ def test_files_of_another_form_are_left_to_their_owner(text):
 
 
 def test_a_project_that_takes_no_width_is_refused_and_stays_as_it_is(folder):
-    path = folder(PROJECT.replace('judge = "evidence"\n', "").replace('split = "fission"\n', ""))
+    path = folder(PROJECT.replace('judge = "evidence"', 'judge = "rotation"').replace('split = "fission"\n', ""))
     before = path.read_bytes()
     told = CliRunner().invoke(app, ["response-error", str(path)])
     assert "be 'evidence' where responses are known up to an error" in str(told.exception)
