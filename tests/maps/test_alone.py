@@ -83,6 +83,8 @@ def test_labels_and_kept_elements_are_those_of_reports(case, tmp_path):
     assert sum(is_same) >= len(is_same) - 1
     assert "FINE" in found.labels("axis")
     assert np.isfinite(found.array("noise")).all()
+    has_gate = case not in ("fission", "a ball")  # evidence of fissioned rows has none
+    assert np.isfinite(found.array("misfit")).all() == has_gate
 
 
 def test_a_map_by_evidence_counts_its_statements_without_a_price(tmp_path):
