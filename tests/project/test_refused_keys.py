@@ -38,7 +38,11 @@ def message(write):
         ),
         ([], "[claims.heavy]\nany = ['a1']\nall = ['b1']\n", "must have one of the keys any, all and exactly_one"),
         ([], "[claims.heavy]\n", "must have one of the keys any, all and exactly_one"),
-        ([], "[supports]\nmax_active = 1\nlist = [['A']]\n", "must have at most one of the keys max_active and list"),
+        (
+            [],
+            "[supports]\nmax_active = 1\nlist = [['A']]\n",
+            "must have at most one of the keys max_active, list and leave_one_out",
+        ),
         ([], "[regions.B.groups]\nall = 3\n", "regions.B.groups"),
         ([("tolerance = 0.01", "groups = 3")], "", "regions.A.groups must be a table of named groups, got 3"),
         ([(RESPONSE, 'responses = ["waves.npy"]')], "", "must be one file, or a list of two or more"),
