@@ -61,8 +61,8 @@ def analyse_tables(
             else:
                 trace = seal.resume(recovered_trace(seal, earlier), protocol.budget, callback=callback)
         with _timed("report", seconds):
-            found = report(seal, trace)
-    return Result(seal, trace, found, dict(tables), seconds)
+            made = report(seal, trace)
+    return Result(seal, trace, made, dict(tables), seconds)
 
 
 def freeze(
@@ -73,11 +73,11 @@ def freeze(
     if {*tables} != {*streams}:
         raise MisuseError("tables", f"be given for the streams {streams}", tuple(tables))
     check_same_channels(tables)
-    given: dict[str, NDArray[np.generic] | ProposedStream] = {
+    rows: dict[str, NDArray[np.generic] | ProposedStream] = {
         name: known[name] if name in known else stream_rows(name, table, protocol.streams[name], bank)
         for name, table in tables.items()
     }
-    return protocol.read(**given)
+    return protocol.read(**rows)
 
 
 def _as_before(protocol: AnalysisProtocol, earlier: Report) -> AnalysisProtocol:

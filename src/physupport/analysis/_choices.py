@@ -55,13 +55,13 @@ def named_policy(
 
 
 def _made(name: PolicyName | None, question: Question, seed: int) -> Policy:
-    asked = predicates(question)
-    chosen = asked.policies[0] if name is None else name
+    answers = predicates(question)
+    chosen = answers.policies[0] if name is None else name
     check_policy_name(chosen)
-    if chosen not in asked.policies:
-        *others, last = asked.policies
+    if chosen not in answers.policies:
+        *others, last = answers.policies
         raise MisuseError("policy", f"be {', '.join(others)} or {last} for this question", repr(name))
-    return _MAKERS[chosen](asked, seed)  # type: ignore[index]  # just checked
+    return _MAKERS[chosen](answers, seed)  # type: ignore[index]  # just checked
 
 
 AnyQuestion = Question | Callable[[Proposed], Question]
@@ -116,10 +116,10 @@ class _Later:
     bank: Bank
 
     def __call__(self, proposed: Proposed) -> Question:
-        found = chosen_question(self.function(proposed), self.bank)
-        if callable(found):
+        made = chosen_question(self.function(proposed), self.bank)
+        if callable(made):
             raise MisuseError("question", "be a function that returns a question, rules by region or None", "another")
-        return found
+        return made
 
 
 def _answerable(question: Question) -> Question:

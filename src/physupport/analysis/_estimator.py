@@ -167,7 +167,7 @@ class PhysicalSupport:
 
     def predict(self, deployment: Rows | None) -> NDArray[np.str_]:
         """The label of every field of a report on these rows, (fields,) texts, in the order of the question."""
-        return np.array([str(found.label) for found in self.report(deployment).fields])
+        return np.array([str(field.label) for field in self.report(deployment).fields])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The parameters as they were given; none of them has parameters of its own."""
@@ -198,12 +198,12 @@ class PhysicalSupport:
         return Tags(estimator_type=None, target_tags=target, input_tags=rows, requires_fit=True)
 
     def __repr__(self) -> str:
-        given = [
+        changed = [
             f"{name}={getattr(self, name)!r}"
             for name, parameter in signature(type(self)).parameters.items()
             if getattr(self, name) is not parameter.default and name != "bank"
         ]
-        return f"{type(self).__name__}({', '.join([f'<{type(self.bank).__name__}>', *given])})"
+        return f"{type(self).__name__}({', '.join([f'<{type(self.bank).__name__}>', *changed])})"
 
 
 @final

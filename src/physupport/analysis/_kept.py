@@ -25,16 +25,16 @@ def sets_json(trace: Trace) -> list[dict[str, Any] | None]:
     kept = np.flatnonzero(trace.codes != Verdict.REJECTED)
     kept = kept[np.lexsort((trace.queries[kept], trace.verdicts.upper[kept]))]
     said, left = question.says(trace.queries[kept]), _unasked(trace)
-    found: list[dict[str, Any] | None] = []
+    sets: list[dict[str, Any] | None] = []
     for number, answer in enumerate(trace.answers):
         column, rest = column_of(answer.field, said), column_of(answer.field, left)
         if column is None or rest is None:
-            found.append(None)
+            sets.append(None)
             continue
         numbers, first = np.unique(column.numbers, return_index=True)
         possible = np.union1d(numbers, rest.numbers)
         box = question.hull(number, possible[possible >= 0])
-        found.append(
+        sets.append(
             {
                 "kept": [_element(trace, column, kept, place) for place in np.sort(first).tolist()],
                 "not_asked": _named(rest, np.setdiff1d(rest.numbers, numbers)),
@@ -42,7 +42,7 @@ def sets_json(trace: Trace) -> list[dict[str, Any] | None]:
                 **({} if box is None else {"box": box}),
             }
         )
-    return found
+    return sets
 
 
 def _element(trace: Trace, column: Said, kept: IntArray, place: int) -> dict[str, Any]:
@@ -60,11 +60,11 @@ def _named(column: Said, numbers: IntArray) -> list[str | None]:
 def _unasked(trace: Trace) -> dict[str, Said]:
     """What explanations that were not asked about say, each thing once; a block at a time."""
     unasked, question = trace.brackets().unqueried(), predicates(trace.question)
-    found = {name: Said(said.names, said.numbers[:0]) for name, said in question.says(trace.queries[:0]).items()}
+    columns = {name: Said(said.names, said.numbers[:0]) for name, said in question.says(trace.queries[:0]).items()}
     for start in range(0, len(unasked), _BLOCK):
         for name, said in question.says(unasked[start : start + _BLOCK]).items():
-            found[name] = Said(said.names, np.union1d(found[name].numbers, said.numbers))
-    return found
+            columns[name] = Said(said.names, np.union1d(columns[name].numbers, said.numbers))
+    return columns
 
 
 def claims_json(trace: Trace, is_withheld: bool) -> list[dict[str, Any]]:
@@ -78,8 +78,8 @@ def claims_json(trace: Trace, is_withheld: bool) -> list[dict[str, Any]]:
             seen, first = possible.setdefault(name, [False, False]), witnesses.setdefault(name, [-1, -1])
             for side, mask in enumerate((holds, ~holds)):
                 seen[side] |= bool((mask & (marks[index] != REJECTED)).any())
-                found = index[mask & (marks[index] == WITNESSED)]
-                first[side] = int(found[0]) if first[side] < 0 and found.size else first[side]
+                bearers = index[mask & (marks[index] == WITNESSED)]
+                first[side] = int(bearers[0]) if first[side] < 0 and bearers.size else first[side]
     return [_entry(name, possible[name], witnesses[name], is_withheld) for name in possible]
 
 

@@ -44,11 +44,11 @@ def _check_same(seal: Seal, document: dict[str, Any]) -> None:
 def _differences(own: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """The parts of a protocol, or of one of its streams, that another has not or has otherwise."""
     names = sorted({*own, *other} - {"streams"})
-    found = [name for name in names if content_hash([own.get(name)]) != content_hash([other.get(name)])]
+    parts = [name for name in names if content_hash([own.get(name)]) != content_hash([other.get(name)])]
     ours, theirs = _streams(own), _streams(other)
     if [*ours] != [*theirs]:
-        return [*found, "streams"]
-    return [*found, *(f"{name}.{part}" for name in ours for part in _differences(ours[name], theirs[name]))]
+        return [*parts, "streams"]
+    return [*parts, *(f"{name}.{part}" for name in ours for part in _differences(ours[name], theirs[name]))]
 
 
 def _streams(protocol: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -53,9 +53,9 @@ def check_same_channels(tables: Mapping[str, Table]) -> None:
     for name, names in named.items():
         first, expected = next(iter(named.items()))
         # Codes may follow the channels.
-        for i, (here, there) in enumerate(zip(names, expected, strict=False)):
-            if here != there:
-                raise MisuseError(name, f"have the channels of {first} in their order", f"{here!r} for {there!r} ({i})")
+        for i, (own, other) in enumerate(zip(names, expected, strict=False)):
+            if own != other:
+                raise MisuseError(name, f"have the channels of {first} in their order", f"{own!r} for {other!r} ({i})")
 
 
 def check_finite(tables: Mapping[str, Table]) -> None:

@@ -70,8 +70,8 @@ def nearest_excluded(trace: Trace, answer: Answer) -> int | None:
     rejected = np.flatnonzero(trace.codes == Verdict.REJECTED)
     if not answer.label.is_truth_level or not rejected.size:
         return None
-    found = rejected[predicates(trace.question).excluded(answer, trace.queries[rejected])]
-    return int(found[np.argmin(trace.verdicts.lower[found])]) if found.size else None
+    changing = rejected[predicates(trace.question).excluded(answer, trace.queries[rejected])]
+    return int(changing[np.argmin(trace.verdicts.lower[changing])]) if changing.size else None
 
 
 def _explanation(trace: Trace, query: int) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _explanation(trace: Trace, query: int) -> dict[str, Any]:
 def report(seal: Seal, trace: Trace) -> Report:
     """The report of a run under a frozen protocol; `trace.at(k)` gives that of a smaller budget."""
     seal.check_trace(trace)
-    protocol, bank, found = seal.content, seal.protocol.bank, trace.verdicts
+    protocol, bank, verdicts = seal.content, seal.protocol.bank, trace.verdicts
     content = encoded(seal.question)
     data, data_digest = seal.data, content_hash(seal.data)
     gate = judge_facts(seal.judge, trace.possible())
@@ -92,7 +92,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "question": content_hash(protocol["question"]),
         "protocol": seal.digest,
         "data": data_digest,
-        "chain": chain_hash(seal.digest, data_digest, trace.queries, found.codes, found.margins()),
+        "chain": chain_hash(seal.digest, data_digest, trace.queries, verdicts.codes, verdicts.margins()),
     }
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -105,7 +105,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "edges": [] if bank is None else grid_edges(bank, np.setdiff1d(trace.possible(), trace.brackets().unqueried())),
         "protocol": protocol,
         "data": data,
-        "trace": trace_json(trace.queries, found),
+        "trace": trace_json(trace.queries, verdicts),
         "question": content,
         "bank": None if bank is None else bank.encode(),
         "digests": digests,

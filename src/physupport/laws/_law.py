@@ -166,10 +166,10 @@ class Law(Protocol):
         known = {name: read for law in LAWS.values() for name, read in law.opponents.items()}
         if entry not in known:
             raise Refusal(f"{where} has other names than one of {', '.join(known)}")
-        found = {**known, **self.opponents}[entry](node[entry], where)
+        opponent = {**known, **self.opponents}[entry](node[entry], where)
         if entry not in self.opponents:
             raise Refusal(f"{where} is a {entry}, which {self.name} rows cannot have")
-        return found
+        return opponent
 
     def design(self, bank: Bank) -> Design | None:  # noqa: ARG002
         """The columns of every key, of rows that are linear in free coefficients; None of others."""

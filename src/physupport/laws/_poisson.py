@@ -69,8 +69,8 @@ class Poisson(Law):
         """Refuse columns with negative entries."""
         elements = bank.states.elements
         variants = check_variants(self.variants, *elements.shape)
-        given = {"responses": elements, "background": self._background(bank), "variants": variants}
-        for name, columns in given.items():
+        parts = {"responses": elements, "background": self._background(bank), "variants": variants}
+        for name, columns in parts.items():
             if columns is not None and columns.size and columns.min() < 0.0:
                 remedy = "Means of counts are sums of nonnegative parts."
                 raise MisuseError(name, "not be negative with the law poisson", f"{columns.min():g}", remedy)
@@ -139,5 +139,5 @@ class Poisson(Law):
         return cls(background=background if background.size else None, exposure=content["exposure"], variants=variants)
 
     def _background(self, bank: Bank) -> Array:
-        given = np.zeros((self.width(bank), 0)) if self.background is None else self.background
-        return check_array("background", given, (self.width(bank), None))
+        columns = np.zeros((self.width(bank), 0)) if self.background is None else self.background
+        return check_array("background", columns, (self.width(bank), None))

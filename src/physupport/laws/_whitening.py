@@ -45,8 +45,8 @@ class WhitenedRows:
 
 def native_covariance(covariance: ArrayLike, is_complex: bool) -> Field:
     """(q,) variances of channels, or (q, q), which is given as pairs of rows if complex."""
-    given = np.asarray(covariance, dtype=np.float64)
-    return as_complex(given) if is_complex and given.ndim == 2 else given
+    stored = np.asarray(covariance, dtype=np.float64)
+    return as_complex(stored) if is_complex and stored.ndim == 2 else stored
 
 
 def whitener_of(covariance: Field) -> Field:

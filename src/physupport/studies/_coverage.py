@@ -46,7 +46,7 @@ def repeat_study(study: str, datasets: int, seed: int = 0, jobs: int = 1, progre
     reported = load_study(study).reports(fresh_seeds(datasets, seed), jobs, progress)
     coverage, rates = list(_coverage_rows(reported)), list(_rate_rows(reported))
     summary = {"study": study, "datasets": datasets, "seed": seed, "confidence": CONFIDENCE, "coverage": coverage}
-    tables = {"reports": [asdict(each) for each in reported], "coverage": coverage, "labels": rates}
+    tables = {"reports": [asdict(report) for report in reported], "coverage": coverage, "labels": rates}
     lines = tuple(_line(row) for row in coverage if row["scene"] == POOLED)
     return Outcome(name, lines, summary, tables, FIGURES)
 
@@ -65,8 +65,8 @@ def exact_interval(count: int, trials: int) -> tuple[float, float]:
     """
     from scipy.stats import binomtest  # slow to load, and studies are run without it
 
-    found = binomtest(count, trials).proportion_ci(CONFIDENCE, method="exact")
-    return float(found.low), float(found.high)
+    interval = binomtest(count, trials).proportion_ci(CONFIDENCE, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 def draw_coverage(folder: Path) -> list[Path]:
@@ -84,13 +84,13 @@ def draw_coverage(folder: Path) -> list[Path]:
 
 def _coverage_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]]:
     """A row for every profile and event, over all scenes and in each; an event of a field is one of its data set."""
-    scenes = [POOLED, *dict.fromkeys(each.scene for each in reported)]
-    profiles = dict.fromkeys((each.profile, each.level) for each in reported)
+    scenes = [POOLED, *dict.fromkeys(said.scene for said in reported)]
+    profiles = dict.fromkeys((said.profile, said.level) for said in reported)
     for scene, (profile, level) in product(scenes, profiles):
-        mine = [each for each in reported if each.profile == profile and scene in (POOLED, each.scene)]
-        datasets = {each.data_seed for each in mine}
+        mine = [said for said in reported if said.profile == profile and scene in (POOLED, said.scene)]
+        datasets = {said.data_seed for said in mine}
         for event, flag in EVENTS.items():
-            hit = {each.data_seed for each in mine if getattr(each, flag)}
+            hit = {said.data_seed for said in mine if getattr(said, flag)}
             low, high = exact_interval(len(hit), len(datasets))
             yield {
                 "scene": scene,
@@ -107,11 +107,11 @@ def _coverage_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]
 
 def _rate_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]]:
     """A row for every scene, profile and field: the share of each label, and of reports without a witness."""
-    for scene, profile, field in dict.fromkeys((each.scene, each.profile, each.field) for each in reported):
-        mine = [each for each in reported if (each.scene, each.profile, each.field) == (scene, profile, field)]
-        labels = ["AMBIGUOUS" if each.label.endswith("AMBIGUOUS") else each.label for each in mine]
+    for scene, profile, field in dict.fromkeys((said.scene, said.profile, said.field) for said in reported):
+        mine = [said for said in reported if (said.scene, said.profile, said.field) == (scene, profile, field)]
+        labels = ["AMBIGUOUS" if said.label.endswith("AMBIGUOUS") else said.label for said in mine]
         shares = {label: labels.count(label) / len(mine) for label in LABELS}
-        unseen = {"no_witness": sum(each.has_no_witness for each in mine) / len(mine)}
+        unseen = {"no_witness": sum(said.has_no_witness for said in mine) / len(mine)}
         yield {"scene": scene, "profile": profile, "field": field, "datasets": len(mine)} | shares | unseen
 
 

@@ -80,12 +80,12 @@ class _Columns:
 
     def members(self, region: int, opponents: Opposition) -> BoolArray:
         """(M,) who opposes."""
-        asked = self._question.asked_regions[region]
+        rule = self._question.asked_regions[region]
         # Absence is -1, the last entry.
-        mask = np.append(asked.flags(opponents.elements), opponents.absent)[self._slots[region]]
-        if opponents.is_reaching and asked.threshold is not None:
-            mask &= self._question.strengths(asked, self.order) >= asked.threshold
-        if opponents.is_qualified and asked.needs_persistent_only:
+        mask = np.append(rule.flags(opponents.elements), opponents.absent)[self._slots[region]]
+        if opponents.is_reaching and rule.threshold is not None:
+            mask &= self._question.strengths(rule, self.order) >= rule.threshold
+        if opponents.is_qualified and rule.needs_persistent_only:
             mask &= self._question.view.persistent_only(self.order)
         return np.asarray(mask)
 
@@ -93,9 +93,9 @@ class _Columns:
         """What is stuck in a region once explanation e is indeterminate, too."""
         if slot < 0:
             return before._replace(absent=True)
-        asked = self._question.asked_regions[region]
-        strength = float(self._question.strengths(asked, np.array([e]))[0])
-        reaches = before.reaches or strength >= (asked.threshold or 0.0)
+        rule = self._question.asked_regions[region]
+        strength = float(self._question.strengths(rule, np.array([e]))[0])
+        reaches = before.reaches or strength >= (rule.threshold or 0.0)
         return before._replace(elements=before.elements | 1 << slot, reaches=reaches)
 
 

@@ -80,11 +80,11 @@ def elsewhere(question: RegionalMap, region: str, e: int) -> Obligation:
 
     The explanations whose element lies farther from it than the tolerance, and those that lack the region.
     """
-    column, asked = _column(question, region), question.asked_regions[question.regions.index(region)]
-    here = int(column[check_count("e", e, 0, len(column) - 1)])
-    if here < 0:
+    column, rule = _column(question, region), question.asked_regions[question.regions.index(region)]
+    slot = int(column[check_count("e", e, 0, len(column) - 1)])
+    if slot < 0:
         raise MisuseError("e", f"have region {region!r}", e)
-    far = np.append(asked.spacing.row(here) > asked.tolerance, True)
+    far = np.append(rule.spacing.row(slot) > rule.tolerance, True)
     return Obligation(region, far[column])
 
 

@@ -31,6 +31,6 @@ def coherence(responses: ArrayLike, *, is_complex: bool = False) -> Array:
         raise MisuseError("responses", "be finite columns of norm above 0", f"shape {columns.shape}")
     unit = columns / norms
     # Rounding may carry a product of unit columns past 1.
-    found = np.minimum(np.abs(unit.conj().T @ unit), 1.0)
-    np.fill_diagonal(found, 1.0)
-    return np.asarray((found + found.T) / 2.0)
+    cosines = np.minimum(np.abs(unit.conj().T @ unit), 1.0)
+    np.fill_diagonal(cosines, 1.0)
+    return np.asarray((cosines + cosines.T) / 2.0)

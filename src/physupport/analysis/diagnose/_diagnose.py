@@ -33,7 +33,7 @@ def diagnose(
     changes the report.  A number that cannot be computed is null, and a sentence says why.
     """
     level = float(result.seal.protocol.level)
-    found = misfit(result)
+    misfits = misfit(result)
     # Margins of an e-process are log evidence, and can be compared with any threshold.
     # Of a cover every level has a run of its own.
     is_compared = result.has_evidence and result.seal.protocol.cover is None
@@ -55,8 +55,8 @@ def diagnose(
         "library_coherence": library_coherence_json(result),
         "evidence": evidence_json(result),
         "brackets": brackets_json(result),
-        "misfit": [_misfit_json(each) for each in found],
-        "outcome": list(outcome_sentences(result, found)),
+        "misfit": [_misfit_json(one) for one in misfits],
+        "outcome": list(outcome_sentences(result, misfits)),
         "verify": verify,
     }
     return Details.from_json(Details(document).json())

@@ -41,7 +41,7 @@ def fields_json(
             **_shown_json(result, answer, shown[number], counts, listed, names),
             "plug_in": None if plug_in is None else _said(plug_in[number], shown[number]),
             "refine": _refine(result, number, answer, needed),
-            "levels": [_level_json(each, number) for each in levels],
+            "levels": [_level_json(level, number) for level in levels],
         }
         for number, answer in enumerate(answers)
     ]
@@ -51,7 +51,7 @@ def _said(answer: Answer, shown: FieldElements | None = None) -> dict[str, Any]:
     """Label and cell; with `shown`, the elements of the sets in it."""
     cell = list(answer.cell)
     if shown is not None and shown.sets is not None:
-        cell = list(dict.fromkeys(name for each in cell for name in each.split(JOINT)))
+        cell = list(dict.fromkeys(name for joint in cell for name in joint.split(JOINT)))
     return {"label": str(answer.label), "cell": cell}
 
 
@@ -72,7 +72,7 @@ def _shown_json(
     listed: "_Listed",
     names: tuple[str, ...],
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "is_optional": shown.is_optional,
         "coordinate_names": _coordinate_names(result, shown.coordinates, names),
         "tolerance": shown.tolerance,
@@ -80,9 +80,9 @@ def _shown_json(
         "groups": [[name, list(members)] for name, members in shown.groups],
     }
     if not shown.names:
-        return found | {"elements": [], "absent": None, "coherence": None, "notes": []}
+        return entry | {"elements": [], "absent": None, "coherence": None, "notes": []}
     counts, explanations = counted[answer.field].of_elements(shown), listed.of_field(answer.field, shown)
-    return found | {
+    return entry | {
         "elements": _elements(shown, counts, explanations),
         "absent": counts.json(-1, explanations) if shown.is_optional else None,
         "coherence": field_coherence(result, shown.names, counts.possible),
@@ -221,7 +221,7 @@ def is_complex(result: Result) -> bool:
 
 
 def _refine(result: Result, number: int, answer: Answer, needed: tuple[RowsNeeded, ...]) -> list[str]:
-    sentences = [each.sentence for each in needed if each.field == answer.field]
+    sentences = [rows.sentence for rows in needed if rows.field == answer.field]
     # What is settled, or contradicted by an admissible explanation, no query can make finer.
     if answer.field not in result.open_fields or rivals(result, number).size:
         return sentences

@@ -135,23 +135,23 @@ def outcome_sentences(result: Result, misfits: Sequence[Misfit] | None = None) -
 
     misfits: those of `misfit(result)`, worked out unless given.
     """
-    found = misfit(result) if misfits is None else tuple(misfits)
+    known = misfit(result) if misfits is None else tuple(misfits)
     sentences = [result.report.sentence]
     match result.report.status:
         case "EMPTY":
-            sentences += _empty(found)
+            sentences += _empty(known)
         case "ABSTAIN":
             sentences += _abstain(result)
     if result.report.status != "EMPTY":
-        sentences += _doubts(found)
+        sentences += _doubts(known)
         sentences += _size(result)
     return tuple(sentences)
 
 
 def _empty(misfits: Sequence[Misfit]) -> Iterator[str]:
-    yield from (each.sentence for each in misfits)
-    off = [each for each in misfits if each.is_misfit]
-    if any(each.z > 0.0 for each in off):
+    yield from (one.sentence for one in misfits)
+    off = [one for one in misfits if one.is_misfit]
+    if any(one.z > 0.0 for one in off):
         yield (
             "Most often the noise variances are set too small: measure them on rows without a source, or give several. "
             "If they are right, the strengths are too small or elements are missing: widen the library."
@@ -161,7 +161,7 @@ def _empty(misfits: Sequence[Misfit]) -> Iterator[str]:
             "The bank expects more energy than the rows have: lower the noise variances or the strengths, give several "
             "of them, and look for rows that were scaled, averaged or centred before they came here."
         )
-    elif any(isnan(each.z) for each in misfits):
+    elif any(isnan(one.z) for one in misfits):
         yield "Give the noise variances and the strengths in the units of the rows: they are too far apart."
     elif misfits:
         yield (
@@ -187,9 +187,9 @@ def _abstain(result: Result) -> Iterator[str]:
 
 def _doubts(misfits: Sequence[Misfit]) -> Iterator[str]:
     """A report rests on laws; say so where the rows contradict them."""
-    for each in misfits:
-        if each.is_misfit:
-            yield f"Take care: {each.sentence[0].lower()}{each.sentence[1:]} Every label rests on these laws."
+    for one in misfits:
+        if one.is_misfit:
+            yield f"Take care: {one.sentence[0].lower()}{one.sentence[1:]} Every label rests on these laws."
 
 
 def _size(result: Result) -> Iterator[str]:

@@ -99,13 +99,13 @@ def _curves(result: Result) -> dict[int, tuple[str, list[str]]]:
     best, chosen = result.best, dict[int, tuple[str, list[str]]]()
     if result.places[best] >= 0:
         chosen[best] = "proposal", []
-    for found in result.report.fields:
-        parts = [(e, "witness") for e in found.witnesses]
-        parts += [] if found.excluded is None else [(found.excluded, "nearest excluded")]
+    for field in result.report.fields:
+        parts = [(e, "witness") for e in field.witnesses]
+        parts += [] if field.excluded is None else [(field.excluded, "nearest excluded")]
         for e, role in parts:
             fields = chosen.setdefault(e, (role, []))[1]
-            if found.field not in fields:
-                fields.append(found.field)
+            if field.field not in fields:
+                fields.append(field.field)
     return chosen
 
 

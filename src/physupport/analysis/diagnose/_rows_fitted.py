@@ -49,12 +49,12 @@ def rows_json(result: Result) -> dict[str, Any] | None:
 
 def _distinct(result: Result) -> list[int]:
     """Kept explanations that say different things, the least evidence against it first."""
-    found: dict[tuple[str | None, ...], int] = {}
+    first: dict[tuple[str | None, ...], int] = {}
     for e in result.admissible[:_MOST_LOOKED_AT].tolist():
-        found.setdefault(tuple(result.says(e).values()), e)
-        if len(found) == MOST_FITS:
+        first.setdefault(tuple(result.says(e).values()), e)
+        if len(first) == MOST_FITS:
             break
-    return [*found.values()]
+    return [*first.values()]
 
 
 def _shown(values: Array, is_complex: bool, chosen: Any) -> list[float]:  # noqa: ANN401

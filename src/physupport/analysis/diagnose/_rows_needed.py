@@ -91,10 +91,10 @@ def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
         return ()
     fields = [answer.field for answer in result.trace.answers]
     return tuple(
-        found
+        needed
         for number, field in enumerate(fields)
         if (against := rivals(result, number)).size and (known := sides(result, number)) is not None
-        for found in _field_rows(result, field, against, known)
+        for needed in _field_rows(result, field, against, known)
     )
 
 
@@ -158,8 +158,8 @@ def last_to_go(needed: Array, theirs: IntArray, known: Sides) -> int:
     both = np.where(apart, np.minimum(np.append(rows, np.inf)[:, None], rows), -np.inf)
     one, other = np.unravel_index(np.argmax(both), both.shape)
     side = other if one == len(distinct) or rows[other] <= rows[one] else one
-    found: IntArray = np.flatnonzero((where == side) & (needed == rows[side]))
-    return int(found[0])
+    last: IntArray = np.flatnonzero((where == side) & (needed == rows[side]))
+    return int(last[0])
 
 
 def _closed(law: Law, bank: Bank, key: int, keys: IntArray) -> Array | None:
@@ -177,8 +177,8 @@ def _average(result: Result, stream: int, key: int, keys: IntArray) -> Array:
     ratio = result.seal.evidence.ratio(stream, both)
     against = dict(zip(both.tolist(), middle(ratio.lower[:, -1], ratio.upper[:, -1]).tolist(), strict=True))
     n_rows = int(result.seal.parts[stream].checkpoints[-1])
-    found = np.array([against[k] - against[key] for k in keys.tolist()]) / n_rows
-    return np.where(np.isfinite(found), found, 0.0)
+    rates = np.array([against[k] - against[key] for k in keys.tolist()]) / n_rows
+    return np.where(np.isfinite(rates), rates, 0.0)
 
 
 @final

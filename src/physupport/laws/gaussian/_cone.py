@@ -53,8 +53,8 @@ class Cone:
             middle = np.sqrt(low * high)
             low, high = (low, middle) if _cosine(squares, top + middle - values) >= least else (middle, high)
         mu = top + high
-        found = vectors @ (along / (mu - values))
-        return mu, np.asarray(found / np.linalg.norm(found))
+        response = vectors @ (along / (mu - values))
+        return mu, np.asarray(response / np.linalg.norm(response))
 
     def gain(self, moments: Field) -> tuple[float, float]:
         """What u cannot exceed, and the error of that by rounding, which is that of a change of the moments."""

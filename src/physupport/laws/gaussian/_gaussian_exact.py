@@ -20,7 +20,7 @@ ExactMoments = list[list[fmpq_mat]]
 def exact_moments(sources: Sequence[RowSource], checkpoints: IntArray, products: Products) -> ExactMoments:
     """Sums of products over the first t rows for every checkpoint t, as rational numbers."""
     totals: list[fmpq_mat] = []
-    found: ExactMoments = []
+    moments: ExactMoments = []
     for pieces, is_checkpoint in pieces_in_step(sources, checkpoints):
         for k, (left, right) in enumerate(products(*pieces)):
             part = _exact_product(left, right)
@@ -29,8 +29,8 @@ def exact_moments(sources: Sequence[RowSource], checkpoints: IntArray, products:
             else:
                 totals.append(part)
         if is_checkpoint:
-            found.append([fmpq_mat(total) for total in totals])
-    return found
+            moments.append([fmpq_mat(total) for total in totals])
+    return moments
 
 
 def _exact_product(left: Array, right: Array) -> fmpq_mat:

@@ -174,13 +174,13 @@ class Linear(Law):
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
         active = parts.elements[0][parts.elements[0] >= 0]
         variants = [] if self.variants is None else [variant[:, active] for variant in np.asarray(self.variants)]
-        columns = np.hstack([self.native(each) for each in (bank.states.elements[:, active], *variants)])
+        columns = np.hstack([self.native(part) for part in (bank.states.elements[:, active], *variants)])
         if self.background is not None:
             columns = np.hstack([columns, self.native(np.asarray(self.background))])
         native = self.native(mean_row(rows)[:, None])
         root = np.eye(len(columns)) if self.whitener is None else self.whitener
-        found = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
-        return np.asarray(as_pairs(found, axis=0) if self.is_complex else found)[:, 0]
+        fit = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
+        return np.asarray(as_pairs(fit, axis=0) if self.is_complex else fit)[:, 0]
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LinearStream:
         """Every key at its best coefficients, of rows that are whitened where a covariance is given."""

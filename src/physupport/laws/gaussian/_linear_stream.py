@@ -222,8 +222,8 @@ class LinearStream:
         for n_outside, setting in np.unique(kinds, axis=1).T.tolist():
             alike = np.flatnonzero((kinds == [[n_outside], [setting]]).all(axis=0))
             inside, rest, error = (np.stack([fits[i][part] for i in where[alike]]) for part in range(3))
-            found = score(Fit(inside, rest, error, n_outside), self.design.deviations[setting])
-            values[alike], errors[alike] = found
+            scored = score(Fit(inside, rest, error, n_outside), self.design.deviations[setting])
+            values[alike], errors[alike] = scored
         return Scores(values, errors)
 
     @np.errstate(divide="ignore", invalid="ignore")  # a residual of 0 has no largest likelihood
@@ -258,7 +258,7 @@ class LinearStream:
         with ctx.workprec(bits):
             settings = (columns, has_mean, width, cone, sigma, self._bounds(key))
             made = [ExactRows(self._table[:t], *settings) for t in self.checkpoints]
-            return [each.random_likelihood() if self.design.is_random else each.likelihood() for each in made]
+            return [one.random_likelihood() if self.design.is_random else one.likelihood() for one in made]
 
 
 def _check_residual(design: Design) -> None:

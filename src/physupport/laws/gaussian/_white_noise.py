@@ -87,10 +87,10 @@ def _about(reference: Array, energy: Moments, cross: Moments, gram: Moments) -> 
         b = arb_mat(n, q, reference.ravel().tolist())
         for t in range(c):
             moved = gram.enclosure(t) * b  # (n, q)
-            found = cross.enclosure(t)
-            rest = found - moved
+            enclosed = cross.enclosure(t)
+            rest = enclosed - moved
             # E - 2 <B, X> + <B, H B> = E - <B, X> - <B, X - H B>.
-            total = energy.enclosure(t)[0, 0] - _inner(b, found) - _inner(b, rest)
+            total = energy.enclosure(t)[0, 0] - _inner(b, enclosed) - _inner(b, rest)
             energies[:, t] = ball(total)
             crosses[:, t] = np.array([ball(x) for x in rest.entries()]).T.reshape(2, n, q)
     return (energies[0], energies[1]), (crosses[0], crosses[1])

@@ -22,7 +22,7 @@ def refined_point(rows: Array, start: LatentPoint) -> LatentPoint:
     """
     n = start.atoms.shape[1]
     every = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
-    sets = [np.array(each, dtype=np.int64) for each in islice(every, _MOST_SETS)]
+    sets = [np.array(chosen, dtype=np.int64) for chosen in islice(every, _MOST_SETS)]
     point, best, most = start, start, -np.inf
     for _ in range(_N_STEPS):
         likelihood, following = _step(rows, point, sets)
@@ -58,6 +58,6 @@ def _step(rows: Array, point: LatentPoint, sets: list[IntArray]) -> tuple[float,
     norms = np.linalg.norm(atoms, axis=0)
     atoms = np.where(norms > 0.0, atoms / np.where(norms > 0.0, norms, 1.0), point.atoms)
     left = energy - 2.0 * float(np.sum(atoms * cross)) + float(np.sum((atoms @ gram) * atoms))
-    active = weights.sum(axis=1) @ np.array([len(each) for each in sets])
+    active = weights.sum(axis=1) @ np.array([len(chosen) for chosen in sets])
     p = float(np.clip(active / (n_rows * n), _LEAST_ACTIVE, MOST_ACTIVE - _LEAST_ACTIVE))
     return likelihood, LatentPoint(atoms, p, max(left / rows.size, noise * _LEAST_ACTIVE))

@@ -140,8 +140,8 @@ class Search:
 
     def _largest(self, cells: Cells) -> tuple[Array, Array]:
         """Bounds of the log likelihood within cells, (m,), and what each axis adds to it, (m, d)."""
-        orbit, found = self.evidence.orbit, self._at_corners(cells).upper.reshape(len(cells), 2 ** cells.lower.shape[1])
-        exact = found + orbit.rounding(cells.lower, self.rows)[:, None]
+        orbit, upper = self.evidence.orbit, self._at_corners(cells).upper.reshape(len(cells), 2 ** cells.lower.shape[1])
+        exact = upper + orbit.rounding(cells.lower, self.rows)[:, None]
         return largest(exact, orbit.rises(cells.lower, cells.upper, self.rows))
 
     def _at_corners(self, cells: Cells) -> Bounds:
@@ -153,8 +153,8 @@ class Search:
         names = [law.tobytes() for law in distinct]
         new = np.array([name not in self.seen for name in names], dtype=np.bool_)
         if new.any():
-            found = log_likelihoods(self.evidence.orbit, self.evidence.rows, distinct[new])
-            asked = [name for name, is_new in zip(names, new, strict=True) if is_new]
-            self.seen.update(zip(asked, zip(found.lower.tolist(), found.upper.tolist(), strict=True), strict=True))
+            scores = log_likelihoods(self.evidence.orbit, self.evidence.rows, distinct[new])
+            unseen = [name for name, is_new in zip(names, new, strict=True) if is_new]
+            self.seen.update(zip(unseen, zip(scores.lower.tolist(), scores.upper.tolist(), strict=True), strict=True))
         ends = np.array([self.seen[name] for name in names]).reshape(-1, 2)[which.reshape(-1)]
         return Bounds(ends[:, 0], ends[:, 1])

@@ -98,8 +98,8 @@ def _least_contrast(
     if first == 0:
         return now, float(widths.min())
     # The wanted width lies between two neighbours; the end that reaches it keeps the promise against rounding.
-    found = brentq(lambda c: width(c) - wanted, contrasts[first - 1], contrasts[first], xtol=1e-13)
-    return float(found), float(widths.min())
+    root = brentq(lambda c: width(c) - wanted, contrasts[first - 1], contrasts[first], xtol=1e-13)
+    return float(root), float(widths.min())
 
 
 @final

@@ -92,10 +92,10 @@ def orientation_pair(block: Block, support: Iterable[int], step: float) -> Orien
     """
     active = list(check_support("support", support, block.frame.q))
     turned = turned_block(block, compensated_generator(block.frame.template, active), step)
-    here, there = block.atoms[:, active], turned.atoms[:, active]  # (q, r)
-    matched = float(np.diagonal(projective_distances(here, there)).max())
-    shift = float(np.linalg.norm(here.sum(axis=1) - there.sum(axis=1)))
-    return OrientationPair(block, turned, hausdorff_distance(here, there), matched, shift)
+    before, after = block.atoms[:, active], turned.atoms[:, active]  # (q, r)
+    matched = float(np.diagonal(projective_distances(before, after)).max())
+    shift = float(np.linalg.norm(before.sum(axis=1) - after.sum(axis=1)))
+    return OrientationPair(block, turned, hausdorff_distance(before, after), matched, shift)
 
 
 @final
@@ -143,11 +143,11 @@ def profiled_mean_distance(atoms: ArrayLike, coefficients: ArrayLike, other: Arr
 
     The infimum is over all real coefficients.  atoms, other: (q, r) active atoms.  coefficients: (r,).
     """
-    here = check_array("atoms", atoms, (None, None))
-    there = check_array("other", other, here.shape)
-    x = check_array("coefficients", coefficients, (here.shape[1],))
+    own = check_array("atoms", atoms, (None, None))
+    theirs = check_array("other", other, own.shape)
+    x = check_array("coefficients", coefficients, (own.shape[1],))
     # (D - D')x has the same residual as Dx, and is as small as the change itself.
-    return float(np.linalg.norm(outside_span(np.linalg.qr(there)[0], (here - there) @ x)))
+    return float(np.linalg.norm(outside_span(np.linalg.qr(theirs)[0], (own - theirs) @ x)))
 
 
 def outside_span(frame: Array, vectors: Array) -> Array:

@@ -83,7 +83,7 @@ def _moved_apart(pair: Pair, start: Array) -> Array:
     Where the optimiser ends, an inequality may be missed by little. Each explanation is then restored by itself: the
     chord back to the start leaves a tight ball at once.
     """
-    found = minimize(
+    end = minimize(
         pair.closeness,
         start,
         jac=pair.closeness_slope,
@@ -93,7 +93,7 @@ def _moved_apart(pair: Pair, start: Array) -> Array:
         tol=_TOLERANCE,
         options={"maxiter": _STEPS},
     ).x
-    return max(pair.retained(np.clip(found, *pair.bounds), start), start, key=pair.distance)
+    return max(pair.retained(np.clip(end, *pair.bounds), start), start, key=pair.distance)
 
 
 def _polished(pair: Pair, start: Array) -> RetainedPair:

@@ -136,7 +136,7 @@ def _places(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:
     """Region -> place -> response over the sensors."""
     places = list(dict.fromkeys(row["place"] for row in rows))
     names = dict(zip(places, fixed(map(float, places)), strict=True))
-    found: dict[str, dict[str, list[float]]] = {}
+    waves: dict[str, dict[str, list[float]]] = {}
     for row in sorted(rows, key=lambda row: int(row["sensor"])):
-        found.setdefault(row["region"], {}).setdefault(names[row["place"]], []).append(float(row["response"]))
-    return {region: found[region] for region in sorted(found)}
+        waves.setdefault(row["region"], {}).setdefault(names[row["place"]], []).append(float(row["response"]))
+    return {region: waves[region] for region in sorted(waves)}

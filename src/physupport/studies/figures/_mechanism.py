@@ -107,7 +107,7 @@ def plot_spreads(table: Columns, tolerance: float, ax: "Axes") -> "Axes":
 def _gap_words(table: Columns) -> str:
     """How many curves there are, and their largest distance at equal information."""
     information, affinity = table["information"], table["affinity"]
-    gap = max(float(np.ptp(affinity[information == each])) for each in np.unique(information))
+    gap = max(float(np.ptp(affinity[information == value])) for value in np.unique(information))
     shown = f"up to {gap:.4f}" if gap >= 5e-5 else "less than 0.0001"
     return f"{len(np.unique(table['s']))} curves,\n{shown} apart"
 

@@ -23,9 +23,9 @@ def compare(outcome: Outcome, jobs: int, progress: Callable[[int, int], None] | 
     """The outcome with what evidence and simulation leave of the bank, beside each other."""
     planned, rows = [(scene, seed) for scene in design.SCENES for seed in scene.seeds], []
     with kernel_threads(jobs):
-        for done, each in enumerate(planned, 1):
-            seals = {"evidence": examine(*each).seal, "simulation": simulation_seal(*each)}
-            rows += [_row(*each, name, seal) for name, seal in seals.items()]
+        for done, case in enumerate(planned, 1):
+            seals = {"evidence": examine(*case).seal, "simulation": simulation_seal(*case)}
+            rows += [_row(*case, name, seal) for name, seal in seals.items()]
             if progress is not None:
                 progress(done, len(planned))
     return replace(outcome, lines=(*outcome.lines, *_lines(rows)), tables={**outcome.tables, "judges": rows})

@@ -43,8 +43,8 @@ def examined(
 ) -> Iterator[Case]:
     """Cases of (scene, seed of the data, seed of the split) one by one, the scoring of each on jobs threads."""
     with kernel_threads(jobs):
-        for done, each in enumerate(planned, 1):
-            yield examine(*each)
+        for done, case in enumerate(planned, 1):
+            yield examine(*case)
             if progress is not None:
                 progress(done, len(planned))
 
@@ -139,7 +139,7 @@ def _case_row(case: Case) -> dict[str, object]:
         "queries": len(case.trace),
         "stop": case.trace.ending.name,
         "witnessed": case.trace.n_witnessed,
-    } | {f"{name}_{answer.field}": answer.label.value for name, each in answers.items() for answer in each}
+    } | {f"{name}_{answer.field}": answer.label.value for name, said in answers.items() for answer in said}
 
 
 def _map_rows(case: Case) -> Iterable[dict[str, object]]:
@@ -163,12 +163,12 @@ def _plugin_rows(cases: list[Case]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for region, label in (("B", Label.FINE), ("C", Label.ABSENT), ("C", Label.FINE)):
         wrong = [_is_too_fine(case) if region == "B" else _false_certainty(case) is label for case in weak]
-        asked = [
+        aeb = [
             each[region] is Comparison.UNSAFE and _asked(case, region) is label
             for case, each in zip(weak, unsafe, strict=True)
         ]
         finding: dict[str, object] = {"region": region, "label": label.value, "datasets": len(weak)}
-        rows += [finding | {"method": "plug-in", "count": sum(wrong)}, finding | {"method": "AEB", "count": sum(asked)}]
+        rows += [finding | {"method": "plug-in", "count": sum(wrong)}, finding | {"method": "AEB", "count": sum(aeb)}]
     return rows
 
 
@@ -182,7 +182,7 @@ def _library_rows() -> list[dict[str, object]]:
 
 
 def _summary(cases: list[Case]) -> dict[str, object]:
-    compared = [each for case in cases for each in compare_all(case.trace.answers, case.exhaustive)]
+    compared = [kind for case in cases for kind in compare_all(case.trace.answers, case.exhaustive)]
     return {
         "datasets": len(cases),
         "explanations": design.study_bank().size,
@@ -190,7 +190,7 @@ def _summary(cases: list[Case]) -> dict[str, object]:
         "budget": design.BUDGET,
         "nonempty": sum(case.n_survivors > 0 for case in cases),
         "median_queries": float(median(len(case.trace) for case in cases)),
-        "unsafe_labels": sum(each is Comparison.UNSAFE for each in compared),
+        "unsafe_labels": sum(kind is Comparison.UNSAFE for kind in compared),
         "false_labels": sum(len(case.false_fields(case.trace)) for case in cases),
         "truth_kept": sum(case.is_truth_kept for case in cases),
     }

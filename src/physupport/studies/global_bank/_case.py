@@ -42,7 +42,7 @@ def study_seals(condition: design.Condition, data_seed: int, split: int | None =
     )
     beside = [replace(protocol, question=partial(_question, condition, p), level=p.level) for p in others]
     part = protocol.propose(STREAM, rows)
-    seals = tuple(each.read(calibration=part) for each in (protocol, *beside))
+    seals = tuple(plans.read(calibration=part) for plans in (protocol, *beside))
     seals[0].evidence.along_path(np.arange(seals[0].evidence.size))
     return seals
 

@@ -117,5 +117,5 @@ def _hausdorff_distances(scale: float, pair: Array) -> Array:
 
 def turn_of(scale: float, atoms: Array) -> float:
     """The angle by which the block is turned, below half a turn."""
-    before, after = (float(np.arctan2(each[2, 0], each[1, 0])) for each in (balanced(scale).atoms, atoms))
+    before, after = (float(np.arctan2(atom[2, 0], atom[1, 0])) for atom in (balanced(scale).atoms, atoms))
     return after - before

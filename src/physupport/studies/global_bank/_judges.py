@@ -25,9 +25,9 @@ NOTE = "The judge of the paper, evidence, remains the default of this study."
 def compare(outcome: Outcome, jobs: int, progress: Callable[[int, int], None] | None = None) -> Outcome:
     """The outcome with the diameters that evidence and simulation leave, beside each other."""
     planned = [(condition, seed) for condition in design.CONDITIONS for seed in condition.seeds]
-    tasks = [Task(partial(_both, *each), each[0].n_rows) for each in planned]
-    found = {i: [*_rows(*planned[i], *pair)] for i, pair in finished(tasks, jobs, progress)}
-    rows = [row for i in range(len(planned)) for row in found[i]]
+    tasks = [Task(partial(_both, *case), case[0].n_rows) for case in planned]
+    made = {i: [*_rows(*planned[i], *pair)] for i, pair in finished(tasks, jobs, progress)}
+    rows = [row for i in range(len(planned)) for row in made[i]]
     return replace(outcome, lines=(*outcome.lines, *_lines(rows)), tables={**outcome.tables, "diameters": rows})
 
 

@@ -44,7 +44,7 @@ def examined(planned: Planned, jobs: int, progress: Progress = None) -> Iterator
     """
     # The banks are made here, each once, and not by several threads at a time.
     sizes = [condition.n_rows * design.study_bank(condition).size for condition, _, _ in planned]
-    tasks = [Task(partial(study_seals, *each), size) for each, size in zip(planned, sizes, strict=True)]
+    tasks = [Task(partial(study_seals, *case), size) for case, size in zip(planned, sizes, strict=True)]
     for i, seals in finished(tasks, jobs, progress):
         yield i, judge(planned[i][0], planned[i][1], seals)
 
@@ -146,8 +146,8 @@ def _proposal_row(condition: design.Condition, case: Case) -> dict[str, object]:
 
 
 def _status_row(cases: list[Case], budget: float) -> dict[str, object]:
-    found = [_comparison(case, budget) for case in cases]
-    counts: dict[str, object] = {each.value.replace(" ", "_"): found.count(each) for each in Comparison}
+    kinds = [_comparison(case, budget) for case in cases]
+    counts: dict[str, object] = {kind.value.replace(" ", "_"): kinds.count(kind) for kind in Comparison}
     return {"budget": budget} | counts
 
 

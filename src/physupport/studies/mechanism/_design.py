@@ -36,10 +36,10 @@ Pair = tuple[GaussianMixture, GaussianMixture]
 @cache
 def dictionary(scale: float, angle: float = 0.0) -> LocalDictionary:
     r"""The block :math:`d_j(s, \phi)` of (eq:supp-numerical-path) and its separated atom, which does not turn."""
-    here = balanced(scale)
+    own = balanced(scale)
     if angle == 0.0:
-        return here
-    return LocalDictionary(turned_block(here.block, two_atom_generator(FRAME.template, ACTIVE), angle), here.separated)
+        return own
+    return LocalDictionary(turned_block(own.block, two_atom_generator(FRAME.template, ACTIVE), angle), own.separated)
 
 
 def step_angle(step: float) -> float:

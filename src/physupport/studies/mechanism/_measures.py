@@ -134,8 +134,8 @@ def _affinities(pairs: list[MeanPair], information: list[float]) -> Array:
     return np.array(
         [
             [
-                gaussian_affinity(pair.mean, pair.other, _SIGMA, _rows(budget, each))
-                for pair, each in zip(pairs, information, strict=True)
+                gaussian_affinity(pair.mean, pair.other, _SIGMA, _rows(budget, amount))
+                for pair, amount in zip(pairs, information, strict=True)
             ]
             for budget in BUDGETS
         ]

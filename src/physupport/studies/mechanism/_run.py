@@ -105,7 +105,7 @@ def divergences(jobs: int, progress: Callable[[int, int], None] | None) -> Diver
 
 def _table(batches: list[list[Divergence]], name: str) -> Array:
     """One of the two divergences; (pairs, batches)."""
-    return np.ascontiguousarray(np.array([[getattr(each, name) for each in batch] for batch in batches]).T)
+    return np.ascontiguousarray(np.array([[getattr(entry, name) for entry in batch] for batch in batches]).T)
 
 
 def _fits(divergences: Divergences) -> Fits:
