@@ -6,6 +6,7 @@ from typing import Any, TypeGuard
 from ._claims import claim_sentence, claims_of
 from ._covers import cover_sentence, promised_level, where_truth_is
 from ._phrases import confidence, count_of_queries, cut, listed, plain, sentence_of
+from ._widths import width_sentence
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
@@ -44,7 +45,9 @@ _NOISES = {"lags": "largest autocorrelation at "}
 
 def edge_sentence(document: Entry) -> str:
     """A warning where what is kept touches the end of a grid; empty if it does not."""
-    touched = [f"{edge['of']} ({edge['value']:.6g})" for edge in document.get("edges", ())]
+    # Variants are a list, in no order that would end somewhere.
+    edges = [edge for edge in document.get("edges", ()) if edge["of"] != "variant"]
+    touched = [f"{edge['of']} ({edge['value']:.6g})" for edge in edges]
     if not touched or document["outcome"]["status"] == "EMPTY":
         return ""
     return f" What is kept touches the end of the grid of {cut(touched)}: nobody looked beyond it."
@@ -57,7 +60,7 @@ def _outcome(document: Entry) -> str:
         case "REPORT":
             return (
                 f"If {where_truth_is(protocol)}, all that is said of it holds together with probability at least "
-                f"{confidence(level)}.{_assumed(gate)}{_unasked(outcome)}"
+                f"{confidence(level)}.{width_sentence(document)}{_assumed(gate)}{_unasked(outcome)}"
                 f"{_undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
             )
         case "EMPTY":

@@ -1,0 +1,65 @@
+"""Every width that responses have is said in the report, with how far its promise goes."""
+
+import numpy as np
+import pytest
+
+from physupport.project import load_project, run_project
+
+Q = 40
+AXIS = np.arange(Q)
+LINES = np.exp(-0.5 * ((AXIS[:, None] - [10.0, 20.0, 30.0]) / 3.0) ** 2)
+PROJECT = """
+level = 0.05
+{top}
+
+[data.deployment]
+file = "rows.npy"
+channels = 1
+{rows}
+
+[elements]
+file = "lines.csv"
+coordinates = ["place"]
+{elements}
+
+[regions.line]
+{more}
+"""
+ROTATION, COUNTS = ("", 'law = "gaussian"'), ("", 'law = "poisson"')
+EVIDENCE = ('judge = "evidence"', 'law = "gaussian"\nnoise = 1.0\nsplit = "fission"')
+ONE, TWO = 'responses = "lines.npy"', 'responses = ["lines.npy", "wide.npy"]'
+SHIFT = "[parameters.shift]\nvalues = [-1.0, 0.0, 1.0]"
+VALUES, MIX = "shift is one of 3 values, -1 to 1", "each is a mix of the 2 variants of its element"
+BALL = "each lies within an angle of sine 0.2 of the one listed, in any direction"
+BETWEEN = "between values it is at most 0.5 off one of them, and responses are nearly straight there"
+
+
+@pytest.mark.parametrize(
+    ("judge", "elements", "more", "said"),
+    [
+        (ROTATION, ONE, "", None),
+        (ROTATION, ONE, SHIFT, VALUES),
+        (COUNTS, TWO, "", "one of 2 variants is right, for all elements alike"),
+        (COUNTS, TWO + '\nvariants = "cone"', SHIFT, f"{VALUES}; {MIX}, without negative parts"),
+        (EVIDENCE, TWO + '\nvariants = "cone"', "", f"{MIX}, without negative parts"),
+        (ROTATION, TWO + '\nvariants = "span"', "", f"{MIX}, of either sign"),
+        (ROTATION, ONE + '\ntangents = ["shift"]', SHIFT, f"{VALUES}; {BETWEEN}"),
+        (EVIDENCE, ONE + "\nerror = 0.2", SHIFT, f"{VALUES}; {BALL}"),
+    ],
+)
+def test_a_report_says_how_far_responses_may_be_off(tmp_path, judge, elements, more, said):
+    top, rows = judge
+    text = PROJECT.format(top=top, rows=rows, elements=elements, more=more)
+    (tmp_path / "project.toml").write_text(text)
+    (tmp_path / "lines.csv").write_text("id,region,place\na,line,10\nb,line,20\nc,line,30\n")
+    np.save(tmp_path / "lines.npy", LINES)
+    np.save(tmp_path / "wide.npy", np.exp(-0.5 * ((AXIS[:, None] - [10.0, 20.0, 30.0]) / 3.5) ** 2))
+    rng, means = np.random.default_rng(1), 40.0 * LINES[:, 1]
+    row = rng.poisson(means + 0.01) if judge is COUNTS else means + rng.standard_normal(Q)
+    np.save(tmp_path / "rows.npy", row[None])
+    report = run_project(load_project(tmp_path / "project.toml")).result.report
+    assert report.fields[0].cell == ("b",)
+    sentence = f"For its responses that means: {said}."
+    assert (sentence in report.sentence) == (said is not None)
+    assert said is not None or "responses" not in report.sentence
+    assert "grid of variant" not in report.sentence
