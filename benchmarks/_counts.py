@@ -25,7 +25,7 @@ def scenarios():
 
 
 def validity(test):
-    for make in (test.on_the_grid, test.between_the_grid, test.within_a_cone):
+    for make in (test.on_the_grid, test.between_the_grid, test.within_a_cell, test.within_a_cone):
         lost = early = 0
         for run in track(range(RUNS), make.__name__, transient=True):
             judge, truths = test.judged(make, run)

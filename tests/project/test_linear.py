@@ -225,7 +225,7 @@ def test_a_span_of_variants_explains_what_none_of_them_does_alone(folder, tmp_pa
     report = answer(folder(row, files, free))
     assert [field.cell for field in report.fields] == [("L6",)]
     assert verify(report.json(), {"deployment": row[None]}).is_verified
-    assert "be no span where coefficients are bounded" in refusal(folder(row, files))
+    assert "not mix where coefficients are bounded" in refusal(folder(row, files))
 
 
 SHIFT = "\n[parameters.shift]\nvalues = [-2.0, 0.0, 2.0]\n"
@@ -253,9 +253,9 @@ def test_a_shift_between_its_values_is_found_with_tangents_and_lost_without(fold
         ([("values = [-2.0, 0.0, 2.0]", "values = 0.0")], "be parameters of two values or more"),
         (
             [('law = "gaussian"', 'law = "gaussian"\nrows = "free"'), ('">= 0"', '"free"')],
-            "of tangents in rows of the same mean",
+            "be left out where every row has coefficients of its own",
         ),
-        ([('coefficient = ">= 0"', "absence_threshold = 5.0")], "be no span where coefficients are bounded"),
+        ([('coefficient = ">= 0"', "absence_threshold = 5.0")], "absence_threshold must be left out with tangents"),
         (
             [('responses = "lines.npy"', 'responses = ["lines.npy", "lines.npy"]\nvariants = "span"')],
             "be left out unless variants are states",
@@ -268,6 +268,15 @@ def test_tangents_go_with_what_they_can_and_with_nothing_else(folder, replaced, 
         ("[elements]", '[elements]\ntangents = ["shift"]'),
     ]
     assert message in refusal(folder(BASELINE + noise(1), *given, *replaced))
+
+
+def test_a_cone_does_not_go_with_rows_of_their_own_coefficients_and_a_unit_not_without_an_axis(folder):
+    both = ('responses = "lines.npy"', 'responses = ["lines.npy", "lines.npy"]\nvariants = "cone"')
+    free = ('law = "gaussian"', 'law = "gaussian"\nrows = "free"')
+    message = refusal(folder(BASELINE + noise(1), both, free))
+    assert "elements.variants must be 'states' or 'span' where every row has coefficients of its own" in message
+    unit = ('responses = "lines.npy"', 'responses = "lines.npy"\naxis_unit = "eV"')
+    assert "elements.axis_unit must be left out without axis" in refusal(folder(BASELINE + noise(1), unit))
 
 
 def test_a_dry_run_refuses_what_the_judge_would_refuse_and_looks_at_no_row(folder):

@@ -97,6 +97,12 @@ def test_too_few_units_are_noted(folder):
         ([('replicate_unit = "unit"', "")], {}, "elements.replicate_unit is required"),
         ([('replicate_unit = "unit"', 'replicate_unit = "unit"\nreplicate_noise = -1.0')], {}, "be 0 or more"),
         ([('judge = "conformal"', 'judge = "rotation"')], {}, "replicates must be left out with the judge rotation"),
+        (
+            [("[elements]", "[parameters.shift]\nvalues = [0.0, 1.0]\n[elements]")],
+            {},
+            "parameters must be left out",
+        ),
+        ([("[elements]", "[elements]\nerror = 0.1")], {}, "elements.error must be left out with replicates"),
     ],
 )
 def test_tables_that_say_something_else(folder, replaced, options, message):

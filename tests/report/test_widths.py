@@ -31,7 +31,7 @@ ONE, TWO = 'responses = "lines.npy"', 'responses = ["lines.npy", "wide.npy"]'
 SHIFT = "[parameters.shift]\nvalues = [-1.0, 0.0, 1.0]"
 VALUES, MIX = "shift is one of 3 values, -1 to 1", "each is a mix of the 2 variants of its element"
 BALL = "each lies within an angle of sine 0.2 of the one listed, in any direction"
-BETWEEN = "between values it is at most 0.5 off one of them, and responses are nearly straight there"
+BETWEEN = "or, between values, at most 0.5 off one of them, where responses are nearly straight"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,7 @@ BETWEEN = "between values it is at most 0.5 off one of them, and responses are n
         (EVIDENCE, TWO + '\nvariants = "cone"', "", f"{MIX}, without negative parts"),
         (ROTATION, TWO + '\nvariants = "span"', "", f"{MIX}, of either sign"),
         (ROTATION, ONE + '\ntangents = ["shift"]', SHIFT, f"{VALUES}; {BETWEEN}"),
+        (COUNTS, ONE + '\ntangents = ["shift"]', SHIFT, f"{VALUES}; {BETWEEN}"),
         (EVIDENCE, ONE + "\nerror = 0.2", SHIFT, f"{VALUES}; {BALL}"),
     ],
 )

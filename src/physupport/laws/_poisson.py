@@ -21,7 +21,13 @@ from ._law import Law, Part, register
 
 # Of a fit that is only shown.
 _STEPS, _LEAST = 500, 1e-300
-_FORM = {"kind": str, "background": dict, "exposure": ([float], None), "variants": Maybe(dict)}
+_FORM = {
+    "kind": str,
+    "background": dict,
+    "exposure": ([float], None),
+    "variants": Maybe(dict),
+    "half_steps": Maybe([float]),
+}
 
 
 @register
@@ -33,7 +39,8 @@ class Poisson(Law):
     Strengths of the bank are marks that say which atoms are active.
     background: (q, b) columns.  exposure: (T,) of every row, such as live times; the same for all unless given.
     variants: (V, q, E) further responses of every element of the bank's states; an active one is any nonnegative mix of
-    its own, a cone.
+    its own, a cone.  half_steps: (V,) of parameters, where they are the responses at the corners of its cell: between
+    these lies the one of any value there, up to what straight lines leave.
     """
 
     name: ClassVar[str] = "poisson"
@@ -42,19 +49,22 @@ class Poisson(Law):
     has_strengths: ClassVar[bool] = False
     is_linear: ClassVar[bool] = True
     is_counted: ClassVar[bool] = True
-    file_keys: ClassVar[Mapping[str, bool]] = {"split": False, "splits": False, "exposure": False, "background": False}
+    file_keys: ClassVar[Mapping[str, bool]] = {
+        "split": False, "splits": False, "exposure": False, "background": False, "elements.tangents": False,
+    }  # fmt: skip
     usual_judge: ClassVar[str] = "counts"
     mixes: ClassVar[tuple[str, ...]] = ("cone",)
 
     background: ArrayLike | None = None
     exposure: ArrayLike | None = None
     variants: ArrayLike | None = None
+    half_steps: ArrayLike | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
         if self.is_complex:
             raise MisuseError("is_complex", "be False for counts", "True", self.why_real)
-        for name in ("background", "exposure", "variants"):
+        for name in ("background", "exposure", "variants", "half_steps"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
         if self.exposure is not None and not (check_array("exposure", self.exposure, (None,)) > 0.0).all():
@@ -128,6 +138,8 @@ class Poisson(Law):
         background = np.zeros((0, 0)) if self.background is None else np.asarray(self.background)
         exposure = None if self.exposure is None else np.asarray(self.exposure).tolist()
         made: dict[str, object] = {"kind": self.name, "background": array_json(background), "exposure": exposure}
+        if self.half_steps is not None:
+            made["half_steps"] = np.asarray(self.half_steps).tolist()
         return made if self.variants is None else made | {"variants": array_json(np.asarray(self.variants))}
 
     @classmethod
@@ -136,7 +148,12 @@ class Poisson(Law):
         content = check_form(node, _FORM, f"the law of {stream}")
         background = real(node["background"], None, None)
         variants = real(node["variants"], None, None, None) if "variants" in node else None
-        return cls(background=background if background.size else None, exposure=content["exposure"], variants=variants)
+        return cls(
+            background=background if background.size else None,
+            exposure=content["exposure"],
+            variants=variants,
+            half_steps=content.get("half_steps"),
+        )
 
     def _background(self, bank: Bank) -> Array:
         columns = np.zeros((self.width(bank), 0)) if self.background is None else self.background

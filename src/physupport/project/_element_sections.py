@@ -57,6 +57,12 @@ class Elements(Section):
         return self
 
     @model_validator(mode="after")
+    def _axis_has_its_unit(self) -> "Elements":
+        if self.axis_unit and self.axis is None:
+            raise broken("be left out without axis: channels are then counted", shown(self.axis_unit), key="axis_unit")
+        return self
+
+    @model_validator(mode="after")
     def _units_are_told(self) -> "Elements":
         if self.replicates is not None and self.replicate_unit is None:
             raise needed("replicate_unit")

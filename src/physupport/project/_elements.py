@@ -20,8 +20,8 @@ from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_numbers
 from ._schema import ProjectFile
 from ._variants import (
-    check_error,
     check_variants,
+    check_width,
     columns_of,
     joined_settings,
     parameter_notes,
@@ -94,12 +94,12 @@ def _read_table(project: Project) -> tuple[Table, Settings]:
 
 def _read_list(project: Project) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
+    check_width(project)
     listed = read_element_file(project)
     check_bank_size(project, listed.regions, len(listed.lines))
     coordinates, parameters, axis = listed.coordinates, project_parameters(project), read_axis(project)
     responses = nominal_responses(project, listed.lines)
     is_mixed = check_variants(project, len(responses))
-    check_error(project)
     with named_by_key(project, "elements"):
         plain = settings_grid(responses[0], coordinates, [], axis)
     with named_by_key(project, "parameters"):

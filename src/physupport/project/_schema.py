@@ -254,7 +254,7 @@ class ProjectFile(Section):
         check_of_law("background", "background", law, self.background is not None)
         for key in ("tangents", "error"):
             check_of_law(f"elements.{key}", f"elements.{key}", law, getattr(self.elements, key) is not None)
-        check_of_law("elements.tangents", "cover.tangents", law, self.cover is not None and self.cover.tangents)
+        check_of_law("cover.tangents", "cover.tangents", law, self.cover is not None and self.cover.tangents)
         for name, region in self.regions.items():
             for key in ("strength", "coefficient"):
                 check_of_law(f"regions.{key}", f"regions.{name}.{key}", law, getattr(region, key) is not None)

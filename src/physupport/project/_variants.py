@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -22,6 +23,9 @@ def check_variants(project: Project, count: int) -> bool:
     key = project.name("elements.variants")
     if elements.variants not in law.mixes:
         rule = f"be {' or '.join(map(repr, ('states', *law.mixes)))} with the law {law.name}"
+        raise MisuseError(key, rule, repr(elements.variants))
+    if elements.variants == "cone" and _has_own_coefficients(project):
+        rule = "be 'states' or 'span' where every row has coefficients of its own"
         raise MisuseError(key, rule, repr(elements.variants))
     if count < 2:
         raise MisuseError(
@@ -66,21 +70,28 @@ def read_tangents(
     axis: Array | None,
     shared: Array,
 ) -> tuple[Array, Array]:
-    """(V, q, columns of the states) differences over a cell by its length, and (V,) half the largest step."""
+    """(V, q, columns of the states) differences over a cell by its length, and (K,) half the largest steps, V = K.
+
+    Of counts, of which no part is negative, the responses at the V = 2^K corners of a cell instead, whose mixtures
+    without negative parts are within it.
+    """
     named = {parameter.label: parameter for parameter in parameters}
-    columns, halves = [], []
-    for name in _tangents(project, named):
-        half = 0.5 * float(np.diff(np.sort(named[name].values)).max())
-        ends = []
-        for move in (half, -half):
-            moved = [replace(known, values=known.values + move * (known.label == name)) for known in parameters]
-            with named_by_key(project, "elements.tangents"):
-                grid = joined_settings([settings_grid(response, places, moved, axis) for response in responses])
-            ends.append(columns_of(grid, shared[:, :0]))
-        # What is shared is never active here, and stands for itself.
-        columns.append(np.hstack([(ends[0] - ends[1]) / (2.0 * half), shared]))
-        halves.append(half)
-    return np.array(columns), np.array(halves)
+    halves = {name: 0.5 * float(np.diff(np.sort(named[name].values)).max()) for name in _tangents(project, named)}
+
+    def columns(moves: Mapping[str, float]) -> Array:
+        moved = [replace(known, values=known.values + moves.get(known.label, 0.0)) for known in parameters]
+        with named_by_key(project, "elements.tangents"):
+            grids = [settings_grid(response, places, moved, axis) for response in responses]
+        return columns_of(joined_settings(grids), shared)
+
+    if law_named(project.settings.data.deployment.law).is_counted:
+        corners = product(*((half, -half) for half in halves.values()))
+        made = [columns(dict(zip(halves, corner, strict=True))) for corner in corners]
+    else:
+        made = [(columns({name: half}) - columns({name: -half})) / (2.0 * half) for name, half in halves.items()]
+        for slopes in made:  # what is shared is never active here, and stands for itself
+            slopes[:, slopes.shape[1] - shared.shape[1] :] = shared
+    return np.array(made), np.array([*halves.values()])
 
 
 def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:
@@ -96,20 +107,37 @@ def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:
         raise MisuseError(key, "be left out unless variants are states", f"variants = {settings.elements.variants!r}")
     if settings.data.calibration is not None:
         raise MisuseError(key, "be left out with calibration rows, which know the values of parameters only", names)
-    if settings.elements.replicates is not None:
-        raise MisuseError(key, "be left out with replicates, which have a width of their own", names)
+    if _has_own_coefficients(project):
+        raise MisuseError(key, "be left out where every row has coefficients of its own", names)
+    for name, region in settings.regions.items():
+        if region.absence_threshold is not None:
+            rule = "be left out with tangents, which have coefficients of their own"
+            raise MisuseError(project.name(f"regions.{name}.absence_threshold"), rule, region.absence_threshold)
     return names
 
 
-def check_error(project: Project) -> None:
-    """Refuse a ball beside what knows responses better, or has a width of its own."""
-    settings, key = project.settings, project.name("elements.error")
-    if settings.elements.error is None:
+def check_width(project: Project) -> None:
+    """Refuse a ball beside what knows responses better, and any width beside replicates, which have their own."""
+    settings, elements = project.settings, project.settings.elements
+    if elements.error is not None and settings.data.calibration is not None:
+        rule = "be left out with calibration rows, whose laws have exact responses"
+        raise MisuseError(project.name("elements.error"), rule, "it")
+    if elements.replicates is None:
         return
-    if settings.data.calibration is not None:
-        raise MisuseError(key, "be left out with calibration rows, whose laws have exact responses", "it")
-    if settings.elements.replicates is not None:
-        raise MisuseError(key, "be left out with replicates, which have a width of their own", "it")
+    for key, rule, is_given in (
+        ("elements.error", "be left out", elements.error is not None),
+        ("elements.tangents", "be left out", elements.tangents is not None),
+        ("elements.responses", "be one file", isinstance(elements.responses, tuple)),
+        ("parameters", "be left out", bool(settings.parameters)),
+    ):
+        if is_given:
+            found = "several" if rule == "be one file" else "it"
+            raise MisuseError(project.name(key), f"{rule} with replicates, which have a width of their own", found)
+
+
+def _has_own_coefficients(project: Project) -> bool:
+    """Whether every row has its own."""
+    return project.settings.data.deployment.rows in ("free", "random")
 
 
 def parameter_notes(project: Project) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def _mixed(law: Entry) -> Iterator[str]:
         yield f"each lies within an angle of sine {law['error']:g} of the one listed, in any direction"
     if "half_steps" in law:
         steps = " and ".join(f"{step:g}" for step in law["half_steps"])
-        yield f"between values it is at most {steps} off one of them, and responses are nearly straight there"
+        yield f"or, between values, at most {steps} off one of them, where responses are nearly straight"
     elif "variants" in law:
         count = 1 + int(law["variants"].get("shape", (0,))[0])
         parts = "without negative parts" if law.get("is_cone") or law.get("kind") == "poisson" else "of either sign"

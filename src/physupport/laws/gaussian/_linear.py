@@ -62,7 +62,7 @@ class Linear(Law):
     opponents = kinds_with(mean_point=MeanPoint.decode, covariance_point=CovariancePoint.decode)
     file_keys: ClassVar[Mapping[str, bool]] = {
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
-        "elements.tangents": False, "elements.error": False,
+        "elements.tangents": False, "cover.tangents": False, "elements.error": False,
         "proposal": False, "split": False, "splits": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"

@@ -22,7 +22,7 @@ def check_options(law: "Linear") -> None:
         raise MisuseError("rows", f"be one of {', '.join(map(repr, ROWS))}", repr(law.rows))
     if law.variants is not None and (law.thresholds or (law.coefficients and law.half_steps is None)):
         remedy = "Take variants as states, or leave coefficients free."
-        raise MisuseError("variants", "be no span where coefficients are bounded, which it has not", "one", remedy)
+        raise MisuseError("variants", "not mix where coefficients are bounded, or have a threshold", "some", remedy)
     _check_bounds(law)
     _check_width(law)
 
