@@ -126,6 +126,22 @@ def test_a_numerator_that_is_not_the_best_on_the_proposal_rows_is_refused_by_the
         assert "do not match their hash" not in found
 
 
+def test_proposals_that_the_proposal_rows_do_not_favour_are_refused_by_them(document, resealed, four_regions):
+    """A resolution is about what survives together with the first of them."""
+    honest = document["protocol"]["proposals"]
+    assert verify(document, four_regions.rows).is_verified
+    for proposals in (
+        [],
+        honest[:1],
+        [*honest, honest[0]],
+        [(honest[0] + 1) % document["protocol"]["size"], honest[1]],
+    ):
+        forged = copy.deepcopy(document)
+        forged["protocol"]["proposals"] = proposals
+        found = findings(resealed(forged), four_regions.rows)
+        assert "the proposals of the protocol are not what the proposal rows favour" in found
+
+
 def test_another_plausibility_than_that_of_the_proposal_rows_is_noted(document, resealed, four_regions):
     assert PLAUSIBILITY not in verify(document, four_regions.rows).notes
     document["protocol"]["plausibility"] = "0" * 64

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._hashes import rows_hash
 from .._stored import Node, Refusal
-from .._typing import Array, IntArray
+from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key, judge_facts
@@ -47,7 +47,7 @@ def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, 
         shape = tables[stream["name"]].shape
         if shape != (stream["rows"], stream["width"]):
             raise Refusal(f"the {stream['name']} rows have shape {shape}, not {(stream['rows'], stream['width'])}")
-    splits, plausibility = _splits(protocol), np.zeros(bank.size)
+    splits, plausibility, favoured = _splits(protocol), np.zeros(bank.size), list[BoolArray]()
     for stream, split in zip(streams, splits, strict=True):
         table, name = tables[stream["name"]], stream["name"]
         if _rows_hash(table, split.proposal) != stream["proposal_rows"]:
@@ -58,8 +58,12 @@ def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, 
             continue
         proposal = _Proposal.of(_ReadStream.of(stream), table, split, bank)
         plausibility = plausibility + proposal.plausibility
+        favoured = favoured if proposal.favoured is None else [proposal.favoured, *favoured]
         if not proposal.is_best:
             yield f"the numerator of {name} is not the best of the bank on the proposal rows"
+    told = protocol["proposals"]
+    if len(told) != len(favoured) or not all(mask[e] for mask, e in zip(favoured, told, strict=True)):
+        yield "the proposals of the protocol are not what the proposal rows favour"
     if protocol["plausibility"] not in (None, rows_hash([plausibility[:, None]], (bank.size, 1))):
         notes.append(PLAUSIBILITY)
     judge = judge_of(protocol)
@@ -133,6 +137,9 @@ class _Proposal:
 
     plausibility: Array  # (M,) their log likelihood
     is_best: bool  # whether an opponent that they give is the one that the best of the bank gives
+    favoured: BoolArray | None = (
+        None  # (M,) explanations that are best on them; None if the opponent is not of the bank
+    )
 
     @classmethod
     def of(cls, read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> "_Proposal":
@@ -146,7 +153,7 @@ class _Proposal:
         tied = best_key(stream, keys, scores=scores).tied.tolist()
         # With a free one beside it or without: rows that propose give both.
         is_best = any(opponent.agrees(other) for key in tied for other in law.opponents_of(bank, rows, key))
-        return cls(scores.values[where, -1], is_best)
+        return cls(scores.values[where, -1], is_best, np.isin(keys, tied)[where])
 
 
 def _sealed(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:
