@@ -153,7 +153,7 @@ UNDECIDED = "All of it was asked about, with indeterminate verdicts; more querie
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trace:
     """The queries of a run and the state they led to (alg:supp-aeb).
 
@@ -176,6 +176,10 @@ class Trace:
     until_witnessed: bool = True
     digests: tuple[tuple[str, str], ...] = ()  # names and hashes of what was frozen before
     stop: Stop = "label"
+
+    def __repr__(self) -> str:
+        asked = f"{len(self.queries):,} of {self.size:,} explanations asked about"
+        return f"Trace({self.status.name}: {asked}, {self.n_witnessed:,} admissible, {self.n_possible:,} possible)"
 
     @classmethod
     def begun(

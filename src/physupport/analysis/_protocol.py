@@ -191,7 +191,7 @@ class AnalysisProtocol:
 class Seal:
     """A frozen protocol: its content and hash, made before any held-out row was read, and all that a run needs."""
 
-    protocol: AnalysisProtocol
+    protocol: AnalysisProtocol = field(repr=False)
     content: dict[str, object] = field(repr=False)
     digest: str
     question: Question = field(repr=False)

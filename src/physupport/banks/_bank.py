@@ -58,7 +58,7 @@ class Explanation:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bank:
     """An ordered finite set of explanations: states x supports x calibration nuisances x deployment nuisances.
 
@@ -87,6 +87,11 @@ class Bank:
         counts = [self.states.n_active(active) * len(self.deployment) for active in positions]
         check_size("deployment keys", sum(counts))
         object.__setattr__(self, "_starts", frozen_int(np.cumsum([0, *counts])))
+
+    def __repr__(self) -> str:
+        nuisances = len(self.calibration) * len(self.deployment)
+        parts = {"dictionary states": self.states.n_states, "supports": self.n_supports, "nuisances": nuisances}
+        return f"Bank({self.size:,} explanations: {', '.join(f'{count:,} {what}' for what, count in parts.items())})"
 
     @property
     def has_sets(self) -> bool:

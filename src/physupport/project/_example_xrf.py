@@ -13,7 +13,7 @@ _COUNTS = (
     45, 45, 40, 37, 24, 30, 27, 18, 29, 22, 18, 22, 19, 13, 24, 12,
 )  # fmt: skip
 _NOISE, _FANO, _PAIR = 0.12744, 0.1012, 0.00385  # full width without energy; of silicon
-_ARSENIC = ((10.5436, 0.573), (10.5081, 0.295))  # K alpha 1 and 2, and how often each is emitted
+_ARSENIC = ((10.5436, 0.573), (10.5081, 0.295))  # K alpha 1 and 2, and how often each is emitted, as in xraylib
 _LEAD = ((10.5512, 0.698), (10.4496, 0.079))  # L alpha 1 and 2
 _CHROMIUM = ((2 * 5.4147, 1.0),)
 
