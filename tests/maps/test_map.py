@@ -355,6 +355,15 @@ def test_sentences_of_the_second_layer_say_what_holds_for_the_map(protocol, mapp
         alone.sentence((0, 0), share=True)
 
 
+def test_a_second_layer_that_states_nothing_is_written_all_the_same(bank, protocol, tmp_path):
+    rows, _ = bank.signals(np.zeros(40), seed=4)
+    found = map_signals(rows, replace(protocol, rate=1e-4), tmp_path / "out", block=16)
+    assert found.about["share"] == {"rate": 1e-4, "signals": 40, "level": 0.0, "statements": 0}
+    for name in SHARED:
+        assert len([*(tmp_path / "out/map.zarr" / name).glob("[0-9]*")]) == 3  # blocks
+        assert not found.array(name).any()
+
+
 def test_lines_count_what_the_arrays_say(mapped):
     gate, labels = mapped.array("gate"), mapped.labels("axis")
     for label in np.unique(labels[gate == 0]):

@@ -63,10 +63,9 @@ def map_signals(
         return SignalMap(store)
     count = get_num_threads() if threads is None else check_count("threads", threads)
     layers = ("first", "share") if protocol.rate is not None else ("first",)
-    for name, (dtype, further) in {
-        name: form for each in layers for name, form in protocol.fields(each).items()
-    }.items():
-        store.add(name, dtype, further, {"units": given.unit} if name in _MEASURED else {})
+    for layer in layers:
+        for name, (dtype, further) in protocol.fields(layer).items():
+            store.add(name, dtype, further, {"units": given.unit} if name in _MEASURED else {})
     store.check_room()
     work = protocol.work(given.count, count, given.repeats)
     with _workers(work, scheduler, count) as (executor, shared, window):

@@ -150,7 +150,15 @@ class Store:
         _write(self.group / name / ".".join("0" * given.ndim), given.tobytes())
 
     def finish(self, attributes: dict[str, Any]) -> None:
-        """What the group is about, and the words on all arrays in one file, for who opens many."""
+        """What the group is about, and the words on all arrays in one file, for who opens many.
+
+        Chunks that nobody had anything to write into are written as 0: readers differ in what they take a lack for.
+        """
+        for name in self.names:
+            about = self._declared(name)
+            for block in range(len(self.blocks)):
+                if not (path := self._path(name, about, block)).is_file():
+                    _write(path, np.zeros(about["chunks"], dtype=about["dtype"]).tobytes())
         _write(self.group / ".zgroup", _json({"zarr_format": 2}))
         _write(self.group / ".zattrs", _json(attributes))
         files = sorted(path for ending in (".zgroup", ".zarray", ".zattrs") for path in self.group.rglob(ending))
