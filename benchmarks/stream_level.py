@@ -37,7 +37,7 @@ def looked_at(run, noise):
 
 
 def main(runs):
-    for noise, told in ((1.0, "noise as stated"), (0.25, "control: noise stated four times too small")):
+    for noise, told in ((1.0, "noise as stated"), (0.25, "control: a quarter of its variance")):
         count = runs if noise == 1.0 else min(runs, 50)
         with ProcessPoolExecutor(2) as pool:
             lost, off = zip(*pool.map(looked_at, range(count), [noise] * count), strict=True)
