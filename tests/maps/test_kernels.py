@@ -105,8 +105,9 @@ def make_limits(rng, size, n_levels=3, nothing=-1, floor=0.0, signed=False):
 
 
 @settings(max_examples=80)
-@given(seed=SEEDS, signed=st.booleans(), floor=st.sampled_from([0.0, 0.2, 0.9]))
-def test_rivals_reject_at_every_level_whose_limit_at_the_cell_is_passed(seed, signed, floor):
+@given(seed=SEEDS, signed=st.booleans(), floor=st.sampled_from([0.0, 0.2, 0.9]), unit=st.sampled_from([0.0, 0.003]))
+def test_rivals_reject_at_every_level_whose_limit_at_the_cell_is_passed(seed, signed, floor, unit):
+    """With lengths of residuals rounded up by two units of all energy, and differences down by four of its root."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 8))
     nothing = int(rng.integers(0, size)) if floor else -1
@@ -114,17 +115,17 @@ def test_rivals_reject_at_every_level_whose_limit_at_the_cell_is_passed(seed, si
     along, energy = rng.standard_normal(size) * 2.0, 0.0
     energy = float((along**2).max() * rng.uniform(1.0, 3.0))
     codes = np.full(size, 9, dtype=np.uint8)
-    best = _reject_by_rivals(along, energy, 0.0, rivals, codes)
-    largest = np.abs(along).max()
-    is_contested = largest**2 > floor * energy
-    assert best == (nothing if floor and not is_contested else np.abs(along).argmax())
+    best = _reject_by_rivals(along, energy, unit, rivals, codes)
+    largest, slack = np.abs(along).max(), 4.0 * unit * np.sqrt(energy)
+    assert best == (nothing if floor and not largest**2 > floor * energy else np.abs(along).argmax())
+    is_contested = largest**2 * (1.0 - 8.0 * unit) > floor * energy
     for e in range(size):
         with np.errstate(divide="ignore", invalid="ignore"):
-            radius = np.sqrt(energy - along[e] ** 2)
-            depth, a = (largest - abs(along[e])) / radius, abs(along[e]) / radius
+            radius = np.sqrt(energy - along[e] ** 2 + 4.0 * unit * energy)
+            depth, a = (largest - slack - abs(along[e])) / radius, abs(along[e]) / radius
             cell = min(np.searchsorted(GRID, a, side="right") - 1, len(GRID) - 1) if a >= 0.0 else 0
             by_rivals = int((depth > rivals.limits[:, e, cell]).sum()) if is_contested and depth > 0.0 else 0
-            opposed = -rivals.signs[e] * along[e] / radius
+            opposed = -(rivals.signs[e] * along[e] + slack) / radius
         by_sign = int((opposed > rivals.sign_limits).sum()) if rivals.signs[e] else 0
         assert codes[e] == max(by_rivals, by_sign)
 
