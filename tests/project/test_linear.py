@@ -1,9 +1,12 @@
 """Projects with rows as people have them: one row, unknown amplitudes, background and noise level."""
 
+import json
+
 import numpy as np
 import pytest
 
 from physupport import MisuseError
+from physupport.io import as_pairs
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.verify import verify
 
@@ -76,6 +79,22 @@ def test_a_line_that_is_not_in_the_list_makes_the_answer_empty_and_says_where(fo
     assert any(46 <= int(word) <= 54 for word in place.split() if word.isdigit())
 
 
+def test_what_is_left_where_the_best_fit_is_means_its_shape_and_another_element_is_no_stranger(folder):
+    """A line between two of the list is no further one; and of two lines of the list the second is named."""
+    row = 80.0 * np.exp(-0.5 * ((AXIS - 33.0) / 2.5) ** 2) + BASELINE + noise(2)
+    between = answer(folder(row))
+    assert between.status == "EMPTY"
+    assert "where the best fit is itself: another place, width or shape of it" in between.sentence
+    both = answer(folder(15.0 * LINES[:, 6] + 10.0 * LINES[:, 12] + BASELINE + noise(2)))
+    assert both.status == "EMPTY"
+    assert "a sign of element L12, as no explanation of the bank has it: beside others" in both.sentence
+    assert "where the best fit is itself" not in both.sentence
+    forged = json.loads(between.json())
+    own = next(finding for finding in forged["gate"]["findings"] if finding.pop("is_own", None))
+    assert own["part"] == "columns"
+    assert any("is_own" in found for found in verify(forged, {"deployment": row[None]}).findings)
+
+
 def test_nothing_there_is_absent_below_a_threshold(folder):
     threshold = ('presence = "optional"', 'presence = "optional"\nabsence_threshold = 25.0')
     report = answer(folder(BASELINE + noise(3), threshold))
@@ -110,6 +129,10 @@ def test_an_estimated_covariance_is_told_and_its_errors_are_not_taken_for_those_
     law = ('law = "gaussian"', 'law = "gaussian"\nnoise = { rows = "n.npy" }')
     finished = run_project(load_project(folder(rows, law, lines=places, n=noise(12, 100, 10))))
     assert any("the level holds approximately" in note for note in finished.assembled.notes)
+    report = finished.result.report
+    for told in (report.sentence, report.text(), report._repr_html_(), report.csv()):
+        assert "the level holds approximately" in told
+    assert "with probability about 0.95" in report.sentence
     assert [finding["part"] for finding in finished.result.report.document["gate"]["findings"]] == ["columns"]
     assert "hold at least 100 rows without a signal" in refusal(folder(rows, law, lines=places, n=noise(12, 99, 10)))
 
@@ -124,6 +147,8 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
     path = folder(rows, law, ('coefficient = ">= 0"', 'coefficient = "free"'), lines=lines)
     report = answer(path)
     assert [field.cell for field in report.fields] == [("L6",)]
+    assert verify(report.json(), {"deployment": rows}).is_verified  # complex as they are, or as pairs
+    assert verify(report.json(), {"deployment": as_pairs(rows)}).is_verified
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def verify(
     """Check a saved report.
 
     report: JSON text, the path of a file (also as text, which does not begin with a brace), or the document itself.
-    rows: (n, width) the whole table of each stream, to score every verdict again.  protocol: the hash of the
+    rows: (n, width) the whole table of each stream, complex or as pairs, to score verdicts.  protocol: the hash of the
     protocol as it was known before the data were read.
     question: needed for a question of one's own, whose predicates no document can hold.
 
