@@ -99,8 +99,11 @@ class PhysicalSupport:
         """Check the parameters, split the calibration rows and read those that propose; y is not used.
 
         Held-out rows are read by `report`, after everything is frozen: the rows are kept as they were given, not
-        copied, and must not be changed before that.
+        copied, and must not be changed before that.  Without calibration an array of no rows is as good as None, and
+        earlier steps of a pipeline can take it.
         """
+        if self.calibration is None and np.size(calibration) == 0:  # type: ignore[arg-type]  # any rows
+            calibration = None
         if (calibration is None) != (self.calibration is None):
             rule = "be None" if self.calibration is None else "be rows"
             remedy = "The parameter of this name says whether there are calibration rows."

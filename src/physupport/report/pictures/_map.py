@@ -187,7 +187,7 @@ def _nothing(fields: Sequence[Entry], x: float) -> Iterator[Mark]:
 
 
 def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tuple[int, int]) -> tuple[Any, Any, Panel]:
-    """Two coordinates, one unit as long on both axes; a field is named at the topmost element that is left."""
+    """Two coordinates, one unit as long on both axes; fields are named."""
     points = [[[element["coordinates"][k] for k in pair] for element in entry["elements"]] for entry in fields]
     head = _head(fields[0].get("outline"), names, pair)
     size = 1.12 * (fields[0].get("outline") or 0.0)  # with room for the nose, so that all planes are alike
@@ -209,14 +209,24 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tupl
         for entry in fields for element in entry["elements"]
         for k, sign in enumerate((element["state"], "plug-in")) if k == 0 or is_said(entry, element["id"])
     ])  # fmt: skip
-    if len(fields) <= _MOST_NAMED:
-        for entry, group in zip(fields, points, strict=True):
-            text = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip()
-            left = [point for point, each in zip(group, entry["elements"], strict=True) if each["state"] != "excluded"]
-            x, y = max(left or group, key=lambda point: point[1])
-            marks.append(Text(x, y, text, f"halo {kind_of(entry['label'])}", "middle", lift=14.0))
+    marks += _plane_names(fields, points, limits) if len(fields) <= _MOST_NAMED else []
     is_dense = max(map(len, points)) > _MOST_SPARSE
     return (width, height + 78.0), (52.0, _SIDES - 52.0, 26.0, 52.0), Panel(horizontal, vertical, marks, is_dense)
+
+
+def _plane_names(
+    fields: Sequence[Entry], points: Sequence[Sequence[Sequence[float]]], limits: Sequence[tuple[float, float]]
+) -> Iterator[Text]:
+    """Name and label of each field where it is left, or of the only one in the corner, where they cover nothing."""
+    (left, right), (low, high) = limits
+    for entry, group in zip(fields, points, strict=True):
+        text, role = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip(), kind_of(entry["label"])
+        if len(fields) == 1:
+            yield Text(0.98 * left + 0.02 * right, 0.04 * low + 0.96 * high, text, f"halo {role}")
+            continue
+        there = [point for point, each in zip(group, entry["elements"], strict=True) if each["state"] != "excluded"]
+        x, y = max(there or group, key=lambda point: point[1])
+        yield Text(x, y, text, f"halo {role}", "middle", lift=14.0)
 
 
 def _head(radius: float | None, names: Sequence[str], pair: tuple[int, int]) -> list[tuple[float, float]]:
