@@ -79,6 +79,9 @@ def response_error(project: Project, sources: str = "sources.csv") -> ResponseEr
     """
     physical = read_elements(project)
     read = read_spectra(project, _KEY, sources, (), physical)
+    if len(read.elements) < 2:
+        rule = "have two sources or more, as each is left out in turn"
+        raise MisuseError(project.name(_KEY), rule, len(read.elements))
     index = [physical.library.ids.index(name) for name in read.elements]
     background = background_columns(project, physical)
     measured = source_errors(
