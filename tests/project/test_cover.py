@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.stats import binom, norm
 
 from physupport import MisuseError
 from physupport._hashes import content_hash
+from physupport.analysis._running import begin_running
 from physupport.maps import MapProtocol
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash
@@ -89,7 +91,10 @@ def test_a_report_speaks_of_cells_with_their_extent_and_promises_the_level_asked
     for words in (report.text(), report.csv(), report.fields[0].answer):
         assert f"{low:.6g} to" in words
     assert "the judge ran at" in report.sentence
-    assert "If the truth lies in the boxes of the cover" in report.sentence
+    promise = (
+        "If the truth lies in the boxes of the cover, at a signal-to-noise ratio of at most 8.1, and is in the bank"
+    )
+    assert promise in report.sentence  # strengths and noise of this law have no cells
     assert f"all within x {low:.6g} to {high:.6g} mm" in field.sentence
     checked = verify(report.json(), {"deployment": np.load(tmp_path / "rows.npy")})
     assert checked.is_verified, checked.findings
@@ -112,6 +117,10 @@ FLAT = '{ kind = "formula", formula = "1 / (1 + ((t - x) / 0.1)**4)", axis = { f
 TOMLS = {
     "a peak": (),
     "a peak of uncertain width": (("[cover]\n", "[parameters.width]\nbetween = [0.9, 1.1]\n\n[cover]\n"),),
+    "a peak over an uncertain offset": (
+        ("[cover]\n", "[parameters.offset]\nbetween = [-0.03, 0.02]\n\n[cover]\n"),
+        ("eta = 0.8", "eta = 1.6"),  # bounds of several moves are added up: smaller ones would not show without a cover
+    ),
     "an array": ((PEAK, ARRAY), ("x = [0.3, 0.7]", "x = [-20.0, 30.0]"), ("snr = 8.1", "snr = 11.4")),
     "a formula": ((PEAK, FLAT),),
     "tangents": (*FREE, ("eta = 0.8", "eta = 1.6\ntangents = true"), ("snr = 8.1", "snr = 30.0")),
@@ -127,13 +136,14 @@ def test_truths_anywhere_in_the_box_lose_their_cell_in_at_most_the_level(write, 
     cover, rng = protocol.cover, np.random.default_rng(7)
     (cells,) = cover.regions.values()
     truth = rng.uniform(cells.low, cells.high, (RUNS, 1))
-    width = rng.uniform(0.9, 1.1, RUNS) if cover.parameters else np.ones(RUNS)
+    ends = cover.parameters[0].values if cover.parameters else (1.0, 1.0)
+    value = rng.uniform(*ends, RUNS)
     values = cover.grid()[0].values if cover.parameters else np.ones(1)
-    setting = np.abs(values - width[:, None]).argmin(axis=1)
+    setting = np.abs(values - value[:, None]).argmin(axis=1)
     at = np.array([cells.cell_of(place) for place in truth])
     own = np.column_stack([
-        settings_grid(cover.response, [place], _parameters(cover, w)).responses[0, :, 0]
-        for place, w in zip(truth, width, strict=True)
+        settings_grid(cover.response, [place], _parameters(cover, v)).responses[0, :, 0]
+        for place, v in zip(truth, value, strict=True)
     ])  # fmt: skip
     gap = own - bank.states.elements[:, setting * len(cells.places) + at]
     if cover.tangents:
@@ -145,8 +155,8 @@ def test_truths_anywhere_in_the_box_lose_their_cell_in_at_most_the_level(write, 
     assert binom.sf(np.sum(along > norm.isf(protocol.level)) - 1, RUNS, protocol.level) < UNLUCKY
 
 
-def _parameters(cover, width):
-    return [type(cover.parameters[0])("width", [width])] if cover.parameters else []
+def _parameters(cover, value):
+    return [replace(each, values=np.array([value])) for each in cover.parameters]
 
 
 def test_tables_of_responses_need_a_bound_and_places_in_the_middles_of_cells(write, tmp_path):
@@ -262,6 +272,12 @@ def test_the_page_tells_the_level_asked_for_and_that_of_the_run(honest, tmp_path
     text = path.read_text()
     assert "Level run" in text
     assert "0.1<small>if the truth lies in the boxes of the cover" in text
+
+
+def test_rows_that_keep_arriving_outgrow_the_cells_of_a_cover(write):
+    protocol = assemble(load_project(write(('judge = "simulation"\n', "")))).protocol
+    with pytest.raises(MisuseError, match=r"cover must be left out for rows that keep arriving.*more rows see more"):
+        begin_running(protocol, None)
 
 
 def test_many_signals_are_not_asked_about_with_a_cover(write):

@@ -36,6 +36,9 @@ def _check_running(protocol: AnalysisProtocol) -> None:
     if protocol.streams["deployment"].opponent != "bank":
         remedy = "Rows that arrive one by one have no proposal rows that could fix another."
         raise MisuseError("opponent", "be left out for rows that keep arriving", "'free'", remedy)
+    if protocol.cover is not None:
+        remedy = "Its cells are small enough for a number of rows that is known, and more rows see more."
+        raise MisuseError("cover", "be left out for rows that keep arriving", "one", remedy)
 
 
 def running_report(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Report:

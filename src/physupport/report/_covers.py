@@ -18,7 +18,8 @@ def where_truth_is(protocol: Entry) -> str:
     if "cover" not in protocol:
         return "the truth is in the bank"
     return (
-        f"the truth lies in the boxes of the cover, at a signal-to-noise ratio of at most {protocol['cover']['snr']:g}"
+        "the truth lies in the boxes of the cover, at a signal-to-noise ratio of at most "
+        f"{protocol['cover']['snr']:g}, and is in the bank in all else"
     )
 
 

@@ -15,7 +15,7 @@ from physupport.judges import Sealed, SealedStream, Verdict, decoded
 from physupport.judges.simulation import BySimulation, _simulated
 from physupport.judges.simulation._rivals import nearest, neighbours
 from physupport.judges.simulation._statistics import ratio, score
-from physupport.laws import Covariance, Latent, Linear, Mean, ProfiledMean
+from physupport.laws import Covariance, KnownCodes, Latent, Linear, Mean, ProfiledMean
 from physupport.local.shell import orbit_bank
 from physupport.questions import RegionalMap
 from physupport.verify import verify
@@ -54,11 +54,20 @@ def losses(bank, law, spec, truth, n_rows, scale=1.0):
     return lost
 
 
+SENSORS = np.random.default_rng(0).standard_normal((8, 5))  # four complex channels as pairs
+SNAPSHOTS = library_bank(
+    Library(LIBRARY.ids, LIBRARY.regions, LIBRARY.coordinates, SENSORS / np.linalg.norm(SENSORS, axis=0)),
+    [[], ["line"]], {"line": [0.5]}, deployment=product_grid(noise=[0.3, 0.4]),
+    calibration=product_grid(noise=[0.3, 0.5]),
+)  # fmt: skip
 CASES = {
     "second moments": (LINE, Covariance(), BySimulation("ratio", draws=99), 14, 20),
     "means and scatter": (LINE, Mean(), BySimulation("ratio", draws=99), 14, 4),
     "rows of every draw": (TURNED, Latent(), BySimulation("score", draws=39), 10, 40),
     "pieces that change places": (TURNED, Latent(), BySimulation("score", draws=99, copies=6), 10, 60),
+    "fewer rows than channels": (LINE, Covariance(), BySimulation("ratio", draws=99), 14, 3),
+    "complex second moments": (SNAPSHOTS, Covariance(is_complex=True), BySimulation("ratio", draws=99), 31, 12),
+    "codes that are seen": (SNAPSHOTS, KnownCodes(is_complex=True), BySimulation("ratio", draws=99), 31, 3),
 }
 
 
