@@ -15,14 +15,28 @@ Entry = Mapping[str, Any]
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
     said = "".join(f"{claim_sentence(claim)} ".lstrip() for claim in claims_of(document))
-    return said + _outcome(document) + noise_sentence(document) + edge_sentence(document)
+    return said + _outcome(document) + estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)
 
 
 def remarks(document: Entry) -> str:
     """What stands beside every label: what the best fit leaves, whether the noise is white, and ends of grids."""
     gate = document.get("gate")
     left = _missing(gate) or _passed(gate)
-    return (left + noise_sentence(document) + edge_sentence(document)).strip()
+    return (left + estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)).strip()
+
+
+def estimate_sentence(document: Entry) -> str:
+    """What the level is worth where the covariance of the noise is not known but estimated; empty elsewhere."""
+    if not _is_estimated(document["protocol"]):
+        return ""
+    return (
+        " The covariance of the noise is estimated from rows without a signal: the level holds approximately, the "
+        "better the more of these there are."
+    )
+
+
+def _is_estimated(protocol: Entry) -> bool:
+    return any(stream["law"].get("is_estimated") for stream in protocol["streams"])
 
 
 def noise_sentence(document: Entry) -> str:
@@ -56,17 +70,18 @@ def edge_sentence(document: Entry) -> str:
 def _outcome(document: Entry) -> str:
     outcome, protocol, gate = document["outcome"], document["protocol"], document.get("gate")
     level = promised_level(protocol)
+    least, most = ("about", "about") if _is_estimated(protocol) else ("at least", "at most")
     match outcome["status"]:
         case "REPORT":
             return (
-                f"If {where_truth_is(protocol)}, all that is said of it holds together with probability at least "
+                f"If {where_truth_is(protocol)}, all that is said of it holds together with probability {least} "
                 f"{confidence(level)}.{width_sentence(document)}{_assumed(gate)}{_unasked(outcome)}"
                 f"{_undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
             )
         case "EMPTY":
             return (
                 f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
-                f"event of probability at most {level!r} has occurred. A wider bank, or laws that fit the rows, would "
+                f"event of probability {most} {level!r} has occurred. A wider bank, or laws that fit the rows, would "
                 f"change this; more queries would not.{_missing(gate)}{opposed(document)}"
             )
         case "WITHHELD":
