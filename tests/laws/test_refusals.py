@@ -10,7 +10,6 @@ from hypothesis import given, settings, strategies as st
 from physupport import MisuseError
 from physupport._stored import Refusal
 from physupport.banks import Library, cover_boxes, library_bank, product_grid
-from physupport.io import as_pairs
 from physupport.laws import (
     BernoulliGaussian,
     Covariance,
@@ -76,7 +75,10 @@ def test_a_law_that_does_not_fit_its_bank_is_refused(law, options, message):
         (lambda: Linear(is_cone=True, rows="free"), "must"),
         (lambda: Linear(coefficients={"A": (2.0, 1.0)}), "coefficient"),
         (lambda: Linear(thresholds={"A": -1.0}), "threshold"),
-        (lambda: Linear(variants=np.ones((1, 6, 3)), thresholds={"A": 1.0}), "variants must be no span where"),
+        (
+            lambda: Linear(variants=np.ones((1, 6, 3)), thresholds={"A": 1.0}),
+            "variants must not mix where",
+        ),
         (lambda: law_named("gamma"), "law must be one of"),
         (lambda: make_law("profiled mean", {}), "box"),
         (lambda: make_law("mean", {"colour": 1}), "colour must be one of noises, is_complex, got 1"),
@@ -189,14 +191,18 @@ def test_whitened_noise_is_white_in_all_directions_that_have_some(seed, rank, is
     np.testing.assert_allclose(whitener @ covariance @ whitener.conj().T, np.eye(rank), atol=1e-6)
 
 
-def test_variances_keep_channels_in_their_places_and_low_ranks_leave_room_for_explanations():
-    np.testing.assert_allclose(whitener_of(np.array([4.0, 0.25]), 2, 1, is_complex=False), np.diag([0.5, 2.0]))
-    assert whitener_of(None, 2, 1, is_complex=False) is None
-    with pytest.raises(MisuseError, match="covariance must have a rank above 2"):
-        whitener_of(np.diag([1.0, 1.0, 0.0, 0.0]), 4, 2, is_complex=False)
-    pairs = as_pairs(np.diag([1.0, 4.0]) + 0j, axis=0)
-    found = whitener_of(pairs, 2, 1, is_complex=True)
+def test_variances_keep_channels_in_their_places():
+    np.testing.assert_allclose(whitener_of(np.array([4.0, 0.25])), np.diag([0.5, 2.0]))
+    found = whitener_of(np.diag([1.0, 4.0]) + 0j)
     np.testing.assert_allclose(np.abs(found @ np.diag([1.0, 4.0]) @ found.conj().T), np.eye(2), atol=1e-9)
+    with pytest.raises(MisuseError, match=r"covariance must have variances above 0, got 0\.0"):
+        whitener_of(np.array([1.0, 0.0]))
+
+
+def test_a_covariance_of_low_rank_leaves_room_for_explanations():
+    flat = np.diag([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    with pytest.raises(MisuseError, match="covariance must have a rank above"):
+        Linear(covariance=flat, background=np.ones((6, 1))).completed(made_bank())
 
 
 # --------------------------------------------------------------------------------------------------------------- covers
