@@ -1,6 +1,7 @@
 """A picture is decided once: both renderers draw the same ticks, names and values, and every kind of mark."""
 
 import re
+from itertools import pairwise
 
 import matplotlib
 
@@ -11,7 +12,7 @@ import pytest
 
 from physupport.report.page._draw import svg
 from physupport.report.pictures import COLUMN, WIDE, brackets_picture, elements_picture, evidence_picture, map_pictures
-from physupport.report.pictures._model import Axis
+from physupport.report.pictures._model import Axis, Points, Text
 from physupport.report.plots._draw import draw
 
 ELEMENT = {"coordinates": [2.0], "state": "kept", "n_kept": 1, "n_not_asked": 2, "explanations": []}
@@ -72,3 +73,42 @@ def test_an_axis_runs_from_low_to_high_also_where_it_falls_or_is_bent():
     for axis in (Axis(3.0, -1.0), Axis(-5.0, 900.0, bend=3.0)):
         assert [axis.share(axis.low), axis.share(axis.high)] == [0.0, 1.0]
     assert Axis(2.0, 2.0).share(2.0) == 0.5
+
+
+def lane(kept, count=7, places=None):
+    """One region of so many elements, some of them kept; places: of names alone none."""
+    elements = [
+        {"id": f"line {i}", "coordinates": [] if places is None else [places[i]], "n_kept": 1, "n_not_asked": 0,
+         "state": "kept" if i in kept else "excluded"}
+        for i in range(count)
+    ]  # fmt: skip
+    return {
+        "field": "spectrum", "label": "GROUP", "coordinate_names": [] if places is None else ["nm"], "plug_in": None,
+        "absent": None, "elements": elements,
+    }  # fmt: skip
+
+
+def names_below(entry):
+    ((picture,),) = map_pictures([entry], WIDE)
+    return [mark.text for mark in picture.panel.marks if isinstance(mark, Text) and mark.text.startswith("line")]
+
+
+def test_what_is_left_is_named_below_its_sign_if_all_names_fit():
+    places = [0.0, 10.0, 20.0, 30.0, 30.1, 40.0, 50.0]
+    assert names_below(lane({1, 5}, places=places)) == ["line 1", "line 5"]
+    assert names_below(lane({3, 4}, places=places)) == []  # the name of one would pass for that of both
+
+
+def test_elements_that_are_names_alone_stand_beside_their_names_and_no_number():
+    assert names_below(lane({2})) == ["line 2", *(f"line {i}" for i in range(7) if i != 2)]
+    ((picture,),) = map_pictures([lane({2})], WIDE)
+    assert not picture.panel.x.ticks
+    ((paper,),) = map_pictures([lane({2})], COLUMN)
+    assert [tick.text for tick in paper.panel.x.ticks] == [f"line {i}" for i in range(7)]
+
+
+def test_of_thousands_of_elements_excluded_ones_are_as_dense_as_the_eye_can_tell():
+    ((picture,),) = map_pictures([lane({2500}, 5000, [0.02 * i for i in range(5000)])], WIDE)
+    (excluded,) = (mark for mark in picture.panel.marks if isinstance(mark, Points) and mark.sign == "excluded")
+    assert 350 <= len(excluded.xs) <= 402
+    assert max(b - a for a, b in pairwise(excluded.xs)) < 0.5  # from end to end of 100

@@ -18,6 +18,7 @@ _MOST_SPOKES = 24  # elements of a field that lines hold together
 _MOST_SPARSE = 60  # elements of a field with signs of full size, ...
 _MOST_CROSSED = 400  # ... and with a cross for each that is excluded
 _MOST_LETTERS, _LETTER = 16, 5.6  # of a name below its sign, and the pixels of one
+_MOST_LISTED = 8  # names that fit below an axis on paper
 _SIDES = 68.0  # left and right of a plane
 _HIGHEST = {WIDE: 480.0, COMPACT: 420.0}
 _TOP, _BOTTOM = 26.0, 44.0
@@ -109,9 +110,10 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
     step = columns.dense if is_dense else columns.step
     placed = [_lane(entry) for entry in fields]
     limits = padded([x for lane in placed for x, _ in lane])
-    # Elements that are names alone stand in their order, and numbers would say nothing of them.
     horizontal = (
-        numbered(*limits, room.n_ticks, name=shortened(names[0], 40), has_grid=True) if names else Axis(*limits)
+        numbered(*limits, room.n_ticks, name=shortened(names[0], 40), has_grid=True)
+        if names
+        else Axis(*limits, _listed(placed, room))
     )
     down = columns.lift / 2 / step
     ticks = [Tick(-i, shortened(entry["field"], room.letters), entry["field"]) for i, entry in enumerate(fields)]
@@ -131,6 +133,15 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
     ]
     margins = columns.left, columns.right, _TOP, _BOTTOM
     return (room.width, _TOP + _BOTTOM + step * n), margins, Panel(horizontal, vertical, marks, is_dense)
+
+
+def _listed(placed: Sequence[Sequence[tuple[float, Any]]], room: Room) -> list[Tick]:
+    """Elements that are names alone stand in their order, of which numbers say nothing; on paper, few have their names.
+
+    On the page they stand below the signs.
+    """
+    is_named = room.is_paper and len(placed) == 1 and len(placed[0]) <= _MOST_LISTED
+    return [Tick(x, shortened(each["id"], 7), each["id"]) for x, each in placed[0]] if is_named else []
 
 
 def _lane(entry: Entry) -> list[tuple[float, Any]]:
