@@ -20,6 +20,8 @@ PICTURES: tuple[tuple[str, str, Callable[[Details], object]], ...] = (
     ("four-region", "four-region-library", plot_library),
     ("array", "array-map", plot_map),
     ("xrf", "xrf-rows", plot_rows),
+    ("raman", "raman-map", plot_map),
+    ("raman", "raman-rows", plot_rows),
     ("eeg", "eeg-map", plot_map),
     ("eeg", "eeg-side", partial(plot_map, plane=(1, 2))),
     ("eeg", "eeg-rows", plot_rows),
