@@ -155,7 +155,7 @@ def test_no_survivor_is_not_absence_in_the_table(tmp_path):
     seal = AnalysisProtocol(question, FixedOrder(), 0.05, 1.0).freeze(TableJudge(np.array([1, 1], dtype=np.uint8)))
     report(seal, seal.run()).save(tmp_path / "report.json")
     lines = program("show", tmp_path).stdout.splitlines()
-    assert ["A", "EMPTY", "no explanation survives"] in [line.split(maxsplit=2) for line in lines]
+    assert ["A", "EMPTY", "nothing fits  no explanation survives"] in [line.split(maxsplit=2) for line in lines]
 
 
 def test_show_takes_a_folder_and_refuses_what_was_changed(write):
