@@ -134,13 +134,24 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder):
     [
         (b"1,2\n3,4,5\n", "have 2 numbers in every line, as before, got 3 in line 2"),
         (b"\x93NUMPY", "be text, one row of numbers a line"),
+        (bytes(2**24), "be lines of fewer than 16,777,216 characters"),
     ],
 )
 def test_rows_that_are_no_table_are_refused_in_words(folder, content, message):
     np.save("first.npy", np.zeros((2, Q)))
     (folder / "project.toml").write_text(ARRIVING)
     (folder / "arriving.csv").write_bytes(content)
-    assert message in str(CliRunner().invoke(app, ["watch", "arriving.csv"]).exception)
+    for answer in (
+        CliRunner().invoke(app, ["watch", "arriving.csv"]),
+        CliRunner().invoke(app, ["watch", "-"], input=content),
+    ):
+        assert message in str(answer.exception)
+
+
+def test_a_report_from_standard_input_that_is_no_text_is_refused():
+    for command in ("show", "verify"):
+        answer = CliRunner().invoke(app, [command, "-"], input=b"\xff\xfe\x00")
+        assert "be a readable text file" in str(answer.exception)
 
 
 def test_no_rows_are_told(folder):

@@ -363,3 +363,11 @@ def test_a_cone_of_variants_explains_ratios_between_two_and_none_beyond(folder):
     assert str(answer(path(1.4, BY_EVIDENCE)).fields[0].label) == "EMPTY"
     beside = refusal(folder(BASELINE + noise(9), cone, free, ROTATION, lines=strong, weak=weak))
     assert "or mix without negative parts" in beside
+
+
+@pytest.mark.parametrize(("entry", "words"), [(np.nan, "be finite"), (1e300, "largest entries lie"), (1e-300, "lie")])
+def test_columns_of_a_background_that_no_arithmetic_takes_are_refused_by_their_key(folder, entry, words):
+    path = folder(BASELINE + noise(1), ("polynomial = 2", 'atoms = "pile.npy"'), pile=np.full((Q, 1), entry))
+    message = refusal(path)
+    assert message.startswith("project.toml: background.atoms must")
+    assert words in message

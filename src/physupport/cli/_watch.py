@@ -79,25 +79,30 @@ def _blocks(name: str, size: int, follow: bool) -> Iterator[list[list[float]]]:
 
 def _lines(name: str, follow: bool) -> Iterator[str]:
     """Whole lines; one that is still being written waits for its end."""
-    if name == "-":
-        yield from (line for line in sys.stdin if line.strip())
-        return
+    is_stdin = name == "-"
     try:
-        file = open(name, encoding="utf-8")  # noqa: SIM115  closed below, after the last line was asked for
+        file = sys.stdin if is_stdin else open(name, encoding="utf-8")  # noqa: SIM115  closed below, after the last line
     except OSError as error:
         raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
-    with file:
-        try:
-            yield from _growing(file, follow)
-        except UnicodeDecodeError:
-            raise MisuseError(f"rows {name}", "be text, one row of numbers a line", "another kind of file") from None
+    try:
+        yield from _growing(name, file, follow and not is_stdin)
+    except UnicodeDecodeError:
+        raise MisuseError(f"rows {name}", "be text, one row of numbers a line", "another kind of file") from None
+    finally:
+        if not is_stdin:
+            file.close()
 
 
-def _growing(file: TextIO, follow: bool) -> Iterator[str]:
+_LONGEST = 2**24  # characters of a line: a device may never end one
+
+
+def _growing(name: str, file: TextIO, follow: bool) -> Iterator[str]:
     rest = ""
     while True:
-        line = file.readline()
+        line = file.readline(_LONGEST)
         rest += line
+        if len(rest) >= _LONGEST:
+            raise MisuseError(f"rows {name}", f"be lines of fewer than {_LONGEST:,} characters", "a longer one")
         if rest.endswith("\n") or (not line and rest and not follow):
             if rest.strip():
                 yield rest

@@ -12,6 +12,7 @@ from ..laws import law_named
 from ._elements import Physical
 from ._inputs import read_recorded
 from ._load import Project
+from ._responses import read_numbers
 from ._schema import Region
 from ._sections import File
 from ._streams import Calibration, Deployment, NoiseFile
@@ -21,6 +22,8 @@ _KEY = "data.deployment.noise"
 # Rows without a signal, by channels: an estimate from fewer has directions that look far too quiet.  At level .1 the
 # truth is lost to rivals with frequency .12 for ten, .19 for four and .32 for two (one row of 16 channels).
 _LEAST_ROWS = 10
+# Squares of what is smaller, or larger than its inverse, are no numbers of full precision.
+_SMALLEST = 1e-100
 
 
 def known_noises(spec: Calibration | Deployment) -> tuple[float, ...] | None:
@@ -128,12 +131,16 @@ def _splines(axis: Array, count: int) -> Array:
 
 
 def _columns(project: Project, key: str, file: File, q: int, is_complex: bool) -> Field:
-    columns = read_recorded(project, key, file)
+    columns = read_numbers(project, key, file)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.ndim != 2 or len(columns) != q:
         raise MisuseError(project.name(key), f"be columns of {q} entries, one for each channel", columns.shape)
     if np.iscomplexobj(columns) and not is_complex:
         raise MisuseError(project.name(key), "be real as the responses are", "complex numbers")
+    sizes = np.abs(columns).max(axis=0, initial=0.0)
+    if ((sizes > 0.0) & ((sizes < _SMALLEST) | (sizes > 1.0 / _SMALLEST))).any():
+        rule = f"have columns whose largest entries lie between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, or are 0"
+        raise MisuseError(project.name(key), rule, ", ".join(f"{size:g}" for size in sizes[:4].tolist()))
     return columns
 
 
