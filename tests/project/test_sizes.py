@@ -32,15 +32,15 @@ values = { from = 0.0, to = 0.1, count = 3000 }
 
 
 def refused(call):
-    """The message, within a second and 100 MB."""
+    """The message, after little work and within 100 MB."""
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(MisuseError) as caught:
         call()
-    took, (_, peak) = time.perf_counter() - start, tracemalloc.get_traced_memory()
+    took, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100e6
-    assert took < 5.0  # a second on a quiet machine that does not trace memory
+    assert took < 5.0  # of the processor; a second without tracing memory
     return str(caught.value)
 
 
@@ -113,7 +113,7 @@ def test_nested_groups_cost_what_they_hold():
     groups = {"g0": names[:50]}
     for depth in range(1, 60):
         groups = {f"g{depth}": groups}
-    start = time.perf_counter()
+    start = time.process_time()
     question = RegionalMap(view, {"A": RegionRule(groups=groups)})
     assert time.perf_counter() - start < 1.0
     assert [len(members) for _, members in question.describe()["regions"][0]["groups"]] == [50] * 60 + [200]
