@@ -115,7 +115,7 @@ def test_nested_groups_cost_what_they_hold():
         groups = {f"g{depth}": groups}
     start = time.process_time()
     question = RegionalMap(view, {"A": RegionRule(groups=groups)})
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert [len(members) for _, members in question.describe()["regions"][0]["groups"]] == [50] * 60 + [200]
     for depth in range(60, 120):
         groups = {f"g{depth}": groups}
