@@ -69,7 +69,7 @@ def test_init_and_run_lead_to_a_map_a_page_and_the_next_step(example):
     assert "project.toml" in said(wrote)
     assert f"Next: physupport run {folder}" in said(wrote)
     shown = ran.stdout.splitlines()
-    assert shown[0] == "A: A 0.1."
+    assert shown[0] == "A: A 0.1 is there."
     assert shown[2] == "C: present or not is undecided; if something is there, it is C 0.7."
     assert [tuple(line.split()[:2]) for line in shown[6:10]] == LABELS
     assert "C 0.7 or nothing" in shown[8]

@@ -25,7 +25,7 @@ def test_a_killed_worker_changes_no_byte(bank, tmp_path):
     rows, _ = bank.signals(np.repeat([0.0, 8.0], 150), seed=9)
     protocol = MapProtocol(bank.judge, bank.question, level=0.1, rate=0.2)
     plain = map_signals(rows, protocol, tmp_path / "threads", block=16, threads=2)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         first, *_ = waiting = list(client.run(os.getpid).values())
 
@@ -50,7 +50,7 @@ def test_dask_arrays_are_read_in_blocks():
 def test_without_any_worker_left_the_run_ends_in_words_and_goes_on(bank, tmp_path):
     rows, _ = bank.signals(np.repeat([0.0, 8.0], 150), seed=9)
     protocol = MapProtocol(bank.judge, bank.question, level=0.1)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
 
         def kill_all(done, total):

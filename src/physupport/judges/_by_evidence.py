@@ -128,7 +128,7 @@ class ByEvidence:
     def check_rows(self, law: Law, n_rows: int) -> None:
         """Rows of a linear law are divided, which takes two; other laws are refused where shares are checked."""
         if law.is_linear and n_rows < 2:
-            remedy = 'Take split = "fission" where the noise is known, or judge = "rotation", which needs no split.'
+            remedy = 'Take split = "fission" where the noise is known, or judge = "rotation" where responses are exact.'
             raise MisuseError("split", "not be 'rows' for a single row", f"{n_rows} row", remedy)
 
     def open(self, sealed: Sealed) -> EvidenceJudge:

@@ -204,7 +204,7 @@ def _trials(spec: BySplits, design: Design, rows: Field, seed: int) -> tuple[tup
         made = tuple(_Trial.of(design, (rows[order[:count]], rows[order[count:]])) for order in orders)
         return (made,) * settings
     if None in design.deviations:
-        remedy = 'Give the noise, or take judge = "rotation", which does not need it.'
+        remedy = 'Give the noise, or take judge = "rotation", which does not need it, where responses are exact.'
         raise MisuseError("split", "be 'rows' where the noise is not known", "'fission'", remedy)
     is_complex = np.iscomplexobj(rows)
     normals = draws.field_normal((spec.n_splits, *rows.shape), is_complex) / np.sqrt(2.0 if is_complex else 1.0)

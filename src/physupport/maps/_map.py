@@ -232,7 +232,8 @@ def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[t
     except ImportError as error:
         remedy = 'Install it with pip install "physupport[maps]".'
         raise MisuseError("scheduler", "be left out without dask", scheduler, remedy) from error
-    local = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": None}
+    # Its page takes any free port: another cluster may have the usual one.
+    local = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": ":0"}
     try:
         connected = distributed.Client(**local) if scheduler == "local" else distributed.Client(scheduler)
     except (OSError, ValueError) as error:
