@@ -158,7 +158,7 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(monkeypatch):
         def __init__(self):
             self.parts = ["1,", "", "2\n", "", "3,4\n", KeyboardInterrupt]
 
-        def readline(self):
+        def readline(self, most):
             part = self.parts.pop(0)
             if part is KeyboardInterrupt:
                 raise KeyboardInterrupt
@@ -166,11 +166,11 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(monkeypatch):
 
     slept = []
     monkeypatch.setattr("physupport.cli._watch.time.sleep", slept.append)
-    lines, found = _growing(Growing(), follow=True), []
+    lines, found = _growing("rows.csv", Growing(), follow=True), []
     with pytest.raises(KeyboardInterrupt):
         found.extend(iter(lambda: next(lines), None))
     assert len(slept) == 2
-    again = _growing(Growing(), follow=True)
+    again = _growing("rows.csv", Growing(), follow=True)
     assert [next(again), next(again)] == ["1,2\n", "3,4\n"]
 
 

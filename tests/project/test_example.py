@@ -45,8 +45,9 @@ LABELS = {
 def source_is_on_the_left(report):
     """The truth among the places, which the answer tells in millimetres; the source may have pointed anywhere."""
     (brain,) = report.fields
-    assert (brain.group, "(-40 -20 40)" in brain.cell) == ("left", True)
-    places = np.array([[float(part) for part in name.strip("()").split()] for name in brain.cell])
+    assert (brain.group, "L40 P20 S40" in brain.cell) == ("left", True)
+    signs = {"L": -1.0, "R": 1.0, "P": -1.0, "A": 1.0, "S": 1.0}
+    places = np.array([[signs[part[0]] * float(part[1:]) for part in name.split()] for name in brain.cell])
     apart = np.linalg.norm(places[:, None] - places, axis=2).max()
     assert apart <= 40.0
     assert f"at most {apart:g} mm apart" in brain.answer

@@ -36,8 +36,9 @@ def eeg_example() -> Example:
 
 
 def _name(place: Array) -> str:
-    x, y, z = (int(value) for value in place)
-    return f"({x} {y} {z})"
+    """Millimetres to the left or right, to the back (posterior) or front (anterior), and up (superior)."""
+    ends = ("LR", "PA", "IS")
+    return " ".join(f"{end[int(value >= 0.0)]}{abs(int(value))}" for end, value in zip(ends, place, strict=True))
 
 
 def _places() -> Array:
