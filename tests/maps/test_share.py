@@ -82,6 +82,14 @@ def test_the_level_that_is_chosen_is_the_largest_that_its_statements_pay_for(lev
         assert best == 0
 
 
+@pytest.mark.parametrize("are_e_values", [True, False])
+@pytest.mark.parametrize("count", [1, 3, 10, 1000, 1024, 100_000])
+def test_one_statement_among_any_number_of_signals_has_a_level_that_it_pays_for(count, are_e_values):
+    levels = candidate_levels(0.5, 0.1, count, are_e_values)
+    chosen = chosen_level(levels, np.ones(len(levels), dtype=int), 0.1, count, are_e_values)
+    assert levels[chosen] == pytest.approx(0.1 / (count * price(count, are_e_values)))
+
+
 def test_without_a_rate_there_is_one_level():
     assert candidate_levels(0.07, None, 500, are_e_values=False).tolist() == [0.07]
 

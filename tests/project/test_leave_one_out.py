@@ -99,7 +99,12 @@ def test_a_stronger_line_that_is_not_listed_leaves_nothing(folder):
     assert run_project(load_project(folder(row))).result.report.status == "EMPTY"
 
 
-OTHER = 'E1 = { presence = "optional" }'
+OTHER, THIRD = (f'{name} = {{ presence = "optional" }}' for name in ("E1", "E2"))
+# One name for what two regions have, of which one is in every explanation.
+HEAVY = [
+    (line, f'{name} = {{ presence = "optional", groups = {{ heavy = ["{name}"] }} }}')
+    for name, line in (("E1", OTHER), ("E2", THIRD))
+]
 
 
 @pytest.mark.parametrize(
@@ -109,6 +114,20 @@ OTHER = 'E1 = { presence = "optional" }'
         ([("leave_one_out = true", "leave_one_out = true\nmax_active = 2")], "supports must have at most one of"),
         ([("[supports]", '[claims.x]\nany = ["E1", "E2"]\n[supports]')], "claims.x.any must name one thing"),
         ([("[supports]", '[claims.x]\nexactly_one = ["E1", "E2"]\n[supports]')], "exactly_one must name one thing"),
+        *(
+            (
+                [*HEAVY, ("[supports]", f'[claims.x]\n{kind} = ["heavy"]\n[supports]')],
+                f"claims.x.{kind} must name what one region has .* got 'heavy' of 2 regions",
+            )
+            for kind in ("any", "all", "exactly_one")
+        ),
+        (
+            [
+                (THIRD, 'E2 = { presence = "optional", groups = { E1 = ["E2"] } }'),
+                ("[supports]", '[claims.x]\nany = ["E1"]\n[supports]'),
+            ],
+            "claims.x.any must name what one region has .* got 'E1' of 2 regions",
+        ),
         ([('"optional"', '"always"')], "supports.leave_one_out must go with optional regions"),
         ([*EVIDENCE, (OTHER, 'E1 = { presence = "optional", coefficient = [1.0, 2.0] }')], "coefficient must hold 0"),
         (

@@ -45,6 +45,11 @@ class Design:
     is_random: bool = False  # of free rows, whether coefficients are Gaussian about 0, with one covariance that is open
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a coefficient has an end, or a least absolute value."""
+        return bool((np.isfinite(self.low) | np.isfinite(self.high) | (self.least > 0.0)).any())
+
     def whitened(self, columns: Field) -> Field:
         """Columns (q, k), or rows as columns, as the whitened channels see them."""
         return columns if self.whitener is None else np.asarray(self.whitener @ columns)

@@ -116,7 +116,7 @@ def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
     """A judge of which all but a few products is computed once for all signals; None where there is no such way.
 
     That is so of rotations whose critical values one table holds, and of evidence of fissioned rows of known noise,
-    of explanations of at most one atom.
+    of explanations of at most one atom with any coefficient.
     """
     bank, judge = protocol.bank, protocol.judge
     if bank is None or [*protocol.streams] != ["deployment"]:
@@ -132,7 +132,7 @@ def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
     keys, fissions = law.keys(bank)(np.arange(bank.size)), int(getattr(judge, "fissions", 0))
     if hasattr(judge, "rotations"):
         return RotatedSignals(spec, keys, design.whitener) if is_tabulated(spec) else None
-    if fissions and spec.sigma is not None and int(spec.table.ranks.max()) <= 1:
+    if fissions and spec.sigma is not None and not design.is_bounded and int(spec.table.ranks.max()) <= 1:
         return Fission(spec.table, spec.sigma, seed, fissions, keys=keys, whitener=design.whitener)
     return None
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import Array, IntArray
 
-# Shares R/m for which a level is kept ready, from all signals down to one of them.
+# Shares R/m for which a level is kept ready, from all signals down to one of them, whose own is added.
 _SHARES = 2.0 ** -np.append(np.arange(0.0, 8.0, 0.5), np.arange(8.0, 41.0))
 
 
@@ -24,7 +24,8 @@ def candidate_levels(level: float, rate: float | None, count: int, are_e_values:
     """(L,) falling: the level of each signal, and below it those at which the share of false statements may be held."""
     if rate is None:
         return np.array([level])
-    levels = rate * _SHARES[_SHARES * count >= 1.0] / price(count, are_e_values)
+    shares = np.append(_SHARES[_SHARES * count > 1.0], 1.0 / count)
+    levels = rate * shares / price(count, are_e_values)
     return np.append(level, levels[levels < level])
 
 

@@ -86,7 +86,7 @@ def assemble(project: Project) -> Assembled:
     settings, plans = project.settings, _plans(project, physical, bank)
     judge = _judge(project, replicates, plans["deployment"].law)
     _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
-    check_left_out(project, judge)
+    check_left_out(project, question, judge)
     protocol = AnalysisProtocol(
         question=question,
         policy=_policy(project, question),

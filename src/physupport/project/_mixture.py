@@ -206,6 +206,6 @@ def judge_note(project: Project, judge: Mapping[str, object]) -> str:
     why = f"the usual one for rows of the law {law}"
     if spec.replicates is not None:
         why = "as there are replicates, which nobody else takes"
-    elif spec.error is not None or spec.variants == "cone":
+    elif judge["judge"] != law_named(law).usual_judge:
         why = "as rotations take no responses that are known up to an angle, or mixed without negative parts"
     return f"The judge is {judge['judge']}, {why}; it assumes: {judge['assumes']}."

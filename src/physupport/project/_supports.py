@@ -1,9 +1,12 @@
 """Which regions of a project may be active together."""
 
+from typing import cast
+
 from .._errors import MisuseError
 from ..banks import region_supports
 from ..judges import JudgeSpec, shares_numerator
 from ..laws import law_named
+from ..questions import Question, RegionalMap
 from ._load import Project
 
 
@@ -23,7 +26,7 @@ def project_supports(project: Project) -> list[tuple[str, ...]]:
     return region_supports(always, optional, most)
 
 
-def check_left_out(project: Project, judge: JudgeSpec) -> None:
+def check_left_out(project: Project, question: Question, judge: JudgeSpec) -> None:
     """Refuse what every combination of optional regions does not lie within, or does not speak for together.
 
     A combination lies within all that hold it where coefficients may be 0, and with a common numerator there is no more
@@ -39,11 +42,8 @@ def check_left_out(project: Project, judge: JudgeSpec) -> None:
     if law.has_strengths:
         rule = "be left out where coefficients are given: without them no combination lies within another"
         raise MisuseError(project.name("supports.leave_one_out"), rule, f"the law {law.name}")
-    for name, claim in settings.claims.items():
-        kind, of = ("any", claim.any) if claim.any else ("exactly_one", claim.exactly_one)
-        if of is not None and len(of) > 1:
-            rule = "name one thing with leave_one_out, of which every explanation lacks one at most"
-            raise MisuseError(project.name(f"claims.{name}.{kind}"), rule, of, "Ask for all, or for each by itself.")
+    if settings.claims:
+        _check_claims(project, cast(RegionalMap, question))  # a resolution has none
     for name, region in settings.regions.items():
         if region.absence_threshold is not None:
             rule = "be left out with leave_one_out, of which every coefficient may be 0"
@@ -51,6 +51,20 @@ def check_left_out(project: Project, judge: JudgeSpec) -> None:
         if isinstance(region.coefficient, tuple) and not region.coefficient[0] <= 0.0 <= region.coefficient[1]:
             rule = "hold 0 with leave_one_out"
             raise MisuseError(project.name(f"regions.{name}.coefficient"), rule, region.coefficient)
+
+
+def _check_claims(project: Project, question: RegionalMap) -> None:
+    """Every explanation lacks one region at most, so that one of two is always there, whatever the rows say."""
+    for name, claim in dict(question.claimed or {}).items():
+        key = project.name(f"claims.{name}.{claim.kind}")
+        if claim.kind != "all" and len(claim.of) > 1:
+            rule = "name one thing with leave_one_out, of which every explanation lacks one at most"
+            raise MisuseError(key, rule, list(claim.of), "Ask for all, or for each by itself.")
+        regions = sum(table.any(axis=0).astype(int) for table in claim.tables(question.asked_regions))
+        for thing, count in zip(claim.of, regions, strict=True):
+            if count > 1:
+                rule = "name what one region has with leave_one_out, of which every explanation lacks one at most"
+                raise MisuseError(key, rule, f"{thing!r} of {count} regions", "Give each region its own name for it.")
 
 
 def left_out_note(project: Project) -> tuple[str, ...]:
