@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from physupport import MisuseError
 from physupport.cli import app
 from physupport.project import assemble, compare_judges, load_project
 
@@ -108,3 +109,8 @@ def test_a_judge_of_replicates_is_tried_on_measured_spectra_whose_unit_it_does_n
     conformal = next(each for each in found if each.judge == "conformal")
     assert conformal.truth_kept >= 4  # of 6 at level .1
     assert conformal.kept < 0.6  # ten units can exclude at this level, nine of them as well
+
+
+def test_a_strength_beyond_all_counts_is_refused(project):
+    with pytest.raises(MisuseError, match="strength must"):
+        compare_judges(assemble(load_project(project)), 1, strength=1e30)

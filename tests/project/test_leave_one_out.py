@@ -149,3 +149,13 @@ def test_claims_of_one_thing_and_of_all_are_answered(folder):
     report = run_project(load_project(folder(row, ("[supports]", claims)))).result.report
     assert [claim["value"] for claim in report.document["claims"]] == ["true", "open", "true"]
     assert report.answers[-1] == "One: E2 is there."
+
+
+def test_no_data_are_promised_to_show_that_an_amount_is_none(folder):
+    """Amounts may be as small as one likes: more counts never reject an explanation that has one too many."""
+    row = np.random.default_rng(1).poisson(60000.0 * LINES[:, 1] + 4000.0)
+    fields = run_project(load_project(folder(row))).result.report.fields
+    absent = next(field for field in fields if field.field == "E3")
+    assert absent.label == "SUPPORT_AMBIGUOUS"
+    assert "can show that something is there, and never that nothing is." in absent.sentence
+    assert "would be needed" not in absent.sentence

@@ -13,6 +13,7 @@ from physupport.report import Report
 from physupport.report._answers import answers
 from physupport.report._details import misfit_doubts
 from physupport.report._outcome import doubt_sentence
+from physupport.report._phrases import in_words
 from physupport.report._sentences import sharper_sentences
 
 
@@ -165,3 +166,15 @@ def test_a_misfit_stands_before_all_answers():
     gate = {"findings": [{"part": "fit", "place": "", "p": 1e-5}], "is_best_rejected": True, "is_withheld": False}
     assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate}).startswith("The rows do not look like")
     assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate | {"is_best_rejected": False}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"possible_present": 2.0, "absence_threshold": 3.0}, "nothing as strong as 3"),
+        ({"possible_present": 0.0, "absence_threshold": 3.0}, "nothing there"),
+        ({"possible_present": 0.0}, "nothing there"),
+    ],
+)
+def test_absence_beyond_a_threshold_is_not_called_nothing(numbers, words):
+    assert in_words("ABSENT", numbers) == words

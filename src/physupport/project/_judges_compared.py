@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from .._checks import check_count, check_positive
+from .._checks import check_count, check_open
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..analysis import AnalysisProtocol
@@ -65,7 +65,7 @@ def compare_judges(
     the others of its unit are taken away.  Nothing of the data is used but the number of rows.
     """
     count, protocol, bank = check_count("data_sets", data_sets), assembled.protocol, assembled.bank
-    scaled = replace(bank, strengths=check_positive("strength", strength) * bank.strengths)
+    scaled = replace(bank, strengths=check_open("strength", strength, 0.0, 1e15) * bank.strengths)
     truths = np.linspace(0, bank.size - 1, count + 2)[1:-1].astype(np.int64)
     n_rows = {name: len(assembled.tables[name].values) for name in protocol.streams}
     made = []

@@ -6,7 +6,7 @@ from .._errors import MisuseError
 from ..banks import region_supports
 from ..judges import JudgeSpec, shares_numerator
 from ..laws import law_named
-from ..questions import Question, RegionalMap
+from ..questions import RegionalMap
 from ._load import Project
 
 
@@ -26,7 +26,7 @@ def project_supports(project: Project) -> list[tuple[str, ...]]:
     return region_supports(always, optional, most)
 
 
-def check_left_out(project: Project, question: Question, judge: JudgeSpec) -> None:
+def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None:
     """Refuse what every combination of optional regions does not lie within, or does not speak for together.
 
     A combination lies within all that hold it where coefficients may be 0, and with a common numerator there is no more
@@ -60,8 +60,9 @@ def _check_claims(project: Project, question: RegionalMap) -> None:
         if claim.kind != "all" and len(claim.of) > 1:
             rule = "name one thing with leave_one_out, of which every explanation lacks one at most"
             raise MisuseError(key, rule, list(claim.of), "Ask for all, or for each by itself.")
-        regions = sum(table.any(axis=0).astype(int) for table in claim.tables(question.asked_regions))
-        for thing, count in zip(claim.of, regions, strict=True):
+        tables = claim.tables(question.asked_regions)
+        for number, thing in enumerate(claim.of):
+            count = sum(bool(table[:, number].any()) for table in tables)
             if count > 1:
                 rule = "name what one region has with leave_one_out, of which every explanation lacks one at most"
                 raise MisuseError(key, rule, f"{thing!r} of {count} regions", "Give each region its own name for it.")

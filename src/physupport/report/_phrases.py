@@ -27,6 +27,8 @@ _RESOLVED = {"FINE": "resolved", "GROUP": "resolved to a group", "AMBIGUOUS": "n
 
 def in_words(label: str, numbers: Mapping[str, float]) -> str:
     """A label in a few words; empty of labels of one's own.  numbers: those of its field."""
+    if label == "ABSENT" and numbers.get("possible_present") and "absence_threshold" in numbers:
+        return f"nothing as strong as {numbers['absence_threshold']:g}"
     return (PLAIN | _RESOLVED if "upper" in numbers else PLAIN).get(label, "")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..banks import JOINT
+from ..laws import LAWS
 from ..questions import Label
 from ._covers import within
 from ._outcome import is_exhausted, why_open
@@ -42,6 +43,7 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
                 "unit": unit,
                 "remedy": remedy,
                 "within": within(document, entry),
+                "vanishes": _vanishes(document, entry),
             },
             document["question"]["kind"],
             document["outcome"],
@@ -72,6 +74,22 @@ def _is_evidence(document: Entry) -> bool:
 
 def _remedy(document: Entry) -> str:
     return _REMEDIES.get(str((document.get("gate") or {}).get("lacks")), _REMEDIES["rows"])
+
+
+def _vanishes(document: Entry, entry: Entry) -> str:
+    """What to know where a coefficient may be as small as one likes, so that no rows show that nothing is there."""
+    laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
+    if not laws or "absence_threshold" in entry["numbers"] or not (known := LAWS.get(laws[0].get("kind"))):
+        return ""
+    boxes = {name: (float(low), float(high)) for name, low, high in laws[0].get("coefficients", ())}
+    low, high = boxes.get(entry["field"], (0.0, 0.0))
+    if not known.is_linear or not low <= 0.0 <= high:
+        return ""
+    said = (
+        " Its amount may be as small as one likes, so that more data can show that something is there, and never that"
+    )
+    asked = "; absence_threshold asks about a least amount instead" if "thresholds" in laws[0] else ""
+    return f"{said} nothing is{asked}."
 
 
 # What would tell more, by what a judge says it lacks.
@@ -136,7 +154,7 @@ def _region_label(entry: Entry, outcome: Entry) -> str:
             return f"{said} {_rivals(entry)} apart.{_separate(entry, 'To separate them')}"
         case Label.SUPPORT_AMBIGUOUS:
             said = f"{title}: {_one_of(entry)}, or {_nothing(entry)}; the data cannot tell whether anything is there."
-            return said + _separate(entry, "To decide")
+            return said + (entry["vanishes"] or _separate(entry, "To decide"))
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             weak = f" of strength {numbers['absence_threshold']!r} or more" if is_weak else ""
