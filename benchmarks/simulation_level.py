@@ -4,8 +4,9 @@ python benchmarks/simulation_level.py [data sets]: the truth alone is asked abou
 4096 rows stand for the global study, so that 2000 data sets take some minutes.  The negative control has 3 % more noise
 than the bank says.  Prints the share and its exact 95 % interval.
 
-python benchmarks/simulation_level.py full [seconds]: the two conditions of the global study as they are, data sets of
-both in turn until so many seconds of a core are spent; a line after every ten.
+python benchmarks/simulation_level.py full [data sets]: the two conditions of the global study as they are, so many data
+sets of each, 1000 unless told otherwise, and for every tenth one of the high condition with 3 % more noise.  A line
+after every fifty; an hour of one core.
 """
 
 import sys
@@ -23,6 +24,7 @@ from physupport.studies.four_region import _design as four
 from physupport.studies.global_bank import _design as design
 
 LEVEL = 0.077
+MORE_NOISE = 1.03**0.5
 NARROW = design.Condition("narrow", 4096, 0.50, 0.8, True, ())
 
 
@@ -48,7 +50,7 @@ def main(runs):
     regions = four.study_bank(), [Latent(), Covariance()], four.true_explanation(scene), "ratio"
     cases = {
         "global, narrow": (narrow, (4096,), 1.0, runs),
-        "global, 3 % more noise": (narrow, (4096,), 1.03**0.5, runs // 10),
+        "global, 3 % more noise": (narrow, (4096,), MORE_NOISE, runs // 10),
         "four regions": (regions, (four.N_CALIBRATION, four.N_DEPLOYMENT), 1.0, runs // 4),
     }
     for name, (case, n_rows, scale, count) in cases.items():
@@ -57,24 +59,31 @@ def main(runs):
         show(name, lost, count, process_time() - start)
 
 
-def full(seconds):
-    """Full conditions, in turn."""
-    cases = {each.name: each for each in design.CONDITIONS if each.name in ("intermediate", "high")}
-    banks = {name: design.study_bank(condition) for name, condition in cases.items()}
-    lost, spent, runs = dict.fromkeys(cases, 0), dict.fromkeys(cases, 0.0), 0
-    while process_time() < seconds:
-        for name, condition in cases.items():
-            start, case = process_time(), (banks[name], [Latent()], design.true_explanation(condition), "score")
-            lost[name] += is_lost(*case, runs, (condition.n_rows,))
+def full(runs):
+    """Full conditions and the control, in turn."""
+    by_name = {each.name: each for each in design.CONDITIONS}
+    cases = {
+        "global, intermediate": (by_name["intermediate"], 1.0, 1),
+        "global, high": (by_name["high"], 1.0, 1),
+        "global, high, 3 % more noise": (by_name["high"], MORE_NOISE, 10),
+    }
+    lost, spent, done = dict.fromkeys(cases, 0), dict.fromkeys(cases, 0.0), dict.fromkeys(cases, 0)
+    for run in range(runs):
+        for name, (condition, scale, every) in cases.items():
+            if run % every:
+                continue
+            start, bank = process_time(), design.study_bank(condition)
+            case = bank, [Latent()], design.true_explanation(condition), "score"
+            lost[name] += is_lost(*case, run, (condition.n_rows,), scale)
             spent[name] += process_time() - start
-        runs += 1
-        if runs % 10 == 0:
+            done[name] += 1
+        if (run + 1) % 50 == 0:
             for name in cases:
-                show(f"global, {name}", lost[name], runs, spent[name])
+                show(name, lost[name], done[name], spent[name])
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["full"]:
-        full(float(sys.argv[2]) if len(sys.argv) > 2 else 3600.0)
+        full(int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
