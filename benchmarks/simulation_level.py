@@ -40,7 +40,8 @@ def is_lost(bank, laws, truth, statistic, run, n_rows, scale=1.0):
 
 
 def show(name, lost, runs, seconds):
-    low, high = beta.ppf(0.025, lost, runs - lost + 1) if lost else 0.0, beta.ppf(0.975, lost + 1, runs - lost)
+    low = beta.ppf(0.025, lost, runs - lost + 1) if lost else 0.0
+    high = beta.ppf(0.975, lost + 1, runs - lost) if lost < runs else 1.0
     print(f"{name}: {lost}/{runs} = {lost / runs:.3f} [{low:.3f}, {high:.3f}], {seconds / runs:.2f} s each", flush=True)
 
 
