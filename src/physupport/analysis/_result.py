@@ -20,8 +20,6 @@ from ._write_report import said_answers
 
 NOT_ASKED = "not asked"
 _MOST_UNASKED = 50_000
-_MOST_REGIONS = 6  # of which an explanation in words says also where it has nothing
-_MOST_NAMED = 8
 
 
 @final
@@ -180,13 +178,3 @@ class Result:
                 for setting, number in zip(settings, column.tolist(), strict=True):
                     setting |= {f"{name} {key}": value for key, value in grid.setting(number).items()}
         return settings
-
-    def named(self, e: int) -> str:
-        """An explanation in words; of very many regions only those in which it has something are named."""
-        says = self.says(e)
-        is_many = len(says) > _MOST_REGIONS
-        named = [f"{name}: {said or 'nothing'}" for name, said in says.items() if said is not None or not is_many]
-        more = [f"and {len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
-        if is_many and not named:
-            return f"explanation {e} (nothing anywhere)"
-        return f"explanation {e}" + (f" ({', '.join([*named[:_MOST_NAMED], *more])})" if named else "")

@@ -114,7 +114,7 @@ def show_finished(finished: "Finished") -> None:
     """The map, what it means, and where the files are."""
     report = finished.result.report
     show_report(report, finished.details)
-    show_lines(sentence for sentence in finished.details.document["outcome"] if sentence != report.sentence)
+    show_lines(finished.details.notes)
     names = ", ".join(path.name for path in finished.files)
     typer.echo(f"\nWritten to {visible(str(finished.folder))}: {names}.")
     typer.echo(f"Open {visible(str(finished.folder / 'report.html'))} in a browser.")

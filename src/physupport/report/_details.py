@@ -10,9 +10,11 @@ from typing import Any, Protocol, final, runtime_checkable
 from .._codec import dumped, loaded
 from .._errors import MisuseError
 from .._hashes import content_hash
+from ._diagnosis import outcome_notes
 from ._phrases import plain
 
-FORMAT, VERSION = "physupport details", 2
+FORMAT, VERSION = "physupport details", 3
+_READ = (2, VERSION)  # version 2 held sentences in place of facts
 
 
 @final
@@ -23,9 +25,9 @@ class Details:
     document: dict[str, Any] = field(repr=False)
 
     def __post_init__(self) -> None:
-        if self.document.get("format") != FORMAT or self.document.get("version") != VERSION:
+        if self.document.get("format") != FORMAT or self.document.get("version") not in _READ:
             value = f"{self.document.get('format')!r}, version {self.document.get('version')!r}"
-            raise MisuseError("document", f"be {FORMAT!r}, version {VERSION}", value)
+            raise MisuseError("document", f"be {FORMAT!r}, version {' or '.join(map(str, _READ))}", value)
 
     @property
     def report(self) -> str:
@@ -37,6 +39,11 @@ class Details:
         """What in the rows speaks against the laws, and so against all that is said."""
         return misfit_doubts(self.document)
 
+    @property
+    def notes(self) -> list[str]:
+        """Why the outcome is what it is, with figures, and what would change it, beyond the report's own sentence."""
+        return outcome_notes(self.document)
+
     def named(self, text: str) -> str:
         """A sentence about channels with what the rows call these, such as energies."""
         return axis_named(text, self.document)
@@ -47,8 +54,11 @@ class Details:
     def _repr_html_(self) -> str:
         """For notebooks: the outcome in words, what is left, and the measured row with its fits."""
         from .page import pictures_html
+        from .page._words import STATUSES
 
-        said = "".join(f"<li>{escape(str(sentence))}</li>" for sentence in (*self.doubts, *self.document["outcome"]))
+        outcome = self.document["outcome"]
+        status = [f"The report is {STATUSES[outcome['status']]}."] if isinstance(outcome, dict) else []
+        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in (*self.doubts, *status, *self.notes))
         return f"<div><p>{escape(repr(self))}</p>{pictures_html(self.document)}<ul>{said}</ul></div>"
 
     def json(self) -> str:

@@ -57,6 +57,25 @@ def thing(name: str | None) -> str:
     return "nothing there" if name is None else plain(name)
 
 
+# So many regions of an explanation are named; of more, only those that it has.
+_MOST_REGIONS = 6
+
+
+def explanation_words(explanation: int, says: Mapping[str, str | None], field: str = "") -> str:
+    """An explanation and what it says; of many regions, the one in question and the first ones that it has.
+
+    >>> explanation_words(5, {"A": "A1", "B": None})
+    'explanation 5 (A: A1, B: nothing)'
+    """
+    told = [*says.items()]
+    if len(told) > _MOST_REGIONS:
+        told = [(name, says[name]) for name in says if name == field]
+        told += [(name, value) for name, value in says.items() if value is not None and name != field]
+    parts = [f"{plain(name)}: {'nothing' if value is None else plain(value)}" for name, value in told]
+    listed = cut(parts, _MOST_REGIONS) or ("nothing anywhere" if says else "")
+    return f"explanation {explanation}" + (f" ({listed})" if listed else "")
+
+
 def sentence_of(text: str) -> str:
     """The text as the beginning of a sentence."""
     return text[0].upper() + text[1:]

@@ -14,6 +14,7 @@ from ._phrases import (
     below,
     cut,
     distance,
+    explanation_words,
     listed,
     plain,
     regions_of_sets,
@@ -24,9 +25,6 @@ from ._phrases import (
 
 # An entry of a document, as JSON gives it.
 Entry = Mapping[str, Any]
-
-# So many regions of an explanation are named; of more, only those that it has.
-_MOST_REGIONS = 6
 
 
 def field_sentences(document: Entry) -> tuple[str, ...]:
@@ -232,15 +230,7 @@ def _excluded(entry: Entry) -> str:
 
 
 def _explanation(named: Entry, field: str) -> str:
-    """An explanation and what it says; of many regions, the one in question and the first ones that it has."""
-    says: Mapping[str, str | None] = named["says"]
-    told = [*says.items()]
-    if len(told) > _MOST_REGIONS:
-        told = [(name, says[name]) for name in says if name == field]
-        told += [(name, value) for name, value in says.items() if value is not None and name != field]
-    parts = [f"{plain(name)}: {'nothing' if value is None else plain(value)}" for name, value in told]
-    listed = cut(parts, _MOST_REGIONS)
-    return f"explanation {named['explanation']}" + (f" ({listed})" if listed else "")
+    return explanation_words(named["explanation"], named["says"], field)
 
 
 def _title(entry: Entry, kind: str) -> str:

@@ -14,6 +14,7 @@ from physupport.banks import array_bank, product_grid
 from physupport.io import as_pairs
 from physupport.questions import Answer, Certificate, Label, Resolution
 from physupport.report import Details
+from physupport.report._diagnosis import refine_sentences
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def document(details):
 
 def test_it_has_all_parts_and_names_its_report(document, result):
     assert [*document] == [
-        "format", "version", "report", "title", "inputs", "seconds", "fields", "levels_note", "rows", "library",
+        "format", "version", "report", "title", "inputs", "seconds", "fields", "rows", "library",
         "library_coherence", "evidence", "brackets", "misfit", "outcome", "verify",
     ]  # fmt: skip
     assert document["report"] == result.report.digests["document"]
@@ -100,7 +101,7 @@ def test_fields_carry_their_rules_readings_and_remedies(document, result):
     assert a["absent"] is None
     assert b["is_optional"]
     assert [element["coordinates"] for element in a["elements"]] == [[0.0], [1.0], [2.0]]
-    assert a["refine"][:2] == [each.sentence for each in rows_needed(result) if each.field == "A"]
+    assert a["refine"][:2] == [each.json() for each in rows_needed(result) if each.field == "A"]
     for field, plug_in, answer in zip(document["fields"], result.plug_in, result.trace.answers, strict=True):
         assert field["plug_in"] == {"label": str(plug_in.label), "cell": list(plug_in.cell)}
         assert [each["level"] for each in field["levels"]] == [0.01, 0.05, 0.1, 0.2]
@@ -190,7 +191,7 @@ def test_an_empty_outcome_has_details_too(empty):
     found = diagnose(empty).document
     assert {element["state"] for field in found["fields"] for element in field["elements"]} == {"excluded"}
     assert found["brackets"]["possible"][-1] == 0
-    assert found["outcome"][0].startswith("EMPTY")
+    assert found["outcome"]["status"] == "EMPTY"
     assert all(field["refine"] == [] for field in found["fields"])
 
 
@@ -220,8 +221,8 @@ def test_a_resolution_has_no_elements_but_says_what_would_narrow_it():
     (field,) = diagnose(result).document["fields"]
     assert (field["elements"], field["coherence"], field["tolerance"]) == ([], None, 0.1)
     assert result.trace.answers[0].label is Label.GROUP
-    assert field["refine"][0].startswith("About ")
-    assert "(place: place 0)" in field["refine"][0]
+    assert refine_sentences(field)[0].startswith("About ")
+    assert "(place: place 0)" in refine_sentences(field)[0]
 
 
 class Own:
@@ -276,3 +277,20 @@ def test_pairs_and_channel_names_come_from_the_table(kit):
     again = analyse(result.seal.protocol, {"deployment": values})
     assert diagnose(again).document["inputs"][0]["dtype"] == "complex128"
     assert again.report.document == result.report.document
+
+
+def texts(value):
+    """All texts within a document."""
+    if isinstance(value, dict | list):
+        return [text for part in (value.values() if isinstance(value, dict) else value) for text in texts(part)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_it_holds_facts_and_no_sentence(kit, bank, result, empty):
+    """Names and codes of these runs have no full stop; every sentence ends with one."""
+    for run in (result, kit.run(bank, ("latent", "covariance"), (120, 40), budget=1), empty):
+        details = diagnose(run)
+        said = [*details.notes, *(text for field in details.document["fields"] for text in refine_sentences(field))]
+        assert said
+        assert all(text.endswith(".") for text in said)
+        assert not [text for text in texts(details.document) if text.endswith(".")]

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from physupport.aeb import RegionalPolicy
-from physupport.analysis import AnalysisProtocol, Result, StreamPlan, analyse
+from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import Misfit, diagnose, misfit, outcome_sentences
 from physupport.banks import bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.laws._noisy import whitened_energy
 from physupport.laws.latent._law import latent_energy_variance
 from physupport.questions import RegionalMap, RegionRule
+from physupport.report._diagnosis import field_notes, misfit_sentence, refine_sentences
+from physupport.report._phrases import explanation_words
 from physupport.report.page import page_html
 
 
@@ -55,12 +57,12 @@ def test_details_and_page_are_made_whatever_the_numbers(extreme, end):
     details = diagnose(result)
     assert numbers_are_finite(json.loads(details.json()))
     page = page_html(result.report, details)
-    assert all(each["sentence"].split(":")[0] in page for each in details.document["misfit"])
     for each in details.document["misfit"]:
-        is_known = each["z"] is not None
+        is_known, sentence = each["z"] is not None, misfit_sentence(each)
+        assert sentence.split(":")[0] in page
         assert is_known == (each["statistic"] is not None)
-        assert is_known == ("double precision" not in each["sentence"])
-        assert len(each["sentence"]) < 400
+        assert is_known == ("double precision" not in sentence)
+        assert len(sentence) < 400
 
 
 def numbers_are_finite(value):
@@ -133,7 +135,9 @@ def test_an_empty_outcome_does_not_call_an_unknown_energy_right(empty):
 
 
 def test_rows_needed_of_singular_laws_are_not_guessed(extreme):
-    refine = [text for field in diagnose(extreme(deployment=1e-300)).document["fields"] for text in field["refine"]]
+    refine = [
+        text for field in diagnose(extreme(deployment=1e-300)).document["fields"] for text in refine_sentences(field)
+    ]
     assert [
         text for text in refine if text.startswith("How many more deployment rows") and "cannot be computed" in text
     ]
@@ -154,32 +158,29 @@ def test_only_verdicts_that_can_be_asked_for_are_recommended(extreme):
     result = extreme(scale=1e160)
     assert result.trace.n_indeterminate
     assert len(result.trace) == result.trace.size
-    refine = [text for field in diagnose(result).document["fields"] for text in field["refine"]]
+    refine = [text for field in diagnose(result).document["fields"] for text in refine_sentences(field)]
     assert any("more queries would not settle it" in text for text in refine)
     assert not any("may settle" in text for text in refine)
 
 
-def test_of_many_regions_only_those_with_something_are_named(result, monkeypatch):
+def test_of_many_regions_only_those_with_something_are_named():
     says = {f"R{i}": f"e{i}" if i < 10 else None for i in range(40)}
-    monkeypatch.setattr(Result, "says", lambda self, e: says)
-    named = ", ".join(f"R{i}: e{i}" for i in range(8))
-    assert result.named(5) == f"explanation 5 ({named}, and 2 more)"
-    monkeypatch.setattr(Result, "says", lambda self, e: dict.fromkeys(says))
-    assert result.named(5) == "explanation 5 (nothing anywhere)"
-    monkeypatch.setattr(Result, "says", lambda self, e: {"A": "A1", "B": None})
-    assert result.named(5) == "explanation 5 (A: A1, B: nothing)"
+    named = ", ".join(f"R{i}: e{i}" for i in range(6))
+    assert explanation_words(5, says) == f"explanation 5 ({named} and 4 more)"
+    assert explanation_words(5, dict.fromkeys(says)) == "explanation 5 (nothing anywhere)"
+    assert explanation_words(5, {"A": "A1", "B": None}) == "explanation 5 (A: A1, B: nothing)"
 
 
 def test_elements_of_a_settled_field_that_were_left_alone_are_named(result):
     """A0 and A1 are kept and apart, so that A is a GROUP whatever becomes of A2."""
     field = diagnose(result).document["fields"][0]
     assert {e["id"]: e["state"] for e in field["elements"]} == {"A0": "kept", "A1": "kept", "A2": "not asked"}
-    assert field["notes"] == ["A2 was not asked about: no verdict on it would change the label."]
+    assert field_notes(field) == ["A2 was not asked about: no verdict on it would change the label."]
 
 
 def test_an_open_field_has_no_such_note(kit, bank):
     cut = kit.run(bank, ("latent", "covariance"), (120, 40), seed=6, budget=2)
     assert cut.report.status == "ABSTAIN"
-    fields = {field["field"]: field["notes"] for field in diagnose(cut).document["fields"]}
+    fields = {field["field"]: field_notes(field) for field in diagnose(cut).document["fields"]}
     assert all(not fields[name] for name in cut.open_fields)
     assert cut.open_fields

@@ -9,6 +9,7 @@ from physupport.analysis.diagnose import diagnose, rows_needed
 from physupport.analysis.diagnose._rows_needed import contradicts, last_to_go, rivals
 from physupport.banks import bank_regions
 from physupport.questions import RegionalMap, RegionRule, Sides
+from physupport.report._diagnosis import refine_sentences
 
 QUERIES = "more queries may settle"
 
@@ -123,7 +124,9 @@ def test_no_queries_are_called_for_where_a_field_is_settled(result, in_the_middl
     assert len(absent.trace) < bank.size
     for each in (result, in_the_middle, absent):
         assert each.report.status == "REPORT"
-        assert not any(QUERIES in text for field in diagnose(each).document["fields"] for text in field["refine"])
+        assert not any(
+            QUERIES in text for field in diagnose(each).document["fields"] for text in refine_sentences(field)
+        )
 
 
 def test_no_queries_are_called_for_where_no_more_was_asked(kit, bank):
@@ -138,7 +141,7 @@ def test_no_queries_are_called_for_where_no_more_was_asked(kit, bank):
 def test_queries_are_called_for_where_nothing_admissible_stands_against_a_finer_statement(kit, bank):
     cut = kit.run(bank, ("latent", "covariance"), (120, 40), budget=1)
     fields = diagnose(cut).document["fields"]
-    assert all(QUERIES in field["refine"][-1] for field in fields)
+    assert all(QUERIES in refine_sentences(field)[-1] for field in fields)
 
 
 def test_no_query_helps_where_two_witnesses_rule_out_the_only_label_asked_for(kit, bank):
@@ -146,5 +149,5 @@ def test_no_query_helps_where_two_witnesses_rule_out_the_only_label_asked_for(ki
     found = kit.run(bank, ("covariance",), (12,), question=question)
     (field,) = diagnose(found).document["fields"]
     assert (field["label"], len(rivals(found, 0)) > 0) == ("ABSTAIN", True)
-    assert not any(QUERIES in text for text in field["refine"])
+    assert not any(QUERIES in text for text in refine_sentences(field))
     assert "a question that asks for less" in found.report.sentence

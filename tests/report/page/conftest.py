@@ -71,8 +71,9 @@ def _field(region, columns, asked, elements, places, names):
         "groups": [["first", elements[:1]]],
         "plug_in": {"label": "FINE", "cell": elements[:1]},
         "coherence": {"ids": elements[:60], "matrix": np.eye(len(elements[:60])).tolist()},
-        "refine": ["More rows would help."],
-        "notes": [], "levels": [{"level": 0.01, "label": "GROUP", "cell": elements, "or_nothing": False}],
+        "refine": [{"undecided": 2, "reference": 0, "is_exact": True, "can_ask": True}],
+        "is_settled": True, "is_finest": False, "label": "GROUP",
+        "levels": [{"level": 0.01, "label": "GROUP", "cell": elements, "or_nothing": False}],
     }  # fmt: skip
 
 
@@ -95,14 +96,15 @@ def _details(found, title, fields):
     counts = found.document["outcome"]
     curve = {"explanation": 0, "role": "proposal", "fields": [], "verdict": "ADMISSIBLE", "says": {}}
     return Details({
-        "format": "physupport details", "version": 2, "report": found.digests["document"], "title": title,
-        "inputs": [], "seconds": {}, "fields": fields, "levels_note": "No guarantee.", "library": None,
+        "format": "physupport details", "version": 3, "report": found.digests["document"], "title": title,
+        "inputs": [], "seconds": {}, "fields": fields, "library": None,
         "library_coherence": None,
         "evidence": {"streams": ["rows"], "steps": [[8], [16]], "threshold": 3.0,
                      "curves": [curve | {"lower": [0.1, None], "upper": [0.1, None]}]},
         "brackets": {"queries": [0, counts["queries"]], "witnessed": [0, counts["witnessed"]],
                      "possible": [found.document["protocol"]["size"], counts["possible"]], "open": [1, 0]},
-        "misfit": [], "outcome": [], "verify": None,
+        "misfit": [], "verify": None,
+        "outcome": counts | {"size": found.document["protocol"]["size"], "open": [], "dimensions": None},
     })  # fmt: skip
 
 
@@ -117,6 +119,7 @@ def make_resolution():
     empty = {
         "field": found.fields[0].field, "is_optional": False, "coordinate_names": [], "tolerance": 0.5, "elements": [],
         "absent": None, "groups": [], "plug_in": None, "coherence": None, "refine": [], "levels": [],
+        "is_settled": True, "is_finest": False,
     }  # fmt: skip
     return found, _details(found, "A block", [empty])
 

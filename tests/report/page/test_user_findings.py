@@ -5,6 +5,7 @@ import re
 import pytest
 
 from physupport.report import Details
+from physupport.report._diagnosis import field_notes
 from physupport.report.page import page_html
 
 
@@ -60,7 +61,7 @@ def test_numbers_have_plain_names(four_regions, kit):
 
 def test_elements_left_alone_are_named_in_their_field(four_regions):
     found, details = four_regions
-    (note,) = details.document["fields"][1]["notes"]
+    (note,) = field_notes(details.document["fields"][1])
     alone = [e["id"] for e in details.document["fields"][1]["elements"] if e["state"] == "not asked"]
     # The study asks for a GROUP where it can be had, not for the finest.
     assert note == (f"{', '.join(alone)} were not asked about: "

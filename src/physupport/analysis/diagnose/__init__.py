@@ -1,5 +1,6 @@
 """A closer look at a finished analysis: what is behind each field, what would refine it, and whether the laws fit."""
 
+from ...report._diagnosis import LEVELS_NOTE as LEVELS_NOTE
 from ._coherence import coherence as coherence
 from ._diagnose import diagnose as diagnose
 from ._levels import LevelAnswers as LevelAnswers, other_levels as other_levels

@@ -6,9 +6,9 @@ from typing import Any
 from ...report._details import FORMAT, VERSION, Details
 from .._result import Result
 from ._fields import fields_json
-from ._levels import LEVELS_NOTE, other_levels
-from ._misfit import Misfit, misfit, outcome_sentences
-from ._pictures import brackets_json, evidence_json, finite, library_coherence_json, library_json
+from ._levels import other_levels
+from ._misfit import misfit, outcome_json
+from ._pictures import brackets_json, evidence_json, library_coherence_json, library_json
 from ._rows_fitted import rows_json
 from ._rows_needed import rows_needed
 
@@ -30,10 +30,10 @@ def diagnose(
     of the elements are called; x, y, z unless given.  outline: the radius of a head around the origin, which pictures
     of three coordinates (right, front, up) draw.  verify: the command that checks the saved report against its
     rows, as typed in the folder of the page; a page without it shows how to check the report alone.  Nothing here
-    changes the report.  A number that cannot be computed is null, and a sentence says why.
+    changes the report.  All are facts, which page and terminal put into sentences; a number that cannot be computed is
+    null.
     """
     level = float(result.seal.protocol.level)
-    misfits = misfit(result)
     # Margins of an e-process are log evidence, and can be compared with any threshold.
     # Of a cover every level has a run of its own.
     is_compared = result.has_evidence and result.seal.protocol.cover is None
@@ -49,14 +49,13 @@ def diagnose(
         "inputs": _inputs(result),
         "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
         "fields": fields,
-        "levels_note": LEVELS_NOTE,
         "rows": rows_json(result),
         "library": library_json(result, possible),
         "library_coherence": library_coherence_json(result),
         "evidence": evidence_json(result),
         "brackets": brackets_json(result),
-        "misfit": [_misfit_json(one) for one in misfits],
-        "outcome": list(outcome_sentences(result, misfits)),
+        "misfit": [one.json() for one in misfit(result)],
+        "outcome": outcome_json(result),
         "verify": verify,
     }
     return Details.from_json(Details(document).json())
@@ -82,18 +81,3 @@ def _inputs(result: Result) -> list[dict[str, Any]]:
             }
         )
     return entries
-
-
-def _misfit_json(misfit: Misfit) -> dict[str, Any]:
-    return {
-        "stream": misfit.stream,
-        "explanation": misfit.explanation,
-        "statistic": finite(misfit.statistic),
-        "expected": misfit.expected,
-        "deviation": finite(misfit.deviation),
-        "z": finite(misfit.z),
-        "probability": finite(misfit.probability),
-        "is_exact": misfit.is_exact,
-        "is_misfit": misfit.is_misfit,
-        "sentence": misfit.sentence,
-    }

@@ -10,8 +10,7 @@ from ..._typing import Array, IntArray
 from ...aeb._trace import INDETERMINATE, REJECTED, WITNESSED
 from ...banks import JOINT
 from ...judges import Verdict
-from ...questions import Answer, FieldElements, Label
-from ...report._phrases import cut
+from ...questions import Answer, FieldElements
 from .._result import Result
 from ._coherence import coherence
 from ._levels import LevelAnswers
@@ -78,15 +77,16 @@ def _shown_json(
         "tolerance": shown.tolerance,
         "absence_threshold": shown.threshold,
         "groups": [[name, list(members)] for name, members in shown.groups],
+        "is_settled": answer.field not in result.open_fields and bool(result.admissible.size),
+        "is_finest": shown.is_finest,
     }
     if not shown.names:
-        return entry | {"elements": [], "absent": None, "coherence": None, "notes": []}
+        return entry | {"elements": [], "absent": None, "coherence": None}
     counts, explanations = counted[answer.field].of_elements(shown), listed.of_field(answer.field, shown)
     return entry | {
         "elements": _elements(shown, counts, explanations),
         "absent": counts.json(-1, explanations) if shown.is_optional else None,
         "coherence": field_coherence(result, shown.names, counts.possible),
-        "notes": _notes(result, answer, shown, counts),
     }
 
 
@@ -136,21 +136,6 @@ class _Counts:
             "n_not_asked": possible - kept,
             "explanations": explanations.get(number, []),
         }
-
-
-def _notes(result: Result, answer: Answer, shown: FieldElements, counts: _Counts) -> list[str]:
-    """Why elements of a settled field were not asked about."""
-    if answer.field in result.open_fields or not result.admissible.size:
-        return []
-    is_left = (counts.witnessed + counts.undecided == 0) & (counts.possible > 0)
-    names = [name for name, flag in zip(shown.names, is_left.tolist(), strict=False) if flag]
-    if not names:
-        return []
-    is_one = len(names) == 1
-    is_final = shown.is_finest or answer.label in (Label.FINE, Label.ABSENT)
-    it = "it" if is_one else "them"
-    reason = f"no verdict on {it} would change the label" if is_final else "the label stays true whatever the verdict"
-    return [f"{cut(names)} {'was' if is_one else 'were'} not asked about: {reason}."]
 
 
 def _elements(shown: FieldElements, counts: _Counts, explanations: _Entries) -> list[dict[str, Any]]:
@@ -220,23 +205,21 @@ def is_complex(result: Result) -> bool:
     return any(part.law.is_complex for part in result.seal.parts)
 
 
-def _refine(result: Result, number: int, answer: Answer, needed: tuple[RowsNeeded, ...]) -> list[str]:
-    sentences = [rows.sentence for rows in needed if rows.field == answer.field]
+def _refine(result: Result, number: int, answer: Answer, needed: tuple[RowsNeeded, ...]) -> list[dict[str, Any]]:
+    facts = [rows.json() for rows in needed if rows.field == answer.field]
     # What is settled, or contradicted by an admissible explanation, no query can make finer.
     if answer.field not in result.open_fields or rivals(result, number).size:
-        return sentences
+        return facts
     trace = result.trace
     undecided = np.concatenate([result.unasked, trace.queries[trace.codes == Verdict.INDETERMINATE]])
     count = int(contradicts(result, number, undecided).sum())
     if count:
-        who = "1 explanation that contradicts" if count == 1 else f"{count} explanations that contradict"
-        least = "At least " if len(result.unasked) < trace.size - len(trace) else ""
-        is_undecided = "is" if count == 1 else "are"
-        can_ask = contradicts(result, number, result.unasked).any()
-        what = (
-            "more queries may settle this before more rows do"
-            if can_ask
-            else "asked about, but the arithmetic leaves it open, and more queries would not settle it"
+        facts.append(
+            {
+                "undecided": count,  # explanations that contradict the reference
+                "reference": result.reference,
+                "is_exact": len(result.unasked) >= trace.size - len(trace),  # of very many not all are looked at
+                "can_ask": bool(contradicts(result, number, result.unasked).any()),
+            }
         )
-        sentences.append(f"{least}{who} explanation {result.reference} here {is_undecided} not decided: {what}.")
-    return sentences
+    return facts

@@ -13,12 +13,6 @@ from ...aeb import Trace
 from ...judges import Verdict
 from ...questions import Answer, inform
 
-LEVELS_NOTE = (
-    "The level was fixed before the held-out rows were read, and only its labels carry the guarantee. The other levels "
-    "show how firm they are; a level chosen after the data carries no guarantee. Explanations that were not asked "
-    "about stay possible at every level, so a run at another level may say more."
-)
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""Whether the rows fit the laws, and the outcome in words."""
+"""Whether the rows fit the laws, and what an outcome leaves open."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, isnan
-from typing import final
+from math import isinf
+from typing import Any, final
 
 import numpy as np
 from scipy.special import chdtr, chdtrc
@@ -11,14 +11,13 @@ from scipy.special import chdtr, chdtrc
 from ..._checks import check_count
 from ..._typing import IntArray
 from ...banks import Bank
-from ...report._phrases import cut
+from ...report._diagnosis import misfit_sentence, outcome_notes
 from .._plans import ProposedStream
 from .._result import Result
+from ._pictures import finite
 
 # Two-sided probability below which rows and law are said not to fit: by chance one stream in a thousand.
 MISFIT = 1e-3
-_SMALLEST = 1e-6  # smaller probabilities are not written out
-_LARGEST = 1e6  # more standard deviations are written as a power of ten
 
 
 @final
@@ -60,45 +59,25 @@ class Misfit:
         """Whether the energy is farther off than chance accounts for: its probability is below 0.001."""
         return self.probability < MISFIT
 
+    def json(self) -> dict[str, Any]:
+        """The facts as details hold them; what is not a finite number is null."""
+        return {
+            "stream": self.stream,
+            "explanation": self.explanation,
+            "statistic": finite(self.statistic),
+            "expected": self.expected,
+            "deviation": finite(self.deviation),
+            "z": finite(self.z),
+            "probability": finite(self.probability),
+            "is_exact": self.is_exact,
+            "is_misfit": self.is_misfit,
+            "is_beyond_range": isinf(self.z),  # more energy than double precision can hold
+        }
+
     @property
     def sentence(self) -> str:
         """In words."""
-        if not isfinite(self.z):
-            return self._why_not
-        ratio = self.statistic / self.expected
-        off = f"{self.z:+.1f}" if abs(self.z) < _LARGEST else f"{self.z:+.3g}"
-        said = (
-            f"The held-out {self.stream} rows have {ratio:.4g} times the energy that explanation {self.explanation} "
-            f"expects of them ({off} standard deviations; two-sided probability {self._chance})"
-        )
-        if not self.is_misfit:
-            return f"{said}: no sign of a misfit."
-        if self.z > 0.0:
-            return (
-                f"{said}: the noise or the strengths of the bank are too small, or something active is missing in it."
-            )
-        return f"{said}: the noise or the strengths of the bank are too large, or the rows were scaled."
-
-    @property
-    def _why_not(self) -> str:
-        """Why there is no number."""
-        if isnan(self.z):
-            return (
-                f"Whether the held-out {self.stream} rows have the energy that explanation {self.explanation} expects "
-                f"of them cannot be computed: its noise and its strengths are too many powers of ten apart for double "
-                f"precision."
-            )
-        return (
-            f"The held-out {self.stream} rows have more energy under explanation {self.explanation} than double "
-            f"precision can hold, while it expects {self.expected:.4g}: rows and bank differ by many powers of ten, so "
-            f"their units may be mixed up."
-        )
-
-    @property
-    def _chance(self) -> str:
-        if self.probability < _SMALLEST:
-            return f"below {_SMALLEST:.0e}"
-        return f"{'' if self.is_exact else 'about '}{self.probability:.2g}"
+        return misfit_sentence(self.json())
 
 
 def misfit(result: Result, explanation: int | None = None) -> tuple[Misfit, ...]:
@@ -135,84 +114,32 @@ def outcome_sentences(result: Result, misfits: Sequence[Misfit] | None = None) -
 
     misfits: those of `misfit(result)`, worked out unless given.
     """
-    known = misfit(result) if misfits is None else tuple(misfits)
-    sentences = [result.report.sentence]
-    match result.report.status:
-        case "EMPTY":
-            sentences += _empty(known)
-        case "ABSTAIN":
-            sentences += _abstain(result)
-    if result.report.status != "EMPTY":
-        sentences += _doubts(known)
-        sentences += _size(result)
-    return tuple(sentences)
+    known = misfit(result) if misfits is None else misfits
+    facts = {"outcome": outcome_json(result), "misfit": [one.json() for one in known]}
+    return (result.report.sentence, *outcome_notes(facts))
 
 
-def _empty(misfits: Sequence[Misfit]) -> Iterator[str]:
-    yield from (one.sentence for one in misfits)
-    off = [one for one in misfits if one.is_misfit]
-    if any(one.z > 0.0 for one in off):
-        yield (
-            "Most often the noise variances are set too small: measure them on rows without a source, or give several. "
-            "If they are right, the strengths are too small or elements are missing: widen the library."
-        )
-    elif off:
-        yield (
-            "The bank expects more energy than the rows have: lower the noise variances or the strengths, give several "
-            "of them, and look for rows that were scaled, averaged or centred before they came here."
-        )
-    elif any(isnan(one.z) for one in misfits):
-        yield "Give the noise variances and the strengths in the units of the rows: they are too far apart."
-    elif misfits:
-        yield (
-            "The energy is right, so the noise is not the reason. Most often elements are missing where something is "
-            "active, responses are off (add calibration parameters such as gain, width or position), or strengths are "
-            "divided wrongly among the regions. It may also be the event that the level allows."
-        )
+def outcome_json(result: Result) -> dict[str, Any]:
+    """The outcome of the report with what is still open, and which dimensions of the bank a large set leaves open.
+
+    dimensions: name, choices that are possible, and choices of the bank, of those with more than one; null of a small
+    set, whose members are few enough to be named.
+    """
+    trace, outcome = result.trace, result.report.document["outcome"]
+    is_large = trace.n_possible >= max(_LARGE, _LARGE_SHARE * trace.size)
+    return {
+        **{name: outcome[name] for name in ("status", "ending", "queries", "witnessed", "possible", "indeterminate")},
+        "size": trace.size,
+        "open": list(trace.open_fields()),
+        "dimensions": _dimensions(result) if is_large and outcome["status"] != "EMPTY" else None,
+    }
 
 
-def _abstain(result: Result) -> Iterator[str]:
-    trace = result.trace
-    unasked = trace.size - len(trace)
-    if still_open := trace.open_fields():
-        yield f"Not settled: {cut(still_open)}."
-    if unasked and trace.ending.name in ("BUDGET", "STOPPED"):
-        yield (
-            f"{unasked} of {trace.size} explanations were not asked about. A budget of {trace.size} asks about all of "
-            f"them, and only the rows then decide; what is certified already stays."
-        )
-    if trace.n_indeterminate:
-        yield f"Verdicts that the arithmetic left undecided: {trace.n_indeterminate}."
-
-
-def _doubts(misfits: Sequence[Misfit]) -> Iterator[str]:
-    """A report rests on laws; say so where the rows contradict them."""
-    for one in misfits:
-        if one.is_misfit:
-            yield f"Take care: {one.sentence[0].lower()}{one.sentence[1:]} Every label rests on these laws."
-
-
-def _size(result: Result) -> Iterator[str]:
-    trace = result.trace
-    if trace.n_possible < max(_LARGE, _LARGE_SHARE * trace.size):
-        return
-    resolved, unresolved = _dimensions(result)
-    yield (
-        f"Of {trace.size} explanations {trace.n_witnessed + trace.n_indeterminate} are kept and "
-        f"{trace.size - len(trace)} were not asked about. Unresolved: {cut(unresolved)}."
-        + (f" Resolved: {cut(resolved)}." if resolved else "")
-    )
-
-
-def _dimensions(result: Result) -> tuple[list[str], list[str]]:
-    """What all possible explanations agree on, and what not, with how many of the choices are left."""
+def _dimensions(result: Result) -> list[list[str | int]]:
+    """What possible explanations differ in."""
     possible, everything = result.trace.brackets().possible(), np.arange(result.bank.size)
-    resolved: list[str] = []
-    unresolved: list[str] = []
-    for (name, left), (_, whole) in zip(_counts(result, possible), _counts(result, everything), strict=True):
-        if whole > 1:
-            (resolved if left == 1 else unresolved).append(name if left == 1 else f"{name} ({left} of {whole})")
-    return resolved, unresolved
+    both = zip(_counts(result, possible), _counts(result, everything), strict=True)
+    return [[name, left, whole] for (name, left), (_, whole) in both if whole > 1]
 
 
 def _counts(result: Result, index: IntArray) -> list[tuple[str, int]]:

@@ -1,16 +1,19 @@
-"""Which explanations keep a field from being finer."""
+"""Which explanations keep a field from being finer, and the rows that would be expected to reject them."""
 
-from dataclasses import dataclass
-from math import ceil, isfinite, isnan
-from typing import Literal, final
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import ceil, isnan
+from typing import Any, Literal, final
 
 import numpy as np
 
+from ..._codec import bound_json
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
 from ...local.rates import MOST_ROWS
 from ...questions import Sides
+from ...report._diagnosis import refine_sentence
 from .._result import Result
 
 
@@ -75,7 +78,21 @@ class RowsNeeded:
     rows: int | None
     measured: int | None  # rows to measure, of which the split holds out that many
     basis: Basis
-    sentence: str
+    part: str  # of what the law of the stream tells: calibration or deployment
+    is_same_key: bool  # the rival differs from the reference in nothing that the stream looks at
+    is_same_law: bool  # it gives the rows the same law, to all digits of double precision
+    says: Mapping[str, str | None]  # what the rival says
+
+    def json(self) -> dict[str, Any]:
+        """The facts as details hold them: a rate beyond double precision is `inf`, one that is not known null."""
+        rate = None if isnan(self.rate) else bound_json(self.rate)
+        facts = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "field"}
+        return facts | {"rate": rate, "says": dict(self.says)}
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        return refine_sentence(self.json())
 
 
 def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
@@ -89,10 +106,10 @@ def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
     """
     if not result.has_evidence:
         return ()
-    fields = [answer.field for answer in result.trace.answers]
+    names = [answer.field for answer in result.trace.answers]
     return tuple(
         needed
-        for number, field in enumerate(fields)
+        for number, field in enumerate(names)
         if (against := rivals(result, number)).size and (known := sides(result, number)) is not None
         for needed in _field_rows(result, field, against, known)
     )
@@ -125,21 +142,22 @@ def _stream_rows(
     if rows == 0 and missing[hardest] > 0.0:
         rows = 1  # a single row adds more than double precision can hold
     measured = None if rows is None else ceil(rows / (1.0 - part.plan.fraction))
-    words = _Words(result, field, part.name, int(against[hardest]), n_rivals, basis)
-    rate, lack = float(rates[hardest]), float(missing[hardest])
-    sentence = words.none(rate, bool(keys[hardest] == key)) if rows is None else words.some(rows, measured, rate, lack)
+    rate, is_same_key = float(rates[hardest]), bool(keys[hardest] == key)
     return RowsNeeded(
-        field,
-        part.name,
-        result.reference,
-        int(against[hardest]),
-        n_rivals,
-        rate,
-        lack,
-        rows,
-        measured,
-        basis,
-        sentence,
+        field=field,
+        stream=part.name,
+        reference=result.reference,
+        rival=int(against[hardest]),
+        n_rivals=n_rivals,
+        rate=rate,
+        missing=float(missing[hardest]),
+        rows=rows,
+        measured=measured,
+        basis=basis,
+        part=part.law.part,
+        is_same_key=is_same_key,
+        is_same_law=is_same_key or (closed is not None and rate <= _EQUAL),
+        says=result.says(int(against[hardest])),
     )
 
 
@@ -179,53 +197,3 @@ def _average(result: Result, stream: int, key: int, keys: IntArray) -> Array:
     n_rows = int(result.seal.parts[stream].checkpoints[-1])
     rates = np.array([against[k] - against[key] for k in keys.tolist()]) / n_rows
     return np.where(np.isfinite(rates), rates, 0.0)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Words:
-    result: Result
-    field: str
-    stream: str
-    rival: int
-    n_rivals: int
-    basis: Basis
-
-    def some(self, rows: int, measured: int | None, rate: float, missing: float) -> str:
-        if not rows:
-            return (
-                f"The held-out rows so far would rule out {self.result.named(self.rival)} if explanation "
-                f"{self.result.reference} had been proposed: a larger share of proposal rows, or more rows, may do."
-            )
-        added = f"{rate:.3g}" if isfinite(rate) else "more than double precision can hold,"
-        how = "in closed form" if self.basis == "closed form" else "on average over the held-out rows so far"
-        hardest = "" if self.n_rivals == 1 else f", the hardest of {self.n_rivals} to rule out,"
-        return (
-            f"About {rows} more held-out {self.stream} {'row' if rows == 1 else 'rows'} ({measured} measured at this "
-            f"split) would be expected to rule out {self.result.named(self.rival)}{hardest} in favour of explanation "
-            f"{self.result.reference}: {missing:.3g} of log evidence is missing and a row adds {added} {how}. This "
-            f"is an expectation, not a guarantee."
-        )
-
-    def none(self, rate: float, is_same: bool) -> str:
-        if isnan(rate):
-            return (
-                f"How many more {self.stream} rows would be expected to rule out {self.result.named(self.rival)} "
-                f"cannot be computed: its noise and its strengths are too many powers of ten apart for double "
-                f"precision."
-            )
-        opening = f"No number of {self.stream} rows is expected to rule out {self.result.named(self.rival)}: "
-        part = next(p for p in self.result.seal.parts if p.name == self.stream)
-        if is_same and part.law.part == "calibration":
-            return (
-                f"{opening}it has the same dictionary state and calibration nuisance as explanation "
-                f"{self.result.reference}, and calibration rows do not tell what is active."
-            )
-        if is_same or (self.basis == "closed form" and rate <= _EQUAL):
-            return (
-                f"{opening}it gives the {self.stream} rows the same law as explanation {self.result.reference}, to all "
-                f"digits of double precision."
-            )
-        if rate <= 0.0:
-            return f"{opening}the held-out rows so far do not favour explanation {self.result.reference} on average."
-        return f"{opening}a row adds {rate:.3g} of log evidence, so more than {MOST_ROWS:.0e} would be needed."

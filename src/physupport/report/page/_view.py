@@ -9,6 +9,7 @@ from .._answers import answers
 from .._claims import claim_answers
 from .._covers import promised_level, where_truth_is
 from .._details import axis_named, misfit_doubts
+from .._diagnosis import LEVELS_NOTE, field_notes, misfit_sentence, outcome_notes, refine_sentences
 from .._outcome import doubt_sentence, outcome_sentence
 from .._phrases import in_words
 from .._sentences import field_sentences, sharper_sentences
@@ -40,15 +41,14 @@ _CERTIFICATES = {
 }
 _NO_DETAILS: dict[str, Any] = {
     "is_optional": False, "coordinate_names": [], "tolerance": None, "elements": [], "absent": None, "groups": [],
-    "absence_threshold": None, "plug_in": None, "coherence": None, "refine": [], "levels": [],
-    "notes": [],
+    "absence_threshold": None, "plug_in": None, "coherence": None, "refine": [], "levels": [], "is_settled": False,
 }  # fmt: skip
 
 
 def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     """Everything the template shows, by the names it uses.  Both arguments are documents."""
     fields = _fields(report, details)
-    outcome, protocol, sentence = report["outcome"], report["protocol"], outcome_sentence(report)
+    outcome, protocol = report["outcome"], report["protocol"]
     return {
         "title": details["title"] or "Physical support report",
         "status": outcome["status"],
@@ -59,8 +59,8 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "doubts": _doubts(report, details),
         "refine": list(dict.fromkeys([*_refinements(fields), *sharper_sentences(report)]))[:_MOST_REFINED],
         "rows": _rows(details.get("rows")),
-        "sentence": axis_named(sentence, details),
-        "notes": [text for text in details["outcome"] if text != sentence],
+        "sentence": axis_named(outcome_sentence(report), details),
+        "notes": outcome_notes(details),
         "outcome": outcome,
         "protocol": protocol,
         "level": promised_level(protocol),
@@ -69,13 +69,13 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "fields": fields,
         "tally": _tally(fields),
         "is_long": len(fields) > _MOST_PRINTED,
-        "levels_note": details["levels_note"],
+        "levels_note": LEVELS_NOTE,
         "maps": _maps(fields),
         "has_plug_in": any(field["plug_in"] is not None for field in fields),
         "evidence": _evidence(details["evidence"]),
         "brackets": _brackets(details["brackets"]),
         "library": _library(details, fields),
-        "misfit": details["misfit"],
+        "misfit": [{**entry, "sentence": misfit_sentence(entry)} for entry in details["misfit"]],
         "inputs": details["inputs"],
         "seconds": details["seconds"],
         "digests": report["digests"],
@@ -113,6 +113,8 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
     return {
         **details,
         **entry,
+        "refine": refine_sentences(details),
+        "notes": field_notes({**details, "label": entry["label"]}),
         "numbers": entry["numbers"] | _extent(entry),
         "key": f"field-{i}",
         "name": f"Region {entry['field']}" if is_map else entry["field"],
