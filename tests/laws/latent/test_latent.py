@@ -207,3 +207,18 @@ def test_rows_that_are_no_numbers_are_refused_while_reading():
     stream = latent_stream(ArrayRows(rows), ArrayStates(atoms), [BernoulliGaussian(0.2)], [1.0], [200])
     with pytest.raises(MisuseError, match=r"rows must be finite, got nan in row 150, column 2"):
         stream.log_likelihood(np.array([0]))
+
+
+@pytest.mark.parametrize("name", ["all alike", "variance by size"])
+def test_loops_leave_their_lines_as_they_need_them_at_the_next_piece(name):
+    stream, _, _ = example(4, 3, LAWS[name], n_rows=5000, checkpoints=(300, 5000))
+    (family,) = stream.families
+    state, nuisance = np.divmod(np.arange(stream.n_keys), len(stream.laws))
+    batch = latent.Batch.prepare(family, stream.states, state, nuisance, np.arange(stream.n_keys), 2)
+    latent._read(stream.rows, stream.checkpoints, [batch])
+    (left,) = batch.spare[:1]
+    batch.spare.clear()
+    made = batch._work()
+    assert all(lines.ctypes.data % 64 == 0 for lines in left)
+    # Lines of the reference and of products begin anew; all others are cleared, or filled, before they are read.
+    assert all((ours == fresh).all() for ours, fresh in zip(left[4:], made[4:], strict=True))

@@ -1,7 +1,7 @@
 """The latent-code calibration stream, and its factors that run together: tables prepared once, sums carried on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Self, final
 
 import numpy as np
@@ -28,7 +28,7 @@ from ._latent_errors import (
 )
 from ._latent_factors import Factors, nested_passes
 from ._latent_kernels import inner_products, score_mixed, score_nested
-from ._latent_sums import B, S, add_squares, make_work
+from ._latent_sums import B, Work, add_squares, make_work
 
 _GUARD_BITS: Final = 128
 
@@ -51,6 +51,7 @@ class Batch:
     product: Array  # (k,) product of the densities without its power of two
     power: IntArray  # (k,)
     noted: tuple[Array, Array, IntArray]  # (F, c), (k, c), (k, c); at checkpoints
+    spare: list[Work] = field(default_factory=list)  # of pieces that are done: loops leave it as they need it
 
     @classmethod
     def prepare(
@@ -82,19 +83,27 @@ class Batch:
         f, table, n = self.factors, self._coordinates(segment), self.factors.atoms.shape[2]
         is_nested = self.family.is_nested
         kernel, paths = (score_nested, nested_passes(n)) if is_nested else (score_mixed, self.family.used)
-        most_keys = int(np.diff(self.first_key).max())
 
         def score(part: slice) -> None:
             sums = self.reference[part], self.product, self.power
             noted = self.noted[0][part], self.noted[1], self.noted[2]
-            work = make_work(f.directions.shape[2], self.weights.shape[1], most_keys)
+            work = self._work()
             kernel(
                 table, self.index[part], paths, f.directions[part], f.multipliers[part], ends, notes,
-                self.first_key[part.start : part.stop + 1], self.weights, sums, noted,
-                work, np.empty((n + 1 if is_nested else 1) * S),
+                self.first_key[part.start : part.stop + 1], self.weights, sums, noted, work,
             )  # fmt: skip
+            self.spare.append(work)
 
         in_pieces(len(f.atoms), score)
+
+    def _work(self) -> Work:
+        """That of another piece which is done, where there is one."""
+        try:
+            return self.spare.pop()
+        except IndexError:
+            n_levels = self.factors.atoms.shape[2] + 1 if self.family.is_nested else 1
+            most_keys = int(np.diff(self.first_key).max())
+            return make_work(self.factors.directions.shape[2], self.weights.shape[1], n_levels, most_keys)
 
     def _coordinates(self, segment: Array) -> Array:
         """(C, length) what the densities see of the rows: their entries, or their inner products with fewer atoms."""

@@ -52,19 +52,24 @@ def growth(variance: float, m: Array, em: Array, j: int) -> tuple[float, float]:
 
 
 @inside()
-def update(variance: float, j: int, m: Array, em: Array, w: Array, ew: Array, coupling: Array, rows: Array) -> None:
-    r"""Fill m[1], w[1] from m[0], w[0]: :math:`A \mapsto A - A_{\cdot j} (\lambda M_{j\cdot}/s)` for both matrices."""
-    n = m.shape[-1]
+def update(variance: float, j: int, last: int, m: Array, em: Array, w: Array, ew: Array) -> None:
+    r"""Fill m[1], w[1] from m[0], w[0]: :math:`A \mapsto A - A_{\cdot j} (\lambda M_{j\cdot}/s)` for both matrices.
+
+    Sets that come from this one have further atoms below j, so that only the rows and columns of these are looked at
+    again, and those of the atom last, if there is one.
+    """
     s, es = growth(variance, m[0], em[0], j)
-    for k in range(n):
+    count = j + 1 if last < m.shape[-1] else j
+    for column in range(count):
+        k = column if column < j else last
         v, e = mul(variance, 0.0, m[0, j, k], em[0, j, k])
-        coupling[k], rows[k] = div(v, e, s, es)
-    for k in range(n):
-        for i in range(n):
-            v, e = mul(m[0, i, j], em[0, i, j], coupling[k], rows[k])
+        coupling, e_coupling = div(v, e, s, es)
+        for row in range(count):
+            i = row if row < j else last
+            v, e = mul(m[0, i, j], em[0, i, j], coupling, e_coupling)
             m[1, i, k], em[1, i, k] = sub(m[0, i, k], em[0, i, k], v, e)
         for i in range(w.shape[1]):
-            v, e = mul(w[0, i, j], ew[0, i, j], coupling[k], rows[k])
+            v, e = mul(w[0, i, j], ew[0, i, j], coupling, e_coupling)
             w[1, i, k], ew[1, i, k] = sub(w[0, i, k], ew[0, i, k], v, e)
 
 
@@ -115,16 +120,15 @@ def nested_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arr
         full = (1 << n) - 1
         mats, e_mats = np.empty((n + 2, n, n)), np.empty((n + 2, n, n))
         cols, e_cols = np.empty((n + 2, d, n)), np.empty((n + 2, d, n))
-        coupling, e_coupling = np.empty(n), np.empty(n)
         s, es, tau = np.ones(full + 1), np.zeros(full + 1), np.zeros(full + 1)
         start_matrices(atoms[f], noises[f], mats[0], e_mats[0], cols[0], e_cols[0])
         h[f, full] = 0.0
         for mask in range(full):
             if mask:
-                j = lowest_bit(mask)
-                k = count_bits(mask) - 1
-                update(variances[f], j, mats[k : k + 2], e_mats[k : k + 2], cols[k : k + 2], e_cols[k : k + 2],
-                       coupling, e_coupling)  # fmt: skip
+                j, k = lowest_bit(mask), count_bits(mask) - 1
+                # What a set adds first is below j, or, once it has all of these, the lowest that is missing above.
+                last = lowest_bit(~mask >> j << j)
+                update(variances[f], j, last, mats[k : k + 2], e_mats[k : k + 2], cols[k : k + 2], e_cols[k : k + 2])
             k = count_bits(mask)
             s[mask], es[mask], tau[mask] = direction(
                 variances[f], atoms[f], lowest_bit(full & ~mask), mats[k], e_mats[k], cols[k], e_cols[k], h[f, mask]
@@ -143,7 +147,6 @@ def mixed_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arra
         n_sets = 1 << n
         mats, e_mats = np.empty((n + 1, n, n)), np.empty((n + 1, n, n))
         cols, e_cols = np.empty((n + 1, d, n)), np.empty((n + 1, d, n))
-        coupling, e_coupling = np.empty(n), np.empty(n)
         s, es, tau = np.ones(n_sets), np.zeros(n_sets), np.zeros(n_sets)
         scalars[f] = np.array([0.0, 0.0, 1.0, 0.0])
         start_matrices(atoms[f], noises[f], mats[0], e_mats[0], cols[0], e_cols[0])
@@ -155,8 +158,7 @@ def mixed_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Arra
                 s[mask], es[mask], tau[mask] = direction(
                     variances[t], atoms[f], j, mats[k], e_mats[k], cols[k], e_cols[k], h[f, t * n_sets + mask]
                 )
-                update(variances[t], j, mats[k : k + 2], e_mats[k : k + 2], cols[k : k + 2], e_cols[k : k + 2],
-                       coupling, e_coupling)  # fmt: skip
+                update(variances[t], j, n, mats[k : k + 2], e_mats[k : k + 2], cols[k : k + 2], e_cols[k : k + 2])
             climb(s, es, tau, m[f, t * n_sets : (t + 1) * n_sets], scalars[f], True)
 
 

@@ -143,7 +143,7 @@ def load(table: Array, index: IntArray, f: int, start: int, n_rows: int, x: Arra
 @njit(cache=True, nogil=True)
 def score_nested(
     table: Array, index: IntArray, passes: IntArray, h: Array, m: Array, ends: IntArray, notes: IntArray,
-    first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work, r: Array,
+    first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work,
 ) -> None:  # fmt: skip
     """Carry every key over some rows.
 
@@ -158,14 +158,14 @@ def score_nested(
         for start in range(0, table.shape[1], B):
             n_rows = min(B, table.shape[1] - start)
             load(table, index, f, start, n_rows, work[0])
-            nested_block(passes, work[0], h[f], m[f], r, work[1])
-            stretch = carry(f, start, n_rows, stretch, ends, notes, first_key, weights, r, work, sums, noted)
+            nested_block(passes, work[0], h[f], m[f], work[2], work[1])
+            stretch = carry(f, start, n_rows, stretch, ends, notes, first_key, weights, work, sums, noted)
 
 
 @njit(cache=True, nogil=True)
 def score_mixed(
     table: Array, index: IntArray, used: IntArray, h: Array, m: Array, ends: IntArray, notes: IntArray,
-    first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work, top: Array,
+    first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work,
 ) -> None:  # fmt: skip
     """The same along trees rooted at the empty set."""
     a = np.empty((h.shape[1], S))
@@ -174,8 +174,8 @@ def score_mixed(
         for start in range(0, table.shape[1], B):
             n_rows = min(B, table.shape[1] - start)
             load(table, index, f, start, n_rows, work[0])
-            mixed_block(used, work[0], h[f], m[f], a, top, work[1])
-            stretch = carry(f, start, n_rows, stretch, ends, notes, first_key, weights, top, work, sums, noted)
+            mixed_block(used, work[0], h[f], m[f], a, work[2], work[1])
+            stretch = carry(f, start, n_rows, stretch, ends, notes, first_key, weights, work, sums, noted)
 
 
 @njit(cache=True, nogil=True, fastmath=FMA)

@@ -2,6 +2,8 @@
 block, and noted at checkpoints.
 """
 
+from itertools import accumulate, pairwise
+
 import numpy as np
 from numba import njit
 
@@ -22,15 +24,24 @@ Sums = tuple[Array, Array, IntArray]
 # The same at c checkpoints: (F, c), (k, c), (k, c).
 Notes = tuple[Array, Array, IntArray]
 
-# Of one thread: coordinates and four lines ((d + 4) S,), sums over the sets of each size (sizes S,), densities (m, S),
-# lanes of the reference (S,), and lanes of the products (m, S) with their powers of two, for up to m keys a factor.
-Work = tuple[Array, Array, Array, Array, Array, IntArray]
+# Of one thread: coordinates and four lines ((d + 4) S,), sums over the sets of each size (sizes S,), exponents along a
+# path (levels S,), densities (m, S), lanes of the reference (S,), and lanes of the products (m, S) with their powers of
+# two, for up to m keys a factor.
+Work = tuple[Array, Array, Array, Array, Array, Array, IntArray]
+# Bytes that a processor fetches at once: packed numbers that lie across two of these take twice as long.
+_FETCHED = 64
 
 
-def make_work(n_coordinates: int, n_sizes: int, n_keys: int) -> Work:
+def make_work(n_coordinates: int, n_sizes: int, n_levels: int, n_keys: int) -> Work:
     """As the loops expect it at their start; n_coordinates is a multiple of four."""
-    lanes = np.ones((n_keys, S)), np.zeros((n_keys, S), dtype=np.int64)
-    return np.zeros((n_coordinates + 4) * S), np.zeros(n_sizes * S), np.zeros((n_keys, S)), np.zeros(S), *lanes
+    counts = (n_coordinates + 4, n_sizes, n_levels, n_keys, 1, n_keys, n_keys)
+    numbers = np.zeros(sum(counts) * S + _FETCHED // 8)
+    first = -numbers.ctypes.data % _FETCHED // 8  # where a line begins; it has a multiple of these bytes
+    ends = [first + S * count for count in accumulate(counts, initial=0)]
+    x, s, levels, z, tops, lanes, lane_powers = (numbers[start:end] for start, end in pairwise(ends))
+    lanes[:] = 1.0
+    by_key = (n_keys, S)
+    return x, s, levels, z.reshape(by_key), tops, lanes.reshape(by_key), lane_powers.view(np.int64).reshape(by_key)
 
 
 @inside(FMA)
@@ -80,13 +91,13 @@ def finish_sum(lanes: Array, totals: Array, f: int) -> None:
         for i in range(half):
             lanes[i] += lanes[half + i]
         half //= 2
-    accumulate(totals, f, lanes[0])
+    add_exactly(totals, f, lanes[0])
     for i in range(B):
         lanes[i] = 0.0
 
 
 @inside()
-def accumulate(totals: Array, f: int, term: float) -> None:
+def add_exactly(totals: Array, f: int, term: float) -> None:
     """Add to a running sum (sum, what rounding lost), Knuth's way."""
     before = totals[f, 0]
     new = before + term
@@ -98,10 +109,10 @@ def accumulate(totals: Array, f: int, term: float) -> None:
 @inside()
 def carry(
     f: int, start: int, n_rows: int, stretch: int, ends: IntArray, notes: IntArray, first_key: IntArray, weights: Array,
-    top: Array, work: Work, sums: Sums, noted: Notes,
+    work: Work, sums: Sums, noted: Notes,
 ) -> int:  # fmt: skip
     """Carry the keys of factor f over the rows of a block, stretch by stretch; returns the stretch that comes next."""
-    _, s, z, tops, lanes, lane_powers = work
+    _, s, top, z, tops, lanes, lane_powers = work
     reference, product, power = sums
     n_keys, last = first_key[f + 1] - first_key[f], np.uintp(len(top)) - S1
     for k in range(n_keys):
@@ -133,4 +144,4 @@ def add_squares(rows: Array, start: int, end: int, total: Array) -> None:
     """Carry the running sum of squared entries, (1, 2), over columns of rows: (q, length)."""
     for i in range(start, end):
         for c in range(len(rows)):
-            accumulate(total, FIRST, rows[c, i] * rows[c, i])
+            add_exactly(total, FIRST, rows[c, i] * rows[c, i])
