@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import _study as study_tools, app
+from physupport.report.plots._draw import draw
 from physupport.studies import _coverage as coverage, four_region, repeat_study
 from physupport.studies._case import Reported
 from physupport.studies._coverage import exact_interval, fresh_seeds
-from physupport.studies.figures import plot_coverage, plot_label_rates
+from physupport.studies.figures import coverage_picture, label_rates_picture
 
 matplotlib.use("Agg")
 
@@ -124,30 +125,37 @@ def test_pictures_show_rates_levels_and_labels():
     figure = Figure(figsize=(3.4, 2.0), layout="constrained")
     pooled = list(coverage._coverage_rows(make_reports(50, 2)))[:2]
     rows = [{name: str(value) for name, value in row.items()} for row in pooled]
-    axes = plot_coverage(rows, figure.subplots())
-    assert axes.get_legend_handles_labels()[1] == ["level"]
+    axes = draw(coverage_picture(rows), figure.subplots())
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["level"]
+    for y, row in enumerate(rows):
+        level, interval, rate = (line.get_xdata().tolist() for line in axes.lines[3 * y : 3 * y + 3])
+        assert level == [float(row["level"])] * 2
+        assert interval == [float(row["lower"]), float(row["upper"])]
+        assert rate == [float(row["rate"])]
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "false report\nbalanced",
         "truth rejected\nbalanced",
     ]
     shares = [{name: str(value) for name, value in row.items()} for row in coverage._rate_rows(make_reports(50, 2))]
-    bars = plot_label_rates(shares, Figure().subplots())
+    bars = draw(label_rates_picture(shares), Figure().subplots())
     assert [patch.get_width() for patch in bars.patches] == [1.0]
-    assert bars.get_legend_handles_labels()[1] == ["fine"]
+    assert [text.get_text() for text in bars.get_legend().get_texts()] == ["fine"]
 
 
 def test_a_diamond_marks_the_share_without_a_witness():
     mixed = [*make_reports(4, 0, n_unwitnessed=1), *make_reports(4, 0, scene="other")]
     rows = [{name: str(value) for name, value in row.items()} for row in coverage._rate_rows(mixed)]
-    (line,) = plot_label_rates(rows, Figure().subplots()).lines
-    assert (line.get_label(), line.get_xydata().tolist()) == ("no witness", [[0.25, 0.0]])
+    axes = draw(label_rates_picture(rows), Figure().subplots())
+    (line,) = axes.lines
+    assert line.get_xydata().tolist() == [[0.25, 0.0]]
+    assert axes.get_legend().get_texts()[-1].get_text() == "no witness"
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "over 1 data set,"), (2, "over 2 data sets,")])
 def test_the_axis_counts_in_the_singular_and_the_plural(count, words):
     pooled = list(coverage._coverage_rows(make_reports(count, 0)))[:2]
     rows = [{name: str(value) for name, value in row.items()} for row in pooled]
-    assert words in plot_coverage(rows, Figure().subplots()).get_xlabel()
+    assert words in coverage_picture(rows).panel.x.name
 
 
 def test_a_study_without_a_level_is_refused():

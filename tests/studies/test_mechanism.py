@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 from physupport.studies import load_study, write_outcome
 from physupport.studies._tasks import run_tasks
-from physupport.studies._writing import column_figure
+from physupport.studies._writing import drawn
 from physupport.studies.mechanism._design import (
     SCALES,
     calibration_pair,
@@ -180,9 +180,8 @@ def check_tables(folder, summary):
 
 def check_pictures(folder):
     """On every page all text is inside, and no legend lies on a point."""
-    for height, fill in PAGES.values():
-        page = column_figure(height)
-        fill(folder, page)
+    for pictures in PAGES.values():
+        page = drawn(pictures(folder))
         page.draw_without_rendering()
         assert page.get_size_inches()[0] == 3.4
         for ax in page.axes:

@@ -71,13 +71,12 @@ def exact_interval(count: int, trials: int) -> tuple[float, float]:
 
 def draw_coverage(folder: Path) -> list[Path]:
     """Rates against their levels, and how often each label is given."""
-    from .figures import plot_coverage, plot_label_rates
+    from .figures import coverage_picture, label_rates_picture
 
     pooled = [row for row in read_table(folder, "coverage") if row["scene"] == POOLED]
-    labels = read_table(folder, "labels")
     drawings = {
-        "coverage": (0.9 + 0.27 * len(pooled), lambda page: plot_coverage(pooled, page.subplots())),
-        "labels": (0.9 + 0.27 * len(labels), lambda page: plot_label_rates(labels, page.subplots())),
+        "coverage": [coverage_picture(pooled)],
+        "labels": [label_rates_picture(read_table(folder, "labels"))],
     }
     return draw_figures(folder, drawings)
 

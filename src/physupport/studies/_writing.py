@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,8 @@ from ._published import Outcome
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from ..report.pictures import Picture
 
 _COLUMN, _DOTS = 3.4, 200  # inches, and dots an inch
 
@@ -84,24 +86,23 @@ def read_columns(folder: Path, name: str) -> "dict[str, NDArray[Any]]":
     return columns
 
 
-def draw_figures(folder: Path, drawings: "Mapping[str, tuple[float, Callable[[Figure], object]]]") -> list[Path]:
-    """Figures one column wide, as PNG and PDF.
-
-    drawings: name of the files -> height in inches, and what draws on the empty figure.
-    """
-    made = []
-    for name, (height, fill) in drawings.items():
-        figure = column_figure(height)
-        fill(figure)
-        made += save_figure(figure, folder, name)
-    return made
+def draw_figures(folder: Path, drawings: "Mapping[str, Sequence[Picture]]") -> list[Path]:
+    """Figures one column wide, as PNG and PDF.  drawings: name of the files -> pictures, one below the other."""
+    return [path for name, pictures in drawings.items() for path in save_figure(drawn(pictures), folder, name)]
 
 
-def column_figure(height: float) -> "Figure":
-    """An empty figure, one column wide and so many inches high."""
+def drawn(pictures: "Sequence[Picture]") -> "Figure":
+    """Pictures one below the other, each in its height, on a figure one column wide."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(_COLUMN, height), layout="constrained")
+    from ..report.plots._draw import draw
+
+    heights = [picture.size[1] for picture in pictures]
+    figure = Figure(figsize=(_COLUMN, sum(heights) / 72.0), layout="constrained")
+    axes = figure.subplots(len(pictures), 1, squeeze=False, height_ratios=heights)
+    for picture, ax in zip(pictures, axes[:, 0], strict=True):
+        draw(picture, ax)
+    return figure
 
 
 def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:

@@ -149,9 +149,7 @@ def _mark(mark: Mark, box: _Box) -> Iterator[Svg]:
                 class_ = f"axis-text {mark.role}-text"
                 yield tag("text", mark.text, x=box.left - 8, y=y + 4, class_=class_, text_anchor="end")
         case Bars():
-            for y, width in zip(mark.ys, mark.widths, strict=True):
-                size = {"width": box.x(width) - box.x(0.0), "height": box.y(y) - box.y(y + 0.62)}
-                yield tag("rect", x=box.x(0.0), y=box.y(y + 0.31), class_=mark.role, **size)
+            yield from _bars(mark, box)
         case Words():
             x, y = box.x(mark.x, mark.shares), max(12.0, box.y(mark.y, mark.shares) - (mark.lift or -4.0))
             yield tag("text", mark.text, x=x, y=y, class_=mark.role, text_anchor=mark.anchor)
@@ -165,6 +163,15 @@ def _mark(mark: Mark, box: _Box) -> Iterator[Svg]:
             pass  # all of them are placed together
         case _:
             assert_never(mark)
+
+
+def _bars(mark: Bars, box: _Box) -> Iterator[Svg]:
+    half, starts = mark.thickness / 2, mark.starts or [0.0] * len(mark.places)
+    for place, length, start in zip(mark.places, mark.lengths, starts, strict=True):
+        across, along = (place - half, place + half), (start, start + length)
+        (left, right), (low, high) = (across, along) if mark.is_upright else (along, across)
+        size = {"width": box.x(right) - box.x(left), "height": box.y(low) - box.y(high)}
+        yield tag("rect", x=box.x(left), y=box.y(high), class_=mark.role, **size)
 
 
 def _points(mark: Points, box: _Box) -> Iterator[Svg]:

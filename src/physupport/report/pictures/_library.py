@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from ._model import Area, Axis, Cells, Key, Line, Mark, Panel, Picture, Rule, Tick
+from ._model import Area, Axis, Cells, Key, Line, Mark, Panel, Picture, Rule, Text, Tick
 from ._rooms import COLUMN, Room, numbered
 from ._words import Entry, counted, listed, setting_words, shortened
 
@@ -161,6 +161,8 @@ def coherence_picture(
     for _, start, count in runs:
         low, high = start - 0.5, start + count - 0.5
         marks.append(Line((low, high, high, low, low), (low, low, high, high, low), "region-frame"))
+    if room.is_paper and n <= _MOST_NAMED_ON_PAPER and 1 < len(runs) <= _MOST_RUNS:  # else ticks name the regions
+        marks += [Text(start + (count - 1) / 2, -0.5, name, "count", "middle", lift=3.0) for name, start, count in runs]
     side = 44.0 if n <= _MOST_NUMBERED else max(8.0, min(26.0, 520.0 / n))
     left = 12.0 + 6.4 * max(len(tick.text) for tick in ticks) if ticks else 4.0
     size = (room.width, 216.0) if room.is_paper else (left + n * side + 1.0, n * side + 1.0)

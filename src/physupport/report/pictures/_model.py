@@ -28,7 +28,8 @@ class Tick:
 class Axis:
     """Values from low to high; low lies at the left or the bottom, also where it is the larger one.
 
-    bend: None is linear; a number b makes it asinh(value / b), linear up to about b and logarithmic beyond.
+    bend: None is linear; a number b makes it asinh(value / b), linear up to about b and logarithmic beyond.  is_log:
+    logarithmic throughout, of positive values.
     rows: names of the lines of the ticks' texts.  is_named: the ticks are names, not numbers; such stand `lift` pixels
     above their places in a column of their own that starts at the share `column`, if it is given.  is_flush: the
     outermost texts do not stand out.
@@ -39,6 +40,7 @@ class Axis:
     ticks: Sequence[Tick] = ()
     name: str = ""
     bend: float | None = None
+    is_log: bool = False
     rows: Sequence[str] = ()
     has_grid: bool = False
     is_named: bool = False
@@ -56,6 +58,8 @@ class Axis:
         return 0.5 if high == low else (self._bent(value) - low) / (high - low)
 
     def _bent(self, value: float) -> float:
+        if self.is_log:
+            return math.log(value)
         return value if self.bend is None else math.asinh(value / self.bend)
 
 
@@ -64,7 +68,7 @@ class Axis:
 class Points:
     """Signs: a kept disc, a not-asked ring, an excluded cross, or plug-in, a triangle pointing down to its place.
 
-    titles: hints, one a point or none at all.
+    Of several series each has a sign of its own, series-0 to series-3.  titles: hints, one a point or none at all.
     """
 
     sign: str
@@ -114,12 +118,18 @@ class Rule:
 @final
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """From zero to the right, one a lane."""
+    """To the right, one a lane, or upright; from zero, or from where the parts before them end.
 
-    ys: Sequence[float]
-    widths: Sequence[float]
+    thickness: in units of the axis along which they stand.
+    """
+
+    places: Sequence[float]
+    lengths: Sequence[float]
     role: str
     name: str
+    starts: Sequence[float] = ()
+    thickness: float = 0.62
+    is_upright: bool = False
 
 
 @final

@@ -59,6 +59,21 @@ def bent(low: float, high: float, bend: float, count: int, **others: Any) -> Axi
     return Axis(bend * math.sinh(bottom - pad), bend * math.sinh(top + pad), ticks, bend=bend, **others)
 
 
+def logarithmic(low: float, high: float, **others: Any) -> Axis:  # noqa: ANN401
+    """A logarithmic axis with powers of ten, a little longer than its values at both ends.
+
+    >>> [tick.text for tick in logarithmic(2e-9, 3e-7).ticks]
+    ['10⁻⁸', '10⁻⁷']
+    """
+    room = (high / low) ** 0.05
+    powers = range(math.ceil(math.log10(low / room)), math.floor(math.log10(high * room)) + 1)
+    ticks = [Tick(10.0**power, f"10{str(power).translate(_RAISED)}") for power in powers]
+    return Axis(low / room, high * room, ticks, is_log=True, **others)
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def padded(values: Sequence[float], share: float = 0.05) -> tuple[float, float]:
     """Limits that leave room on both sides."""
     low, high = min(values), max(values)

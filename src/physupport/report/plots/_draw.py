@@ -32,6 +32,8 @@ def draw(picture: model.Picture, ax: "Axes | None") -> "Axes":
         axes.set_aspect("equal")
     if picture.keys:
         _legend(axes, picture)
+    elif picture.heading:
+        axes.set_title(plain(picture.heading), fontsize=TEXT, loc="left")
     return axes
 
 
@@ -58,6 +60,7 @@ def _axes(ax: "Axes | None", height: float) -> "Axes":
 def _panel(axes: "Axes", panel: model.Panel) -> None:
     if panel.y.bend is not None:
         axes.set_yscale("asinh", linear_width=panel.y.bend)
+    axes.set(**{f"{side}scale": "log" for side, axis in (("x", panel.x), ("y", panel.y)) if axis.is_log})
     for mark in panel.marks:
         _mark(axes, mark, panel)
     _ends(axes, [mark for mark in panel.marks if isinstance(mark, model.End)], panel.y)
@@ -102,7 +105,11 @@ def _mark(axes: "Axes", mark: model.Mark, panel: model.Panel) -> None:
         case model.Rule():
             axes.axhline(mark.y, zorder=1, **LINES[mark.role])
         case model.Bars():
-            axes.barh(mark.ys, mark.widths, 0.62, label=mark.name, **FILLS[mark.role])
+            starts, style = mark.starts or 0.0, {"label": plain(mark.name)} | FILLS[mark.role]
+            if mark.is_upright:
+                axes.bar(mark.places, mark.lengths, mark.thickness, bottom=starts, **style)
+            else:
+                axes.barh(mark.places, mark.lengths, mark.thickness, left=starts, **style)
         case model.Text():
             _text(axes, mark)
         case model.Label():
@@ -121,8 +128,8 @@ def _points(axes: "Axes", mark: model.Points, is_dense: bool) -> None:
     place, size, name = _place(axes, mark.shares), 3.5 if is_dense else 5.0, mark.sign.replace("-", " ")
     if mark.sign == "plug-in":
         place, size, name = _lifted(axes, place, 4.2 if is_dense else 5.5), 3.2, "point-valued method"
-    axes.plot(mark.xs, mark.ys, linestyle="none", markersize=size, label=name, clip_on=False, transform=place,
-              **SIGNS[mark.sign])  # fmt: skip
+    style = {"markersize": size} | SIGNS[mark.sign]
+    axes.plot(mark.xs, mark.ys, linestyle="none", label=name, clip_on=False, transform=place, **style)
 
 
 def _line(axes: "Axes", mark: model.Line, is_dense: bool) -> None:
@@ -174,7 +181,8 @@ def _cells(axes: "Axes", mark: model.Cells) -> None:
 
 def _legend(axes: "Axes", picture: model.Picture) -> None:
     """On top of the axes, where it covers nothing; beside names it grows to the left, over them."""
-    has_heading = any(isinstance(mark, model.Text) and mark.shares == "xy" for mark in picture.panel.marks)
+    texts = [mark for mark in picture.panel.marks if isinstance(mark, model.Text)]
+    has_heading = any(text.shares == "xy" and text.y >= 1.0 for text in texts)
     longest = max(len(key.text) + len(key.note) for key in picture.keys)
     at_right = picture.panel.y.is_named and not has_heading
     axes.legend(
@@ -194,7 +202,7 @@ def _handle(key: model.Key) -> "Artist":
     if key.role in FILLS:
         return Patch(label=text, **FILLS[key.role])
     if key.role in SIGNS:
-        size = 3.2 if key.role == "plug-in" else 5.0
-        return Line2D([], [], linestyle="none", markersize=size, label=text, **SIGNS[key.role])
+        style = {"markersize": 3.2 if key.role == "plug-in" else 5.0} | SIGNS[key.role]
+        return Line2D([], [], linestyle="none", label=text, **style)
     style = dict(LINES[key.role]) | ({} if key.dash is None else {"linestyle": DASHES[key.dash]})
     return Line2D([], [], label=text, **style)

@@ -8,6 +8,8 @@ from typing import Any
 INK, MUTED, LINE, STRONG_LINE = "#1c1e22", "#5a5e66", "#dedad2", "#8b8880"
 BLUE, TEAL, AMBER, RED, GREY = "#0a5f9e", "#0b6e57", "#9a5300", "#b0261c", "#646870"
 TINT, RED_TINT = "#0a5f9e1c", "#b0261c0d"
+# Of series side by side (Okabe and Ito); shapes and hatches keep them apart in grey as well.
+SERIES = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 
 TINY, SMALL, TEXT = 6, 7, 8  # points
 
@@ -16,6 +18,8 @@ SIGNS: dict[str, dict[str, Any]] = {
     "not-asked": {"marker": "o", "color": "white", "markeredgecolor": BLUE, "markeredgewidth": 1.3, "zorder": 4.2},
     "excluded": {"marker": "x", "color": STRONG_LINE, "markeredgewidth": 1.1, "zorder": 4.1},
     "plug-in": {"marker": "v", "color": AMBER, "zorder": 5},
+    **{f"series-{k}": {"marker": "osD"[k], "color": SERIES[k], "zorder": 3} for k in range(3)},
+    "series-3": {"marker": "x", "color": INK, "zorder": 4, "markersize": 7.5},  # around a disc in the same place
 }
 LINES: dict[str, dict[str, Any]] = {
     "proposal": {"color": INK, "linestyle": ":", "marker": "s", "markersize": 2.8, "linewidth": 1.2},
@@ -36,6 +40,20 @@ LINES: dict[str, dict[str, Any]] = {
     "head": {"color": STRONG_LINE, "linewidth": 0.8},
     "grid": {"color": LINE, "linewidth": 0.7},
     "cell": {"color": TINT, "solid_capstyle": "round"},
+    "guide": {"color": STRONG_LINE, "linestyle": "--", "linewidth": 1.2},
+    "level": {"color": INK, "linewidth": 1.5},
+    **{f"line-{k}": {"color": color, "linewidth": 1.1} for k, color in enumerate(SERIES)},
+    # Hollow, and ever smaller: points in one place are all seen.
+    **{
+        f"nested-{k}": {
+            "color": color,
+            "linewidth": 0.8,
+            "marker": "osD^vP"[k],
+            "markersize": 7.5 - k,
+            "markerfacecolor": "none",
+        }
+        for k, color in enumerate((INK, BLUE, TEAL, AMBER, RED, GREY))
+    },
 }
 DASHES: tuple[Any, ...] = (
     "-", (0, (4, 2)), (0, (1.3, 1.6)), (0, (6, 2, 1.3, 2)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)),
@@ -47,11 +65,26 @@ FILLS: dict[str, dict[str, Any]] = {
     "envelope": {"color": LINE, "linewidth": 0},
     "bar-not-asked": {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.0},
     "bar-kept": {"facecolor": BLUE, "edgecolor": BLUE, "linewidth": 1.0},
+    "zone": {"color": f"{LINE}80", "linewidth": 0},
+    **{
+        f"part-{k}": {"facecolor": color, "hatch": hatch, "edgecolor": "black", "linewidth": 0.7}
+        for k, (color, hatch) in enumerate(
+            (
+                ("#0072b2", ""),
+                ("#56b4e9", "///"),
+                ("#e69f00", ""),
+                ("#009e73", "\\\\\\"),
+                ("#e0e0e0", ""),
+                ("#ffffff", "xxx"),
+                ("#d55e00", "xxx"),
+            )
+        )
+    },
 }
 # Of texts; the kinds of labels among them.
 INKS = {
     "certain": BLUE, "absent": BLUE, "group": TEAL, "ambiguous": AMBER, "empty": RED, "open": GREY, "axis-text": MUTED,
-    "muted": MUTED, "count": INK,
+    "muted": MUTED, "count": INK, "on-dark": "white",
 }  # fmt: skip
 SIZES = {"axis-text": TINY}
 

@@ -1,16 +1,16 @@
-"""The figures of the studies."""
+"""The figures of the studies, as pictures of the model that the page and the plots draw."""
 
-from ._coverage import plot_coverage as plot_coverage, plot_label_rates as plot_label_rates
+from ._coverage import coverage_picture as coverage_picture, label_rates_picture as label_rates_picture
 from ._four_region import (
-    plot_coherence as plot_coherence,
-    plot_plugin as plot_plugin,
-    plot_regional_map as plot_regional_map,
-    plot_responses as plot_responses,
+    library_coherence_picture as library_coherence_picture,
+    plugin_picture as plugin_picture,
+    regional_map_picture as regional_map_picture,
+    responses_picture as responses_picture,
 )
-from ._global import plot_recovery as plot_recovery, plot_status as plot_status
+from ._global import recovery_picture as recovery_picture, status_picture as status_picture
 from ._mechanism import (
-    plot_affinities as plot_affinities,
-    plot_deployment as plot_deployment,
-    plot_scaling as plot_scaling,
-    plot_spreads as plot_spreads,
+    affinities_picture as affinities_picture,
+    deployment_picture as deployment_picture,
+    scaling_picture as scaling_picture,
+    spreads_picture as spreads_picture,
 )

@@ -1,71 +1,68 @@
 """Pictures of a study on fresh seeds: false reports against their level, and how often each label is given."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from ._style import SMALL, Row, label_axes
+from ...report.pictures import COLUMN, Picture
+from ...report.pictures._model import Axis, Bars, Key, Line, Mark, Panel, Points, Tick
+from ...report.pictures._rooms import numbered, padded
+from ...report.pictures._words import counted
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+Row = Mapping[str, str]
 
-# Colours that stay apart for colour-blind readers (Okabe and Ito); hatches keep them apart in grey as well.
-_LABELS = {
-    "FINE": ("#0072b2", ""),
-    "GROUP": ("#56b4e9", "///"),
-    "AMBIGUOUS": ("#e69f00", ""),
-    "ABSENT": ("#009e73", "\\\\\\"),
-    "ABSTAIN": ("#e0e0e0", ""),
-    "EMPTY": ("#ffffff", "xxx"),
-}
-_EVENTS = {"false report": ("#d55e00", "o"), "true explanation rejected": ("#0072b2", "s")}
+_LABELS = ("FINE", "GROUP", "AMBIGUOUS", "ABSENT", "ABSTAIN", "EMPTY")
+_EVENTS = {"false report": 1, "true explanation rejected": 0}  # the number of its series
+_MARGINS = (150.0, 10.0, 30.0, 50.0)
 
 
-def plot_coverage(rows: Sequence[Row], ax: "Axes") -> "Axes":
+def coverage_picture(rows: Sequence[Row]) -> Picture:
     """Rates with their exact intervals, and the levels that they may not exceed.
 
     rows: profile, level, event, count, datasets, rate, lower, upper; one a profile and event.
     """
-    names = []
+    marks: list[Mark] = []
     for y, row in enumerate(rows):
-        color, marker = _EVENTS[row["event"]]
-        rate, level = float(row["rate"]), float(row["level"])
-        reach = [[rate - float(row["lower"])], [float(row["upper"]) - rate]]
-        ax.errorbar(rate, -y, xerr=reach, fmt=marker, color=color, capsize=3, markersize=5, linewidth=1.3)
-        ax.plot([level] * 2, [-y - 0.4, 0.4 - y], color="black", linewidth=1.5, zorder=1, label=None if y else "level")
-        names.append(f"{row['event'].replace('true explanation', 'truth')}\n{row['profile']}")
-    ax.set_yticks([-y for y in range(len(rows))], names, fontsize=SMALL)
-    ax.set(ylim=(0.4 - len(rows), 0.6))
-    ax.set_xlim(left=min(-0.005, ax.get_xlim()[0]))
-    count = int(rows[0]["datasets"])
-    label_axes(ax, f"rate over {count} data set{'' if count == 1 else 's'}, exact 95% interval", ticks="x")
-    ax.legend(fontsize=SMALL, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderpad=0)
-    return ax
+        rate, level, lower, upper = (float(row[name]) for name in ("rate", "level", "lower", "upper"))
+        series = _EVENTS[row["event"]]
+        marks += [
+            Line((level, level), (-y - 0.4, 0.4 - y), "level", name="level", depth=1),
+            Line((lower, upper), (-y, -y), f"line-{series}", name=row["event"]),
+            Points(f"series-{series}", (rate,), (-y,), (f"{row['event']}: {row['count']} of {row['datasets']}",)),
+        ]
+    ticks = [
+        Tick(-y, f"{row['event'].replace('true explanation', 'truth')}\n{row['profile']}") for y, row in enumerate(rows)
+    ]
+    ends = [float(row[name]) for row in rows for name in ("lower", "upper", "level")]
+    low, high = padded([-0.005, *ends])
+    name = f"rate over {counted(int(rows[0]['datasets']), 'data set')}, exact 95% interval"
+    panel = Panel(numbered(low, high, 5, name=name), Axis(0.4 - len(rows), 0.6, ticks, is_named=True), marks)
+    said = "; ".join(f"{row['event']}, {row['profile']}: {row['count']} of {row['datasets']}" for row in rows)
+    size = COLUMN.width, 65.0 + 19.5 * len(rows)
+    return Picture("Rates and their levels", f"{said}.", size, _MARGINS, panel, keys=[Key("level", "level")])
 
 
-def plot_label_rates(rows: Sequence[Row], ax: "Axes") -> "Axes":
+def label_rates_picture(rows: Sequence[Row]) -> Picture:
     """Share of each label, one bar a field; a diamond marks the share of reports in which nothing was witnessed.
 
     rows: scene, profile, field, datasets, a column a label, no_witness.
     """
-    lefts = [0.0] * len(rows)
-    places = [-y for y in range(len(rows))]
-    for label, (color, hatch) in _LABELS.items():
+    lanes, starts = [float(-y) for y in range(len(rows))], [0.0] * len(rows)
+    marks: list[Mark] = []
+    keys: list[Key] = []
+    for number, label in enumerate(_LABELS):
         shares = [float(row[label]) for row in rows]
         if any(shares):
-            ax.barh(places, shares, left=lefts, color=color, hatch=hatch, edgecolor="black", linewidth=0.7,
-                    label=label.lower())  # fmt: skip
-        lefts = [left + share for left, share in zip(lefts, shares, strict=True)]
-    unseen = {place: float(row["no_witness"]) for place, row in zip(places, rows, strict=True)}
-    marked = [place for place in places if unseen[place]]
-    if marked:
-        # A mark of a whole bar lies on the edge of the axis and is not to be cut there.
-        ax.plot([unseen[place] for place in marked], marked, "D", color="white", markeredgecolor="black", markersize=4,
-                label="no witness", clip_on=False, zorder=3)  # fmt: skip
-    ax.set_yticks(places, [_name(row) for row in rows], fontsize=SMALL)
-    ax.set(xlim=(0.0, 1.0), ylim=(0.4 - len(rows), 0.6))
-    label_axes(ax, "share of data sets", ticks="x")
-    ax.legend(fontsize=SMALL, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderpad=0.2)
-    return ax
+            marks.append(Bars(lanes, shares, f"part-{number}", label.lower(), starts))
+            keys.append(Key(f"part-{number}", label.lower()))
+        starts = [start + share for start, share in zip(starts, shares, strict=True)]
+    unseen = [(float(row["no_witness"]), lane) for row, lane in zip(rows, lanes, strict=True)]
+    if marked := [place for place in unseen if place[0]]:
+        marks.append(Points("series-2", [share for share, _ in marked], [lane for _, lane in marked]))
+        keys.append(Key("series-2", "no witness"))
+    vertical = Axis(0.4 - len(rows), 0.6, [Tick(lane, _name(row)) for row, lane in zip(rows, lanes, strict=True)],
+                    is_named=True)  # fmt: skip
+    panel = Panel(numbered(0.0, 1.0, 5, name="share of data sets"), vertical, marks)
+    said = f"Of {counted(len(rows), 'field')} the share of each label among {', '.join(key.text for key in keys)}."
+    return Picture("Labels of the reports", said, (COLUMN.width, 65.0 + 19.5 * len(rows)), _MARGINS, panel, keys=keys)
 
 
 def _name(row: Row) -> str:

@@ -1,135 +1,101 @@
 """Pictures of the four-region study: its responses, their coherence, its maps, and what a point-valued method adds."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from ...report.pictures import COLUMN, Picture, coherence_picture
+from ...report.pictures._model import Area, Axis, Bars, Key, Line, Mark, Panel, Points, Text, Tick
+from ...report.pictures._rooms import counting, numbered, padded
+from ...report.pictures._words import label_words
 from ...report.plots._style import fixed
-from ._style import SMALL, TEXT, Row, label_axes
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+Row = Mapping[str, str]
 
-# Colours that stay apart for colour-blind readers (Okabe and Ito), one a region.
-_COLORS = {"A": "#0072b2", "B": "#d55e00", "C": "#009e73", "D": "#cc79a7"}
-_STYLES = ("-", "--", ":", "-.")
-_OPEN: Any = {"marker": "o", "linestyle": "none", "mfc": "white", "mec": "0.6", "markersize": 4.5}
-_WORDS = {
-    "FINE": "fine",
-    "GROUP": "group",
-    "SUPPORT_AMBIGUOUS": "ambiguous",
-    "LOCAL_AMBIGUOUS": "ambiguous",
-    "ABSENT": "absent",
-    "ABSTAIN": "abstain",
-    "EMPTY": "empty",
-}
+_MARGINS = (60.0, 10.0, 30.0, 50.0)
 
 
-def plot_responses(rows: Sequence[Row], ax: "Axes") -> "Axes":
-    """Response over the sensors; colour is the region, the style of a line its place within the region.
+def responses_picture(rows: Sequence[Row]) -> Picture:
+    """Response over the sensors; colour is the region, the dashes of a line its place within the region.
 
     rows: region, place, sensor, response.
     """
-    from matplotlib.lines import Line2D
-
-    regions, handles = _places(rows), []
-    deepest = max(len(members) for members in regions.values())
-    for region, members in regions.items():
-        for style, (place, response) in zip(_STYLES, members.items(), strict=False):
-            sensors = (np.arange(len(response)) + 0.5) / len(response)
-            handles += ax.plot(
-                sensors, response, style, color=_COLORS[region], linewidth=1.2, label=f"{region} {place}"
-            )
-        # Blanks fill the column of the region.
-        handles += [Line2D([], [], linestyle="none", label=" ") for _ in range(deepest - len(members))]
-    label_axes(ax, "sensor position", "response, unit norm")
-    ax.set_xlim(0.0, 1.0)
-    ax.legend(handles=handles, fontsize=6, ncols=len(regions), loc="lower center", bbox_to_anchor=(0.5, 1.0),
-              handlelength=2.2, columnspacing=1.0, frameon=False)  # fmt: skip
-    return ax
+    regions, marks, values = _places(rows), list[Mark](), list[float]()
+    for number, members in enumerate(regions.values()):
+        for dash, (place, response) in enumerate(members.items()):
+            sensors = [(t + 0.5) / len(response) for t in range(len(response))]
+            marks.append(Line(sensors, response, f"line-{number}", dash, place))
+            values += response
+    keys = [Key(f"line-{number}", f"{region}: {', '.join(members)}")
+            for number, (region, members) in enumerate(regions.items())]  # fmt: skip
+    panel = Panel(numbered(0.0, 1.0, 5, name="sensor position"),
+                  numbered(*padded(values), 5, name="response, unit norm"), marks)  # fmt: skip
+    said = f"Regions {', '.join(key.text for key in keys)}."
+    return Picture("Responses of four regions", said, (COLUMN.width, 200.0), _MARGINS, panel, keys=keys,
+                   heading="places, in the order of the dashes")  # fmt: skip
 
 
-def plot_coherence(rows: Sequence[Row], ax: "Axes") -> "Axes":
+def library_coherence_picture(rows: Sequence[Row]) -> Picture:
     """Absolute inner products of all responses, regions framed.  rows: region, place, sensor, response."""
     regions = _places(rows)
     atoms = np.array([response for members in regions.values() for response in members.values()])
-    image = ax.imshow(np.abs(atoms @ atoms.T), cmap="cividis", vmin=0.0, vmax=1.0)
-    start = 0
-    for region, members in regions.items():
-        middle, count = start + 0.5 * len(members) - 0.5, len(members)
-        outline = np.array([[0, 0], [count, 0], [count, count], [0, count], [0, 0]]) + start - 0.5
-        ax.plot(*outline.T, color="white", linewidth=1.5)
-        ax.annotate(region, (middle, 1.0), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
-                    ha="center", fontsize=TEXT, color=_COLORS[region], weight="bold")  # fmt: skip
-        start += count
     names = [place for members in regions.values() for place in members]
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=SMALL)
-    ax.set_yticks(range(len(names)), names, fontsize=SMALL)
-    ax.set_xlabel("place", fontsize=TEXT)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.85)
-    bar.set_label("absolute coherence", fontsize=TEXT)
-    bar.ax.tick_params(labelsize=SMALL)
-    return ax
+    matrix = {"ids": names, "matrix": np.abs(atoms @ atoms.T).tolist()}
+    of = [region for region, members in regions.items() for _ in members]
+    return replace(coherence_picture(matrix, "Coherence of the responses", COLUMN, of), notes=["place"])
 
 
-def plot_regional_map(rows: Sequence[Row], library: Sequence[Row], ax: "Axes") -> "Axes":
+def regional_map_picture(rows: Sequence[Row], library: Sequence[Row]) -> Picture:
     """What each method says of each region: the places that it leaves possible, and the label below them.
 
     rows: method, region, label, places; of one data set.  library: region, place, sensor, response.
     """
-    from matplotlib.lines import Line2D
-
     methods = list(dict.fromkeys(row["method"] for row in rows))
     everywhere = {region: [float(place) for place in members] for region, members in _places(library).items()}
-    for row in rows:
-        y, color = -float(methods.index(row["method"])), _COLORS[row["region"]]
-        known, left = everywhere[row["region"]], [float(place) for place in row["places"].split()]
-        ax.plot(known, [y] * len(known), **_OPEN)
-        ax.plot(left, [y] * len(left), "o", color=color, markersize=4.5)
-        ax.text(float(np.mean(known)), y - 0.28, _WORDS[row["label"]], ha="center", va="center", fontsize=6)
+    low, high = 0.4 - len(methods), 0.75
+    marks: list[Mark] = []
     for region, known in everywhere.items():
-        ax.axvspan(known[0] - 0.036, known[-1] + 0.036, color=_COLORS[region], alpha=0.12, linewidth=0)
-        ax.text(float(np.mean(known)), 0.42, region, ha="center", fontsize=TEXT, color=_COLORS[region], weight="bold")
-    ax.set_yticks([-float(i) for i in range(len(methods))], methods, fontsize=TEXT)
-    ax.set(ylim=(0.4 - len(methods), 0.75), xlim=(0.05, 1.01))
-    label_axes(ax, "place", ticks="x")
-    marks = [
-        Line2D([], [], marker="o", color="0.2", linestyle="none", markersize=4.5, label="possible place"),
-        Line2D([], [], label="other place", **_OPEN),
-    ]
-    ax.legend(handles=marks, fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    return ax
+        ends, middle = (known[0] - 0.036, known[-1] + 0.036), sum(known) / len(known)
+        marks += [Area(ends, (low, low), (high, high), "zone"), Text(middle, 0.5, region, "count", "middle")]
+    for row in rows:
+        y, known = -float(methods.index(row["method"])), everywhere[row["region"]]
+        left = [float(place) for place in row["places"].split()]
+        others = [place for place in known if place not in left]
+        marks += [Points(sign, xs, [y] * len(xs)) for sign, xs in (("excluded", others), ("kept", left)) if xs]
+        said = label_words(row["label"]).split()[-1]  # both kinds of ambiguity in one word
+        marks.append(Text(sum(known) / len(known), y - 0.3, said, "axis-text", "middle"))
+    ticks = [Tick(-i, method) for i, method in enumerate(methods)]
+    panel = Panel(numbered(0.05, 1.01, 5, name="place"), Axis(low, high, ticks, is_named=True), marks)
+    keys = [Key("kept", "possible place"), Key("excluded", "other place")]
+    said = "; ".join(f"{row['method']}, {row['region']}: {row['label']} {row['places']}".rstrip() for row in rows)
+    return Picture("What methods say", f"{said}.", (COLUMN.width, 180.0), _MARGINS, panel, keys=keys)
 
 
-def plot_plugin(rows: Sequence[Row], ax: "Axes") -> "Axes":
+def plugin_picture(rows: Sequence[Row]) -> Picture:
     """In how many data sets a method is more certain than all verdicts together.
 
     rows: region, label, datasets, method, count.
     """
-    bars = [
-        (region, method) for region in dict.fromkeys(row["region"] for row in rows) for method in ("plug-in", "AEB")
-    ]
-    hatches = {"FINE": "", "ABSENT": "////"}
-    named: set[str] = set()
-    for y, (region, method) in enumerate(bars):
-        reached = 0
-        for row in (row for row in rows if (row["region"], row["method"]) == (region, method)):
-            count, word = (
-                int(row["count"]),
-                "said to be absent" if row["label"] == "ABSENT" else "said to be at one place",
-            )
-            label = None if word in named or not count else word
-            named |= {word} if count else set()
-            ax.barh(-y, count, left=reached, color="#56b4e9", edgecolor="black", linewidth=0.7, height=0.6,
-                    hatch=hatches[row["label"]], label=label)  # fmt: skip
-            reached += count
-        ax.text(reached + 0.08, -y, f"{reached}/{rows[0]['datasets']}", va="center", fontsize=SMALL)
-    ax.set_yticks([-y for y in range(len(bars))], [f"{region}: {method}" for region, method in bars], fontsize=TEXT)
-    ax.set_xlim(0, int(rows[0]["datasets"]) + 0.8)
-    label_axes(ax, "weak-C data sets with unsupported certainty", ticks="x")
-    ax.legend(fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.4, 1.0), frameon=False)
-    return ax
+    regions = dict.fromkeys(row["region"] for row in rows)
+    lanes = {bar: -float(y) for y, bar in enumerate((r, m) for r in regions for m in ("plug-in", "AEB"))}
+    reached, marks, keys = dict.fromkeys(lanes, 0), list[Mark](), dict[str, Key]()
+    for row in rows:
+        bar, count = (row["region"], row["method"]), int(row["count"])
+        role, word = (
+            ("part-1", "said to be absent") if row["label"] == "ABSENT" else ("part-0", "said to be at one place")
+        )
+        if count:
+            marks.append(Bars([lanes[bar]], [count], role, word, [reached[bar]]))
+            keys[role] = Key(role, word)
+        reached[bar] += count
+    n = int(rows[0]["datasets"])
+    marks += [Text(reached[bar] + 0.08, lane, f"{reached[bar]}/{n}", "count") for bar, lane in lanes.items()]
+    ticks = [Tick(lane, f"{region}: {method}") for (region, method), lane in lanes.items()]
+    horizontal = counting(n + 0.8, 6, name="weak-C data sets with unsupported certainty")
+    panel = Panel(horizontal, Axis(0.4 - len(lanes), 0.6, ticks, is_named=True), marks)
+    said = "; ".join(f"{region}, {method}: {reached[region, method]} of {n}" for region, method in lanes)
+    return Picture("Unsupported certainty", f"{said}.", (COLUMN.width, 137.0), _MARGINS, panel, keys=[*keys.values()])
 
 
 def _places(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:

@@ -1,70 +1,80 @@
 """Pictures of the global study: how reports relate to the exhaustive ones, and what is recovered."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
-from ._style import SMALL, Row, label_axes
+from ...report.pictures import COLUMN, Picture
+from ...report.pictures._model import Axis, Bars, Key, Mark, Panel, Text, Tick
+from ...report.pictures._rooms import counting, numbered
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+Row = Mapping[str, str]
 
-# Colours that stay apart for colour-blind readers (Okabe and Ito); hatches keep them apart in grey as well.
+# The number of its fill, what its count is written in there, and its name.
 _STATUS = {
-    "match": ("#0072b2", "", "match"),
-    "safe_coarsening": ("#56b4e9", "///", "safe coarsening"),
-    "abstention": ("#e0e0e0", "", "abstention"),
-    "unsafe": ("#d55e00", "xxx", "unsafe"),
+    "match": (0, "on-dark", "match"),
+    "safe_coarsening": (1, "halo count", "safe coarsening"),
+    "abstention": (4, "count", "abstention"),
+    "unsafe": (6, "halo count", "unsafe"),
 }
-_REFERENCES = {"AMBIGUOUS": ("#e69f00", ""), "FINE": ("#0072b2", "///")}
+_REFERENCES = {"AMBIGUOUS": 2, "FINE": 1}
 _SHOWN = (0.50, 0.75)
 _BAR, _FITS = 0.76, 3  # width of a bar, and the smallest count whose part of it holds its number
+_BUDGET = "query budget, share of the bank"
+_SIZE, _MARGINS = (COLUMN.width, 173.0), (50.0, 10.0, 30.0, 50.0)
 
 
-def plot_status(rows: Sequence[Row], ax: "Axes") -> "Axes":
+def status_picture(rows: Sequence[Row]) -> Picture:
     """Traces by how they compare with the exhaustive answer, one bar a budget.
 
     rows: budget, match, safe_coarsening, abstention, unsafe.
     """
-    total = sum(int(rows[0][name]) for name in _STATUS)
-    bottoms = [0] * len(rows)
-    for name, (color, hatch, word) in _STATUS.items():
+    total, starts = sum(int(rows[0][name]) for name in _STATUS), [0] * len(rows)
+    marks: list[Mark] = []
+    keys: list[Key] = []
+    for name, (part, ink, word) in _STATUS.items():
         counts = [int(row[name]) for row in rows]
-        label = word if any(counts) else f"{word} (0 at all budgets)"
-        ax.bar(range(len(rows)), counts, _BAR, bottom=bottoms, color=color, hatch=hatch, edgecolor="black",
-               linewidth=0.7, label=label)  # fmt: skip
-        for x, (count, bottom) in enumerate(zip(counts, bottoms, strict=True)):
-            y = bottom + count / 2
-            if count >= _FITS:
-                ink = "white" if name == "match" else "black"
-                plate = {"facecolor": color, "edgecolor": "none", "pad": 0.8}
-                ax.text(x, y, str(count), ha="center", va="center", fontsize=SMALL, color=ink, bbox=plate)
-            elif count:
-                ax.text(x + 0.55 * _BAR, y, str(count), ha="left", va="center", fontsize=SMALL)
-        bottoms = [bottom + count for bottom, count in zip(bottoms, counts, strict=True)]
-    ax.set_xticks(range(len(rows)), [f"{float(row['budget']):.2f}" for row in rows])
-    label_axes(ax, "query budget, share of the bank", f"reporting traces, of {total}")
-    ax.set_ylim(0, 1.05 * total)
-    ax.legend(fontsize=SMALL, ncols=2, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False)
-    return ax
+        marks.append(Bars(range(len(rows)), counts, f"part-{part}", word, starts, _BAR, is_upright=True))
+        marks += _counts(counts, starts, ink)
+        keys.append(Key(f"part-{part}", word if any(counts) else f"{word} (never)"))
+        starts = [start + count for start, count in zip(starts, counts, strict=True)]
+    ticks = [Tick(x, f"{float(row['budget']):.2f}") for x, row in enumerate(rows)]
+    horizontal = Axis(-0.6, len(rows) - 0.4, ticks, _BUDGET)
+    panel = Panel(horizontal, counting(1.05 * total, 6, name=f"reporting traces, of {total}"), marks)
+    said = "; ".join(f"at {row['budget']} {row['match']} match" for row in rows)
+    return Picture("Reports and exhaustive answers", f"Of {total}, {said}.", _SIZE, _MARGINS, panel, keys=keys)
 
 
-def plot_recovery(rows: Sequence[Row], ax: "Axes") -> "Axes":
+def _counts(counts: Sequence[int], starts: Sequence[int], ink: str) -> Iterator[Text]:
+    """In their parts, or beside those that are too small; none of nothing."""
+    for x, (count, start) in enumerate(zip(counts, starts, strict=True)):
+        if count >= _FITS:
+            yield Text(x, start + count / 2, str(count), ink, "middle")
+        elif count:
+            yield Text(x + 0.55 * _BAR, start + count / 2, str(count), "count")
+
+
+def recovery_picture(rows: Sequence[Row]) -> Picture:
     """Share of the exhaustive ambiguous and fine labels that are reported at budgets 0.50 and 0.75.
 
     rows: budget, reference, recovered, traces.
     """
-    width = 0.36
-    for offset, (reference, (color, hatch)) in zip((-0.5, 0.5), _REFERENCES.items(), strict=True):
-        for x, budget in enumerate(_SHOWN):
-            row = next(row for row in rows if float(row["budget"]) == budget and row["reference"] == reference)
-            recovered, traces = int(row["recovered"]), int(row["traces"])
-            place, share = x + offset * width, recovered / traces if traces else 0.0
-            label = reference.lower() if x == 0 else None
-            ax.bar(place, share, width, color=color, hatch=hatch, edgecolor="black", linewidth=0.7, label=label)
-            ax.text(place, share + 0.02, f"{recovered}/{traces}", ha="center", fontsize=SMALL)
-    ax.set_xticks(range(len(_SHOWN)), [f"{budget:.2f}" for budget in _SHOWN])
-    label_axes(ax, "query budget, share of the bank", "share of exhaustive labels found")
-    ax.set_ylim(0.0, 1.12)
-    ax.legend(title="exhaustive label", title_fontsize=SMALL, fontsize=SMALL, ncols=2, loc="lower center",
-              bbox_to_anchor=(0.5, 1.0), frameon=False)  # fmt: skip
-    return ax
+    width, marks, said = 0.36, list[Mark](), list[str]()
+    for offset, (reference, part) in zip((-0.5, 0.5), _REFERENCES.items(), strict=True):
+        chosen = [_row(rows, budget, reference) for budget in _SHOWN]
+        counts = [(int(row["recovered"]), int(row["traces"])) for row in chosen]
+        places = [x + offset * width for x in range(len(_SHOWN))]
+        shares = [recovered / traces if traces else 0.0 for recovered, traces in counts]
+        marks.append(Bars(places, shares, f"part-{part}", reference.lower(), thickness=width, is_upright=True))
+        texts = [f"{recovered}/{traces}" for recovered, traces in counts]
+        marks += [
+            Text(x, y, text, "count", "middle", lift=3.0) for x, y, text in zip(places, shares, texts, strict=True)
+        ]
+        said.append(f"{reference.lower()} {' and '.join(texts)}")
+    horizontal = Axis(-0.6, len(_SHOWN) - 0.4, [Tick(x, f"{budget:.2f}") for x, budget in enumerate(_SHOWN)], _BUDGET)
+    panel = Panel(horizontal, numbered(0.0, 1.12, 5, name="share of exhaustive labels found"), marks)
+    keys = [Key(f"part-{part}", reference.lower()) for reference, part in _REFERENCES.items()]
+    return Picture("Labels that are found", f"{'; '.join(said)}.", _SIZE, _MARGINS, panel, keys=keys,
+                   heading="exhaustive label")  # fmt: skip
+
+
+def _row(rows: Sequence[Row], budget: float, reference: str) -> Row:
+    return next(row for row in rows if float(row["budget"]) == budget and row["reference"] == reference)

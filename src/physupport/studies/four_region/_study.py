@@ -198,14 +198,14 @@ def _summary(cases: list[Case]) -> dict[str, object]:
 
 def draw(folder: Path) -> list[Path]:
     """Responses, coherence, a representative map of weak C, and what the plug-in says too much."""
-    from ..figures import plot_coherence, plot_plugin, plot_regional_map, plot_responses
+    from ..figures import library_coherence_picture, plugin_picture, regional_map_picture, responses_picture
 
     library, maps = read_table(folder, "library"), read_table(folder, "maps")
     drawings = {
-        "responses": (2.5, lambda page: plot_responses(library, page.subplots())),
-        "coherence": (2.9, lambda page: plot_coherence(library, page.subplots())),
-        "weak-c-map": (2.5, lambda page: plot_regional_map(representative(maps), library, page.subplots())),
-        "plug-in": (1.9, lambda page: plot_plugin(read_table(folder, "plugin"), page.subplots())),
+        "responses": [responses_picture(library)],
+        "coherence": [library_coherence_picture(library)],
+        "weak-c-map": [regional_map_picture(representative(maps), library)],
+        "plug-in": [plugin_picture(read_table(folder, "plugin"))],
     }
     return draw_figures(folder, drawings)
 

@@ -171,10 +171,10 @@ def _summary(cases: list[Case]) -> dict[str, object]:
 
 def draw(folder: Path) -> list[Path]:
     """Status over the six budgets, and recovery at the two that the paper shows."""
-    from ..figures import plot_recovery, plot_status
+    from ..figures import recovery_picture, status_picture
 
     drawings = {
-        "status": (2.4, lambda page: plot_status(read_table(folder, "status"), page.subplots())),
-        "recovery": (2.4, lambda page: plot_recovery(read_table(folder, "recovery"), page.subplots())),
+        "status": [status_picture(read_table(folder, "status"))],
+        "recovery": [recovery_picture(read_table(folder, "recovery"))],
     }
     return draw_figures(folder, drawings)

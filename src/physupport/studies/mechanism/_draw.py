@@ -1,6 +1,6 @@
 """Figures of the mechanism study, from its tables alone."""
 
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,68 +8,58 @@ from .._writing import draw_figures, read_columns
 from ._measures import TOLERANCE
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from ...report.pictures import Picture
 
 _SHOWN_SCALE = 0.1
+# The question of a gate, and its information.
 _GATES = {
-    "explanation": ("deployment: which explanation?", r"$I_G = T r^2 \beta^2 / \sigma^2$"),
-    "support": ("deployment: which atoms?", r"$I_S = T \beta^2 s^2 / \sigma^2$"),
-    "orientation": ("calibration: where are they?", r"$I_D = N s^6$"),
+    "explanation": ("deployment: which explanation?", "information T r² β² / σ²"),
+    "support": ("deployment: which atoms?", "information T β² s² / σ²"),
+    "orientation": ("calibration: where are they?", "information N s⁶"),
 }
 
 
 def draw(folder: Path) -> list[Path]:
     """Scaling, deployment, the three gates and the collapse, as PNG and PDF in the folder of the tables."""
-    return draw_figures(folder, {name: (height, partial(fill, folder)) for name, (height, fill) in PAGES.items()})
+    return draw_figures(folder, {name: pictures(folder) for name, pictures in PAGES.items()})
 
 
-def _scaling(folder: Path, page: "Figure") -> None:
-    from ..figures import plot_scaling
+def _scaling(folder: Path) -> "list[Picture]":
+    from ..figures import scaling_picture
 
     fits = read_columns(folder, "fits")
     main = {name: float(fits[name][0]) for name in ("slope", "low", "high", "r2")}
-    plot_scaling(read_columns(folder, "scaling"), main, page.subplots())
+    return [scaling_picture(read_columns(folder, "scaling"), main)]
 
 
-def _deployment(folder: Path, page: "Figure") -> None:
-    from ..figures import plot_deployment
+def _deployment(folder: Path) -> "list[Picture]":
+    from ..figures import deployment_picture
 
-    plot_deployment(read_columns(folder, "deployment"), _SHOWN_SCALE, page.subplots())
-
-
-def _gates(folder: Path, page: "Figure") -> None:
-    axes = page.subplots(3, 1)
-    for ax, (gate, (question, _)) in zip(axes, _GATES.items(), strict=True):
-        _gate(folder, gate, ax)
-        ax.set_title(question, fontsize=8, loc="left")
-    _scale_legend(axes[0])
+    return [deployment_picture(read_columns(folder, "deployment"), _SHOWN_SCALE)]
 
 
-def _collapse(folder: Path, page: "Figure") -> None:
-    from ..figures import plot_spreads
-
-    upper, lower = page.subplots(2, 1)
-    _gate(folder, "orientation", upper)
-    _scale_legend(upper)
-    plot_spreads(read_columns(folder, "collapse"), TOLERANCE, lower)
+def _gates(folder: Path) -> "list[Picture]":
+    return [_gate(folder, gate, heading, gate == "explanation") for gate, (heading, _) in _GATES.items()]
 
 
-def _gate(folder: Path, gate: str, ax: "Axes") -> None:
-    from ..figures import plot_affinities
+def _collapse(folder: Path) -> "list[Picture]":
+    from ..figures import spreads_picture
+
+    return [_gate(folder, "orientation"), spreads_picture(read_columns(folder, "collapse"), TOLERANCE)]
+
+
+def _gate(folder: Path, gate: str, heading: str = "", has_keys: bool = True) -> "Picture":
+    from ..figures import affinities_picture
 
     table = read_columns(folder, "gates")
-    here = table["gate"] == gate
-    plot_affinities({name: column[here] for name, column in table.items()}, _GATES[gate][1], ax)
+    chosen = table["gate"] == gate
+    columns = {name: column[chosen] for name, column in table.items()}
+    return affinities_picture(columns, _GATES[gate][1], heading, has_keys=has_keys)
 
 
-def _scale_legend(ax: "Axes") -> None:
-    ax.legend(title="$s$", fontsize=6.5, title_fontsize=7, loc="lower left", ncols=2)
-
-
-PAGES = {
-    "scaling": (2.7, _scaling),
-    "deployment": (2.5, _deployment),
-    "gates": (5.2, _gates),
-    "collapse": (4.0, _collapse),
+PAGES: "dict[str, Callable[[Path], list[Picture]]]" = {
+    "scaling": _scaling,
+    "deployment": _deployment,
+    "gates": _gates,
+    "collapse": _collapse,
 }
