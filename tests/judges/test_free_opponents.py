@@ -33,9 +33,9 @@ BANK = make_bank()
 def kept(rows, law, *, peeks=False):
     """Half of the rows propose, half judge; peeks: those that judge propose."""
     proposal, held_out = ArrayRows(rows[1::2] if peeks else rows[::2]), ArrayRows(rows[1::2])
-    best = best_explanation(law.stream(BANK, proposal, [proposal.n_rows]), BANK.size, law.keys(BANK)).key
-    stream = law.stream(BANK, held_out, [held_out.n_rows])
-    opponent = law.half_free(BANK, proposal, best)
+    proposed, stream = law.proposed(BANK, proposal), law.stream(BANK, held_out, [held_out.n_rows])
+    best = best_explanation(proposed.stream, BANK.size, law.keys(BANK), scores=proposed.scores).key
+    opponent = law.half_free(BANK, proposed, best)
     factor = Factor("rows", stream, law.keys(BANK), opponent.numerator(stream, held_out))
     evidence = Evidence(BANK.size, [factor], joint_path([stream.checkpoints]))
     return np.flatnonzero(verdicts(evidence, np.arange(BANK.size), LEVEL).codes != Verdict.REJECTED)

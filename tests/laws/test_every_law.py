@@ -66,7 +66,7 @@ def test_the_opponent_of_a_key_is_a_density_and_is_read_back(name, is_complex):
     bank = make_bank(is_complex)
     law = make(name, is_complex, bank)
     rows = ArrayRows(law.sample(bank, 0, np.random.default_rng(4), 24))
-    opponent = law.opponent(bank, rows, int(law.keys(bank)(0)[0]))
+    opponent = law.opponent(bank, law.proposed(bank, rows), int(law.keys(bank)(0)[0]))
     stream, key = opponent.numerator(law.stream(bank, rows, [24]), rows)
     assert stream.is_density
     assert np.isfinite(stream.log_likelihood(np.array([key])).errors).all()
@@ -82,7 +82,8 @@ def test_a_free_opponent_fits_rows_that_the_bank_cannot_and_is_read_back(name, i
     rows[:, : len(other.states.elements)] *= 2.0
     proposal, held_out = ArrayRows(rows[::2]), ArrayRows(rows[1::2])
     keys = np.unique(law.keys(bank)(np.arange(bank.size)))
-    free = law.free_opponent(bank, proposal, int(keys[0]))
+    proposed = law.proposed(bank, proposal)
+    free = law.free_opponent(bank, proposed, int(keys[0]))
     if law.is_linear:
         assert free is None  # its own opponent has it
         return
@@ -91,13 +92,13 @@ def test_a_free_opponent_fits_rows_that_the_bank_cannot_and_is_read_back(name, i
     assert stream.is_density
     best = denominator.log_likelihood(keys).values.max()
     assert stream.log_likelihood(np.array([key])).values[0, 0] > best + 10.0
-    mixture = law.half_free(bank, proposal, int(keys[0]))
+    mixture = law.half_free(bank, proposed, int(keys[0]))
     assert mixture.weights == (0.5, 0.5)
     back = law.decode_opponent(mixture.encode())
     assert back.agrees(mixture)
-    assert any(back.agrees(given) for given in law.opponents_of(bank, proposal, int(keys[0])))
-    other_rows = ArrayRows(rows[::3])
-    assert not back.agrees(law.half_free(bank, other_rows, int(keys[0])))
+    assert any(back.agrees(given) for given in law.opponents_of(bank, proposed, int(keys[0])))
+    others = law.proposed(bank, ArrayRows(rows[::3]))
+    assert not back.agrees(law.half_free(bank, others, int(keys[0])))
 
 
 @pytest.mark.parametrize(("name", "is_complex"), ENERGETIC)

@@ -109,14 +109,12 @@ class ProposedStream:
         if opponent is not None and plan.opponent == "free":
             raise MisuseError("opponent", "be left out where a law off the bank is proposed already", "'free'")
         if opponent is None or protocol.ranks:
-            stream = law.stream(bank, rows, [rows.n_rows])
-            keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
-            scores = stream.log_likelihood(keys)
-            plausibility = scores.values[where, -1]
+            proposal = law.proposed(bank, rows)
+            plausibility = proposal.plausibility
             if opponent is None:
-                chosen = best_explanation(stream, bank.size, law.keys(bank), scores=scores)
+                chosen = best_explanation(proposal.stream, bank.size, law.keys(bank), scores=proposal.scores)
                 choose = law.half_free if plan.opponent == "free" else law.opponent
-                best, opponent = chosen.index, choose(bank, rows, chosen.key)
+                best, opponent = chosen.index, choose(bank, proposal, chosen.key)
         return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
 
     @cached_property

@@ -128,9 +128,8 @@ class _Trial:
     def of(cls, design: Design, parts: tuple[Field, Field]) -> "_Trial":
         is_complex = np.iscomplexobj(design.columns)
         first, second = (ArrayRows(as_pairs(part) if is_complex else part) for part in parts)
-        proposing, stream = (
-            LinearStream(design, rows, np.array([rows.n_rows]), is_complex) for rows in (first, second)
-        )
+        proposing = LinearStream(design, first, np.array([first.n_rows]), is_complex, fits={})
+        stream = LinearStream(design, second, np.array([second.n_rows]), is_complex)
         return cls(stream, proposing.opponent(np.arange(proposing.n_keys)).numerator(stream, second))
 
     def log_evidence(self, keys: IntArray) -> Bounds:
@@ -154,7 +153,7 @@ class SplitJudge:
     size: int
     level: float
     stream: SealedStream
-    trials: tuple[tuple[_Trial, ...], ...]  # of each noise setting, of each split
+    trials: tuple[tuple[_Trial, ...], ...]  # of each split; of each noise setting where splits depend on it
     log_evidence: Bounds  # (n_keys,) each
     evidence: Evidence | None
     spec: BySplits
@@ -167,10 +166,10 @@ class SplitJudge:
         spec.check_rows(stream.law, stream.rows.n_rows)
         rows = whitened_rows(stream.rows, design, stream.law.is_complex)
         trials = _trials(spec, design, rows, int(sealed.digest, 16))
-        bounds = np.empty((2, len(design.supports) * len(trials)))
-        for setting, own in enumerate(trials):
+        bounds = np.empty((2, len(design.supports) * len(design.deviations)))
+        for setting, splits in enumerate(trials):
             keys = np.arange(setting, bounds.shape[1], len(trials))
-            scored = [trial.log_evidence(keys) for trial in own]
+            scored = [trial.log_evidence(keys) for trial in splits]
             bounds[:, keys] = log_mean(Bounds(*(np.array(side) for side in zip(*scored, strict=True))))
         return cls(sealed.size, sealed.level, stream, trials, Bounds(*bounds), evidence, spec)
 
@@ -182,9 +181,9 @@ class SplitJudge:
 
     def ball(self, key: int, bits: int) -> arb:
         """Encloses the log of the mean evidence against a key."""
-        own = self.trials[key % len(self.trials)]
+        splits = self.trials[key % len(self.trials)]
         with ctx.workprec(bits):
-            return (sum((trial.ball(key, bits) for trial in own), arb(0)) / len(own)).log()
+            return (sum((trial.ball(key, bits) for trial in splits), arb(0)) / len(splits)).log()
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e: all of it is scored."""
@@ -196,13 +195,12 @@ class SplitJudge:
 
 
 def _trials(spec: BySplits, design: Design, rows: Field, seed: int) -> tuple[tuple[_Trial, ...], ...]:
-    """Of each noise setting: fission depends on the noise, a division of the rows does not."""
-    draws, settings = Draws(seed, _PURPOSE), len(design.deviations)
+    """Of each noise setting: fission depends on the noise; a division of the rows does not, and serves all."""
+    draws = Draws(seed, _PURPOSE)
     if spec.split == "rows":
         count = min(max(int(Fraction(repr(spec.proposal)) * len(rows)), 1), len(rows) - 1)
         orders = np.argsort(draws.uniform((spec.n_splits, len(rows))), axis=1, kind="stable")
-        made = tuple(_Trial.of(design, (rows[order[:count]], rows[order[count:]])) for order in orders)
-        return (made,) * settings
+        return (tuple(_Trial.of(design, (rows[order[:count]], rows[order[count:]])) for order in orders),)
     if None in design.deviations:
         remedy = 'Give the noise, or take judge = "rotation", which does not need it, where responses are exact.'
         raise MisuseError("split", "be 'rows' where the noise is not known", "'fission'", remedy)

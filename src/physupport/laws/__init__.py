@@ -3,6 +3,7 @@
 from ._base import (
     BankKey as BankKey,
     Opponent as Opponent,
+    Proposal as Proposal,
     Scores as Scores,
     Stream as Stream,
     check_checkpoints as check_checkpoints,

@@ -57,6 +57,25 @@ class Stream(Protocol):
         """The same of one key in ball arithmetic, one ball a checkpoint; slow, and as tight as the bits allow."""
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposal:
+    """Rows that propose, scored once: the best explanation, its rivals and all opponents come from these scores."""
+
+    rows: RowSource
+    stream: Stream  # over all of them
+    keys: IntArray  # (k,) those of the explanations, increasing
+    scores: Scores  # of these keys, (k, 1)
+    plausibility: Array  # (M,) log likelihood of the rows under every explanation
+
+    @classmethod
+    def of(cls, rows: RowSource, stream: Stream, keys: IntArray) -> Self:
+        """keys: (M,) of every explanation."""
+        distinct, where = np.unique(keys, return_inverse=True)
+        scores = stream.log_likelihood(distinct)
+        return cls(rows, stream, distinct, scores, scores.values[where, -1])
+
+
 class Opponent(Protocol):
     """A density that may be the numerator of evidence."""
 

@@ -13,7 +13,7 @@ from .._stored import Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank, Moved, Nuisances
 from ..io import RowSource
-from ._base import BankKey, Opponent, Stream
+from ._base import BankKey, Opponent, Proposal, Stream
 from ._design import Design
 from ._mixture import Mixture
 
@@ -134,30 +134,35 @@ class Law(Protocol):
         """A numerator off the bank, made from proposal rows alone; None takes what the best key of the bank gives."""
         return None
 
-    def opponent(self, bank: Bank, rows: RowSource, key: int) -> Opponent:  # noqa: ARG002
+    def proposed(self, bank: Bank, rows: RowSource) -> Proposal:
+        """Proposal rows, scored under every law of a row that explanations have."""
+        stream = self.stream(bank, rows, [rows.n_rows])
+        return Proposal.of(rows, stream, self.keys(bank)(np.arange(bank.size)))
+
+    def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Opponent:  # noqa: ARG002
         """The numerator that a key of the bank gives, after a look at proposal rows; it has to be a density."""
         return BankKey(key)
 
-    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> Opponent | None:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Opponent | None:  # noqa: ARG002
         """A density off the bank that proposal rows alone give, so that it may fit what no explanation can.
 
         key: that of the best explanation, from which a search may start.  None: the law has none, or always has it.
         """
         return None
 
-    def half_free(self, bank: Bank, rows: RowSource, key: int) -> Mixture:
+    def half_free(self, bank: Bank, proposal: Proposal, key: int) -> Mixture:
         """The opponent of a key and, with half the weight, the free one: it costs log 2, and makes EMPTY possible."""
-        free = self.free_opponent(bank, rows, key)
+        free = self.free_opponent(bank, proposal, key)
         if free is None:
             rule = f"be left out for rows of the law {self.name}, which has no free opponent, or always has it"
             raise MisuseError("opponent", rule, "'free'")
-        return Mixture((self.opponent(bank, rows, key), free), (0.5, 0.5))
+        return Mixture((self.opponent(bank, proposal, key), free), (0.5, 0.5))
 
-    def opponents_of(self, bank: Bank, rows: RowSource, key: int) -> Iterator[Opponent]:
+    def opponents_of(self, bank: Bank, proposal: Proposal, key: int) -> Iterator[Opponent]:
         """All that proposal rows and their best key may give, for who checks a report."""
-        yield self.opponent(bank, rows, key)
-        if self.free_opponent(bank, rows, key) is not None:
-            yield self.half_free(bank, rows, key)
+        yield self.opponent(bank, proposal, key)
+        if self.free_opponent(bank, proposal, key) is not None:
+            yield self.half_free(bank, proposal, key)
 
     def decode_opponent(self, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
         """What `encode` of an opponent made; anything else is refused.  stream: its name."""

@@ -144,16 +144,14 @@ class _Proposal:
     @classmethod
     def of(cls, read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> "_Proposal":
         law, rows = read.law, ArrayRows(table, split.proposal)
-        stream = law.stream(bank, rows, [rows.n_rows])
-        keys, where = np.unique(law.keys(bank)(np.arange(bank.size)), return_inverse=True)
-        scores = stream.log_likelihood(keys)
-        opponent = read.opponent
+        proposal, opponent = law.proposed(bank, rows), read.opponent
         if opponent is None or not opponent.is_of_bank:
-            return cls(scores.values[where, -1], True)
-        tied = best_key(stream, keys, scores=scores).tied.tolist()
+            return cls(proposal.plausibility, True)
+        tied = best_key(proposal.stream, proposal.keys, scores=proposal.scores).tied
         # With a free one beside it or without: rows that propose give both.
-        is_best = any(opponent.agrees(other) for key in tied for other in law.opponents_of(bank, rows, key))
-        return cls(scores.values[where, -1], is_best, np.isin(keys, tied)[where])
+        made = (other for key in tied.tolist() for other in law.opponents_of(bank, proposal, key))
+        is_favoured = np.isin(law.keys(bank)(np.arange(bank.size)), tied)
+        return cls(proposal.plausibility, any(map(opponent.agrees, made)), is_favoured)
 
 
 def _sealed(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:

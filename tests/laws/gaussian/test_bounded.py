@@ -133,7 +133,7 @@ def test_a_truth_at_the_end_of_its_bounds_is_kept_and_one_beyond_is_lost(coeffic
         rows = coefficient * ATOMS[:, 1] + BASELINE @ [3.0, 0.2] + rng.standard_normal((60, Q))
         proposal, held_out = ArrayRows(rows[::2]), ArrayRows(rows[1::2])
         stream = law.stream(BANK, held_out, [held_out.n_rows])
-        numerator = law.opponent(BANK, proposal, 0).numerator(stream, held_out)
+        numerator = law.opponent(BANK, law.proposed(BANK, proposal), 0).numerator(stream, held_out)
         found = verdicts(bank_evidence(BANK, deployment=(stream, numerator)), everything, LEVEL)
         lost += int(found.codes[truth, 0] == Verdict.REJECTED)
     assert (binom.sf(lost - 1, RUNS, LEVEL) > 1e-6) == is_valid

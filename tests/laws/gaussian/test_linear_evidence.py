@@ -52,10 +52,10 @@ def test_rows_without_a_residual_prove_nothing():
 def kept(rows, law, *, peeks=False):
     """Half of the rows propose, half judge; peeks: those that judge propose."""
     proposal, held_out = ArrayRows(rows[1::2] if peeks else rows[::2]), ArrayRows(rows[1::2])
-    proposed = law.stream(BANK, proposal, [proposal.n_rows])
-    best = int(proposed.log_likelihood(EVERYTHING).values[:, -1].argmax())
+    proposed = law.proposed(BANK, proposal)
+    best = int(proposed.plausibility.argmax())
     stream = law.stream(BANK, held_out, [held_out.n_rows])
-    numerator = law.opponent(BANK, proposal, best).numerator(stream, held_out)
+    numerator = law.opponent(BANK, proposed, best).numerator(stream, held_out)
     found = verdicts(bank_evidence(BANK, deployment=(stream, numerator)), EVERYTHING, LEVEL)
     return np.flatnonzero(found.codes != Verdict.REJECTED)
 
@@ -105,8 +105,10 @@ def test_rows_of_a_known_covariance_are_scored_as_whitened_ones_are(is_complex):
     found, expected = coloured.stream(bank, given, [6]), alike.stream(plain, made, [6])
     keys, only = np.arange(6), np.array([0])
     np.testing.assert_allclose(found.log_likelihood(keys).values, expected.log_likelihood(keys).values, rtol=1e-10)
-    one = coloured.opponent(bank, given, 0).numerator(found, coloured.scored_rows(bank, given))[0]
-    other = alike.opponent(plain, made, 0).numerator(expected, made)[0]
+    one = coloured.opponent(bank, coloured.proposed(bank, given), 0).numerator(
+        found, coloured.scored_rows(bank, given)
+    )[0]
+    other = alike.opponent(plain, alike.proposed(plain, made), 0).numerator(expected, made)[0]
     np.testing.assert_allclose(one.log_likelihood(only).values, other.log_likelihood(only).values, rtol=1e-10)
 
 
@@ -123,5 +125,6 @@ def test_a_covariance_of_too_low_a_rank_says_so():
 
 
 def test_proposal_rows_without_a_residual_are_refused():
+    law = Linear().completed(BANK)
     with pytest.raises(MisuseError, match="proposal rows must leave a residual to take the noise from"):
-        Linear().completed(BANK).opponent(BANK, ArrayRows(np.tile(ATOMS[:, 1], (2, 1))), 2)
+        law.opponent(BANK, law.proposed(BANK, ArrayRows(np.tile(ATOMS[:, 1], (2, 1)))), 2)

@@ -126,7 +126,7 @@ def test_the_opponent_is_the_density_of_fitted_covariances_and_of_the_leading_ei
     bank, rng = BANKS[False], np.random.default_rng(5)
     law = Linear(rows="random").completed(bank)
     proposal, held_out = (make_rows(rng, False, PAIR, 40) for _ in range(2))
-    mixture = law.opponent(bank, ArrayRows(proposal), 0)
+    mixture = law.opponent(bank, law.proposed(bank, ArrayRows(proposal)), 0)
     assert mixture.weights[-1] == 0.5
     stream, key = mixture.numerator(law.stream(bank, ArrayRows(held_out), [40]), ArrayRows(held_out))
     logs = [multivariate_normal(np.zeros(Q), part.covariance).logpdf(held_out).sum() for part in mixture.parts]
@@ -143,7 +143,7 @@ def kept(rows, law, bank, *, half=2, stops_early=0.0):
     """One row in `half` proposes; stops_early: how far a fit that stalls stays below the supremum, as a control."""
     proposal, held_out = ArrayRows(rows[::half]), ArrayRows(np.delete(rows, np.s_[::half], axis=0))
     stream = law.stream(bank, held_out, [held_out.n_rows])
-    numerator = law.opponent(bank, proposal, 0).numerator(stream, held_out)
+    numerator = law.opponent(bank, law.proposed(bank, proposal), 0).numerator(stream, held_out)
     evidence = bank_evidence(bank, deployment=(stream, numerator))
     if stops_early:
         bounds = evidence.along_path(np.arange(bank.size)).peak()
@@ -189,7 +189,9 @@ def test_a_set_is_rejected_with_every_set_that_holds_it():
         for _ in range(20):
             rows = make_rows(rng, False, PAIR, 20, 3.0)
             stream = law.stream(bank, ArrayRows(rows[10:]), [10])
-            numerator = law.opponent(bank, ArrayRows(rows[:10]), 0).numerator(stream, ArrayRows(rows[10:]))
+            numerator = law.opponent(bank, law.proposed(bank, ArrayRows(rows[:10])), 0).numerator(
+                stream, ArrayRows(rows[10:])
+            )
             bounds = bank_evidence(bank, deployment=(stream, numerator)).log_evidence(np.arange(bank.size))
             for inner, outer in ((0, 1), (1, 2), (3, 4)):
                 assert bounds.upper[inner] >= bounds.lower[outer]
@@ -198,9 +200,10 @@ def test_a_set_is_rejected_with_every_set_that_holds_it():
 def test_bounds_and_thresholds_are_refused_where_coefficients_are_random():
     with pytest.raises(MisuseError, match="coefficients must be left open where every row has its own"):
         Linear(rows="random", coefficients={"A": (0.0, 1.0)})
-    law = Linear(rows="random").completed(BANKS[False])
+    bank = BANKS[False]
+    law = Linear(rows="random").completed(bank)
     with pytest.raises(MisuseError, match="proposal rows must leave a residual to take the noise from"):
-        law.opponent(BANKS[False], ArrayRows(np.outer([1.0, 2.0], atoms_of(False, 0)[:, 0])), 0)
+        law.opponent(bank, law.proposed(bank, ArrayRows(np.outer([1.0, 2.0], atoms_of(False, 0)[:, 0]))), 0)
 
 
 @pytest.mark.parametrize("kind", ["free", "random"])

@@ -12,6 +12,7 @@ from ..._typing import Array, IntArray
 from ...banks import Bank, Moved
 from ...io import RowSource
 from ...io._rows import as_complex, turned
+from .._base import Proposal
 from .._law import Energy, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, whitened_energy
@@ -74,10 +75,10 @@ class Covariance(NoisyLaw):
         """The rows (N, q), read once and scored under every deployment key; strengths are variances of the sources."""
         return covariance_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
 
-    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> CovariancePoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> CovariancePoint:  # noqa: ARG002
         """The leading eigenvectors of the second moments of the rows, and white noise."""
-        table = np.concatenate([*rows.blocks()])
-        return leading_point(as_complex(table.T).T if self.is_complex else table, rows.n_rows)
+        table = np.concatenate([*proposal.rows.blocks()])
+        return leading_point(as_complex(table.T).T if self.is_complex else table, proposal.rows.n_rows)
 
     def moved(self, active: int) -> Moved:
         r"""At most :math:`\sum_jT\lambda_j|\Delta a_j|^2/2\sigma^2`, which rows with their sources seen would have.

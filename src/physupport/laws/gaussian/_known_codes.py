@@ -12,6 +12,7 @@ from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource
 from ...io._rows import as_complex, as_pairs
+from .._base import Proposal
 from .._law import Energy, Law, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square
@@ -79,12 +80,12 @@ class KnownCodes(NoisyLaw):
         measured, codes = CodeColumns(rows, slice(0, q), q), CodeColumns(rows, slice(q, rows.width), rows.width - q)
         return known_code_stream(measured, codes, bank.states, self.variances, checkpoints, is_complex=self.is_complex)
 
-    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> DictionaryPoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> DictionaryPoint:  # noqa: ARG002
         """The dictionary of least squares, and the noise that it leaves; of too few rows the largest of the law."""
-        table, q = np.concatenate([*rows.blocks()]).T, len(bank.states.elements)
+        table, q = np.concatenate([*proposal.rows.blocks()]).T, len(bank.states.elements)
         measured, codes = (as_complex(part) if self.is_complex else part for part in (table[:q], table[q:]))
         atoms = np.linalg.lstsq(codes.T, measured.T, rcond=None)[0].T
-        freedom = (rows.n_rows - int(np.linalg.matrix_rank(codes))) * len(measured)
+        freedom = (proposal.rows.n_rows - int(np.linalg.matrix_rank(codes))) * len(measured)
         noise = float((np.abs(measured - atoms @ codes) ** 2).sum()) / freedom if freedom else 0.0
         pairs = as_pairs(atoms, axis=0) if self.is_complex else np.asarray(atoms, dtype=np.float64)
         return DictionaryPoint(pairs, noise if noise > 0.0 else float(self.variances.max()), self.is_complex)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self, final
+from typing import ClassVar, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from ..._typing import Array, Field
 from ...banks import Bank, Moved
 from ...io import RowSource, as_pairs, mean_row
 from ...io._rows import as_complex
-from .._base import check_checkpoints
+from .._base import Proposal, check_checkpoints
 from .._design import Design, ball_radii, by_element, tangent_cells, with_variants
 from .._law import Law, Part, register
 from .._mixture import Mixture, kinds_with
@@ -191,9 +191,14 @@ class Linear(Law):
         """Whitened."""
         return rows if self.whitener is None else WhitenedRows(rows, self.whitener, self.is_complex)
 
-    def opponent(self, bank: Bank, rows: RowSource, key: int) -> Mixture:  # noqa: ARG002
+    def proposed(self, bank: Bank, rows: RowSource) -> Proposal:
+        """By a stream that keeps its fits, as opponents have the same ones."""
+        stream = replace(self.stream(bank, rows, [rows.n_rows]), fits={})
+        return Proposal.of(rows, stream, self.keys(bank)(np.arange(bank.size)))
+
+    def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Mixture:  # noqa: ARG002
         """What these rows make likely, see `LinearStream.opponent`."""
-        return self.stream(bank, rows, [rows.n_rows]).opponent(np.unique(self.keys(bank)(np.arange(bank.size))))
+        return cast(LinearStream, proposal.stream).opponent(proposal.keys)
 
     def moved(self, active: int) -> Moved:
         """The mean of all rows together moves by the sum of all; of coloured noise the least deviation counts.

@@ -31,7 +31,7 @@ _LARGEST = 1e80  # squares, and products of these, stay far from overflow
 class Fit(NamedTuple):
     """Second moments within the columns of a key, or of several, and outside, up to each checkpoint."""
 
-    inside: Array  # (..., c, r) eigenvalues within, the largest first; where coefficients are free their sum alone
+    inside: Array  # (..., c, r) eigenvalues within, the largest first; their sum where rows share coefficients
     rest: Array  # (..., c) residual sums of squares
     error: Array  # (..., c) how far each of them may be off: rounding, and the turn of the span by it
     n_outside: int  # channels less columns
@@ -57,6 +57,7 @@ class LinearStream:
     rows: RowSource
     checkpoints: IntArray
     is_complex: bool
+    fits: dict[int, Fit] | None = None  # by support, kept where rows propose: opponents have them, too
 
     def __post_init__(self) -> None:
         _check_residual(self.design)
@@ -134,7 +135,13 @@ class LinearStream:
         return Fit(held[:, None], np.maximum(squares - held, 0.0), off, len(cone.atom) - 1)
 
     def fit(self, key: int) -> Fit:
-        """What the columns of a key leave."""
+        """What the columns of a key leave; worked out once where fits are kept."""
+        kept, support = {} if self.fits is None else self.fits, key // len(self.design.deviations)
+        if support not in kept:
+            kept[support] = self._fitted(key)
+        return kept[support]
+
+    def _fitted(self, key: int) -> Fit:
         roots, squares = self._roots
         basis, least = _basis(self._columns(key))
         width = self._width(key)
@@ -150,7 +157,7 @@ class LinearStream:
         within = [root @ basis.conj() for root in roots]  # (k, r) each
         inside = np.array([[(np.abs(part) ** 2).sum()] for part in within])
         rest = np.maximum(squares - inside[:, 0], 0.0)
-        if self.design.is_random:
+        if self.design.rows != "same mean":
             inside = np.array([np.linalg.eigvalsh(part.T @ part.conj())[::-1] for part in within])
         error = _EPS * 32.0 * (len(basis) + self.checkpoints + 8) * (1.0 + basis.shape[1] / least) * squares
         bounds = self._bounds(key)
@@ -206,7 +213,7 @@ class LinearStream:
         return likely_mixture(scores, lambda i: self._point(*self.mean(int(keys[i]))), free)
 
     def _random(self) -> "LinearStream":
-        """The same rows with coefficients that are random."""
+        """The same rows and fits with coefficients that are random."""
         return replace(self, design=replace(self.design, is_random=True))
 
     def _point(self, mean: Field, variance: float) -> MeanPoint:

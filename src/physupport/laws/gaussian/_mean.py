@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..._typing import Array, IntArray
 from ...banks import Bank, Moved
 from ...io import RowSource
+from .._base import Proposal
 from .._law import Energy, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, squares
@@ -61,9 +62,9 @@ class Mean(NoisyLaw):
         """
         return mean_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
 
-    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> MeanPoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
         """The mean of the rows, and their scatter."""
-        return mean_opponent(rows, float(self.entry_noises(np.arange(len(self.variances))).max()))
+        return mean_opponent(proposal.rows, float(self.entry_noises(np.arange(len(self.variances))).max()))
 
     def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:  # noqa: ARG002
         """(q,) the mean of the explanation, whatever the rows."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self, final
+from typing import ClassVar, Self, cast, final
 
 import numpy as np
 from flint import fmpq
@@ -16,6 +16,7 @@ from ..._typing import Array, IntArray
 from ...banks import Bank, Moved
 from ...io import RowSource, as_pairs
 from ...io._rows import atom_table, doubled
+from .._base import Proposal
 from .._law import Energy, Part, register
 from .._mixture import kinds_with
 from .._noisy import NOISY_FORM, NoisyLaw, chi_square, read_noises, squares
@@ -79,17 +80,17 @@ class ProfiledMean(NoisyLaw):
         noises = check_noises(self.variances, self.is_complex, len(bank.deployment))
         return ProfiledResiduals(bank, noises, has_phase, bounds, table)
 
-    def opponent(self, bank: Bank, rows: RowSource, key: int) -> MeanPoint:
+    def opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
         """The law of a key at the coefficients that fit these rows best."""
-        return best_point(self.stream(bank, rows, [rows.n_rows]), key)
+        return best_point(cast(WhiteNoiseStream[ProfiledResiduals], proposal.stream), key)
 
-    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> MeanPoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
         """The mean of the rows, and their scatter."""
-        return mean_opponent(rows, float(self.entry_noises(np.arange(len(self.variances))).max()))
+        return mean_opponent(proposal.rows, float(self.entry_noises(np.arange(len(self.variances))).max()))
 
     def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:
         """(q,) the mean with the coefficients of the box that fit best."""
-        return self.opponent(bank, rows, int(bank.deployment_keys(explanation)[0])).mean
+        return best_point(self.stream(bank, rows, [rows.n_rows]), int(bank.deployment_keys(explanation)[0])).mean
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:
         r""":math:`\min_{x\in\text{box}}\sum_i\|z_i - Ax\|^2/\nu`: the scatter, and how far the mean is off the box.

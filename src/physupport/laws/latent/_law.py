@@ -13,6 +13,7 @@ from ..._stored import ANY, Refusal, check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...io import RowSource
+from .._base import Proposal
 from .._law import Energy, Law, Part, register
 from .._mixture import kinds_with
 from .._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
@@ -107,14 +108,14 @@ class Latent(NoisyLaw):
         """What the function that proposes makes of the rows."""
         return None if self.propose is None else self.propose(np.concatenate([*rows.blocks()])).frozen()
 
-    def free_opponent(self, bank: Bank, rows: RowSource, key: int) -> LatentPoint:
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> LatentPoint:
         """Atoms, activity and noise that the rows make likely, none of them held to the bank; from a key of it on."""
         parts = bank.calibration_parts(np.array([key]))
         nuisance, index = int(parts.nuisance[0]), bank.states.element_index(parts.state)[0]
         energy = law_moments(self.code_laws[nuisance], len(index)).a1
         p = float(np.clip(energy, 0.01, MOST_ACTIVE - 0.01))
         start = LatentPoint(bank.states.elements[:, index], p, float(self.variances[nuisance]))
-        return refined_point(np.concatenate([*rows.blocks()]), start)
+        return refined_point(np.concatenate([*proposal.rows.blocks()]), start)
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_iy_i^\top C^{-1}y_i` with the covariance C of the whole mixture; its tails are approximated."""
