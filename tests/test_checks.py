@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
 from physupport import MisuseError
-from physupport._arrays import check_indices, check_whole, read_only
+from physupport._arrays import check_indices, check_order, check_whole, read_only, read_only_view
 from physupport._checks import (
     Interval,
     as_float64,
@@ -252,6 +252,28 @@ def test_indices_beyond_their_list_are_refused(value, message):
     assert check_indices("x", [], 3).tolist() == []
     with pytest.raises(MisuseError, match=message):
         check_indices("x", value, 3)
+
+
+def test_indices_may_begin_below_0_where_that_means_nothing():
+    assert check_indices("x", [-1, 2], 3, least=-1).tolist() == [-1, 2]
+    with pytest.raises(MisuseError, match="x must lie from -1 to 2, got -2 in row 1"):
+        check_indices("x", [0, -2], 3, least=-1, place="in row")
+
+
+def test_an_order_names_nothing_twice():
+    assert check_order("x", [2, 0], 3).tolist() == [2, 0]
+    assert check_order("x", [], 3).tolist() == []
+    with pytest.raises(MisuseError, match="x must be distinct, got 1 more than once"):
+        check_order("x", [1, 0, 1], 3)
+
+
+def test_a_view_that_nobody_writes_through_shows_what_its_owner_writes():
+    held = np.zeros(2)
+    view = read_only_view(held)
+    held[1] = 3.0
+    assert view.tolist() == [0.0, 3.0]
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 1.0
 
 
 def test_whole_numbers_are_not_rounded():

@@ -84,11 +84,17 @@ def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> A
 
 def check_unit_columns(name: str, value: ArrayLike, rows: int | None = None) -> Array:
     """A (rows, any) array whose columns have norm one."""
-    array = check_array(name, value, (rows, None))
-    norms = np.linalg.norm(array, axis=0)
-    worst = int(np.argmax(np.abs(norms - 1.0))) if norms.size else 0
-    if norms.size and abs(norms[worst] - 1.0) > UNIT_NORM_TOLERANCE:
-        raise MisuseError(name, "have columns of norm 1", f"norm {norms[worst]:.12g} in column {worst}")
+    return check_unit_norms(name, check_array(name, value, (rows, None)), ("column",))
+
+
+def check_unit_norms(name: str, array: Array, columns: tuple[str, ...]) -> Array:
+    """Matrices (..., q, n) whose columns have norm one; columns: what the other axes count, for the message."""
+    norms = np.linalg.norm(array, axis=-2)  # (..., n)
+    off = np.abs(norms - 1.0)
+    if off.size and off.max() > UNIT_NORM_TOLERANCE:
+        worst = np.unravel_index(int(off.argmax()), off.shape)
+        where = ", ".join(f"{column} {number}" for column, number in zip(columns, worst, strict=True))
+        raise MisuseError(name, "have columns of norm 1", f"norm {norms[worst]:.12g} in {where}")
     return array
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,12 @@ def pieces_hash(*pieces: str | NDArray[np.generic]) -> str:
     for piece in pieces:
         sha.update(piece.encode("utf-8") if isinstance(piece, str) else _little(piece))
     return sha.hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """Of a file as it is, as other programs give it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def rows_hash(blocks: Iterable[NDArray[np.generic]], shape: tuple[int, ...]) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, NoReturn, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import read_only_view
 from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
@@ -80,9 +81,7 @@ class Brackets:
 
     def column(self) -> NDArray[np.uint8]:
         """(M,) the marks, read-only and kept up to date."""
-        column = self._marks.view()
-        column.flags.writeable = False
-        return column
+        return read_only_view(self._marks)
 
     def witnessed(self) -> IntArray:
         """L in increasing order."""

@@ -13,7 +13,7 @@ from .._errors import MisuseError
 from .._hashes import Record, records_hash
 from .._typing import Array, BoolArray, IntArray
 from ._nuisances import Nuisances
-from ._states import StateFamily, check_size, first_occurrences, frozen, frozen_int
+from ._states import StateFamily, check_distinct_rows, check_size, frozen, frozen_int
 
 
 class Columns(NamedTuple):
@@ -258,12 +258,7 @@ def _check_strengths(value: ArrayLike, n_atoms: int) -> Array:
         raise MisuseError(
             "strengths", "be at least 0", f"{strengths[support, atom]} for atom {atom} of support {support}"
         )
-    first, label = first_occurrences(strengths)
-    if len(first) < len(strengths):
-        again = int(np.flatnonzero(first[label] < np.arange(len(strengths)))[0])
-        raise MisuseError(
-            "strengths", "hold distinct supports", f"{strengths[again].tolist()} again as support {again}"
-        )
+    check_distinct_rows("strengths", strengths, "supports", "as support")
     return strengths
 
 

@@ -14,7 +14,7 @@ from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array
 from ._library import check_distinct, check_texts
-from ._states import check_size, first_occurrences, frozen
+from ._states import check_distinct_rows, check_size, frozen
 
 
 @final
@@ -35,10 +35,7 @@ class Nuisances:
         values = frozen(check_array("values", self.values, (None, len(names))))
         if not len(values):
             raise MisuseError("values", "hold at least one setting", "none")
-        first, label = first_occurrences(values)
-        if len(first) < len(values):
-            again = int(np.flatnonzero(first[label] < np.arange(len(values)))[0])
-            raise MisuseError("values", "hold distinct settings", f"{values[again].tolist()} again in row {again}")
+        check_distinct_rows("values", values, "settings", "in row")
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "values", values)
 

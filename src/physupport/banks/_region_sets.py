@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import read_only_view
 from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
@@ -40,8 +41,7 @@ class RegionSets:
         for name in self.ids:
             if JOINT in name:
                 raise MisuseError("ids", f"be without {JOINT!r} where a region has sets of them", repr(name))
-        members = self.subsets.members(np.arange(self.subsets.size))
-        members.flags.writeable = False
+        members = read_only_view(self.subsets.members(np.arange(self.subsets.size)))
         object.__setattr__(self, "members", members)
         # Each column in one piece, which is what reading along it wants.
         object.__setattr__(self, "_columns", tuple(np.ascontiguousarray(column) for column in members.T))

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices, check_whole, read_only
 from .._checks import check_array
 from .._codec import array_json
 from .._errors import MisuseError
@@ -33,7 +34,7 @@ class TableRegions:
         locations = _check_locations(self.locations, elements)
         represented = _check_strengths(self.represented, locations)
         places = {
-            region: check_array(f"places[{region!r}]", value, (len(elements[region]), None)).copy()
+            region: read_only(check_array(f"places[{region!r}]", value, (len(elements[region]), None)))
             for region, value in self.places.items()
         }
         _, first, supports = np.unique(
@@ -49,10 +50,7 @@ class TableRegions:
             "_only": np.all(patterns == persistent, axis=1),
         }
         for name, array in arrays.items():
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        for array in places.values():
-            array.flags.writeable = False
+            object.__setattr__(self, name, read_only(array))
         object.__setattr__(self, "elements", elements)
         object.__setattr__(self, "places", places)
         object.__setattr__(self, "optional", optional)
@@ -92,19 +90,22 @@ class TableRegions:
 
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
-        return self.locations[_rows(index)]
+        return self.locations[self._rows(index)]
 
     def strengths(self, index: ArrayLike) -> Array:
         """(k,) -> (k, R): the represented strengths."""
-        return self.represented[_rows(index)]
+        return self.represented[self._rows(index)]
 
     def support(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k,): a number for each pattern of present regions."""
-        return self._supports[_rows(index)]
+        return self._supports[self._rows(index)]
 
     def persistent_only(self, index: ArrayLike) -> BoolArray:
         """(k,) -> (k,): whether no optional region is present."""
         return self._only[self.support(index)]
+
+    def _rows(self, index: ArrayLike) -> IntArray:
+        return check_indices("index", index, self.n_explanations)
 
     def check_bank(self, bank: Bank | None) -> None:
         """What a table says is taken for what the explanations of the bank say."""
@@ -155,12 +156,8 @@ def table_regions(
     return TableRegions(elements, np.column_stack(located), np.column_stack(represented), places)
 
 
-def _rows(index: ArrayLike) -> IntArray:
-    return np.atleast_1d(np.asarray(index, dtype=np.int64))
-
-
 def _check_strengths(value: ArrayLike, locations: IntArray) -> Array:
-    strengths = check_array("represented", value, locations.shape).copy()
+    strengths = check_array("represented", value, locations.shape)
     is_wrong = np.where(locations >= 0, strengths <= 0.0, strengths != 0.0)
     if is_wrong.any():
         where = tuple(np.argwhere(is_wrong)[0].tolist())
@@ -170,21 +167,15 @@ def _check_strengths(value: ArrayLike, locations: IntArray) -> Array:
 
 
 def _check_locations(value: ArrayLike, elements: Mapping[str, Sequence[str]]) -> IntArray:
-    given = np.asarray(value)
-    if given.ndim != 2 or given.shape[1] != len(elements) or not len(given) or given.dtype.kind not in "iu":
-        rule = f"be whole numbers of shape (M, {len(elements)}) with M at least 1"
-        raise MisuseError("locations", rule, f"{given.dtype} of shape {given.shape}")
-    locations = given.astype(np.int64)
+    locations = check_whole("locations", value, 2)
+    if locations.shape[1] != len(elements) or not len(locations):
+        raise MisuseError("locations", f"have shape (M, {len(elements)}) with M at least 1", f"shape {locations.shape}")
     for j, (region, names) in enumerate(elements.items()):
-        column = locations[:, j]
         if not names or len(set(names)) < len(names):
             raise MisuseError("elements", f"be distinct and at least one in region {region!r}", names)
         if not region or not all(isinstance(name, str) and name for name in names):
             raise MisuseError("elements", "be nonempty texts in a region with a name", f"{region!r}: {names}")
-        if column.min() < -1 or column.max() >= len(names):
-            bad = int(np.flatnonzero((column < -1) | (column >= len(names)))[0])
-            rule = f"lie from -1 to {len(names) - 1} in region {region!r}"
-            raise MisuseError("locations", rule, f"{column[bad]} in row {bad}")
+        check_indices("locations", locations[:, j], len(names), least=-1, place=f"of region {region!r} in row")
     return locations
 
 

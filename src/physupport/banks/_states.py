@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import check_indices, read_only
-from .._checks import UNIT_NORM_TOLERANCE, check_array
+from .._checks import check_array, check_unit_norms
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
@@ -55,6 +55,14 @@ def first_occurrences(rows: NDArray[np.float64] | NDArray[np.int64]) -> tuple[In
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return first[order].astype(np.int64), rank[label].astype(np.int64)
+
+
+def check_distinct_rows(name: str, rows: Array, what: str, where: str) -> None:
+    """No row twice; what the rows are, and how a message says where one stands again."""
+    first, label = first_occurrences(rows)
+    if len(first) < len(rows):
+        again = int(np.flatnonzero(first[label] < np.arange(len(rows)))[0])
+        raise MisuseError(name, f"hold distinct {what}", f"{rows[again].tolist()} again {where} {again}")
 
 
 class StateFamily(Protocol):
@@ -145,14 +153,8 @@ class ArrayStates:
         n_states, q, n_atoms = array.shape
         if 0 in array.shape:
             raise MisuseError("dictionaries", "hold at least one state, row and atom", f"shape {array.shape}")
+        check_unit_norms("dictionaries", array, ("state", "atom"))
         columns = frozen(array.transpose(0, 2, 1)).reshape(n_states * n_atoms, q)
-        off = np.abs(np.linalg.norm(columns, axis=1) - 1.0)
-        if off.max() > UNIT_NORM_TOLERANCE:
-            state, atom = divmod(int(off.argmax()), n_atoms)
-            norm = np.linalg.norm(array[state, :, atom])
-            raise MisuseError(
-                "dictionaries", "have columns of norm 1", f"norm {norm:.12g} in state {state}, atom {atom}"
-            )
         first, label = first_occurrences(columns)
         object.__setattr__(self, "elements", frozen(columns[first].T))
         object.__setattr__(self, "index", frozen_int(label.reshape(n_states, n_atoms)))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import check_order
 from .._checks import as_float64, check_count, check_open
 from .._errors import MisuseError, NotFiniteError
 from .._hashes import add_rows, rows_hasher
@@ -51,7 +52,7 @@ class ArrayRows:
             raise MisuseError("rows", "hold at least one row", "none")
         _check_real(self.table)
         if self.order is not None:
-            _check_order(self.order, len(self.table))
+            check_order("order", self.order, len(self.table))
 
     @property
     def n_rows(self) -> int:
@@ -142,16 +143,6 @@ def _check_real(table: NDArray[np.generic]) -> NDArray[np.generic]:
     if table.dtype.kind not in "iuf":
         raise MisuseError("rows", "be real numbers", f"dtype {table.dtype}", "Complex data go in as pairs: as_pairs.")
     return table
-
-
-def _check_order(order: NDArray[np.int64], n_rows: int) -> None:
-    if order.ndim != 1 or order.dtype.kind not in "iu":
-        raise MisuseError("order", "be a list of row numbers", f"{order.dtype} of shape {order.shape}")
-    if order.min() < 0 or order.max() >= n_rows:
-        rule = f"hold row numbers from 0 to {n_rows - 1}"
-        raise MisuseError("order", rule, f"{order.min()} to {order.max()}")
-    if len(np.unique(order)) < len(order):
-        raise MisuseError("order", "hold each row once", "a row named twice")
 
 
 def _finite(rows: Array, start: int) -> Array:

@@ -8,6 +8,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import read_only_view
 from .._errors import MisuseError, shown
 from .._hashes import rows_hash
 
@@ -53,9 +54,7 @@ class Table:
             rule = f"name each of its {values.shape[1]} channels"
             raise MisuseError(name, rule, f"{len(self.channels)} names")
         check_names(name, "channels", self.channels)
-        view = values.view()
-        view.flags.writeable = False
-        object.__setattr__(self, "values", view)
+        object.__setattr__(self, "values", read_only_view(values))
         object.__setattr__(self, "channels", tuple(self.channels))
 
     def digest(self) -> str:

@@ -4,7 +4,6 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import file_digest
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
+from .._hashes import file_hash
 from ..io import read_array
 from ._load import Entry, Project, named_by_key
 from ._sections import File
@@ -61,8 +61,7 @@ def _digest(path: Path) -> str | None:
     if not path.is_file():
         return None
     try:
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
+        return file_hash(path)
     except OSError:
         return None
 

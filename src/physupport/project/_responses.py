@@ -1,10 +1,8 @@
 """The response that a project names: a built-in one, an array from a file, or a function of the user's own."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from hashlib import sha256
 from importlib import import_module, invalidate_caches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import MisuseError
+from .._hashes import pieces_hash
 from .._typing import Array, IntArray
 from ..responses import RESPONSES, Peak, Response
 from ._inputs import Numbers, read_recorded, recorded
@@ -79,7 +78,7 @@ def _imported(project: Project, module: str) -> ModuleType:
         first, _, inner = module.partition(".")
         name = path.relative_to(folder).as_posix()
         with recorded(project, "elements.response.function", name, path):
-            top = _made(path, f"_project_{sha256(os.fsencode(folder)).hexdigest()[:16]}_{first}")
+            top = _made(path, f"_project_{pieces_hash(ascii(folder))[:16]}_{first}")
         return import_module(f"{top.__name__}.{inner}") if inner else top
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices, read_only
 from .._checks import check_array, check_nonnegative
 from .._codec import array_json
 from .._errors import MisuseError
@@ -43,9 +44,11 @@ class Resolution:
 
     def __post_init__(self) -> None:
         count = len(np.atleast_1d(self.proposal_distances))
-        places = _check_places(self.places, count)
-        distances = check_distances("distances", self.distances, count).copy()
-        proposal = check_array("proposal_distances", self.proposal_distances, (count,)).copy()
+        places = check_indices("places", self.places, count, place="for explanation")
+        if not places.size:
+            raise MisuseError("places", "hold at least one whole number", "none")
+        distances = check_distances("distances", self.distances, count)
+        proposal = check_array("proposal_distances", self.proposal_distances, (count,))
         if proposal.min() < 0.0:
             raise MisuseError("proposal_distances", "be nonnegative", proposal.min())
         if not check_nonnegative("delta_fine", self.delta_fine) <= check_nonnegative("delta_group", self.delta_group):
@@ -57,8 +60,7 @@ class Resolution:
             raise MisuseError("names", f"be {count} distinct texts, none empty", f"{len(names)} of them")
         object.__setattr__(self, "names", names)
         for name, array in {"places": places, "distances": distances, "proposal_distances": proposal}.items():
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, read_only(array))
 
     @classmethod
     def of_states(
@@ -259,14 +261,3 @@ class ResolutionProgress:
             self.label, self.is_certified = Label.GROUP, is_final
         else:
             self.label = Label.ABSTAIN
-
-
-def _check_places(value: ArrayLike, count: int) -> IntArray:
-    places = np.asarray(value)
-    if places.ndim != 1 or not places.size or places.dtype.kind not in "iu":
-        rule = "be a list of at least one whole number"
-        raise MisuseError("places", rule, f"{places.dtype} of shape {places.shape}")
-    if places.min() < 0 or places.max() >= count:
-        bad = int(np.flatnonzero((places < 0) | (places >= count))[0])
-        raise MisuseError("places", f"lie from 0 to {count - 1}", f"{places[bad]} for explanation {bad}")
-    return np.array(places, dtype=np.int64)

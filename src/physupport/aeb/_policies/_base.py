@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._arrays import read_only
+from ..._arrays import check_order, read_only
 from ..._checks import check_array, check_count
 from ..._errors import MisuseError
 from ..._hashes import pieces_hash
@@ -89,6 +89,25 @@ def content_digest(*arrays: ArrayLike) -> str:
     return pieces_hash(*(piece for array in fixed for piece in (repr(array.shape), array)))
 
 
+# Explanations one after the other; None is by index.
+Order: TypeAlias = Sequence[int] | IntArray | None
+
+
+def frozen_order(order: Order) -> IntArray | None:
+    """A copy that stays what it is."""
+    return None if order is None else read_only(order)
+
+
+def listed_order(order: Order, size: int) -> IntArray:
+    """Distinct explanations of a bank of this size, all of them by index unless given."""
+    return np.arange(size) if order is None else check_order("order", order, size)
+
+
+def order_digest(order: Order) -> str | None:
+    """For the description of a policy."""
+    return None if order is None else content_digest(order)
+
+
 @final
 class OrderSelector:
     """The first unqueried explanation of a list; every entry is passed once, so a choice costs the same on average."""
@@ -117,20 +136,18 @@ class OrderSelector:
 class FixedOrder:
     """A given order, or by index; explanations left out of it are never asked about."""
 
-    order: Sequence[int] | IntArray | None = None
+    order: Order = None
 
     def __post_init__(self) -> None:
-        if self.order is not None:
-            object.__setattr__(self, "order", read_only(self.order))
+        object.__setattr__(self, "order", frozen_order(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """Check the order against the bank."""
-        size = run.brackets.size
-        return OrderSelector(np.arange(size) if self.order is None else check_order(self.order, size), run.brackets)
+        return OrderSelector(listed_order(self.order, run.brackets.size), run.brackets)
 
     def describe(self) -> dict[str, object]:
         """The kind, and a hash of the order."""
-        return {"policy": "fixed order", "order": None if self.order is None else content_digest(self.order)}
+        return {"policy": "fixed order", "order": order_digest(self.order)}
 
 
 @final
@@ -150,18 +167,6 @@ class RandomOrder:
     def describe(self) -> dict[str, object]:
         """The kind and the seed."""
         return {"policy": "random order", "seed": self.seed}
-
-
-def check_order(value: ArrayLike, size: int) -> IntArray:
-    """Distinct explanations of a bank of this size."""
-    order = np.array(value)
-    if order.ndim != 1 or (order.size and order.dtype.kind not in "iu"):
-        raise MisuseError("order", "be one row of whole numbers", f"{order.dtype} of shape {order.shape}")
-    if order.size and (order.min() < 0 or order.max() >= size):
-        raise MisuseError("order", f"hold explanations from 0 to {size - 1}", f"{order.min()} to {order.max()}")
-    if len(np.unique(order)) < len(order):
-        raise MisuseError("order", "hold distinct explanations", "one twice")
-    return order.astype(np.int64)
 
 
 def proposal_order(groups: ArrayLike, first: Sequence[int]) -> IntArray:

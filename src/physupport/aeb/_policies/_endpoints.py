@@ -6,13 +6,12 @@ from typing import cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._arrays import read_only
 from ..._checks import check_array
 from ..._errors import MisuseError
 from ..._typing import IntArray
 from ...judges import Verdict
 from ...questions import Resolution
-from ._base import RunView, Selector, check_listed, check_order, content_digest
+from ._base import Order, RunView, Selector, check_listed, frozen_order, listed_order, order_digest
 
 # Two distances this close count as equal.
 _TIE = 1e-16
@@ -30,24 +29,23 @@ class EndpointPolicy:
     order: (M,) explanations; those of a place are asked about in this order.  None is by index.
     """
 
-    order: IntArray | None = None
+    order: Order = None
 
     def __post_init__(self) -> None:
-        if self.order is not None:
-            object.__setattr__(self, "order", read_only(self.order))
+        object.__setattr__(self, "order", frozen_order(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """For questions about a resolution only."""
         check_listed(run, "endpoints", "Resolution")
         size = run.brackets.size
-        order = np.arange(size) if self.order is None else check_order(self.order, size)
+        order = listed_order(self.order, size)
         if len(order) != size:
             raise MisuseError("order", f"hold all {size} explanations", f"{len(order)}")
         return _EndpointSelector(cast(Resolution, run.question), order)
 
     def describe(self) -> dict[str, object]:
         """The kind, and a hash of the order."""
-        return {"policy": "endpoints", "order": None if self.order is None else content_digest(self.order)}
+        return {"policy": "endpoints", "order": order_digest(self.order)}
 
 
 @final

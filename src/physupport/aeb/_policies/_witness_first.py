@@ -1,6 +1,5 @@
 """A policy with its priorities written down: first the wanted witnesses, then what stands in the way of labels."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast, final
 
@@ -13,7 +12,17 @@ from ..._typing import BoolArray, IntArray
 from ...judges import Verdict
 from ...questions import Label, RegionalMap, RegionalProgress
 from .._trace import Brackets
-from ._base import OrderSelector, RunView, Selector, check_listed, check_order, content_digest
+from ._base import (
+    Order,
+    OrderSelector,
+    RunView,
+    Selector,
+    check_listed,
+    content_digest,
+    frozen_order,
+    listed_order,
+    order_digest,
+)
 
 
 @final
@@ -42,26 +51,25 @@ class WitnessFirst:
 
     stages: tuple[BoolArray, ...]
     obligations: tuple[Obligation, ...]
-    order: Sequence[int] | IntArray | None = None
+    order: Order = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stages", tuple(read_only(mask) for mask in self.stages))
         object.__setattr__(self, "obligations", tuple(self.obligations))
-        if self.order is not None:
-            object.__setattr__(self, "order", read_only(self.order))
+        object.__setattr__(self, "order", frozen_order(self.order))
 
     def begin(self, run: RunView) -> Selector:
         """For regional maps only."""
         check_listed(run, "regional", "RegionalMap")
         question, progress = cast(RegionalMap, run.question), cast(RegionalProgress, run.progress)
         size = run.brackets.size
-        order = np.arange(size) if self.order is None else check_order(self.order, size)
         for name, mask in [("stages", s) for s in self.stages] + [("obligations", o.members) for o in self.obligations]:
             if mask.shape != (size,) or mask.dtype != np.bool_:
                 raise MisuseError(name, f"be masks of shape ({size},)", f"{mask.dtype} of shape {mask.shape}")
         for obligation in self.obligations:
             if obligation.region not in question.regions:
                 raise MisuseError("obligations", f"name regions among {question.regions}", repr(obligation.region))
+        order = listed_order(self.order, size)
         stages = [_Stage(mask, order, run.brackets) for mask in self.stages]
         return _WitnessFirstSelector(stages, _Attack(self.obligations, question, progress, run.brackets))
 
@@ -71,7 +79,7 @@ class WitnessFirst:
             "policy": "witness first",
             "stages": [content_digest(mask) for mask in self.stages],
             "obligations": [[o.region, content_digest(o.members)] for o in self.obligations],
-            "order": None if self.order is None else content_digest(self.order),
+            "order": order_digest(self.order),
         }
 
 

@@ -7,6 +7,7 @@ from math import comb, factorial, prod
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import read_only
 from ..._checks import check_array, check_count, check_symmetric
 from ..._typing import Array, IntArray
 
@@ -23,18 +24,14 @@ def symmetric_dimension(q: int, order: int) -> int:
 @cache
 def multi_indices(q: int, order: int) -> IntArray:
     """The (d, order) nondecreasing multi-indices that name the coordinates, in lexicographic order."""
-    indices = np.array(list(combinations_with_replacement(range(q), order)), dtype=np.int64)
-    indices.setflags(write=False)
-    return indices
+    return read_only(list(combinations_with_replacement(range(q), order)), np.int64)
 
 
 @cache
 def multiplicity_roots(q: int, order: int) -> Array:
     """Square roots (d,) of the number of entries of a full tensor that share one multi-index."""
     counts = (multi_indices(q, order)[:, :, None] == np.arange(q)).sum(axis=1)  # (d, q)
-    roots = np.sqrt([factorial(order) / prod(factorial(int(c)) for c in row) for row in counts])
-    roots.setflags(write=False)
-    return roots
+    return read_only(np.sqrt([factorial(order) / prod(factorial(int(c)) for c in row) for row in counts]))
 
 
 def power_coordinates(vectors: ArrayLike, order: int) -> Array:

@@ -1,13 +1,13 @@
 """One self-contained HTML file: no request leaves it, and it may be opened, mailed and printed."""
 
 import base64
-import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..._errors import MisuseError, visible
+from ..._hashes import pieces_hash
 from ..pictures._map import STATES, sign_of
 from ..pictures._words import counted, listed, number
 from ._draw import line_key
@@ -63,9 +63,7 @@ def _data(report: "Report", details: "Details") -> dict[str, Any]:
 
 def _policy(css: str, script: str) -> str:
     """A Content-Security-Policy: this style, this script, and nothing from anywhere."""
-    style, code = (
-        base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in (css, script)
-    )
+    style, code = (base64.b64encode(bytes.fromhex(pieces_hash(text))).decode("ascii") for text in (css, script))
     return (
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{code}'; base-uri 'none'; "
         f"form-action 'none'"
