@@ -1,5 +1,6 @@
 """The calibration parameter and the compact class it is known to lie in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -47,9 +48,27 @@ class CalibrationClass:
         if isinstance(self.activity, Interval):
             if self.activity.upper >= 0.5:
                 raise MisuseError("activity", "stay below 1/2, where p(1-p) determines p", repr(self.activity.upper))
-        elif len(self.activity.size_probabilities) != self.n_atoms + 1:
+        elif self.activity.n_atoms != self.n_atoms:
             rule = f"give the probabilities of 0 to {self.n_atoms} active atoms"
-            raise MisuseError("activity", rule, f"{len(self.activity.size_probabilities)} probabilities")
+            raise MisuseError("activity", rule, f"{self.activity.n_atoms + 1} probabilities")
+
+    @property
+    def unknown(self) -> tuple[Interval, ...]:
+        """The ranges of what is unknown of the codes: of the activity probability, or none of a known law."""
+        return (self.activity,) if isinstance(self.activity, Interval) else ()
+
+    def law(self, values: Sequence[float]) -> CodeLaw:
+        """The law of the codes at values of what is unknown of them."""
+        return BernoulliGaussian(values[0]) if isinstance(self.activity, Interval) else self.activity
+
+    def unknown_values(self, law: CodeLaw) -> list[float]:
+        """What is unknown of the codes, in a law."""
+        if not self.unknown:
+            return []
+        if law.activity is None:
+            rule = "be Bernoulli-Gaussian in a class with a range of activities"
+            raise MisuseError("parameter.law", rule, type(law).__name__)
+        return [law.activity]
 
     @property
     def q(self) -> int:
@@ -67,10 +86,9 @@ class CalibrationClass:
 
         Bernoulli-Gaussian codes have :math:`\lambda_{\max} = 1`; of a known law only the variances that occur count.
         """
-        largest = 1.0
-        if isinstance(self.activity, ExchangeableGaussian):
-            occurs = np.asarray(self.activity.size_probabilities)[1:] > 0.0
-            largest = float(np.max(np.asarray(self.activity.variances)[1:][occurs], initial=0.0))
+        law = self.law([part.upper for part in self.unknown])
+        occurs = law.subset_weights(self.n_atoms)[1:] > 0.0
+        largest = float(np.max(law.active_variances(self.n_atoms)[1:][occurs], initial=0.0))
         return self.shell.noise.upper + self.n_atoms * largest
 
     def membership(self, parameter: CalibrationParameter) -> Membership:
@@ -80,24 +98,18 @@ class CalibrationClass:
 
     def sample(self, rng: np.random.Generator) -> CalibrationParameter:
         """A parameter inside the class; not uniform."""
-        law: CodeLaw
-        if isinstance(self.activity, Interval):
-            law = BernoulliGaussian(rng.uniform(self.activity.lower, self.activity.upper))
-        else:
-            law = self.activity
+        law = self.law([rng.uniform(part.lower, part.upper) for part in self.unknown])
         dictionary, noise = self.shell.sample(rng), self.shell.noise
         return CalibrationParameter(law, dictionary, rng.uniform(noise.lower, noise.upper))
 
     def _activity_conditions(self, law: CodeLaw) -> tuple[Condition, ...]:
-        if isinstance(self.activity, ExchangeableGaussian):
-            distance = law_distance(law, self.activity, self.n_atoms)
+        if not self.unknown:
+            distance = law_distance(law, self.law([]), self.n_atoms)
             return (Condition("code law equal to the known law", distance, _LAW_TOLERANCE),)
-        if not isinstance(law, BernoulliGaussian):
-            rule = "be Bernoulli-Gaussian in a class with a range of activities"
-            raise MisuseError("parameter.law", rule, type(law).__name__)
+        (allowed,), (p,) = self.unknown, self.unknown_values(law)
         return (
-            Condition("p_- at most the activity probability", self.activity.lower, law.p),
-            Condition("activity probability at most p_+", law.p, self.activity.upper),
+            Condition("p_- at most the activity probability", allowed.lower, p),
+            Condition("activity probability at most p_+", p, allowed.upper),
         )
 
 

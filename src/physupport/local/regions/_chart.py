@@ -12,7 +12,6 @@ from scipy.linalg import null_space
 
 from ..._checks import Interval
 from ..._typing import Array
-from ...laws import BernoulliGaussian, CodeLaw
 from ..shell import Block, LocalDictionary, Shell, separated_atom, separated_offset
 from ._calibration import CalibrationClass, CalibrationParameter
 from ._correspondence import Correspondence, Support
@@ -83,11 +82,10 @@ class Chart:
     @cached_property
     def _ranges(self) -> Array:
         """Size, least and largest value of every coordinate, (d, 3), in its own unit."""
-        shell, q, activity = self.shell, self.shell.q, self.calibration.activity
-        known = [part for part in (activity, shell.noise) if isinstance(part, Interval)]
+        shell, q = self.shell, self.shell.q
         reach, offset = shell.cap * shell.scale, self.offset_bound
         ranges = [
-            *((part.upper, part.lower, part.upper) for part in known),
+            *((part.upper, part.lower, part.upper) for part in (*self.calibration.unknown, shell.noise)),
             *[(shell.scale, -reach, reach)] * (q * (q - 1)),
             *[(offset, -offset, offset)] * (q - 1),
             *[(self.box.upper, self.box.lower, self.box.upper)] * self.n_active,
@@ -103,29 +101,28 @@ class Chart:
     def parts(self, vector: Array) -> tuple[float, Array, Array, Array]:
         """Noise, z (q - 1, q), w (q - 1,) and x (r,) of a vector."""
         q, values = self.shell.q, vector * self.units
-        start = int(isinstance(self.calibration.activity, Interval))
+        start = len(self.calibration.unknown)
         noise, z, w, x = np.split(values[start:], np.cumsum([1, q * (q - 1), q - 1]))
         return float(noise[0]), z.reshape(q - 1, q), w, x
 
     def vector(self, parameter: CalibrationParameter, coefficients: Array) -> Array:
         """The coordinates of an explanation."""
         offset = self.across.T @ separated_offset(self.shell.reference, parameter.dictionary.separated)
-        activity = [parameter.law.p] if isinstance(parameter.law, BernoulliGaussian) else []
+        codes = self.calibration.unknown_values(parameter.law)
         z = parameter.dictionary.block.coordinates.ravel()
-        return np.asarray(np.concatenate([activity, [parameter.noise], z, offset, coefficients]) / self.units)
+        return np.asarray(np.concatenate([codes, [parameter.noise], z, offset, coefficients]) / self.units)
 
     def parameter(self, vector: Array) -> CalibrationParameter:
         """The calibration parameter at a vector within the bounds."""
         noise, z, w, _ = self.parts(vector)
-        activity = self.calibration.activity
+        allowed = self.calibration.unknown
         noise = min(max(noise, self.shell.noise.lower), self.shell.noise.upper)
         # The corners of the bounds may lie outside the unit ball, where no atom is.
         z = z * np.minimum(1.0, 0.999 / np.maximum(np.linalg.norm(z, axis=0), 1e-300))
-        law: CodeLaw
-        if isinstance(activity, Interval):
-            law = BernoulliGaussian(min(max(float(vector[0] * self.units[0]), activity.lower), activity.upper))
-        else:
-            law = activity
+        values = (vector * self.units).tolist()
+        law = self.calibration.law(
+            [min(max(x, part.lower), part.upper) for x, part in zip(values, allowed, strict=False)]
+        )
         separated = separated_atom(self.shell.reference, self.across @ w)
         block = Block.from_coordinates(self.shell.frame, z)
         return CalibrationParameter(law, LocalDictionary(block, separated), noise)

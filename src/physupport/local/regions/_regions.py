@@ -80,9 +80,10 @@ class MedianOfMeansRegion:
         From :math:`|\operatorname{Tr}_2(\widehat K_4) - 3np(1-p)| \le \|I^{\odot2}\|_F\,\epsilon_K` (eq:p-trace), with
         :math:`\|I^{\odot2}\|_F^2 = \operatorname{Tr}_2(I^{\odot2}) = q(q+2)/3`.
         """
-        allowed = self.calibration_class.activity
-        if not isinstance(allowed, Interval):
+        unknown = self.calibration_class.unknown
+        if not unknown:
             raise MisuseError("calibration_class.activity", "be a range of activity probabilities", "a known law")
+        (allowed,) = unknown
         if self.estimate is None or self.radii is None:
             return allowed
         q, n = self.calibration_class.q, self.calibration_class.n_atoms
@@ -100,17 +101,16 @@ class MedianOfMeansRegion:
         From :math:`|\operatorname{tr}\widehat M_2 - q\nu - na_1| \le \sqrt q\,\epsilon_2`, with :math:`a_1 = p` in its
         interval, or the known one.
         """
-        allowed, activity = self.calibration_class.shell.noise, self.calibration_class.activity
+        allowed, ends = self.calibration_class.shell.noise, list[list[float]]([[], []])
         if self.estimate is None or self.radii is None:
             return allowed
         q, n = self.calibration_class.q, self.calibration_class.n_atoms
-        if isinstance(activity, Interval):
+        if self.calibration_class.unknown:
             range_of_p = self.activity_interval
             if range_of_p is None:
                 return None
-            low, high = range_of_p.lower, range_of_p.upper
-        else:
-            low = high = law_moments(activity, n).a1
+            ends = [[range_of_p.lower], [range_of_p.upper]]
+        low, high = (law_moments(self.calibration_class.law(end), n).a1 for end in ends)
         trace = float(np.trace(self.estimate.second))
         reach = _outward(self.radii.second * sqrt(q), trace + n * high)
         return _intersection(allowed, (trace - reach - n * high) / q, (trace + reach - n * low) / q)
