@@ -1,13 +1,14 @@
 """Index arithmetic of a bank against the list of all its explanations."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, SettingStates, product_grid
+from physupport.banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, product_grid
 
 AXES = np.eye(3)
 
@@ -29,10 +30,12 @@ def banks(draw):
         regions = [f"R{j}" for j, size in enumerate(sizes) for _ in range(size)]
         axes = np.eye(max(n_settings, 1) * total + 1)
         library = Library([f"e{i}" for i in range(total)], regions, np.zeros((total, 1)), axes[:, :total])
-        states = LibraryStates(library, library.region_names, axes[:, -1:])
+        settings = None
         if n_settings:
             responses = axes[:, :-1].reshape(-1, n_settings, total).transpose(1, 0, 2)
-            states = SettingStates(states, ("gain",), np.arange(float(n_settings))[:, None], responses)
+            values = np.arange(float(n_settings))[:, None]
+            settings = SimpleNamespace(names=("gain",), values=values, responses=responses)
+        states = LibraryStates(library, library.region_names, axes[:, -1:], settings=settings)
     level = st.sampled_from([0.0, 0.0, 0.5, 1.0])
     row = st.lists(level, min_size=states.n_atoms, max_size=states.n_atoms).map(tuple)
     strengths = draw(st.lists(row, min_size=1, max_size=5, unique=True))

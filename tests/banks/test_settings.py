@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates, Bank, Library, LibraryStates, SettingStates, library_bank, product_grid
+from physupport.banks import ArrayStates, Bank, Library, LibraryStates, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import bank_evidence, verdicts
 from physupport.laws import BernoulliGaussian, Covariance, Mean, known_code_stream, latent_stream
@@ -26,9 +26,11 @@ def families(draw):
     regions = [labels[i] for i in np.random.default_rng(total).permutation(total)]
     axes = np.eye((n_settings + 1) * total + n_shared)
     library = Library([f"e{i}" for i in range(total)], regions, np.zeros((total, 1)), axes[:, :total])
-    base = LibraryStates(library, tuple(f"R{j}" for j in range(len(sizes))), axes[:, len(axes) - n_shared :])
+    order, shared = tuple(f"R{j}" for j in range(len(sizes))), axes[:, len(axes) - n_shared :]
     responses = np.stack([axes[:, total * (k + 1) : total * (k + 2)] for k in range(n_settings)])
-    return SettingStates(base, ("gain", "width"), np.arange(2.0 * n_settings).reshape(n_settings, 2), responses)
+    values = np.arange(2.0 * n_settings).reshape(n_settings, 2)
+    settings = SimpleNamespace(names=("gain", "width"), values=values, responses=responses)
+    return LibraryStates(library, order, shared, settings=settings)
 
 
 def written_out(states):
@@ -36,7 +38,7 @@ def written_out(states):
     members = [np.flatnonzero([name == r for name in states.library.regions]) for r in states.regions]
     return np.stack(
         [
-            np.column_stack([responses[:, list(chosen)], states.base.extra])
+            np.column_stack([responses[:, list(chosen)], states.extra])
             for responses in states.responses
             for chosen in product(*members)
         ]
@@ -220,6 +222,7 @@ def test_wrong_settings_are_named(changes, message):
 
 
 def test_a_state_out_of_range_has_no_setting():
-    for states in (changed().states, changed().states.base, ArrayStates([np.eye(2)])):
+    nominal = LibraryStates(changed().states.library, changed().states.regions)
+    for states in (changed().states, nominal, ArrayStates([np.eye(2)])):
         with pytest.raises(MisuseError, match="state must lie from 0 to"):
             states.setting(states.n_states)

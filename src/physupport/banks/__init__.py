@@ -28,7 +28,8 @@ from ._distances import (
 )
 from ._edges import grid_edges as grid_edges
 from ._forward import forward_library as forward_library
-from ._library import JOINT as JOINT, Library as Library, LibraryStates as LibraryStates
+from ._library import JOINT as JOINT, Library as Library
+from ._library_states import LibraryStates as LibraryStates
 from ._moved import Moved as Moved
 from ._nuisances import Nuisances as Nuisances, product_grid as product_grid
 from ._region_sets import RegionSets as RegionSets, SetSpacing as SetSpacing
@@ -41,7 +42,6 @@ from ._regions import (
     region_distances as region_distances,
     region_spacing as region_spacing,
 )
-from ._settings import SettingStates as SettingStates
 from ._spacing import Spacing as Spacing
 from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily
 from ._subsets import Subsets as Subsets

@@ -11,9 +11,9 @@ from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import Array
 from ._bank import Bank
-from ._library import Library, LibraryStates, check_distinct
+from ._library import Library, check_distinct
+from ._library_states import LibrarySettings, LibraryStates
 from ._nuisances import Nuisances
-from ._settings import LibrarySettings, SettingStates
 from ._states import ArrayStates
 
 # Rows of strengths, one for each support and each combination of its strengths: more are refused before one is made.
@@ -91,11 +91,11 @@ def strength_rows(
 def _check_levels(name: str, levels: float | Sequence[float], regions: Sequence[str]) -> tuple[float, ...]:
     if name not in regions:
         raise MisuseError("strengths", f"name regions of the bank ({', '.join(map(repr, regions))})", repr(name))
-    found = tuple(np.atleast_1d(np.asarray(levels, dtype=np.float64)).tolist())
-    for level in found or (np.nan,):
+    values = tuple(np.atleast_1d(np.asarray(levels, dtype=np.float64)).tolist())
+    for level in values or (np.nan,):
         if not 0.0 < level < np.inf:
             raise MisuseError(f"the strength of region {name!r}", "be finite and above 0", level)
-    return found
+    return values
 
 
 def _check_support(
@@ -155,11 +155,8 @@ def library_bank(
     """
     columns = np.zeros((len(library.responses), 0)) if extra is None else np.asarray(extra, dtype=np.float64)
     names = library.region_names if regions is None else tuple(regions)
-    base = LibraryStates(library, names, columns, _ranges(names, counts or {}))
+    states = LibraryStates(library, names, columns, _ranges(names, counts or {}), settings)
     check_different(library, names)
-    states: LibraryStates | SettingStates = base
-    if settings is not None:
-        states = SettingStates(base, settings.names, settings.values, settings.responses)
     rows = strength_rows(supports, strengths, states.regions, states.n_atoms, states.blocks)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
 
@@ -169,8 +166,8 @@ def _ranges(regions: Sequence[str], counts: Mapping[str, int | tuple[int, int]])
     for name in counts:
         if name not in regions:
             raise MisuseError("counts", f"name regions of the bank ({', '.join(map(repr, regions))})", repr(name))
-    given = [counts.get(name, 1) for name in regions]
-    return tuple((1, count) if isinstance(count, int) else (count[0], count[1]) for count in given)
+    limits = [counts.get(name, 1) for name in regions]
+    return tuple((1, count) if isinstance(count, int) else (count[0], count[1]) for count in limits)
 
 
 def check_different(library: Library, regions: Sequence[str]) -> None:

@@ -22,16 +22,16 @@ def grid_edges(bank: Bank, index: IntArray) -> list[dict[str, object]]:
     """
     if not len(index):
         return []
-    columns, found = bank.split(index), list[dict[str, object]]()
+    columns, edges = bank.split(index), list[dict[str, object]]()
     for name, values, left in (*_settings(bank, columns.state), *_places(bank, index)):
-        found += _touched(name, values, left)
+        edges += _touched(name, values, left)
     for part, grid, column in (
         ("calibration", bank.calibration, columns.calibration),
         ("deployment", bank.deployment, columns.deployment),
     ):
         for name, values in _axes(grid):
-            found += _touched(f"{part} {name}", values, values[np.unique(column)])
-    return found
+            edges += _touched(f"{part} {name}", values, values[np.unique(column)])
+    return edges
 
 
 def _touched(name: str, values: Array, left: Array) -> Iterator[dict[str, object]]:
@@ -50,16 +50,11 @@ def _axes(grid: Nuisances) -> Iterator[tuple[str, Array]]:
 
 def _settings(bank: Bank, state: IntArray) -> Iterator[tuple[str, Array, Array]]:
     """Calibration parameters: all of their values, and those of some states."""
-    if not bank.states.setting(0) or bank.states.n_states > _MOST_STATES:
+    if bank.states.n_states > _MOST_STATES:
         return
-    # States of one setting lie together, so that the first of each are few.
-    numbers = np.stack([*bank.states.dimensions(np.arange(bank.states.n_states)).values()], axis=1)
-    firsts = np.unique(numbers, axis=0, return_index=True)[1]
-    every = [bank.states.setting(first) for first in firsts.tolist()]
-    left = [bank.states.setting(first) for first in np.unique(state).tolist()]
-    for name in every[0]:
-        values, touched = (np.array([setting[name] for setting in settings]) for settings in (every, left))
-        yield name, values, touched
+    left = [bank.states.setting(one) for one in np.unique(state).tolist()]
+    for name, values in bank.states.parameter_values.items():
+        yield name, values, np.array([setting[name] for setting in left])
 
 
 def _places(bank: Bank, index: IntArray) -> Iterator[tuple[str, Array, Array]]:

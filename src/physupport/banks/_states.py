@@ -29,11 +29,6 @@ def frozen(array: ArrayLike) -> Array:
     return read_only(np.asarray(array, dtype=np.float64) + 0.0, np.float64)
 
 
-def frozen_int(array: ArrayLike) -> IntArray:
-    """A read-only C-ordered int64 copy."""
-    return read_only(array, np.int64)
-
-
 def check_size(name: str, size: int, limit: int = INDEX_LIMIT) -> int:
     """A product of sizes that an int64 index can count, or that memory has room for."""
     if size >= limit:
@@ -122,6 +117,10 @@ class StateFamily(Protocol):
     def names(self, elements: ArrayLike) -> tuple[str, ...]:
         """What to call each of these elements."""
 
+    @property
+    def parameter_values(self) -> dict[str, Array]:
+        """(K,) the values of every calibration parameter in all settings, by name; empty where there are none."""
+
     def setting(self, state: int) -> dict[str, float]:
         """The calibration parameters by name, where states differ in such; else empty."""
 
@@ -157,7 +156,7 @@ class ArrayStates:
         columns = frozen(array.transpose(0, 2, 1)).reshape(n_states * n_atoms, q)
         first, label = first_occurrences(columns)
         object.__setattr__(self, "elements", frozen(columns[first].T))
-        object.__setattr__(self, "index", frozen_int(label.reshape(n_states, n_atoms)))
+        object.__setattr__(self, "index", read_only(label.reshape(n_states, n_atoms), np.int64))
 
     @property
     def library(self) -> None:
@@ -225,6 +224,11 @@ class ArrayStates:
     def names(self, elements: ArrayLike) -> tuple[str, ...]:
         """Elements of arrays have no names of their own: `element 7`."""
         return tuple(f"element {e}" for e in check_indices("elements", elements, self.elements.shape[1]).tolist())
+
+    @property
+    def parameter_values(self) -> dict[str, Array]:
+        """Arrays come without parameters."""
+        return {}
 
     def setting(self, state: int) -> dict[str, float]:
         """Arrays come without parameters."""

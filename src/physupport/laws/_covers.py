@@ -51,17 +51,10 @@ def _check_cells(cover: Cover, bank: Bank) -> None:
             "cover", "have the regions and the unit of the bank", f"{[*cover.regions]}, {cover.measure!r}"
         )
     for parameter in cover.grid():
-        values = np.unique([bank.states.setting(state)[parameter.label] for state in _settings(bank)])
+        values = np.unique(bank.states.parameter_values.get(parameter.label, ()))
         if not _alike(values, np.sort(parameter.values)):
             rule = "have the middles of the cover's cells as values"
             raise MisuseError(f"parameter {parameter.label!r} of the bank", rule, values.tolist())
-
-
-def _settings(bank: Bank) -> list[int]:
-    """A state of every setting."""
-    states = bank.states
-    step = getattr(states, "base", states).n_states
-    return [*range(0, states.n_states, step)]
 
 
 def _alike(some: Array | None, others: Array) -> bool:

@@ -5,7 +5,7 @@ Whether what stands there is true is for `verify` to say.  Version 1 held senten
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .._codec import array_json, bounds, bounds_json, real, whole
 from .._errors import MisuseError
 from .._hashes import content_hash
 from .._stored import ANY, HASH, Check, Form, Maybe, Node, Refusal, check_form
-from .._typing import IntArray
+from .._typing import Array, IntArray
 from ..banks import (
     COVER_FORM,
     ArrayStates,
@@ -22,7 +22,6 @@ from ..banks import (
     LibraryStates,
     Nuisances,
     RegionalView,
-    SettingStates,
     StateFamily,
     TableRegions,
     bank_regions,
@@ -193,7 +192,7 @@ def _states(node: Node) -> StateFamily:
     if node["kind"] == "library settings":
         _names(node, "kind", "base", "names", "values", "responses")
         values, responses = real(node["values"], None, None), real(node["responses"], None, None, None)
-        return SettingStates(_library(node["base"]), tuple(node["names"]), values, responses)
+        return _library(node["base"], _Settings(tuple(node["names"]), values, responses))
     if node["kind"] == "arrays":
         _names(node, "kind", "elements", "index")
         elements, index = real(node["elements"], None, None), whole(node["index"], None, None)
@@ -203,7 +202,15 @@ def _states(node: Node) -> StateFamily:
     raise Refusal(f"states of the unknown kind {node['kind']!r}")
 
 
-def _library(node: Node) -> LibraryStates:
+class _Settings(NamedTuple):
+    """Calibration parameters as a document holds them."""
+
+    names: tuple[str, ...]
+    values: Array
+    responses: Array
+
+
+def _library(node: Node, settings: _Settings | None = None) -> LibraryStates:
     optional = [name for name in ("counts", "unit", "extents") if name in node]
     _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared", *optional)
     if node["kind"] != "library":
@@ -217,7 +224,7 @@ def _library(node: Node) -> LibraryStates:
         if any(len(count) != 2 for count in node["counts"]):
             raise Refusal("counts of the library are not pairs")
     counts = tuple((low, high) for low, high in node.get("counts", ()))
-    return LibraryStates(library, order, real(node["shared"], None, None), counts)
+    return LibraryStates(library, order, real(node["shared"], None, None), counts, settings)
 
 
 def _nuisances(node: Node) -> Nuisances:
