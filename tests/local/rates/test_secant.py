@@ -131,8 +131,10 @@ def test_the_two_atom_orbit_meets_both_secant_conditions(s):
     assert 0.98 * speed <= found.target[0] <= found.target[1] <= speed * (1.0 + 1e-9)
     for j in (0, 1):
         moved = [turned_block(block, turn, angle).atoms[:, [j]] for angle in (angles[0], angles[-1])]
-        alone = projective_distances(*moved)[0, 0] / (0.5 * s)
-        assert 0.98 * speed <= alone <= speed  # each atom by itself
+        apart = projective_distances(*moved)[0, 0] / (0.5 * s)
+        assert 0.98 * speed <= apart <= speed  # each atom by itself
+        alone = orbit_secant_estimate(block, (j,), turn, [1.0], angles, scale=s)
+        assert 0.98 * speed <= alone.target[0] <= apart <= alone.target[1] <= speed * (1.0 + 1e-9)
 
 
 def test_misuse_is_named():

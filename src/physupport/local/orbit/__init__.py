@@ -2,4 +2,4 @@
 
 from ._bracket import OrbitBracket as OrbitBracket, orbit_bracket as orbit_bracket
 from ._evidence import OrbitEvidence as OrbitEvidence
-from ._orbit import Orbit as Orbit, RowSums as RowSums
+from ._orbit import Orbit as Orbit
