@@ -62,11 +62,11 @@ def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
 
 def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
     """A finite float64 array of the given shape; None leaves an axis free."""
-    given = _as_array(name, value)
-    if np.iscomplexobj(given):
+    array = _as_array(name, value)
+    if np.iscomplexobj(array):
         raise MisuseError(name, "be real", "complex numbers", "Imaginary parts are never dropped.")
     try:
-        array = as_float64(name, given)
+        array = as_float64(name, array)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, MisuseError):
             raise
@@ -114,7 +114,7 @@ def check_symmetric(name: str, matrices: Array) -> Array:
 def check_instance(name: str, value: object, kind: type | tuple[type, ...]) -> None:
     """An object of the given class, or of one of several."""
     if not isinstance(value, kind):
-        names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+        names = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
         raise MisuseError(name, f"be of type {names}", f"{type(value).__name__} {shown(value)}")
 
 
@@ -149,6 +149,13 @@ def check_nonnegative(name: str, value: float) -> float:
     """A finite number at or above zero."""
     if not 0.0 <= check_number(name, value) < np.inf:
         raise MisuseError(name, "be finite and at least 0", shown(value))
+    return float(value)
+
+
+def check_share(name: str, value: float) -> float:
+    """A number from 0 to 1, ends included: a probability, a distance of lines."""
+    if not 0.0 <= check_number(name, value) <= 1.0:
+        raise MisuseError(name, "lie between 0 and 1", shown(value))
     return float(value)
 
 
@@ -201,10 +208,10 @@ class Interval:
 
 def check_columns(name: str, value: ArrayLike, rows: int | None) -> Field:
     """A finite matrix (rows, any), float64 or complex128."""
-    given = _as_array(name, value)
-    if not np.iscomplexobj(given):
-        return check_array(name, given, (rows, None))
-    array = given.astype(np.complex128)
+    columns = _as_array(name, value)
+    if not np.iscomplexobj(columns):
+        return check_array(name, columns, (rows, None))
+    array = columns.astype(np.complex128)
     check_array(name, array.real, (rows, None))
     check_array(name, array.imag, (rows, None))
     return array

@@ -65,8 +65,8 @@ class MisuseError(PhysupportError, ValueError):
     def __init__(self, argument: str, rule: str, value: object, remedy: str = "") -> None:
         self.argument, self.rule, self.value, self.remedy = argument, rule, value, remedy
         # The value may be a message of its own with a full stop at its end; one is enough.
-        found = re.sub(r"(?<=\w)\.$", "", shortened(_text(value)))
-        message = f"{shortened(argument)} must {shortened(rule)}, got {found}."
+        told = re.sub(r"(?<=\w)\.$", "", shortened(_text(value)))
+        message = f"{shortened(argument)} must {shortened(rule)}, got {told}."
         super().__init__(message + (f" {shortened(remedy)}" if remedy else ""))
 
 

@@ -50,7 +50,7 @@ def _reinterpretation(source: types.Type, target: types.Type) -> Callable[..., o
     """The typing rule of a function that keeps the 64 bits and changes what they mean."""
 
     def rule(typing_context: object, x: object) -> object:  # noqa: ARG001
-        emit = lambda context, builder, _, given: builder.bitcast(given[0], context.get_value_type(target))  # noqa: E731
+        emit = lambda context, builder, _, values: builder.bitcast(values[0], context.get_value_type(target))  # noqa: E731
         return target(source), emit
 
     return rule

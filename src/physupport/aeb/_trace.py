@@ -177,8 +177,8 @@ class Trace:
     stop: Stop = "label"
 
     def __repr__(self) -> str:
-        asked = f"{len(self.queries):,} of {self.size:,} explanations asked about"
-        return f"Trace({self.status.name}: {asked}, {self.n_witnessed:,} admissible, {self.n_possible:,} possible)"
+        queried = f"{len(self.queries):,} of {self.size:,} explanations asked about"
+        return f"Trace({self.status.name}: {queried}, {self.n_witnessed:,} admissible, {self.n_possible:,} possible)"
 
     @classmethod
     def begun(

@@ -6,14 +6,14 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import check_indices
+from .._arrays import check_indices, read_only
 from .._checks import check_array
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record, records_hash
 from .._typing import Array, BoolArray, IntArray
 from ._nuisances import Nuisances
-from ._states import StateFamily, check_distinct_rows, check_size, frozen, frozen_int
+from ._states import StateFamily, check_distinct_rows, check_size, frozen
 
 
 class Columns(NamedTuple):
@@ -86,12 +86,12 @@ class Bank:
         check_size("explanations", self.size)
         counts = [self.states.n_active(active) * len(self.deployment) for active in positions]
         check_size("deployment keys", sum(counts))
-        object.__setattr__(self, "_starts", frozen_int(np.cumsum([0, *counts])))
+        object.__setattr__(self, "_starts", read_only(np.cumsum([0, *counts]), np.int64))
 
     def __repr__(self) -> str:
         nuisances = len(self.calibration) * len(self.deployment)
         parts = {"dictionary states": self.states.n_states, "supports": self.n_supports, "nuisances": nuisances}
-        return f"Bank({self.size:,} explanations: {', '.join(f'{count:,} {what}' for what, count in parts.items())})"
+        return f"Bank({self.size:,} explanations: {', '.join(f'{count:,} {noun}' for noun, count in parts.items())})"
 
     @property
     def has_sets(self) -> bool:
@@ -132,8 +132,8 @@ class Bank:
         lengths = tuple(map(len, parts))
         if len({*lengths} - {1}) > 1:
             raise MisuseError("the parts of the index", "be single numbers or of one length", f"lengths {lengths}")
-        found = (parts[0] * self.n_supports + parts[1]) * len(self.calibration) + parts[2]
-        return found * len(self.deployment) + parts[3]
+        outer = (parts[0] * self.n_supports + parts[1]) * len(self.calibration) + parts[2]
+        return outer * len(self.deployment) + parts[3]
 
     @property
     def n_calibration_keys(self) -> int:
@@ -244,9 +244,9 @@ class Bank:
 
 def check_digest(bank: Bank, expected: str) -> None:
     """The bank is the one whose hash was written down; anything else is refused."""
-    found = bank.digest
-    if found != expected:
-        raise MisuseError("bank", f"have the hash {expected}", found, "It is not the bank that was frozen.")
+    digest = bank.digest
+    if digest != expected:
+        raise MisuseError("bank", f"have the hash {expected}", digest, "It is not the bank that was frozen.")
 
 
 def _check_strengths(value: ArrayLike, n_atoms: int) -> Array:
@@ -265,5 +265,5 @@ def _check_strengths(value: ArrayLike, n_atoms: int) -> Array:
 def _groups(labels: IntArray) -> list[tuple[int, IntArray]]:
     """Rows of each label, by one sort."""
     order = np.argsort(labels, kind="stable")
-    found, starts = np.unique(labels[order], return_index=True)
-    return list(zip(found.tolist(), np.split(order, starts[1:]), strict=True)) if len(labels) else []
+    distinct, starts = np.unique(labels[order], return_index=True)
+    return list(zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)) if len(labels) else []

@@ -58,8 +58,8 @@ def physical_diameter(targets: Iterable[ArrayLike]) -> float:
     largest = 0.0
     for i, first in enumerate(stacks):
         for second in stacks[i:]:
-            for here, there in _block_pairs(first, second):
-                largest = max(largest, _largest_hausdorff(here, there))
+            for block, other in _block_pairs(first, second):
+                largest = max(largest, _largest_hausdorff(block, other))
     return largest
 
 
@@ -139,11 +139,11 @@ def bottleneck_assignment(cost: ArrayLike) -> tuple[float, IntArray]:
     low, high, permutation = -1, len(levels) - 1, np.arange(len(costs), dtype=np.int64)
     probe = 0  # the floor itself is attained for dictionaries that are close, so it is tried first
     while low + 1 < high:
-        found = _perfect_matching(costs <= levels[probe])
-        if found is None:
+        matching = _perfect_matching(costs <= levels[probe])
+        if matching is None:
             low = probe
         else:
-            high, permutation = probe, found
+            high, permutation = probe, matching
         probe = (low + high) // 2
     return float(levels[high]), permutation
 

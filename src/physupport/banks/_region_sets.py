@@ -60,11 +60,11 @@ class RegionSets:
         """(m,) of all sets from one of them.  between: (p, p) distances of the elements."""
         inside = self.members[one][self.members[one] >= 0]
         away = np.append(between[inside].min(axis=0), 0.0)  # (p + 1,) of every element from this set; -1 is no element
-        found = reduce(np.maximum, (away.take(column) for column in self._columns))  # (m,) of the elements of others
+        farthest = reduce(np.maximum, (away.take(column) for column in self._columns))  # (m,) of the elements of others
         for row in np.pad(between[inside], ((0, 0), (0, 1)), constant_values=np.inf):
             # An element of this set from the nearest of every other set.
-            np.maximum(found, reduce(np.minimum, (row.take(column) for column in self._columns)), out=found)
-        return np.asarray(found)
+            np.maximum(farthest, reduce(np.minimum, (row.take(column) for column in self._columns)), out=farthest)
+        return np.asarray(farthest)
 
     def spread(self, chosen: ArrayLike, between: Array) -> float:
         """Largest distance of two of these sets.
@@ -76,7 +76,7 @@ class RegionSets:
         elements = np.unique(columns)
         rows = np.pad(between[elements[elements >= 0]], ((0, 0), (0, 1)), constant_values=np.inf)
         nearest = (reduce(np.minimum, (row.take(column) for column in columns)) for row in rows)
-        return max((float(each.max()) for each in nearest), default=0.0)
+        return max((float(row.max()) for row in nearest), default=0.0)
 
 
 @final

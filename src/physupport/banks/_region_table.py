@@ -138,14 +138,14 @@ def table_regions(
     """
     if not columns:
         raise MisuseError("columns", "name at least one region", "none")
-    places = {region: _stacked(region, given) for region, given in (coordinates or {}).items()}
+    places = {region: _stacked(region, points) for region, points in (coordinates or {}).items()}
     elements, located, represented = {}, [], []
     for region, column in columns.items():
         named = (coordinates or {}).get(region)
         elements[region] = tuple(dict.fromkeys(n for n in column if n is not None) if named is None else named)
         located.append(_local_numbers(region, column, elements[region]))
-        given = (strengths or {}).get(region)
-        represented.append(np.where(located[-1] >= 0, 1.0, 0.0) if given is None else np.asarray(given, dtype=float))
+        sizes = (strengths or {}).get(region)
+        represented.append(np.where(located[-1] >= 0, 1.0, 0.0) if sizes is None else np.asarray(sizes, dtype=float))
     for name, mapping in {"coordinates": coordinates, "strengths": strengths}.items():
         for region in mapping or {}:
             if region not in elements:

@@ -70,10 +70,10 @@ class Spacing:
 
     def reach(self, chosen: IntArray) -> Array:
         """(m,) from every element to the farthest of those chosen, at least one."""
-        step, found = max(1, _BLOCK // self.size), np.zeros(self.size)
+        step, farthest = max(1, _BLOCK // self.size), np.zeros(self.size)
         for start in range(0, len(chosen), step):
-            np.maximum(found, self.rows(chosen[start : start + step]).max(axis=0), out=found)
-        return found
+            np.maximum(farthest, self.rows(chosen[start : start + step]).max(axis=0), out=farthest)
+        return farthest
 
     def spread(self, chosen: IntArray) -> float:
         """Largest distance between two of those chosen; 0 for fewer than two."""
@@ -101,8 +101,8 @@ def _between(some: Array, others: Array, extents: Array | None = None, other_ext
     """(k, m) from points (k, d) to points (m, d), or from cells around these to cells."""
     total = np.zeros((len(some), len(others)))
     with np.errstate(over="ignore"):  # what is too far apart is told where distances are checked
-        for j, (mine, theirs) in enumerate(zip(some.T, others.T, strict=True)):
-            apart = mine[:, None] - theirs
+        for j, (column, other_column) in enumerate(zip(some.T, others.T, strict=True)):
+            apart = column[:, None] - other_column
             if extents is not None and other_extents is not None:
                 apart = np.abs(apart) + extents[:, j, None] + other_extents[:, j]
             apart *= apart

@@ -47,12 +47,12 @@ class Subsets:
         rest = check_indices("numbers", numbers, self.size)
         if self.is_single:
             return rest[:, None]
-        found, left = np.full((len(rest), self.high), -1, dtype=np.int64), rest
+        chosen, left = np.full((len(rest), self.high), -1, dtype=np.int64), rest
         for count in range(self.low, self.high + 1):
-            here = (left >= 0) & (left < comb(self.n, count))
-            found[here, :count] = self._combinations(left[here], count)
+            is_of_size = (left >= 0) & (left < comb(self.n, count))
+            chosen[is_of_size, :count] = self._combinations(left[is_of_size], count)
             left = np.where(left >= 0, left - comb(self.n, count), left)  # sets that are found have become negative
-        return found
+        return chosen
 
     def _combinations(self, ranks: IntArray, count: int) -> IntArray:
         r"""(k,) ranks -> (k, count) of sets of one size.

@@ -29,7 +29,7 @@ from ._question import (
     unsettled as unsettled,
     withheld as withheld,
 )
-from ._region_rule import FarSets as FarSets, RegionRule as RegionRule, as_flags as as_flags
+from ._region_rule import FarSets as FarSets, RegionRule as RegionRule, as_numbers as as_numbers
 from ._region_state import RegionState as RegionState
 from ._regional_map import RegionalMap as RegionalMap
 from ._regional_progress import RegionalProgress as RegionalProgress

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._arrays import read_only
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
-from .._typing import BoolArray, IntArray
+from .._typing import BoolArray
 from ..banks import RegionalView, RegionSets, SetSpacing, Spacing, check_distances, region_spacing
 
 Groups: TypeAlias = Mapping[str, "Sequence[str] | Groups"]
@@ -81,6 +81,11 @@ def as_flags(members: int, size: int) -> BoolArray:
     return np.unpackbits(content, count=size, bitorder="little").astype(np.bool_)
 
 
+def as_numbers(members: int) -> list[int]:
+    """The places whose bits are set, increasing."""
+    return np.flatnonzero(as_flags(members, members.bit_length())).tolist()
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FarSets:
@@ -132,19 +137,15 @@ class AskedRegion:
 
     def names(self, members: int) -> tuple[str, ...]:
         """The elements of a set, in their local order."""
-        return tuple([self.elements[i] for i in self.numbers(members).tolist()])
+        return tuple([self.elements[i] for i in as_numbers(members)])
 
     def spread(self, members: int) -> float:
         """Largest distance within a set; 0 for fewer than two elements."""
-        return self.spacing.spread(self.numbers(members))
+        return self.spacing.spread(np.flatnonzero(self.flags(members)))
 
     def flags(self, members: int) -> BoolArray:
         """(m,) whether each place is in a set."""
         return as_flags(members, len(self.elements))
-
-    def numbers(self, members: int) -> IntArray:
-        """The local numbers of a set, increasing."""
-        return np.flatnonzero(self.flags(members))
 
     def describe(self) -> dict[str, object]:
         """All that defines the question about this region."""
@@ -172,7 +173,7 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
         spacing = Spacing(len(elements), distances=distances) if sets is None else SetSpacing(sets, distances)
     elif not spacing.is_finite:
         raise MisuseError(label, "be finite", "places that are too far apart")
-    listed = tuple((group, tuple(ids[i] for i in _bits(bits))) for group, bits in _sorted_groups(name, ids, rule))
+    listed = tuple((group, tuple(ids[i] for i in as_numbers(bits))) for group, bits in _sorted_groups(name, ids, rule))
     return AskedRegion(
         name=name,
         elements=elements,
@@ -247,7 +248,3 @@ def _flattened(region: str, number: Mapping[str, int], groups: Groups) -> Iterat
                     raise _unknown(region, number, f"{member!r} in group {name!r}")
                 members |= 1 << number[member]
         yield name, members
-
-
-def _bits(members: int) -> list[int]:
-    return np.flatnonzero(as_flags(members, members.bit_length())).tolist()

@@ -133,13 +133,13 @@ class RegionState:
             self.witnessed_set | stuck, self.witnessed[-1] > 0 or absent, self.witnessed_reaching[1] > 0 or reaches
         )
         now = self._facts(self.possible_set, self.possible[-1] > 0, self.reaching[1] > 0)
-        there = now._replace(
+        witnessed = now._replace(
             is_split=bool(self.possible_set) and now.absent,
             is_apart=not now.is_close,
             witnessed_sector=now.sector,
             witnessed_reaches=now.reaches,
         )
-        ends = gone, there, there._replace(absent=gone.absent)
+        ends = gone, witnessed, witnessed._replace(absent=gone.absent)
         return any(self._claim(facts) != self._claim(now) for facts in ends)
 
     def _claim(self, facts: Facts) -> tuple[Label, int, bool]:
@@ -199,8 +199,8 @@ class RegionState:
             case Label.ABSTAIN:
                 return Certificate("open")
             case Label.SUPPORT_AMBIGUOUS:
-                there = min(self.first[i] for i in range(len(self.first) - 1) if self.witnessed[i])
-                return Certificate("witnesses", (there, self.absent_witness()))
+                present = min(self.first[i] for i in range(len(self.first) - 1) if self.witnessed[i])
+                return Certificate("witnesses", (present, self.absent_witness()))
             case Label.LOCAL_AMBIGUOUS:
                 return Certificate("witnesses", self.apart or ())
             case Label.GROUP:

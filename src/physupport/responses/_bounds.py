@@ -23,7 +23,8 @@ def box_bounds(
     """(d + p) slopes and, if asked for, bends: of places first, then of parameters anywhere between their values."""
     d, own, factors, offsets = len(low), np.zeros(len(parameters)), [], []
     moved_low, moved_high, widths = low.copy(), high.copy(), (1.0, 1.0)
-    q = len(np.asarray(response(low[None]))) if {each.name for each in parameters} & {"gain", "phase", "offset"} else 0
+    names = {parameter.name for parameter in parameters}
+    q = len(np.asarray(response(low[None]))) if names & {"gain", "phase", "offset"} else 0
     for number, parameter in enumerate(parameters):
         least, most = float(parameter.values.min()), float(parameter.values.max())
         match parameter.name:
@@ -89,7 +90,7 @@ def _in_channels(
     factors leave at least g and at most G of, slopes have :math:`G + v\sqrt q` where they had G, and all are over
     :math:`g - v\sqrt q`.
     """
-    least, most, ratio = (float(np.prod([getattr(each, name) for each in factors])) for name in _Factors._fields)
+    least, most, ratio = (float(np.prod([getattr(part, name) for part in factors])) for name in _Factors._fields)
     for number, largest in offsets:
         length = largest * q**0.5
         if not length < least:
@@ -105,10 +106,10 @@ def _of_places(response: Response, low: Array, high: Array, widths: tuple[float,
     """What the response proves of itself: in closed form, or by its formula."""
     has_widths = widths != (1.0, 1.0)
     if hasattr(response, "slopes") and not second and not has_widths:
-        found = check_array("slopes of the response", response.slopes(low, high), (len(low),))
-        if found.min() < 0.0:
-            raise MisuseError("slopes of the response", "be at least 0", found.min())
-        return Bounds(found, np.zeros((len(low), len(low))))
+        slopes = check_array("slopes of the response", response.slopes(low, high), (len(low),))
+        if slopes.min() < 0.0:
+            raise MisuseError("slopes of the response", "be at least 0", slopes.min())
+        return Bounds(slopes, np.zeros((len(low), len(low))))
     if not hasattr(response, "form"):
         known = "bends, as formulas do" if second else "slopes, as built-in ones do"
         raise MisuseError("response", f"bound its own {known}", type(response).__name__, _REMEDY)

@@ -50,8 +50,8 @@ class Expression:
 
     def jet(self, values: Mapping[str, Jet], d: int) -> Jet:
         """Its value and derivatives along d variables, as intervals."""
-        found: Jet = _worked(self._tree, values, _Jets(d))
-        return found
+        value: Jet = _worked(self._tree, values, _Jets(d))
+        return value
 
 
 def _checked(node: ast.expr, text: str, depth: int = 0) -> frozenset[str]:

@@ -106,17 +106,17 @@ def _bounds(form: Form, low: Array, high: Array, q: int) -> Array:
         whole = np.sqrt(sum(np.broadcast_to(jet.value.smallest**2, shape).sum(axis=0) for jet in jets))  # (B,)
 
         def share(parts: Iterable[Interval]) -> Array:
-            sizes = (np.broadcast_to(each.largest**2, shape).sum(axis=0) for each in parts)
+            sizes = (np.broadcast_to(part.largest**2, shape).sum(axis=0) for part in parts)
             return np.asarray(np.sqrt(sum(sizes)) / whole)
 
         a = np.array([share(jet.first[k] for jet in jets) for k in range(len(low))])  # (d, B)
         along = np.array([_along(jets, k, shape) / whole**2 for k in range(len(low))])
-        c, found = np.minimum(a, along), np.empty((len(low) + 1, *a.shape))
-        found[0] = a
+        c, bounds = np.minimum(a, along), np.empty((len(low) + 1, *a.shape))
+        bounds[0] = a
         for k, m in product(range(len(low)), repeat=2):
             b = share(jet.second[max(k, m)][min(k, m)] for jet in jets)
-            found[k + 1, m] = np.hypot(b + a[k] * c[m] + a[m] * c[k], a[k] * a[m])
-    return np.nan_to_num(found, nan=np.inf, posinf=np.inf)
+            bounds[k + 1, m] = np.hypot(b + a[k] * c[m] + a[m] * c[k], a[k] * a[m])
+    return np.nan_to_num(bounds, nan=np.inf, posinf=np.inf)
 
 
 def _along(jets: list[Jet], k: int, shape: tuple[int, int]) -> Array:

@@ -61,8 +61,8 @@ class Interval:
     def reciprocal(self) -> "Interval":
         """One over it; without end where it may be 0."""
         holds_zero = (self.low <= 0.0) & (self.high >= 0.0)
-        found = Interval.between(1.0 / self.high, 1.0 / self.low)
-        return Interval(np.where(holds_zero, -np.inf, found.low), np.where(holds_zero, np.inf, found.high))
+        inverse = Interval.between(1.0 / self.high, 1.0 / self.low)
+        return Interval(np.where(holds_zero, -np.inf, inverse.low), np.where(holds_zero, np.inf, inverse.high))
 
     def rising(self, function: Callable[[Array], Array]) -> "Interval":
         """A function that rises; where it is not defined, without end."""
@@ -148,7 +148,7 @@ class Jet:
             tuple(bend * self.first[k] * self.first[m] + slope * self.second[k][m] for m in range(k + 1))
             for k in range(len(self.first))
         )
-        return Jet(value, tuple(slope * each for each in self.first), second)
+        return Jet(value, tuple(slope * derivative for derivative in self.first), second)
 
     def power(self, n: int) -> "Jet":
         """To a whole power."""
@@ -159,9 +159,9 @@ class Jet:
 
     def exp(self) -> "Jet":
         """The exponential, which is its own derivative; never below 0."""
-        found = self.value.rising(np.exp)
-        found = Interval(np.maximum(found.low, 0.0), found.high)
-        return self.chained(found, found, found)
+        value = self.value.rising(np.exp)
+        value = Interval(np.maximum(value.low, 0.0), value.high)
+        return self.chained(value, value, value)
 
     def log(self) -> "Jet":
         """The natural logarithm."""
@@ -176,10 +176,10 @@ class Jet:
 
     def sin(self) -> "Jet":
         """The sine."""
-        found = self.value.wave(0.0)
-        return self.chained(found, self.value.wave(1.0), found.scaled(-1.0))
+        value = self.value.wave(0.0)
+        return self.chained(value, self.value.wave(1.0), value.scaled(-1.0))
 
     def cos(self) -> "Jet":
         """The cosine."""
-        found = self.value.wave(1.0)
-        return self.chained(found, self.value.wave(0.0).scaled(-1.0), found.scaled(-1.0))
+        value = self.value.wave(1.0)
+        return self.chained(value, self.value.wave(0.0).scaled(-1.0), value.scaled(-1.0))

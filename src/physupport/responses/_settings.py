@@ -140,7 +140,7 @@ def settings_grid(
     columns = [
         _unit_columns(response, where, nominal, channels, list(zip(parameters, point, strict=True))) for point in grid
     ]
-    stacked = np.stack([as_pairs(each, axis=0) if is_complex else each.real for each in columns])
+    stacked = np.stack([as_pairs(answers, axis=0) if is_complex else answers.real for answers in columns])
     values = np.array(grid, dtype=np.float64).reshape(len(grid), len(labels))
     return Settings(labels, read_only(values), read_only(stacked), is_complex)
 
@@ -152,12 +152,12 @@ def _labels(parameters: Sequence[Parameter]) -> tuple[str, ...]:
     if len(set(labels)) < len(labels):
         raise MisuseError("parameters", "be distinct", ", ".join(map(repr, labels)))
     acts: dict[object, str] = {}  # what each does -> its label
-    for each in parameters:
-        pattern = None if each.pattern is None else tuple(each.pattern.tolist())
-        twin = acts.setdefault((each.name, each.coordinate, pattern), each.label)
-        if twin != each.label:
+    for parameter in parameters:
+        pattern = None if parameter.pattern is None else tuple(parameter.pattern.tolist())
+        twin = acts.setdefault((parameter.name, parameter.coordinate, pattern), parameter.label)
+        if twin != parameter.label:
             rule = "differ in pattern or coordinate where they are of one kind"
-            raise MisuseError("parameters", rule, f"{twin!r} and {each.label!r}")
+            raise MisuseError("parameters", rule, f"{twin!r} and {parameter.label!r}")
     return labels
 
 
@@ -197,7 +197,7 @@ def _check_lines(name: str, nominal: Array | ComplexArray) -> None:
 
 
 def _has(response: object, name: str) -> bool:
-    return is_dataclass(response) and name in {each.name for each in fields(response)}
+    return is_dataclass(response) and name in {entry.name for entry in fields(response)}
 
 
 def _scaled(response: Any, name: str, factor: float) -> Any:  # noqa: ANN401  checked to be a dataclass with this field
@@ -226,8 +226,8 @@ def _unit_columns(
     lost = np.flatnonzero((scale <= SMALLEST_SHARE * largest) | (scale < np.finfo(np.float64).tiny))
     if len(lost):
         setting = ", ".join(f"{parameter.label} = {value:g}" for parameter, value in chosen)
-        found = f"none for place {lost[0]}" + (f" with {setting}" if setting else "")
-        raise MisuseError("response", "be an answer above 0 in some channel for every place", found)
+        absence = f"none for place {lost[0]}" + (f" with {setting}" if setting else "")
+        raise MisuseError("response", "be an answer above 0 in some channel for every place", absence)
     scaled = answers / scale  # squares of the entries neither overflow nor vanish
     return np.asarray(scaled / np.linalg.norm(scaled, axis=0))
 
@@ -252,10 +252,10 @@ def _moved(
 
 def _along(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array | ComplexArray:
     """The answers, scaled and shifted along the axis; beyond its ends they stay as they are there."""
-    given = {parameter.name: value for parameter, value in chosen if parameter.name in ALONG_AXIS}
-    if not given:
+    moves = {parameter.name: value for parameter, value in chosen if parameter.name in ALONG_AXIS}
+    if not moves:
         return answers
-    where = np.clip((axis - given.get("shift", 0.0)) / given.get("scale", 1.0), axis[0], axis[-1])
+    where = np.clip((axis - moves.get("shift", 0.0)) / moves.get("scale", 1.0), axis[0], axis[-1])
     if np.iscomplexobj(answers):
         return _between(axis, answers.real, where) + 1j * _between(axis, answers.imag, where)
     return _between(axis, answers.real, where)

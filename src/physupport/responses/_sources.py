@@ -41,9 +41,9 @@ def source_errors(
         raise MisuseError("states", rule, f"shape {columns.shape} and {len(measured)} measured")
     q = columns.shape[1]
     basis = _basis(np.zeros((q, 0)) if background is None else np.asarray(background), q)
-    found = np.array([_direction(np.atleast_2d(np.asarray(rows)), basis, i) for i, rows in enumerate(measured)]).T
+    directions = np.array([_direction(np.atleast_2d(np.asarray(rows)), basis, i) for i, rows in enumerate(measured)]).T
     beside = columns - basis @ (basis.conj().T @ columns)
-    left = beside - found * (found.conj() * beside).sum(axis=1, keepdims=True)
+    left = beside - directions * (directions.conj() * beside).sum(axis=1, keepdims=True)
     sines = np.linalg.norm(left, axis=1) / np.linalg.norm(columns, axis=1)  # (V, S)
     chosen = [int(np.delete(sines, i, axis=1).max(axis=1).argmin()) for i in range(len(measured))]
     return SourceErrors(read_only(sines[chosen, np.arange(len(measured))]), int(sines.max(axis=1).argmin()))

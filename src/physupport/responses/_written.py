@@ -16,7 +16,7 @@ def encode_response(response: Response) -> dict[str, object] | None:
     kind = next((kind for kind, make in RESPONSES.items() if make is type(response)), None)
     if kind is None:
         return None
-    named = {each: getattr(response, each) for each in signature(RESPONSES[kind]).parameters}
+    named = {name: getattr(response, name) for name in signature(RESPONSES[kind]).parameters}
     return {"kind": kind} | {
         name: array_json(np.asarray(value, dtype=np.float64)) if isinstance(value, np.ndarray) else value
         for name, value in named.items()

@@ -6,7 +6,7 @@ import pytest
 from physupport import MisuseError
 from physupport._checks import Interval
 from physupport.local.rates import balanced_dictionary, collapsed_operator
-from physupport.local.rates._chart import _symmetric_basis, offset_basis
+from physupport.local.rates._chart import offset_basis, symmetric_basis
 from physupport.local.regions import (
     matrix_coordinates,
     power_coordinates,
@@ -29,7 +29,7 @@ def shell(s, frame):
 
 @pytest.mark.parametrize(("dimension", "order"), [(2, 1), (3, 2), (4, 3), (3, 4)])
 def test_the_symmetric_basis_is_orthonormal_and_keeps_the_frobenius_norm(dimension, order):
-    basis = np.array([np.ravel(element) for element in _symmetric_basis(dimension, order)])
+    basis = np.array([np.ravel(element) for element in symmetric_basis(dimension, order)])
     assert basis.shape == (symmetric_dimension(dimension, order), dimension**order)
     assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-15
     vectors = np.random.default_rng(0).standard_normal((5, dimension))
@@ -43,7 +43,7 @@ def test_the_symmetric_basis_is_orthonormal_and_keeps_the_frobenius_norm(dimensi
 @pytest.mark.parametrize(("dimension", "order"), [(2, 1), (3, 2), (4, 3), (3, 4)])
 def test_coordinates_of_any_tensor_are_those_of_its_symmetric_part(dimension, order):
     tensor = np.random.default_rng(order).standard_normal((dimension,) * order)
-    basis = np.array([np.ravel(element) for element in _symmetric_basis(dimension, order)])
+    basis = np.array([np.ravel(element) for element in symmetric_basis(dimension, order)])
     assert np.abs(tensor_coordinates(tensor) - basis @ tensor.ravel()).max() < 1e-14 * dimension**order
 
 

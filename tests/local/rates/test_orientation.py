@@ -19,7 +19,7 @@ from physupport.local.rates import (
     turned_block,
     two_atom_generator,
 )
-from physupport.local.rates._chart import atom_velocities, offset_basis, skew_basis, symmetric_matrix_basis
+from physupport.local.rates._chart import atom_velocities, offset_basis, skew_basis, symmetric_basis
 from physupport.local.rates._information import skew_coordinates
 from physupport.local.shell import (
     Block,
@@ -60,7 +60,7 @@ def moved(dictionary, t, *, center=None, offset=None, stretch=None, turn=None):
 
 @pytest.mark.parametrize("dimension", [2, 3, 5])
 def test_the_bases_are_orthonormal_and_complete(dimension):
-    both = np.concatenate([skew_basis(dimension), symmetric_matrix_basis(dimension)])
+    both = np.concatenate([skew_basis(dimension), symmetric_basis(dimension, 2)])
     gram = np.einsum("kij,lij->kl", both, both)
     assert np.abs(gram - np.eye(dimension**2)).max() < 1e-15
     assert np.array_equal(skew_basis(dimension), -skew_basis(dimension).swapaxes(1, 2))
@@ -73,7 +73,7 @@ def test_every_direction_of_the_chart_is_the_derivative_of_its_path(q):
     paths = [{}, {}]
     paths += [{"center": row} for row in np.eye(across)]
     paths += [{"offset": column / np.sqrt(2.0)} for column in offset_basis(dictionary.separated).T]
-    paths += [{"stretch": matrix} for matrix in symmetric_matrix_basis(across)]
+    paths += [{"stretch": matrix} for matrix in symmetric_basis(across, 2)]
     paths += [{"turn": matrix} for matrix in skew_basis(across)]
     assert len(paths) == chart.n_directions
     step = 1e-5

@@ -52,7 +52,7 @@ class EndpointPolicy:
 class _EndpointSelector:
     """Places are numbered from 1; number 0 is the proposal, which is always there."""
 
-    __slots__ = ("_alive", "_current", "_distances", "_found", "_members", "_place_of", "_queue", "_rejected")
+    __slots__ = ("_alive", "_current", "_distances", "_members", "_place_of", "_queue", "_rejected", "_witnessed")
 
     def __init__(self, question: Resolution, order: IntArray) -> None:
         count = len(question.proposal_distances)
@@ -65,9 +65,9 @@ class _EndpointSelector:
         self._members = [part.tolist() for part in np.split(listed, np.cumsum(sizes)[:-1])]
         self._queue = [0] * (count + 1)  # how many of a place have been asked about
         self._rejected = [0] * (count + 1)
-        self._found = np.zeros(count + 1, dtype=bool)  # a survivor is known; the proposal counts as one
-        self._found[0] = True
-        self._alive = (sizes > 0) | self._found
+        self._witnessed = np.zeros(count + 1, dtype=bool)  # a survivor is known; the proposal counts as one
+        self._witnessed[0] = True
+        self._alive = (sizes > 0) | self._witnessed
         self._current: int | None = None
 
     def choose(self) -> int | None:
@@ -80,14 +80,14 @@ class _EndpointSelector:
         place = int(self._place_of[e])
         self._queue[place] += 1
         if code == Verdict.ADMISSIBLE:
-            self._found[place] = True
+            self._witnessed[place] = True
         elif code == Verdict.REJECTED:
             self._rejected[place] += 1
             self._alive[place] = self._rejected[place] < len(self._members[place])
 
     def _is_open(self, place: int) -> bool:
         """Whether a query may settle it; an indeterminate verdict can leave a place that none settles."""
-        return not self._found[place] and self._queue[place] < len(self._members[place])
+        return not self._witnessed[place] and self._queue[place] < len(self._members[place])
 
     def _unqueried(self, place: int) -> int:
         return len(self._members[place]) - self._queue[place]
@@ -113,9 +113,9 @@ class _EndpointSelector:
 
     def _gain(self, place: int) -> float:
         """By how much the witnessed diameter would grow with a survivor here."""
-        found = np.flatnonzero(self._found)
-        lower = float(self._distances[np.ix_(found, found)].max())
-        return max(lower, float(self._distances[place, found].max())) - lower
+        witnessed = np.flatnonzero(self._witnessed)
+        lower = float(self._distances[np.ix_(witnessed, witnessed)].max())
+        return max(lower, float(self._distances[place, witnessed].max())) - lower
 
 
 def nuisance_order(values: ArrayLike, proposal: ArrayLike) -> IntArray:

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
-from ...questions import FarSets, RegionState, as_flags
+from ...questions import FarSets, RegionState, as_numbers
 
 # Cells around so many of the most frequent elements are compared.
 _SEEDS = 32
@@ -104,7 +102,7 @@ def best_cell(possible: list[int], far: FarSets, known: Knowledge) -> int:
     first to be added.  possible: explanations by element.
     """
     around, stuck = _near(far, known.witnessed) & ~known.witnessed, known.stuck.elements
-    rising = sorted(_bits(around), key=lambda i: (not stuck >> i & 1, -possible[i], i))
+    rising = sorted(as_numbers(around), key=lambda i: (not stuck >> i & 1, -possible[i], i))
     # Of very many, as sets of elements are, those left out stay outside: the cell is smaller, and no less safe.
     rising = [i for i in rising if possible[i]][:_MOST_RISING]
     best, most = known.witnessed, (-1, -1)
@@ -122,14 +120,10 @@ def best_cell(possible: list[int], far: FarSets, known: Knowledge) -> int:
 def _near(far: FarSets, members: int) -> int:
     """The elements within the tolerance of all these."""
     everything = (1 << len(far)) - 1
-    for i in _bits(members):
+    for i in as_numbers(members):
         everything &= ~far[i]
     return everything
 
 
 def _count(possible: list[int], members: int) -> int:
-    return sum(possible[i] for i in _bits(members))
-
-
-def _bits(members: int) -> list[int]:
-    return np.flatnonzero(as_flags(members, members.bit_length())).tolist()
+    return sum(possible[i] for i in as_numbers(members))

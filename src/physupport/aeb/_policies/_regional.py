@@ -153,25 +153,25 @@ class _RegionalSelector:
         if not self._brackets.n_witnessed:
             return None
         marks = self._brackets.column()[self._columns.order]
-        found = {}
+        plans = {}
         for j in self._progress.open_regions:
             for opponents in oppositions(self._progress.states[j], self._knowledge(j)):
                 target, members = self._survey(j, opponents, marks)
                 if members.size:
-                    found[target] = members
+                    plans[target] = members
                     break
-        if not found:
+        if not plans:
             return None
-        fresh = [t for t in found if self._probes and (t.region, self._knowledge(t.region)) not in self._probed]
-        chosen = min(fresh or found)
+        fresh = [t for t in plans if self._probes and (t.region, self._knowledge(t.region)) not in self._probed]
+        chosen = min(fresh or plans)
         self._region, self._known = chosen.region, self._knowledge(chosen.region)
         self._probed.add((chosen.region, self._known))
-        return OrderSelector(found[chosen][: self._probes] if fresh else found[chosen], self._brackets)
+        return OrderSelector(plans[chosen][: self._probes] if fresh else plans[chosen], self._brackets)
 
     def _survey(self, region: int, opponents: Opposition, marks: NDArray[np.uint8]) -> tuple[_Target, IntArray]:
         """How much stands against a region, and what of it can be asked about, the most plausible first."""
         mask = self._columns.members(region, opponents)
-        here = marks[mask]
-        is_blocked = bool(self._brackets.n_indeterminate and (here == INDETERMINATE).any())
-        target = _Target(is_blocked, int((here != REJECTED).sum()), opponents.is_place, region)
-        return target, self._columns.order[mask][here == UNQUERIED]
+        own_marks = marks[mask]
+        is_blocked = bool(self._brackets.n_indeterminate and (own_marks == INDETERMINATE).any())
+        target = _Target(is_blocked, int((own_marks != REJECTED).sum()), opponents.is_place, region)
+        return target, self._columns.order[mask][own_marks == UNQUERIED]

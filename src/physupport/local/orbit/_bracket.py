@@ -94,9 +94,9 @@ class Search:
         self._ask(self.evidence.opponents)
         cells = self.left(box)
         while True:  # an opponent is always kept, so that there always is a cell
-            inner, (far, which) = self._inner(), reaches(orbit, self.active, cells)
+            inner, (far, range_of) = self._inner(), reaches(orbit, self.active, cells)
             room = tolerance * max(inner, _FINEST * whole)
-            axes, reach = self._axes(cells, 0.25 * room / orbit.speed), far.max(axis=1)[which]
+            axes, reach = self._axes(cells, 0.25 * room / orbit.speed), far.max(axis=1)[range_of]
             split = np.flatnonzero((reach > inner + room) & (axes >= 0))
             # A cut asks about half as many laws as a cell has corners, at most: the farthest cells come first.
             affordable = max(0, most_laws - len(self.seen)) >> orbit.n_angles + 1
@@ -149,12 +149,12 @@ class Search:
 
     def _ask(self, laws: Array) -> Bounds:
         """Ends of the log likelihoods of laws (m, d), each worked out once."""
-        distinct, which = np.unique(laws, axis=0, return_inverse=True)
+        distinct, row_of = np.unique(laws, axis=0, return_inverse=True)
         names = [law.tobytes() for law in distinct]
         new = np.array([name not in self.seen for name in names], dtype=np.bool_)
         if new.any():
             scores = log_likelihoods(self.evidence.orbit, self.evidence.rows, distinct[new])
             unseen = [name for name, is_new in zip(names, new, strict=True) if is_new]
             self.seen.update(zip(unseen, zip(scores.lower.tolist(), scores.upper.tolist(), strict=True), strict=True))
-        ends = np.array([self.seen[name] for name in names]).reshape(-1, 2)[which.reshape(-1)]
+        ends = np.array([self.seen[name] for name in names]).reshape(-1, 2)[row_of.reshape(-1)]
         return Bounds(ends[:, 0], ends[:, 1])

@@ -84,8 +84,8 @@ def reaches(orbit: Orbit, active: list[int], cells: Cells) -> tuple[Array, IntAr
     Within a cell an atom is no farther from where it is in the middle than the orbit's speed lets it go.
     """
     ends = np.hstack([cells.lower[:, :-2], cells.upper[:, :-2]])
-    ranges, which = np.unique(ends, axis=0, return_inverse=True)
+    ranges, range_of = np.unique(ends, axis=0, return_inverse=True)
     first, last = np.split(ranges, 2, axis=1)
     radii = 0.5 * orbit.speed * np.linalg.norm(last - first, axis=1) + ROUNDING
     centres = orbit.atoms(0.5 * (first + last))[:, :, active]
-    return np.minimum(distances(centres) + radii + radii[:, None], 1.0), which.reshape(-1)
+    return np.minimum(distances(centres) + radii + radii[:, None], 1.0), range_of.reshape(-1)

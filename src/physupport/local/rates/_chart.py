@@ -6,13 +6,14 @@ from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import null_space, polar
+from scipy.linalg import polar
 
-from ..._checks import check_array, check_count, check_positive, check_support, check_unit_columns
+from ..._checks import check_array, check_count, check_positive, check_support
 from ..._errors import MisuseError
 from ..._typing import Array
 from ..regions import dense_tensor, matrix_coordinates, power_coordinates, symmetric_dimension, tensor_coordinates
 from ..shell import Block, Frame, LocalDictionary, default_separated_atom, power_sums, separated_offset
+from ..shell._block import offset_basis
 
 
 @final
@@ -55,12 +56,6 @@ class CollapsedOperator:
         return np.asarray(self.output_coordinates(*first) - self.output_coordinates(*second) - self.matrix @ change)
 
 
-def offset_basis(reference: ArrayLike) -> Array:
-    """Orthonormal basis of the complement of a unit vector, (q, q - 1)."""
-    unit = check_unit_columns("reference", np.reshape(reference, (-1, 1)))
-    return np.asarray(null_space(unit.T))
-
-
 def collapsed_operator(frame: Frame, reference: ArrayLike | None = None) -> CollapsedOperator:
     r"""Derivative of the moment map at the collapsed block (lem:supp-collapsed-operator).
 
@@ -93,20 +88,21 @@ def collapsed_operator(frame: Frame, reference: ArrayLike | None = None) -> Coll
 def _block_columns(across: int) -> Iterator[tuple[Array, Array]]:
     """Tensors, not yet symmetrised, of the quadratic and the quartic form for every basis element of B_1, B_2, B_3."""
     q, axis = across + 1, across  # the axis is the last coordinate
-    for element in _symmetric_basis(across, 1):
+    for element in symmetric_basis(across, 1):
         yield _placed(q, 2.0 * element, (axis,)), _placed(q, 4.0 * element, (axis,) * 3)
-    for element in _symmetric_basis(across, 2):
+    for element in symmetric_basis(across, 2):
         trace = np.array(np.trace(element))
         quartic = _placed(q, 6.0 * element, (axis,) * 2) + _placed(q, -2.0 * trace, (axis,) * 4)
         yield _placed(q, element, ()) + _placed(q, -trace, (axis,) * 2), quartic
-    for element in _symmetric_basis(across, 3):
+    for element in symmetric_basis(across, 3):
         trace = np.einsum("ijj->i", element)
         quartic = _placed(q, 4.0 * element, (axis,)) + _placed(q, -6.0 * trace, (axis,) * 3)
         yield _placed(q, -trace, (axis,)), quartic
 
 
-def _symmetric_basis(dimension: int, order: int) -> Iterator[Array]:
-    return (dense_tensor(row, dimension, order) for row in np.eye(symmetric_dimension(dimension, order)))
+def symmetric_basis(dimension: int, order: int) -> Array:
+    """Orthonormal basis of the symmetric tensors in the Frobenius norm.  Returns (d_k, d, ..., d)."""
+    return np.array([dense_tensor(row, dimension, order) for row in np.eye(symmetric_dimension(dimension, order))])
 
 
 def _placed(q: int, tensor: Array, axes: tuple[int, ...]) -> Array:
@@ -131,15 +127,6 @@ def check_skew(name: str, value: ArrayLike, dimension: int) -> Array:
     if np.abs(skew + skew.T).max() > 1e-12 * max(1.0, float(np.abs(skew).max())):
         raise MisuseError(name, "be skew", f"symmetric part {np.abs(skew + skew.T).max() / 2:.3g}")
     return skew
-
-
-def symmetric_matrix_basis(dimension: int) -> Array:
-    """Orthonormal basis of the symmetric matrices in the Frobenius norm.  Returns (d(d+1)/2, d, d)."""
-    rows, columns = np.triu_indices(check_count("dimension", dimension))
-    basis = np.zeros((len(rows), dimension, dimension))
-    index, entry = np.arange(len(rows)), np.where(rows == columns, 1.0, np.sqrt(0.5))
-    basis[index, rows, columns], basis[index, columns, rows] = entry, entry
-    return basis
 
 
 def turning_plane(template: ArrayLike, support: ArrayLike) -> tuple[Array, Array]:
@@ -264,7 +251,7 @@ def tangent_chart(dictionary: LocalDictionary, scale: float, *, free_probability
     """
     block, s = dictionary.block, check_positive("scale", scale)
     across, q = block.frame.q - 1, block.frame.q
-    stretch, turn = shape_velocities(block, symmetric_matrix_basis(across), skew_basis(across))
+    stretch, turn = shape_velocities(block, symmetric_basis(across, 2), skew_basis(across))
     centre = np.repeat(np.eye(across)[:, :, None], q, axis=2)  # (q - 1, q - 1, q)
     moves = np.concatenate([centre, stretch @ block.frame.template, turn @ block.frame.template])
     atoms = atom_velocities(block, moves)  # (k', q, q)

@@ -26,7 +26,7 @@ from ..shell import (
     orbit_distance,
     quotient_distance,
 )
-from ._chart import balanced_dictionary, collapsed_operator, invariant_differentials, skew_basis, symmetric_matrix_basis
+from ._chart import balanced_dictionary, collapsed_operator, invariant_differentials, skew_basis, symmetric_basis
 from ._information import midpoint_monte_carlo, orientation_information
 from ._scales import dictionary_radius
 
@@ -43,8 +43,8 @@ class ConstantEstimate:
 
 def _invariant_gap(first: CalibrationParameter, second: CalibrationParameter) -> float:
     """Distance in the invariant coordinates; the activity counts where the law has one."""
-    here, there = (invariant_coordinates(theta.dictionary, theta.noise) for theta in (first, second))
-    return invariant_distance(here, there, activities=(first.law.activity or 0.0, second.law.activity or 0.0))
+    coordinates = [invariant_coordinates(theta.dictionary, theta.noise) for theta in (first, second)]
+    return invariant_distance(*coordinates, activities=(first.law.activity or 0.0, second.law.activity or 0.0))
 
 
 def moment_chord_estimate(kept: CalibrationClass, rng: np.random.Generator, n_pairs: int) -> ConstantEstimate:
@@ -134,7 +134,7 @@ def differential_range(dictionary: LocalDictionary, scale: float) -> tuple[float
     On p, nu, b and P_a both norms agree, so the ratio is 1 there; the rest is the map from (S, Omega) to (G_2, G_3).
     """
     across, s = dictionary.q - 1, check_positive("scale", scale)
-    symmetric, skew, none = symmetric_matrix_basis(across), skew_basis(across), np.zeros((across, across))
+    symmetric, skew, none = symmetric_basis(across, 2), skew_basis(across), np.zeros((across, across))
     directions = [(stretch, none, s) for stretch in symmetric] + [(none, turn, s**3) for turn in skew]
     changes = [
         np.concatenate([np.ravel(part) for part in invariant_differentials(dictionary.block, stretch, turn)]) / size
@@ -221,10 +221,10 @@ def make_parameter_pair(
 
 def _mixed(first: CalibrationParameter, second: CalibrationParameter, share: float) -> CalibrationParameter:
     """The first parameter moved by a share of the way to the second."""
-    here, there = first.dictionary.block, second.dictionary.block
-    center, shape = ((1.0 - share) * a + share * b for a, b in ((here.center, there.center), (here.shape, there.shape)))
+    start, end = first.dictionary.block, second.dictionary.block
+    center, shape = ((1.0 - share) * a + share * b for a, b in ((start.center, end.center), (start.shape, end.shape)))
     separated = (1.0 - share) * first.dictionary.separated + share * second.dictionary.separated
-    dictionary = LocalDictionary(Block(here.frame, center, shape), separated / np.linalg.norm(separated))
+    dictionary = LocalDictionary(Block(start.frame, center, shape), separated / np.linalg.norm(separated))
     law, p, other = first.law, first.law.activity, second.law.activity
     if p is not None and other is not None:
         law = BernoulliGaussian((1.0 - share) * p + share * other)

@@ -12,7 +12,7 @@ from ..._errors import MisuseError
 from ..._typing import Array
 from ...laws import CodeLaw
 from ...laws.codes._mixture import cholesky_factors, forward_solved, whitened_matrices
-from ..shell import LocalDictionary
+from ..shell import LocalDictionary, inclusion_probabilities
 from ._chart import cubic_velocity
 
 # The envelope is stated up to this order; beyond it the sums over permutations and partitions grow fast.
@@ -165,7 +165,7 @@ def cubic_density_score(
     cubic = cubic_velocity(turned, block.coordinates) / s**3
     weights, variances = law.subset_weights(q + 1), law.active_variances(q + 1)
     score, collapsed = np.zeros(len(y)), np.zeros(len(y))
-    axis, separated = block.frame.axis, dictionary.separated
+    axis, separated, included = block.frame.axis, dictionary.separated, inclusion_probabilities(q, 3)
     for h in range(q + 1):
         for on in (0, 1):
             weight, variance = comb(q, h) * weights[h + on], variances[h + on]
@@ -173,7 +173,7 @@ def cubic_density_score(
                 continue
             covariance = nu * np.eye(q) + variance * (h * np.outer(axis, axis) + on * np.outer(separated, separated))
             first, third, density = _hermite_terms(y, covariance, block.frame.basis, axis, cubic)
-            one, two, three = h / q, h * (h - 1) / (q * (q - 1)), h * (h - 1) * (h - 2) / (q * (q - 1) * (q - 2))
+            one, two, three = included[:, h]
             rate = variance**2 / 2.0 * (one - two) * first + variance**3 / 6.0 * (one - 3.0 * two + 2.0 * three) * third
             score += weight * density * rate
             collapsed += weight * density

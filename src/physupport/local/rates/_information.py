@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._checks import check_array, check_count, check_positive
+from ..._checks import check_array, check_count, check_positive, check_share
 from ..._errors import MisuseError
 from ..._typing import Array
 from ...laws import CodeLaw, GaussianMixture, Tangent, calibration_mixture, calibration_tangent
@@ -100,24 +100,17 @@ def product_affinity(deficit: float, n_rows: int) -> float:
 
     Takes the deficit 1 - A of one observation, which keeps its digits where A rounds to 1.
     """
-    _check_deficit(deficit)
     return float(np.exp(_log_affinity(deficit, n_rows)))
 
 
 def product_affinity_deficit(deficit: float, n_rows: int) -> float:
     r""":math:`1 - A(P,Q)^N`, accurate for tiny deficits."""
-    _check_deficit(deficit)
     return float(-np.expm1(_log_affinity(deficit, n_rows)))
-
-
-def _check_deficit(deficit: float) -> None:
-    if not 0.0 <= deficit <= 1.0:
-        raise MisuseError("deficit", "lie between 0 and 1", repr(deficit))
 
 
 def _log_affinity(deficit: float, n_rows: int) -> float:
     rows = check_count("n_rows", n_rows, 0)
-    if deficit == 1.0:
+    if check_share("deficit", deficit) == 1.0:
         return -np.inf if rows else 0.0
     return rows * float(np.log1p(-deficit))
 

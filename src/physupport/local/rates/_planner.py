@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log, sqrt
 from typing import final
 
@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from ..._checks import check_positive
+from ..regions._reading import rounded
 from ._design import MOST_ROWS, Design, Gate, block_scale, explanation_gate, moment_region_rows, support_gate
 from ._information import OrientationInformation
 from ._resolution import (
@@ -182,20 +183,22 @@ def _resolution(planned: Plan, design: Design) -> list[str]:
         reach += "."
     else:
         reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
-    least = f"gets below {_rounded(reached.floor, 2, ROUND_FLOOR)} on average in the worst case there"
+    least = f"gets below {rounded(reached.floor, 2, ROUND_FLOOR)} on average in the worst case there"
     floor = f"No procedure valid near the planned point at level {design.level:.3g} {least}, as N and T grow."
     answer = f"{condition}How precisely do those atoms map physically? {reach}"
     # From level 1/2 on the bound is 0, which says nothing.
     return [answer, floor] if reached.floor > 0.0 else [answer]
 
 
-def evidence_ratio(level: float, share: float = PROPOSAL_SHARE) -> float:
+def evidence_ratio(level: float) -> float:
     r"""How much wider a coordinate is left by evidence than by an efficient set from all rows, for many rows.
 
-    With a share s of the rows proposing, evidence keeps what lies within :math:`\log\frac1\alpha` of the proposal in
-    log likelihood of the others, and the proposal lies below their maximum by :math:`\frac1{2s}` in the mean:
+    With a share s of the rows proposing, here that of the studies, evidence keeps what lies within
+    :math:`\log\frac1\alpha` of the proposal in log likelihood of the others, and the proposal lies below
+    their maximum by :math:`\frac1{2s}` in the mean:
     :math:`\sqrt{2(\log\frac1\alpha + \frac1{2s})/(1 - s)}` standard errors instead of :math:`z_{\alpha/2}`.
     """
+    share = PROPOSAL_SHARE
     return sqrt(2.0 * (-log(level) + 0.5 / share) / (1.0 - share)) / -float(ndtri(level / 2.0))
 
 
@@ -275,12 +278,7 @@ def _promised(value: float, most: float) -> str:
 
 
 def _up(value: float, digits: int) -> str:
-    return _rounded(value, digits, ROUND_CEILING)
-
-
-def _rounded(value: float, digits: int, direction: str) -> str:
-    """So many significant digits, in one direction, so that a bound stays a bound."""
-    return f"{float(Context(prec=digits, rounding=direction).create_decimal(value)):.{digits}g}"
+    return rounded(value, digits, ROUND_CEILING)
 
 
 def _number(value: float) -> str:

@@ -98,12 +98,12 @@ def joint_information(
     return JointInformation(everywhere[list(design.support)], worth, adjustments, everywhere)
 
 
-def block_information(design: Design, n_draws: int | None = None, seed: int = 0) -> OrientationInformation:
-    """Fisher information of one calibration row about everything; one seed means the same draws at every scale.
+def block_information(design: Design, n_draws: int | None = None) -> OrientationInformation:
+    """Fisher information of one calibration row about everything, from the same draws at every scale.
 
     n_draws: Monte Carlo rows; unless given, 50 000 for four atoms and fewer for more, but at least 10 000.
     """
-    dictionary, rng = design.dictionary, np.random.default_rng(seed)
+    dictionary, rng = design.dictionary, np.random.default_rng(0)
     draws = max(_FEWEST_DRAWS, _DRAWS >> max(0, dictionary.q - 4)) if n_draws is None else n_draws
     scale = block_scale(dictionary)
     return orientation_information(dictionary, design.law, design.noise, scale=scale, rng=rng, n_draws=draws)

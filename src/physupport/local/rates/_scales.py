@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from ..._checks import check_count, check_nonnegative, check_open, check_positive, check_support_size
+from ..._checks import check_count, check_nonnegative, check_open, check_positive, check_share, check_support_size
 from ..._errors import MisuseError
 from ..shell import Amplitudes, Shell, separated_gap, support_margin
 
@@ -133,9 +133,7 @@ def total_variation_from_divergence(divergence: float) -> float:
 
 def total_variation_from_affinity(deficit: float) -> float:
     r"""Upper bound on total variation from the affinity deficit 1 - A: :math:`\mathrm{TV} \le \sqrt{1 - A^2}`."""
-    if not 0.0 <= deficit <= 1.0:
-        raise MisuseError("deficit", "lie between 0 and 1", repr(deficit))
-    return float(np.sqrt(deficit * (2.0 - deficit)))
+    return float(np.sqrt(check_share("deficit", deficit) * (2.0 - deficit)))
 
 
 def two_point_diameter(separation: float, total_variation: float, alpha: float) -> float:
@@ -145,11 +143,8 @@ def two_point_diameter(separation: float, total_variation: float, alpha: float) 
     :math:`\hat C` with probability at least :math:`1 - 2\alpha - \mathrm{TV}`, and then its diameter is at least d.
     An upper bound on TV keeps the inequality.
     """
-    if not 0.0 <= separation <= 1.0:
-        raise MisuseError("separation", "lie between 0 and 1", repr(separation))
-    if not 0.0 <= total_variation <= 1.0:
-        raise MisuseError("total_variation", "lie between 0 and 1", repr(total_variation))
-    return separation * max(0.0, 1.0 - 2.0 * check_open("alpha", alpha, 0.0, 0.5) - total_variation)
+    both = 1.0 - 2.0 * check_open("alpha", alpha, 0.0, 0.5) - check_share("total_variation", total_variation)
+    return check_share("separation", separation) * max(0.0, both)
 
 
 @final

@@ -80,8 +80,7 @@ class OrientationPair:
 
 def turned_block(block: Block, generator: Array, angle: float) -> Block:
     r"""The block with :math:`L e^{h\Omega}` for L (eq:restricted-orbit, eq:sm-tech-s10-2 with S = 0)."""
-    across = block.frame.q - 1
-    return Block(block.frame, block.center, block.shape @ expm(angle * check_skew("generator", generator, across)))
+    return block.turned(expm(angle * check_skew("generator", generator, block.frame.q - 1)))
 
 
 def orientation_pair(block: Block, support: Iterable[int], step: float) -> OrientationPair:
@@ -144,10 +143,10 @@ def profiled_mean_distance(atoms: ArrayLike, coefficients: ArrayLike, other: Arr
     The infimum is over all real coefficients.  atoms, other: (q, r) active atoms.  coefficients: (r,).
     """
     own = check_array("atoms", atoms, (None, None))
-    theirs = check_array("other", other, own.shape)
+    others = check_array("other", other, own.shape)
     x = check_array("coefficients", coefficients, (own.shape[1],))
     # (D - D')x has the same residual as Dx, and is as small as the change itself.
-    return float(np.linalg.norm(outside_span(np.linalg.qr(theirs)[0], (own - theirs) @ x)))
+    return float(np.linalg.norm(outside_span(np.linalg.qr(others)[0], (own - others) @ x)))
 
 
 def outside_span(frame: Array, vectors: Array) -> Array:

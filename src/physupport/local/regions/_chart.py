@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from scipy.linalg import null_space
 
 from ..._checks import Interval
 from ..._typing import Array
 from ..shell import Block, LocalDictionary, Shell, separated_atom, separated_offset
+from ..shell._block import offset_basis
 from ._calibration import CalibrationClass, CalibrationParameter
 from ._correspondence import Correspondence, Support
 
@@ -53,7 +53,7 @@ class Chart:
     @cached_property
     def across(self) -> Array:
         """Orthonormal basis (q, q - 1) across the separated reference."""
-        return np.asarray(null_space(self.shell.reference[None, :]))
+        return offset_basis(self.shell.reference)
 
     @cached_property
     def offset_bound(self) -> float:

@@ -215,11 +215,10 @@ class Correspondence:
         true parameter is not in the collection, nothing is guaranteed.
         """
         candidates = tuple(parameters)
-        for k, candidate in enumerate(candidates):
-            check_instance(f"parameters[{k}]", candidate, CalibrationParameter)
         if not candidates:
             raise MisuseError("parameters", "hold at least one calibration parameter", "an empty collection")
         for k, candidate in enumerate(candidates):
+            check_instance(f"parameters[{k}]", candidate, CalibrationParameter)
             self._check_dimension(f"parameters[{k}]", candidate)
         bounds = self._loss_bounds(candidates, self.supports)
         calibrated = np.array([self.region.membership(candidate).inside for candidate in candidates])
@@ -248,8 +247,5 @@ def combined_level(calibration: float, deployment: float) -> float:
     >>> round(combined_level(0.1, 0.2), 12)
     0.28
     """
-    calibration, deployment = (
-        check_open("calibration", calibration, 0.0, 1.0),
-        check_open("deployment", deployment, 0.0, 1.0),
-    )
-    return calibration + deployment - calibration * deployment
+    first, second = check_open("calibration", calibration, 0.0, 1.0), check_open("deployment", deployment, 0.0, 1.0)
+    return first + second - first * second

@@ -103,5 +103,5 @@ def _polished(pair: Pair, start: Array) -> RetainedPair:
         best, again = again, _moved_apart(pair, again)
     first, second = pair.first.chart, pair.second.chart
     one, two = pair.split(again)
-    here, there = (first.parameter(one), first.support), (second.parameter(two), second.support)
-    return RetainedPair(here, there, pair.distance(again))
+    explanation, other = (first.parameter(one), first.support), (second.parameter(two), second.support)
+    return RetainedPair(explanation, other, pair.distance(again))

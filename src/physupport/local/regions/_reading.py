@@ -182,7 +182,7 @@ def _sentence(stage: Stage, supports: tuple[Support, ...], is_matched: bool, dia
 
 def _orbit_sentence(orbit: OrbitBracket) -> str:
     """Between the two numbers, rounded outwards, lies the diameter of the kept part of the whole orbit."""
-    least, most = _rounded(orbit.inner, ROUND_FLOOR), _rounded_up(orbit.outer)
+    least, most = rounded(orbit.inner, 3, ROUND_FLOOR), _rounded_up(orbit.outer)
     return (
         f"Over every orientation of the orbit, between the listed ones too, calibration at level {orbit.level:g} "
         f"leaves at least {least} and at most {most}, of {_rounded_up(orbit.whole)} before any data."
@@ -191,9 +191,9 @@ def _orbit_sentence(orbit: OrbitBracket) -> str:
 
 def _rounded_up(diameter: float) -> str:
     """Never fewer than the number: elements agree to within what is said."""
-    return _rounded(diameter, ROUND_CEILING)
+    return rounded(diameter, 3, ROUND_CEILING)
 
 
-def _rounded(diameter: float, direction: str) -> str:
-    """Three digits, towards one side."""
-    return f"{float(Context(prec=3, rounding=direction).create_decimal(diameter)):.3g}"
+def rounded(value: float, digits: int, direction: str) -> str:
+    """So many significant digits, in one direction, so that a bound stays a bound."""
+    return f"{float(Context(prec=digits, rounding=direction).create_decimal(value)):.{digits}g}"

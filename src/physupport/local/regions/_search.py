@@ -16,6 +16,8 @@ from ._reading import physical_target
 _STEP = 1e-6
 # Of a value of order one. A derivative that predicts worse sends an optimiser astray for many steps.
 _WRONG = 0.05
+# A relative slack that is far from its bound.
+_FAR = 0.5
 
 
 @final
@@ -23,12 +25,12 @@ class SecantMap:
     r"""Values of a map and a derivative kept by Broyden's rank-one update, :math:`J \mathrel{+}= (\Delta f - J\Delta v)
     \Delta v^\top/\|\Delta v\|^2`, and renewed by differences as soon as it predicted a value of order one badly.
 
-    It remembers the last point, because optimisers ask for value and derivative at the same one. Values above `far`
-    mark inequalities far from their bound: as long as all are, no derivative is needed and none is computed.
+    It remembers the last point, because optimisers ask for value and derivative at the same one. As long as all
+    inequalities are far from their bounds, no derivative is needed and none is computed.
     """
 
-    def __init__(self, function: Callable[[Array], Array], bounds: Array, n_free: int, far: float = 0.5) -> None:
-        self._function, self._middle, self._n_free, self._far = function, bounds.mean(axis=0), n_free, far
+    def __init__(self, function: Callable[[Array], Array], bounds: Array, n_free: int) -> None:
+        self._function, self._middle, self._n_free = function, bounds.mean(axis=0), n_free
         self._at = self._value = np.empty(0)
         # Nothing is known yet, and this prediction is wrong by more than any limit.
         self._base, self._last, self._jacobian = self._middle, np.array([np.inf]), np.zeros((1, bounds.shape[1]))
@@ -42,7 +44,7 @@ class SecantMap:
     def jacobian(self, vector: Array) -> Array:
         """An approximate derivative (m, d); columns after the first n_free are zero."""
         value = self.value(vector)
-        if not value.size or value.min() > self._far:
+        if not value.size or value.min() > _FAR:
             return np.zeros((len(value), len(vector)))
         move = vector - self._base
         move[self._n_free :] = 0.0
@@ -164,8 +166,8 @@ class Pair:
 
     def retained(self, v: Array, otherwise: Array) -> Array:
         """The vector with each explanation retained, taken from the other vector where that fails."""
-        (one, two), (here, there) = self.split(v), self.split(otherwise)
-        return self.joined(self.first.retained(one, here), self.second.retained(two, there))
+        (one, two), (first_fallback, second_fallback) = self.split(v), self.split(otherwise)
+        return self.joined(self.first.retained(one, first_fallback), self.second.retained(two, second_fallback))
 
     def closeness(self, v: Array) -> float:
         """What an optimiser makes small."""

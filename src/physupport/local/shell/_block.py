@@ -6,14 +6,14 @@ from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
+from scipy.linalg import expm, null_space
 
 from ..._checks import check_array, check_count, check_positive, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array
 
-# Products of unit vectors in float64 stay far within this; a template typed with nine digits does not fail either.
-_GRAM_TOLERANCE = 1e-8
+# Products of unit vectors in float64 stay far within this; what is typed with nine digits does not fail either.
+TYPED_DIGITS = 1e-8
 
 
 def regular_simplex(q: int) -> Array:
@@ -60,7 +60,7 @@ def check_simplex(name: str, template: ArrayLike) -> Array:
     if across != q - 1 or q < 3:
         raise MisuseError(name, "have shape (q - 1, q) with q at least 3", f"shape {vertices.shape}")
     gram = vertices.T @ vertices
-    if np.abs(gram - (q * np.eye(q) - 1.0) / across).max() > _GRAM_TOLERANCE:
+    if np.abs(gram - (q * np.eye(q) - 1.0) / across).max() > TYPED_DIGITS:
         raise MisuseError(name, "be a centred regular simplex of unit vectors", f"Gram matrix\n{gram}")
     return vertices
 
@@ -68,10 +68,16 @@ def check_simplex(name: str, template: ArrayLike) -> Array:
 def check_orthogonal(name: str, matrix: ArrayLike, size: int) -> Array:
     """An orthogonal (size, size) matrix, of either determinant."""
     array = check_array(name, matrix, (size, size))
-    error = float(np.abs(array @ array.T - np.eye(size)).max())
-    if error > _GRAM_TOLERANCE:
+    error = float(off_orthogonal(array))
+    if error > TYPED_DIGITS:
         raise MisuseError(name, "be orthogonal", f"R R^T off the identity by {error:.3g}")
     return array
+
+
+def off_orthogonal(matrices: Array) -> Array:
+    r"""Largest entry of :math:`RR^\top - I` in size for each of square matrices (..., d, d)."""
+    products = matrices @ np.swapaxes(matrices, -1, -2)
+    return np.asarray(np.abs(products - np.eye(matrices.shape[-1])).max(axis=(-1, -2)))
 
 
 def make_rotation(rng: np.random.Generator, dimension: int, size: float | None = None) -> Array:
@@ -89,10 +95,6 @@ def make_rotation(rng: np.random.Generator, dimension: int, size: float | None =
     return np.asarray(expm(check_positive("size", size) * skew / np.linalg.norm(skew)))
 
 
-# Products of unit vectors in float64 stay far within this; axes typed with nine digits do not fail either.
-_ORTHONORMAL_TOLERANCE = 1e-8
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
@@ -108,8 +110,8 @@ class Frame:
     def __post_init__(self) -> None:
         q = check_count("q", len(self.axis), 3)
         square = np.column_stack([check_array("basis", self.basis, (q, q - 1)), check_array("axis", self.axis, (q,))])
-        error = float(np.abs(square.T @ square - np.eye(q)).max())
-        if error > _ORTHONORMAL_TOLERANCE:
+        error = float(off_orthogonal(square.T))
+        if error > TYPED_DIGITS:
             raise MisuseError("basis and axis", "be orthonormal", f"products up to {error:.3g} from those")
         check_simplex("template", check_array("template", self.template, (q - 1, q)))
 
@@ -132,7 +134,7 @@ class Frame:
         check_array("atoms", atoms, (q, q))
         principal = np.linalg.svd(atoms)[0][:, 0]
         along = principal @ atoms  # (q,)
-        if np.abs(along).min() < _ORTHONORMAL_TOLERANCE:
+        if np.abs(along).min() < TYPED_DIGITS:
             rule = "lie on one side of a common axis up to sign"
             raise MisuseError("atoms", rule, f"column {int(np.abs(along).argmin())} orthogonal to it")
         total = atoms @ np.sign(along)
@@ -227,6 +229,10 @@ class Block:
             raise MisuseError("columns", "not be orthogonal to the axis", f"column {worst}")
         return cls.from_atoms(frame, columns * (np.sign(along) / norms))
 
+    def turned(self, rotation: Array) -> Self:
+        """The block with L R for L.  rotation: R, (q - 1, q - 1)."""
+        return replace(self, shape=self.shape @ rotation)
+
     @property
     def coordinates(self) -> Array:
         """z_j as columns, (q - 1, q)."""
@@ -261,8 +267,7 @@ class LocalDictionary:
 
     def turned(self, rotation: Array) -> Self:
         """The block with L R for L; the separated atom stays.  rotation: R, (q - 1, q - 1)."""
-        block = self.block
-        return replace(self, block=Block(block.frame, block.center, block.shape @ rotation))
+        return replace(self, block=self.block.turned(rotation))
 
 
 def default_separated_atom(frame: Frame) -> Array:
@@ -282,6 +287,12 @@ def separated_atom(reference: ArrayLike, offset: ArrayLike) -> Array:
         raise MisuseError("offset", "be orthogonal to the reference", f"inner product {reference @ offset:.3g}")
     moved = reference + offset
     return moved / np.linalg.norm(moved)
+
+
+def offset_basis(reference: ArrayLike) -> Array:
+    """Orthonormal basis of what is orthogonal to a unit vector, (q, q - 1): the directions of offsets."""
+    unit = check_unit_columns("reference", np.reshape(reference, (-1, 1)))
+    return np.asarray(null_space(unit.T))
 
 
 def separated_offset(reference: ArrayLike, atom: ArrayLike) -> Array:

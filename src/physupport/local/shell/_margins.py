@@ -65,8 +65,8 @@ def support_margin(shell: Shell, amplitudes: Amplitudes, r: int, rho: float) -> 
     their partners moves the mean by at most r beta_+ rho / c_u.
     """
     r, rho = check_support_size(r, shell.q), check_nonnegative("rho", rho)
-    same = np.sqrt(2.0) * lower_singular_constant(shell) * amplitudes.block.lower * shell.scale
-    return max(0.0, float(same - r * amplitudes.block.upper * rho / shell.axial_floor))
+    unmoved = np.sqrt(2.0) * lower_singular_constant(shell) * amplitudes.block.lower * shell.scale
+    return max(0.0, float(unmoved - r * amplitudes.block.upper * rho / shell.axial_floor))
 
 
 def separated_gap(shell: Shell, amplitudes: Amplitudes, r: int) -> float:

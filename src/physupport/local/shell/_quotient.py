@@ -16,12 +16,9 @@ from ..._typing import Array, BoolArray, IntArray
 from ...banks import ArrayStates, Bank, Nuisances, bottleneck_assignment
 from ...banks._builders import atom_rows
 from ...banks._library import check_distinct
-from ._block import LocalDictionary, check_orthogonal, check_simplex, make_rotation
+from ._block import TYPED_DIGITS, LocalDictionary, check_orthogonal, check_simplex, make_rotation, off_orthogonal
 from ._invariants import cubic_invariant, invariant_coordinates
 from ._shell import Shell, projector_distance
-
-# Axes typed with nine digits still count as the same.
-_AXIS_TOLERANCE = 1e-8
 
 
 @final
@@ -41,10 +38,10 @@ def quotient_distance(first: LocalDictionary, second: LocalDictionary) -> Quotie
     The projectors do not depend on the permutation, so a bottleneck assignment of the atoms decides it.  Both frames
     must have the same axis, otherwise the coordinates across it are not comparable; basis and template may differ.
     """
-    if first.q != second.q or np.abs(first.block.frame.axis - second.block.frame.axis).max() > _AXIS_TOLERANCE:
+    if first.q != second.q or np.abs(first.block.frame.axis - second.block.frame.axis).max() > TYPED_DIGITS:
         raise MisuseError("second", "share the axis of first", second.block.frame.axis)
-    here, there = (d.block.frame.basis @ d.block.coordinates for d in (first, second))  # (q, q)
-    value, permutation = bottleneck_assignment(cdist(here.T, there.T))
+    points, other_points = (d.block.frame.basis @ d.block.coordinates for d in (first, second))  # (q, q)
+    value, permutation = bottleneck_assignment(cdist(points.T, other_points.T))
     return QuotientMatch(max(value, projector_distance(first.separated, second.separated)), permutation)
 
 
@@ -57,14 +54,12 @@ def orbit_distance(first: ArrayLike, second: ArrayLike, template: ArrayLike) -> 
     """
     vertices = check_simplex("template", template)  # (q - 1, q)
     across, q = vertices.shape
-    here, there = (check_orthogonal(n, r, across) @ vertices for n, r in (("first", first), ("second", second)))
-    costs = cdist(here.T, there.T) ** 2
+    named = (("first", first), ("second", second))
+    points, other_points = (check_orthogonal(name, turn, across) @ vertices for name, turn in named)
+    costs = cdist(points.T, other_points.T) ** 2
     rows, permutation = linear_sum_assignment(costs)
     return float(np.sqrt(across / q * costs[rows, permutation].sum())), permutation.astype(np.int64)
 
-
-# A turn typed with nine digits does not fail; one that is not a turn does.
-_TURN_TOLERANCE = 1e-8
 
 # A unit vector that a turn leaves alone comes back within a few roundings.
 _FIXED = 8.0 * np.finfo(np.float64).eps
@@ -83,7 +78,7 @@ def turns(generator: ArrayLike, angles: ArrayLike) -> Array:
     angle = check_array("angles", angles, (None,))
     check_distinct("angles", (angle + 0.0).tolist())
     largest = np.abs(skew).max(initial=0.0)
-    if skew.shape[0] != skew.shape[1] or np.abs(skew + skew.T).max(initial=0.0) > _TURN_TOLERANCE * largest:
+    if skew.shape[0] != skew.shape[1] or np.abs(skew + skew.T).max(initial=0.0) > TYPED_DIGITS * largest:
         raise MisuseError("generator", "be square and skew", f"shape {skew.shape}, entries\n{skew}")
     if largest == 0.0 or not angle.size:
         raise MisuseError("generator and angles", "give at least one turn", f"shapes {skew.shape} and {angle.shape}")
@@ -124,8 +119,8 @@ def _check_turns(turn: ArrayLike, angles: ArrayLike | None, size: int) -> Array:
     rotations = check_array("turn", turn, (None, size, size))
     if not len(rotations):
         raise MisuseError("turn", "hold at least one matrix", "none")
-    off = np.abs(rotations @ rotations.transpose(0, 2, 1) - np.eye(size)).max(axis=(1, 2))
-    if off.max() > _TURN_TOLERANCE:
+    off = off_orthogonal(rotations)
+    if off.max() > TYPED_DIGITS:
         raise MisuseError("turn", "hold orthogonal matrices", f"an error of {off.max():.3g} in matrix {off.argmax()}")
     return rotations
 
@@ -251,8 +246,8 @@ def quotient_inverse_estimate(shell: Shell, rng: np.random.Generator, n_draws: i
 
 def _inverse_ratio(first: LocalDictionary, second: LocalDictionary, scale: float) -> float:
     match = quotient_distance(first, second)
-    here, there = invariant_coordinates(first, 1.0), invariant_coordinates(second, 1.0)
-    gaps = [float(np.linalg.norm(gap)) for gap in here.gaps(there)]
+    invariants, other_invariants = invariant_coordinates(first, 1.0), invariant_coordinates(second, 1.0)
+    gaps = [float(np.linalg.norm(gap)) for gap in invariants.gaps(other_invariants)]
     atoms = first.block.coordinates - second.block.coordinates[:, match.permutation]
     moved = float(np.linalg.norm(atoms, axis=0).max()) + gaps[1]
     return float(moved / (gaps[0] + gaps[1] + gaps[2] / scale + gaps[3] / scale**2))
