@@ -67,9 +67,9 @@ def check_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> A
         raise MisuseError(name, "be real", "complex numbers", "Imaginary parts are never dropped.")
     try:
         array = as_float64(name, array)
+    except MisuseError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, MisuseError):
-            raise
         raise MisuseError(name, "be an array of real numbers", type(value).__name__) from error
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
     if not fits:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.banks import Library, all_supports, array_bank, library_bank, product_grid, region_supports
+from physupport.banks import ArrayStates, Library, all_supports, array_bank, library_bank, product_grid, region_supports
 from physupport.local.shell import Block, Frame, LocalDictionary, default_separated_atom, orbit_bank, turns
-from physupport.local.shell._quotient import orbit_states
+from physupport.local.shell._turns import oriented
 
 STRENGTHS = {"A": 1.0, "B": 0.8, "C": 0.1, "D": 1.0}
 TETRAHEDRON = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3)
@@ -116,6 +116,10 @@ def test_the_banks_of_the_global_study_have_1025_and_369_explanations(grid, size
     # The angle is slowest and the noise fastest.
     assert bank.split(size - 1)[0].tolist() == [40]
     assert bank.explanation(1).calibration == {"p": grid.values[0, 0], "noise": grid.values[1, 1]}
+
+
+def orbit_states(*arguments):
+    return ArrayStates(oriented(*arguments))
 
 
 @pytest.mark.parametrize("s", [0.3, 0.05])

@@ -6,7 +6,7 @@ import pytest
 from physupport import MisuseError
 from physupport.responses import Formula
 from physupport.responses._expression import Expression
-from physupport.responses._intervals import Interval, Jet
+from physupport.responses._intervals import Enclosure, Jet
 
 FORMULAS = [
     "exp(-((t - x) / y)**2 / 2)",
@@ -25,8 +25,8 @@ def boxes(rng, count):
 def test_values_and_derivatives_in_a_box_lie_within_their_intervals(text):
     rng, formula, t = np.random.default_rng(1), Expression(text), 0.7
     low, high = boxes(rng, 40)
-    x, y = (Jet.variable(Interval(low[k], high[k]), k, 2) for k in range(2))
-    jet = formula.jet({"t": Jet.constant(Interval.of(t), 2), "x": x, "y": y}, 2)
+    x, y = (Jet.variable(Enclosure(low[k], high[k]), k, 2) for k in range(2))
+    jet = formula.jet({"t": Jet.constant(Enclosure.of(t), 2), "x": x, "y": y}, 2)
     step = 1e-4  # of differences, whose error is below a part in 10^6 of the derivatives' own size here
 
     def at(a, b):
@@ -47,12 +47,12 @@ def test_values_and_derivatives_in_a_box_lie_within_their_intervals(text):
 
 
 def test_a_point_has_narrow_intervals_and_what_is_not_defined_none_that_end():
-    point = Jet.variable(Interval.of(np.array([0.3])), 0, 1)
+    point = Jet.variable(Enclosure.of(np.array([0.3])), 0, 1)
     found = Expression("exp(sin(x)) / (1 + x**2)").jet({"x": point}, 1)
     exact = np.exp(np.sin(0.3)) / 1.09
     assert found.value.low < exact < found.value.high
     assert found.value.high - found.value.low < 1e-12
-    wide = Jet.variable(Interval(np.array([-1.0]), np.array([1.0])), 0, 1)
+    wide = Jet.variable(Enclosure(np.array([-1.0]), np.array([1.0])), 0, 1)
     with np.errstate(all="ignore"):
         assert np.isinf(Expression("1 / x").jet({"x": wide}, 1).value.high).all()
         assert np.isinf(Expression("log(x)").jet({"x": wide}, 1).value.low).all()

@@ -228,9 +228,7 @@ class Trace:
 
     def possible(self) -> IntArray:
         """U: explanations that were not rejected, asked about or not, in their order."""
-        is_possible = np.ones(self.size, dtype=np.bool_)
-        is_possible[self.queries[self.codes == Verdict.REJECTED]] = False
-        return np.flatnonzero(is_possible)
+        return self.brackets().possible()
 
     def places(self) -> IntArray:
         """(M,) the number of the query that asked about each explanation, -1 if none did."""

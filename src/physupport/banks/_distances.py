@@ -34,8 +34,12 @@ def hausdorff_distance(first: ArrayLike, second: ArrayLike) -> float:
     It is the physical-resolution loss of two targets whatever their marks (eq:physical-resolution-loss).
     first: (q, m), second: (q, k), unit columns.
     """
-    distances = projective_distances(_nonempty("first", first), _nonempty("second", second))  # (m, k)
-    return float(max(distances.min(axis=1).max(), distances.min(axis=0).max()))
+    return set_distance(projective_distances(_nonempty("first", first), _nonempty("second", second)))
+
+
+def set_distance(between: Array) -> float:
+    """Hausdorff distance of two sets from the distances of their members, (m, k)."""
+    return float(max(between.min(axis=1).max(), between.min(axis=0).max()))
 
 
 def marked_distance(mark: int, atoms: ArrayLike, other_mark: int, other_atoms: ArrayLike) -> float:

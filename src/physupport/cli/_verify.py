@@ -76,9 +76,9 @@ def _sound_facts(path: str) -> Iterator[None]:
     """One message where facts of a document contradict each other so that no words can be made of them."""
     try:
         yield
+    except MisuseError:
+        raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        if isinstance(error, MisuseError):
-            raise
         rule, remedy = "hold facts that fit together", "physupport verify says which do not."
         raise MisuseError(f"report {path}", rule, f"others ({type(error).__name__}: {error})", remedy) from None
 

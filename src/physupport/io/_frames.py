@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from ._spectra import SPECTRUM_AXES, read_iaea
-from ._table import Held, check_no_member, check_whole, distinct_or_none
+from ._table import Held, check_no_member, check_uncut, distinct_or_none
 
 
 def read_spe(name: str, path: Path, member: str | None) -> Held:
@@ -93,7 +93,7 @@ class Image:
 
     def __getitem__(self, part: tuple[slice, ...]) -> NDArray[np.generic]:
         """Some lines and samples."""
-        found = np.array(check_whole(self.cube)[part], dtype=self.dtype)
+        found = np.array(check_uncut(self.cube)[part], dtype=self.dtype)
         if self.missing is not None:
             found[found == self.missing] = np.nan
         return (found if self.is_good is None else found[..., self.is_good]) / self.scale

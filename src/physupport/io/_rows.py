@@ -15,7 +15,7 @@ from .._checks import as_float64, check_count, check_open
 from .._errors import MisuseError, NotFiniteError
 from .._hashes import add_rows, rows_hasher
 from .._typing import Array, IntArray
-from ._table import check_whole
+from ._table import check_uncut
 
 BLOCK_ROWS = 8192
 
@@ -68,7 +68,7 @@ class ArrayRows:
         """Blocks of at most block_rows rows."""
         for start in range(0, self.n_rows, self.block_rows):
             block = slice(start, start + self.block_rows)
-            table = check_whole(self.table)
+            table = check_uncut(self.table)
             chosen = table[block] if self.order is None else table[self.order[block]]
             yield _finite(np.ascontiguousarray(as_float64("rows", chosen, start)), start)
 
@@ -241,7 +241,7 @@ def as_pairs(values: ArrayLike, axis: int = -1) -> Array:
     >>> as_pairs([[1 + 2j, 3j]]).tolist()
     [[1.0, 2.0, 0.0, 3.0]]
     """
-    given = check_whole(np.asarray(values))
+    given = check_uncut(np.asarray(values))
     if given.dtype.kind in "iufc" and given.dtype.itemsize > 8:
         for part in (given.real, given.imag):
             as_float64("complex numbers", part)

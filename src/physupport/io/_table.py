@@ -68,7 +68,7 @@ class Table:
     def _blocks(self) -> Iterator[NDArray[np.generic]]:
         step = max(1, BLOCK_ENTRIES // self.values.shape[1])
         for start in range(0, len(self.values), step):
-            yield check_whole(self.values)[start : start + step]
+            yield check_uncut(self.values)[start : start + step]
 
 
 def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -80,7 +80,7 @@ def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]
     return values
 
 
-def check_whole(values: NDArray[np.generic]) -> NDArray[np.generic]:
+def check_uncut(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Refuse a memory map of a file that became shorter: whoever reads what is gone is ended by the system.
 
     To be called right before a part of it is read.

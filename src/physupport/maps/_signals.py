@@ -11,7 +11,7 @@ import numpy as np
 from .._checks import as_float64
 from .._errors import MisuseError
 from .._typing import Field
-from ..io._table import check_whole
+from ..io._table import check_uncut
 from ._opened import Coordinate, Opened, is_labelled, labelled, opened
 
 Axis: TypeAlias = str | int | None
@@ -72,7 +72,7 @@ class Signals:
         """A file may be damaged where nobody has looked yet, or become shorter."""
         held = self.values
         try:
-            return (check_whole(held) if isinstance(held, np.ndarray) else held)[part]
+            return (check_uncut(held) if isinstance(held, np.ndarray) else held)[part]
         except MisuseError:
             raise
         except (OSError, ValueError, RuntimeError) as error:

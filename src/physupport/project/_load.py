@@ -172,9 +172,9 @@ def _read(path: Path) -> dict[str, Any]:
         raise MisuseError(f"project {path}", "be a readable file", error.strerror, remedy) from None
     except UnicodeDecodeError:
         raise MisuseError(f"project {path}", "be UTF-8 text", "other bytes") from None
+    except MisuseError:
+        raise
     except ValueError as error:  # a name that no file can have
-        if isinstance(error, MisuseError):
-            raise
         raise MisuseError("project", "be a readable file", f"{str(path)!a} ({error})") from None
     try:
         _check_dots(text)

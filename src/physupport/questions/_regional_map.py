@@ -15,7 +15,7 @@ from ._claim import Claim, claimed
 from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable
 from ._question import Answer, Label
 from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, RegionRule, asked_region
-from ._regional_progress import Columns, Layout, RegionalProgress, make_columns
+from ._regional_progress import EntryColumns, Layout, RegionalProgress, make_columns
 
 
 @final
@@ -34,7 +34,7 @@ class RegionalMap:
     rules: Mapping[str, RegionRule] | None = None
     claimed: Mapping[str, Claim] | None = None
     asked_regions: tuple[AskedRegion, ...] = field(init=False, repr=False)  # in the order of the view
-    _columns: Columns = field(init=False, repr=False)
+    _columns: EntryColumns = field(init=False, repr=False)
     _tables: dict[str, list[BoolArray]] = field(init=False, repr=False)  # of each claim, what the places have
 
     def __post_init__(self) -> None:

@@ -77,7 +77,7 @@ class _OnDemand:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class EntryColumns:
     """The columns of a layout and how many explanations each entry has."""
 
     layout: Layout
@@ -102,7 +102,7 @@ def in_blocks(size: int, column: Callable[[IntArray], IntArray]) -> IntArray:
     return np.concatenate([column(np.arange(start, min(start + _BLOCK, size))) for start in starts])
 
 
-def make_columns(layout: Layout, table_entries: int = TABLE_ENTRIES) -> Columns:
+def make_columns(layout: Layout, table_entries: int = TABLE_ENTRIES) -> EntryColumns:
     """Count, and write out if it is not too much, in blocks."""
     size, sizes = layout.view.n_explanations, layout.sizes
     is_written = size * len(sizes) <= table_entries
@@ -120,12 +120,12 @@ def make_columns(layout: Layout, table_entries: int = TABLE_ENTRIES) -> Columns:
 
 def _columns(
     layout: Layout, counts: tuple[tuple[int, ...], ...], table: tuple[NDArray[np.signedinteger], ...] | None
-) -> Columns:
+) -> EntryColumns:
     """The columns with their single entries, from the table where it is written out."""
     entries: Sequence[Entries] = (
         [_OnDemand(layout, j) for j in range(len(layout.sizes))] if table is None else [part.data for part in table]
     )
-    return Columns(layout, tuple(entries), counts, table)
+    return EntryColumns(layout, tuple(entries), counts, table)
 
 
 def _smallest(width: int) -> type[np.signedinteger]:
@@ -151,7 +151,7 @@ class RegionalProgress:
         "n_witnessed", "states",
     )  # fmt: skip
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: EntryColumns) -> None:
         layout, count = columns.layout, len(columns.layout.asked_regions)
         counts, queue, only = [list(column) for column in columns.counts], list[RegionState](), [-1, -1]
         reaching = dict(zip(layout.thresholds, counts[count:], strict=False))

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
-from ._intervals import Interval, Jet
+from ._intervals import Enclosure, Jet
 
 _FUNCTIONS: Final = ("exp", "log", "sqrt", "sin", "cos")
 _SIGNS: Final[Mapping[type[ast.operator], str]] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -109,7 +109,7 @@ class _Jets:
     def __call__(self, name: str, *values: Any) -> Any:  # noqa: ANN401
         match name:
             case "number":
-                return Jet.constant(Interval.of(values[0]), self.d)
+                return Jet.constant(Enclosure.of(values[0]), self.d)
             case "+" | "*":
                 return reduce({"+": add, "*": mul}[name], values)
             case "negative":

@@ -14,7 +14,7 @@ from .._errors import MisuseError
 from .._typing import Array, BoolArray, Positive
 from ._base import ComplexArray, register
 from ._expression import Expression
-from ._intervals import Interval, Jet
+from ._intervals import Enclosure, Jet
 
 # Parts of a box are halved until their bounds are this near to what is reached in the middle of some, or are so many.
 _ENOUGH: Final = 1.2
@@ -46,10 +46,10 @@ class Form:
     def jets(self, low: Array, high: Array) -> list[Jet]:
         """(d, B) boxes of places, perhaps with a factor of the width after these -> jets of q rows for each part."""
         d = len(low)
-        values = {name: Jet.constant(Interval.of(column[:, None]), d) for name, column in self.channels.items()}
-        width = Jet.constant(Interval.of(self.width), d)
+        values = {name: Jet.constant(Enclosure.of(column[:, None]), d) for name, column in self.channels.items()}
+        width = Jet.constant(Enclosure.of(self.width), d)
         for k, name in enumerate((*self.places, "width")[:d]):
-            values[name] = Jet.variable(Interval(low[k], high[k]), k, d)
+            values[name] = Jet.variable(Enclosure(low[k], high[k]), k, d)
         values["width"] = values["width"] * width if "width" in values else width
         return [part.jet(values, d) for part in self.parts]
 
@@ -105,7 +105,7 @@ def _bounds(form: Form, low: Array, high: Array, q: int) -> Array:
         jets = form.jets(low, high)
         whole = np.sqrt(sum(np.broadcast_to(jet.value.smallest**2, shape).sum(axis=0) for jet in jets))  # (B,)
 
-        def share(parts: Iterable[Interval]) -> Array:
+        def share(parts: Iterable[Enclosure]) -> Array:
             sizes = (np.broadcast_to(part.largest**2, shape).sum(axis=0) for part in parts)
             return np.asarray(np.sqrt(sum(sizes)) / whole)
 

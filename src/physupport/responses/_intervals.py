@@ -1,4 +1,4 @@
-"""Intervals and second-order jets of formulas over boxes: arrays of bounds, rounded outwards."""
+"""Enclosures and second-order jets of formulas over boxes: arrays of bounds, rounded outwards."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ _ROUNDING, _TINY = 2.0**-51, float(np.finfo(np.float64).tiny)
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Interval:
+class Enclosure:
     """Numbers between two bounds, entry by entry; what is not defined everywhere in between has bounds without end."""
 
     low: Array
     high: Array
 
     @classmethod
-    def between(cls, low: Array, high: Array) -> "Interval":
+    def between(cls, low: Array, high: Array) -> "Enclosure":
         """The bounds, each further out than a rounding; NaN, which only infinite bounds lead to, is without end."""
         lower, upper = low - (_ROUNDING * np.abs(low) + _TINY), high + (_ROUNDING * np.abs(high) + _TINY)
         if np.isnan(lower.sum() + upper.sum()):
@@ -31,44 +31,44 @@ class Interval:
         return cls(lower, upper)
 
     @classmethod
-    def of(cls, value: "Interval | Array | float") -> "Interval":
+    def of(cls, value: "Enclosure | Array | float") -> "Enclosure":
         """A number is between itself and itself."""
-        return value if isinstance(value, Interval) else cls(np.asarray(value), np.asarray(value))
+        return value if isinstance(value, Enclosure) else cls(np.asarray(value), np.asarray(value))
 
-    def __add__(self, other: "Interval") -> "Interval":
-        return Interval.between(self.low + other.low, self.high + other.high)
+    def __add__(self, other: "Enclosure") -> "Enclosure":
+        return Enclosure.between(self.low + other.low, self.high + other.high)
 
-    def __mul__(self, other: "Interval") -> "Interval":
+    def __mul__(self, other: "Enclosure") -> "Enclosure":
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         lowest, highest = np.minimum(*ends[:2]), np.maximum(*ends[:2])
         for end in ends[2:]:
             lowest, highest = np.minimum(lowest, end), np.maximum(highest, end)
-        return Interval.between(lowest, highest)
+        return Enclosure.between(lowest, highest)
 
-    def scaled(self, factor: float) -> "Interval":
+    def scaled(self, factor: float) -> "Enclosure":
         """Times a number."""
-        return self * Interval.of(factor)
+        return self * Enclosure.of(factor)
 
-    def power(self, n: int) -> "Interval":
+    def power(self, n: int) -> "Enclosure":
         """To a whole power; of even ones nothing is below 0."""
         if n < 0:
             return self.power(-n).reciprocal()
         ends = self._widened(self.low**n), self._widened(self.high**n)
         low, high = np.minimum(ends[0].low, ends[1].low), np.maximum(ends[0].high, ends[1].high)
         holds_zero = (self.low <= 0.0) & (self.high >= 0.0)
-        return Interval(np.where(holds_zero & (n % 2 == 0) & (n > 0), 0.0, low), high)
+        return Enclosure(np.where(holds_zero & (n % 2 == 0) & (n > 0), 0.0, low), high)
 
-    def reciprocal(self) -> "Interval":
+    def reciprocal(self) -> "Enclosure":
         """One over it; without end where it may be 0."""
         holds_zero = (self.low <= 0.0) & (self.high >= 0.0)
-        inverse = Interval.between(1.0 / self.high, 1.0 / self.low)
-        return Interval(np.where(holds_zero, -np.inf, inverse.low), np.where(holds_zero, np.inf, inverse.high))
+        inverse = Enclosure.between(1.0 / self.high, 1.0 / self.low)
+        return Enclosure(np.where(holds_zero, -np.inf, inverse.low), np.where(holds_zero, np.inf, inverse.high))
 
-    def rising(self, function: Callable[[Array], Array]) -> "Interval":
+    def rising(self, function: Callable[[Array], Array]) -> "Enclosure":
         """A function that rises; where it is not defined, without end."""
-        return Interval(self._widened(function(self.low)).low, self._widened(function(self.high)).high)
+        return Enclosure(self._widened(function(self.low)).low, self._widened(function(self.high)).high)
 
-    def wave(self, turns: float) -> "Interval":
+    def wave(self, turns: float) -> "Enclosure":
         """The sine of it and so many quarter turns more: 1 and -1 where a crest or a trough may lie in between."""
         low, high = self.low + turns * (np.pi / 2.0), self.high + turns * (np.pi / 2.0)
         slack = _FUNCTION_ERROR * (1.0 + np.abs(low) + np.abs(high))
@@ -79,15 +79,15 @@ class Interval:
             return np.asarray(np.floor(last) >= np.ceil(first))
 
         lowest, highest = np.minimum(*ends) - slack, np.maximum(*ends) + slack
-        return Interval(
+        return Enclosure(
             np.where(meets(-np.pi / 2.0), -1.0, np.maximum(np.nan_to_num(lowest, nan=-1.0), -1.0)),
             np.where(meets(np.pi / 2.0), 1.0, np.minimum(np.nan_to_num(highest, nan=1.0), 1.0)),
         )
 
     @staticmethod
-    def _widened(value: Array) -> "Interval":
+    def _widened(value: Array) -> "Enclosure":
         off = _FUNCTION_ERROR * np.abs(value) + _TINY
-        return Interval.between(value - off, value + off)
+        return Enclosure.between(value - off, value + off)
 
     @property
     def largest(self) -> Array:
@@ -105,27 +105,27 @@ class Interval:
 class Jet:
     """A number with its d first and (d, d) second derivatives, all of them intervals."""
 
-    value: Interval
-    first: tuple[Interval, ...]
-    second: tuple[tuple[Interval, ...], ...]  # row k has the columns 0 .. k
+    value: Enclosure
+    first: tuple[Enclosure, ...]
+    second: tuple[tuple[Enclosure, ...], ...]  # row k has the columns 0 .. k
 
     @classmethod
-    def constant(cls, value: Interval, d: int) -> "Jet":
+    def constant(cls, value: Enclosure, d: int) -> "Jet":
         """What does not depend on the variables."""
-        zero = Interval.of(0.0)
+        zero = Enclosure.of(0.0)
         return cls(value, (zero,) * d, tuple((zero,) * (k + 1) for k in range(d)))
 
     @classmethod
-    def variable(cls, value: Interval, number: int, d: int) -> "Jet":
+    def variable(cls, value: Enclosure, number: int, d: int) -> "Jet":
         """One of the variables themselves."""
         still = cls.constant(value, d)
-        first = tuple(Interval.of(float(k == number)) for k in range(d))
+        first = tuple(Enclosure.of(float(k == number)) for k in range(d))
         return cls(value, first, still.second)
 
     def __add__(self, other: "Jet") -> "Jet":
         first = tuple(a + b for a, b in zip(self.first, other.first, strict=True))
         rows = zip(self.second, other.second, strict=True)
-        return Jet(self.value + other.value, first, tuple(tuple(map(Interval.__add__, a, b)) for a, b in rows))
+        return Jet(self.value + other.value, first, tuple(tuple(map(Enclosure.__add__, a, b)) for a, b in rows))
 
     def __mul__(self, other: "Jet") -> "Jet":
         a, b = self.value, other.value
@@ -142,7 +142,7 @@ class Jet:
         )
         return Jet(a * b, first, second)
 
-    def chained(self, value: Interval, slope: Interval, bend: Interval) -> "Jet":
+    def chained(self, value: Enclosure, slope: Enclosure, bend: Enclosure) -> "Jet":
         """A function of it, with the first two derivatives of the function."""
         second = tuple(
             tuple(bend * self.first[k] * self.first[m] + slope * self.second[k][m] for m in range(k + 1))
@@ -153,14 +153,14 @@ class Jet:
     def power(self, n: int) -> "Jet":
         """To a whole power."""
         x = self.value
-        slope = x.power(n - 1).scaled(n) if n else Interval.of(0.0)
-        bend = x.power(n - 2).scaled(n * (n - 1)) if n * (n - 1) else Interval.of(0.0)
+        slope = x.power(n - 1).scaled(n) if n else Enclosure.of(0.0)
+        bend = x.power(n - 2).scaled(n * (n - 1)) if n * (n - 1) else Enclosure.of(0.0)
         return self.chained(x.power(n), slope, bend)
 
     def exp(self) -> "Jet":
         """The exponential, which is its own derivative; never below 0."""
         value = self.value.rising(np.exp)
-        value = Interval(np.maximum(value.low, 0.0), value.high)
+        value = Enclosure(np.maximum(value.low, 0.0), value.high)
         return self.chained(value, value, value)
 
     def log(self) -> "Jet":

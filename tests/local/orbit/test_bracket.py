@@ -10,8 +10,8 @@ from scipy.stats import binom
 from physupport import MisuseError
 from physupport.banks import hausdorff_distance
 from physupport.local.orbit import Orbit, OrbitEvidence, orbit_bracket
-from physupport.local.orbit._bracket import Search
-from physupport.local.orbit._cells import Cells
+from physupport.local.orbit._bracket import CellSearch
+from physupport.local.orbit._cells import LawCells
 
 TRUTH, LEVEL, ACTIVE = (0.3, 0.2, 0.22), 0.1, (0,)
 RUNS, FEW, UNLUCKY = 400, 60, 1e-6
@@ -102,8 +102,10 @@ def lost(orbit, draw_rows, runs):
     for _ in range(runs):
         law = rng.uniform(orbit.lower, orbit.upper)
         rows = draw_rows(orbit, law, 1000, rng)
-        search = Search(OrbitEvidence.of_rows(orbit, rows[:500], rows[500:], LEVEL), [0], orbit.row_sums(rows[500:]))
-        cells = Cells(orbit.lower[None], orbit.upper[None])
+        search = CellSearch(
+            OrbitEvidence.of_rows(orbit, rows[:500], rows[500:], LEVEL), [0], orbit.row_sums(rows[500:])
+        )
+        cells = LawCells(orbit.lower[None], orbit.upper[None])
         for axis in (0, 1, 2, 0):
             cells = search.left(cells.halves(np.full(len(cells), axis)))
         count += not np.any(np.all((cells.lower <= law) & (law <= cells.upper), axis=1))

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from physupport.banks import hausdorff_distance
-from physupport.local.orbit._cells import Cells, distances, largest, reaches
+from physupport.local.orbit._cells import LawCells, distances, largest, reaches
 
 
 @settings(max_examples=60, deadline=None)
@@ -34,7 +34,7 @@ def test_a_corner_without_a_bound_leaves_its_cell_without_one():
 
 
 def test_halves_cover_the_cell_and_share_a_face():
-    cell = Cells(np.array([[0.0, 1.0]]), np.array([[2.0, 3.0]]))
+    cell = LawCells(np.array([[0.0, 1.0]]), np.array([[2.0, 3.0]]))
     halves = cell.halves(np.array([1]))
     assert halves.lower.tolist() == [[0.0, 1.0], [0.0, 2.0]]
     assert halves.upper.tolist() == [[2.0, 2.0], [2.0, 3.0]]
@@ -53,7 +53,7 @@ def test_no_two_orientations_of_two_cells_are_farther_apart_than_their_reach(who
     orbit, rng = whole_orbit(), np.random.default_rng(0)
     ends = np.sort(rng.uniform(-1.0, 1.0, (2, 6)), axis=0)
     lower, upper = (np.column_stack([e, np.full(6, 0.2), np.full(6, 0.2)]) for e in ends)
-    far, which = reaches(orbit, [0, 1], Cells(lower, upper))
+    far, which = reaches(orbit, [0, 1], LawCells(lower, upper))
     for i in range(6):
         for j in range(6):
             angles = rng.uniform(lower[[i, j], 0], upper[[i, j], 0], (30, 2))

@@ -5,7 +5,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.local.orbit import Orbit
-from physupport.local.orbit._cells import Cells, largest
+from physupport.local.orbit._cells import LawCells, largest
 
 TRIALS, INSIDE = 60, 8
 
@@ -32,7 +32,7 @@ def some_orbit(rng, is_rigid):
 
 def above_corners(orbit, rows, log_likelihood, laws):
     """How far laws rise above the corners of the whole box, and above the bound of it."""
-    cell = Cells(orbit.lower[None], orbit.upper[None])
+    cell = LawCells(orbit.lower[None], orbit.upper[None])
     corners = np.array([[log_likelihood(orbit, rows, corner) for corner in cell.corners[0]]])
     rises = orbit.rises(cell.lower, cell.upper, orbit.row_sums(rows))
     found = max(log_likelihood(orbit, rows, law) for law in laws)

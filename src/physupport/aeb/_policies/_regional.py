@@ -43,8 +43,8 @@ class RegionalPolicy:
         """For regional maps only."""
         check_listed(run, "regional", "RegionalMap")
         question, progress = cast(RegionalMap, run.question), cast(RegionalProgress, run.progress)
-        columns = _Columns(question, plausible_order(question, run.proposals))
-        return _RegionalSelector(run.brackets, progress, columns, self.probes)
+        statements = _Statements(question, plausible_order(question, run.proposals))
+        return _RegionalSelector(run.brackets, progress, statements, self.probes)
 
     def describe(self) -> dict[str, object]:
         """The kind and the number of probes."""
@@ -69,7 +69,7 @@ def plausible_order(question: RegionalMap, proposals: Proposals) -> IntArray:
 
 
 @final
-class _Columns:
+class _Statements:
     """What each explanation says, in plausible order."""
 
     __slots__ = ("_question", "_slots", "order")
@@ -112,14 +112,14 @@ class _Target(NamedTuple):
 class _RegionalSelector:
     """Region -1 is the search for a first witness."""
 
-    __slots__ = ("_brackets", "_columns", "_known", "_list", "_probed", "_probes", "_progress", "_region", "_stuck")
+    __slots__ = ("_brackets", "_known", "_list", "_probed", "_probes", "_progress", "_region", "_statements", "_stuck")
 
-    def __init__(self, brackets: Brackets, progress: RegionalProgress, columns: _Columns, probes: int) -> None:
-        self._brackets, self._progress, self._columns, self._probes = brackets, progress, columns, probes
+    def __init__(self, brackets: Brackets, progress: RegionalProgress, statements: _Statements, probes: int) -> None:
+        self._brackets, self._progress, self._statements, self._probes = brackets, progress, statements, probes
         self._stuck = [Stuck()] * len(progress.states)
         self._probed: set[tuple[int, Knowledge]] = set()
         self._region, self._known = -1, Knowledge(0, False, False, Stuck())
-        self._list: OrderSelector | None = OrderSelector(columns.order, brackets)
+        self._list: OrderSelector | None = OrderSelector(statements.order, brackets)
 
     def choose(self) -> int | None:
         while self._list is not None:
@@ -132,7 +132,7 @@ class _RegionalSelector:
     def observe(self, e: int, code: int) -> None:
         if code == _INDETERMINATE:
             for j, slot in enumerate(self._progress.slots(e)):
-                self._stuck[j] = self._columns.stuck(j, e, slot, self._stuck[j])
+                self._stuck[j] = self._statements.stuck(j, e, slot, self._stuck[j])
         if self._is_outdated(code):
             self._list = self._plan()
 
@@ -152,7 +152,7 @@ class _RegionalSelector:
         """The next list: a probe of a region that has none yet, else the smallest opposition; None if there is none."""
         if not self._brackets.n_witnessed:
             return None
-        marks = self._brackets.column()[self._columns.order]
+        marks = self._brackets.column()[self._statements.order]
         plans = {}
         for j in self._progress.open_regions:
             for opponents in oppositions(self._progress.states[j], self._knowledge(j)):
@@ -170,8 +170,8 @@ class _RegionalSelector:
 
     def _survey(self, region: int, opponents: Opposition, marks: NDArray[np.uint8]) -> tuple[_Target, IntArray]:
         """How much stands against a region, and what of it can be asked about, the most plausible first."""
-        mask = self._columns.members(region, opponents)
+        mask = self._statements.members(region, opponents)
         own_marks = marks[mask]
         is_blocked = bool(self._brackets.n_indeterminate and (own_marks == INDETERMINATE).any())
         target = _Target(is_blocked, int((own_marks != REJECTED).sum()), opponents.is_place, region)
-        return target, self._columns.order[mask][own_marks == UNQUERIED]
+        return target, self._statements.order[mask][own_marks == UNQUERIED]

@@ -12,8 +12,8 @@ from ..._checks import check_open, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from .._bank import Bank
-from .._distances import projective_distances
-from .._library import Library
+from .._distances import projective_distances, set_distance
+from .._library import JOINT, Library
 from .._region_table import TableRegions
 
 
@@ -71,15 +71,16 @@ def nearest_regions(bank: Bank, library: Library, *, within: float) -> NearestRe
     """
     if UNMATCHED in library.regions:
         raise MisuseError("library", f"have no region called {UNMATCHED!r}", "one")
-    said = _said(bank, library, check_open("within", within, 0.0, 1.0))
-    regions = [region for region in (*library.region_names, UNMATCHED) if any(region in one for one in said)]
+    statements = _statements(bank, library, check_open("within", within, 0.0, 1.0))
+    everywhere = (*library.region_names, UNMATCHED)
+    regions = [region for region in everywhere if any(region in statement for statement in statements)]
     if not regions:
         raise MisuseError("bank", "have an active atom in some explanation", "none")
-    members = {region: sorted({one[region][0] for one in said if region in one}) for region in regions}
+    members = {region: sorted({one[region][0] for one in statements if region in one}) for region in regions}
     names = {region: _names(region, listed, library) for region, listed in members.items()}
     numbers = {region: {one: i for i, one in enumerate(listed)} for region, listed in members.items()}
-    located = np.array([[numbers[r][one[r][0]] if r in one else -1 for r in regions] for one in said])
-    strengths = np.array([[one[r][1] if r in one else 0.0 for r in regions] for one in said])
+    located = np.array([[numbers[r][one[r][0]] if r in one else -1 for r in regions] for one in statements])
+    strengths = np.array([[one[r][1] if r in one else 0.0 for r in regions] for one in statements])
     columns = bank.split(np.arange(bank.size))
     pair = columns.state * bank.n_supports + columns.support
     places = {
@@ -91,11 +92,11 @@ def nearest_regions(bank: Bank, library: Library, *, within: float) -> NearestRe
     return NearestRegions(view, {region: _distances(region, members[region], library) for region in regions})
 
 
-def _said(bank: Bank, library: Library, within: float) -> list[dict[str, tuple[_Members, float]]]:
+def _statements(bank: Bank, library: Library, within: float) -> list[dict[str, tuple[_Members, float]]]:
     """Of every state and support, the support faster: region -> its active members and their strength together."""
     nearest = nearest_elements(bank.states.elements, library)
     chosen = bank.states.element_index(np.arange(bank.states.n_states))  # (K, n)
-    said = []
+    statements = []
     for atoms in chosen.tolist():
         for support, positions in enumerate(bank.positions):
             statement: dict[str, tuple[_Members, float]] = {}
@@ -105,15 +106,15 @@ def _said(bank: Bank, library: Library, within: float) -> list[dict[str, tuple[_
                 region = library.regions[member] if is_near else UNMATCHED
                 others, strength = statement.get(region, ((), 0.0))
                 statement[region] = (tuple(sorted({*others, member})), strength + float(bank.strengths[support, j]))
-            said.append(statement)
-    return said
+            statements.append(statement)
+    return statements
 
 
 def _names(region: str, members: Sequence[_Members], library: Library) -> tuple[str, ...]:
     def name(member: int) -> str:
         return f"atom {member}" if region == UNMATCHED else library.ids[member]
 
-    names = tuple(" + ".join(map(name, listed)) for listed in members)
+    names = tuple(JOINT.join(map(name, listed)) for listed in members)
     if len({*names}) < len(names):
         raise MisuseError("library", "have ids that cannot be taken for several, as in 'a + b'", names)
     return names
@@ -125,6 +126,6 @@ def _distances(region: str, members: Sequence[_Members], library: Library) -> Ar
     distances = np.zeros((len(members), len(members)))
     for i, first in enumerate(members):
         for j, second in enumerate(members[:i]):
-            apart = cdist(library.coordinates[[*first]], library.coordinates[[*second]])
-            distances[i, j] = distances[j, i] = max(apart.min(axis=0).max(), apart.min(axis=1).max())
+            between = cdist(library.coordinates[[*first]], library.coordinates[[*second]])
+            distances[i, j] = distances[j, i] = set_distance(between)
     return distances

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from ..._checks import check_array, check_count, check_open, check_support
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
-from ._cells import ROUNDING, Cells, distances, largest, reaches
-from ._evidence import Bounds, OrbitEvidence, log_likelihoods
+from ._cells import ROUNDING, LawCells, distances, largest, reaches
+from ._evidence import LogBounds, OrbitEvidence, log_likelihoods
 from ._orbit import Orbit, RowSums
 
 # The box before any data is halved so often for its diameter.
@@ -65,7 +65,7 @@ def orbit_bracket(
     judging, proposing = _rows("held_out", held_out, orbit), _rows("proposal", proposal, orbit)
     columns = check_support("active", active, orbit.n_atoms)
     evidence = OrbitEvidence.of_rows(orbit, proposing, judging, check_open("level", level, 0.0, 1.0))
-    search = Search(evidence, list(columns), orbit.row_sums(judging))
+    search = CellSearch(evidence, list(columns), orbit.row_sums(judging))
     return search.run(check_open("tolerance", tolerance, 0.0, 1.0), check_count("most_laws", most_laws))
 
 
@@ -78,7 +78,7 @@ def _rows(name: str, rows: ArrayLike, orbit: Orbit) -> Array:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Search:
+class CellSearch:
     """The laws asked about so far, and what follows from them for cells."""
 
     evidence: OrbitEvidence
@@ -89,7 +89,7 @@ class Search:
     def run(self, tolerance: float, most_laws: int) -> OrbitBracket:
         """Split what matters until nothing does, or so many laws were asked about."""
         orbit = self.evidence.orbit
-        box = Cells(orbit.lower[None], orbit.upper[None])
+        box = LawCells(orbit.lower[None], orbit.upper[None])
         whole = self._whole(box)
         self._ask(self.evidence.opponents)
         cells = self.left(box)
@@ -107,7 +107,7 @@ class Search:
         outer = min(float(far.max()), whole)
         return OrbitBracket(inner, outer, whole, self.evidence.level, cells.lower, cells.upper, len(self.seen))
 
-    def _whole(self, box: Cells) -> float:
+    def _whole(self, box: LawCells) -> float:
         """The diameter of the box, from pieces of it."""
         pieces = box
         for axis in np.arange(_PIECES) % self.evidence.orbit.n_angles:
@@ -117,18 +117,18 @@ class Search:
     def _inner(self) -> float:
         """The largest distance of two kept laws, rounded downwards."""
         laws = np.array([np.frombuffer(name) for name in self.seen])
-        kept = self.evidence.kept(Bounds(*np.array(list(self.seen.values())).T))
+        kept = self.evidence.kept(LogBounds(*np.array(list(self.seen.values())).T))
         angles = np.unique(laws[kept, : self.evidence.orbit.n_angles], axis=0)
         if len(angles) < 2:
             return 0.0
         apart = distances(self.evidence.orbit.atoms(angles)[:, :, self.active])
         return max(0.0, float(apart.max()) - 2.0 * ROUNDING)
 
-    def left(self, cells: Cells) -> Cells:
+    def left(self, cells: LawCells) -> LawCells:
         """Cells that may hold a kept law."""
         return cells[~self.evidence.rejected(self._largest(cells)[0])]
 
-    def _axes(self, cells: Cells, narrow: float) -> IntArray:
+    def _axes(self, cells: LawCells, narrow: float) -> IntArray:
         """Where to cut: across the largest rise, or, if a corner is kept, across the widest angle.
 
         -1 where no cut helps: a corner is kept, and no angle is wider than narrow.
@@ -138,16 +138,16 @@ class Search:
         has_kept_corner = self.evidence.kept(self._at_corners(cells)).reshape(len(cells), -1).any(axis=1)
         return np.where(has_kept_corner, widest, np.argmax(self._largest(cells)[1], axis=1))
 
-    def _largest(self, cells: Cells) -> tuple[Array, Array]:
+    def _largest(self, cells: LawCells) -> tuple[Array, Array]:
         """Bounds of the log likelihood within cells, (m,), and what each axis adds to it, (m, d)."""
         orbit, upper = self.evidence.orbit, self._at_corners(cells).upper.reshape(len(cells), 2 ** cells.lower.shape[1])
         exact = upper + orbit.rounding(cells.lower, self.rows)[:, None]
         return largest(exact, orbit.rises(cells.lower, cells.upper, self.rows))
 
-    def _at_corners(self, cells: Cells) -> Bounds:
+    def _at_corners(self, cells: LawCells) -> LogBounds:
         return self._ask(cells.corners.reshape(-1, cells.lower.shape[1]))
 
-    def _ask(self, laws: Array) -> Bounds:
+    def _ask(self, laws: Array) -> LogBounds:
         """Ends of the log likelihoods of laws (m, d), each worked out once."""
         distinct, row_of = np.unique(laws, axis=0, return_inverse=True)
         names = [law.tobytes() for law in distinct]
@@ -157,4 +157,4 @@ class Search:
             unseen = [name for name, is_new in zip(names, new, strict=True) if is_new]
             self.seen.update(zip(unseen, zip(scores.lower.tolist(), scores.upper.tolist(), strict=True), strict=True))
         ends = np.array([self.seen[name] for name in names]).reshape(-1, 2)[row_of.reshape(-1)]
-        return Bounds(ends[:, 0], ends[:, 1])
+        return LogBounds(ends[:, 0], ends[:, 1])

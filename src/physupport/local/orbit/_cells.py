@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class LawCells:
     """Closed boxes that cover a part of an orbit's box."""
 
     lower: Array  # (m, d)
@@ -78,7 +78,7 @@ def distances(atoms: Array) -> Array:
     return np.asarray(np.maximum(lines.min(axis=3).max(axis=1), lines.min(axis=1).max(axis=2)) + ROUNDING)
 
 
-def reaches(orbit: Orbit, active: list[int], cells: Cells) -> tuple[Array, IntArray]:
+def reaches(orbit: Orbit, active: list[int], cells: LawCells) -> tuple[Array, IntArray]:
     """How far the active atoms of distinct ranges of angles can be apart, (K, K), and the range of each cell, (m,).
 
     Within a cell an atom is no farther from where it is in the middle than the orbit's speed lets it go.

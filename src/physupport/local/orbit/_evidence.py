@@ -22,14 +22,14 @@ _HEAVY = 0.25
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class LogBounds:
     """Proven lower and upper ends, one a point."""
 
     lower: Array  # (m,)
     upper: Array  # (m,)
 
 
-def log_likelihoods(orbit: Orbit, rows: Array, points: Array) -> Bounds:
+def log_likelihoods(orbit: Orbit, rows: Array, points: Array) -> LogBounds:
     """Of all rows (N, q) under each point (m, k + 2), for the atoms as they are rounded."""
     angles, state = np.unique(points[:, :-2], axis=0, return_inverse=True)
     nuisances, nuisance = np.unique(points[:, -2:], axis=0, return_inverse=True)
@@ -38,7 +38,7 @@ def log_likelihoods(orbit: Orbit, rows: Array, points: Array) -> Bounds:
     stream = latent_stream(ArrayRows(rows), states, laws, nuisances[:, 0], [len(rows)])
     scores = stream.log_likelihood(state.reshape(-1) * len(laws) + nuisance.reshape(-1))
     values, errors = scores.values[:, -1], scores.errors[:, -1]
-    return Bounds(values - errors, values + errors)
+    return LogBounds(values - errors, values + errors)
 
 
 @final
@@ -52,7 +52,7 @@ class OrbitEvidence:
 
     orbit: Orbit
     rows: Array  # (N, q) held-out
-    threshold: Bounds  # (1,) of the log likelihood: rejected below
+    threshold: LogBounds  # (1,) of the log likelihood: rejected below
     opponents: Array  # (m, k + 2)
     level: float  # alpha
 
@@ -62,9 +62,9 @@ class OrbitEvidence:
         points, weights = propose(orbit, proposal)
         scores = log_likelihoods(orbit, held_out, points)
         ends = (logsumexp(side + weights) + log(level) for side in (scores.lower, scores.upper))
-        return cls(orbit, held_out, Bounds(*(np.array([end]) for end in ends)), points, level)
+        return cls(orbit, held_out, LogBounds(*(np.array([end]) for end in ends)), points, level)
 
-    def kept(self, scores: Bounds) -> BoolArray:
+    def kept(self, scores: LogBounds) -> BoolArray:
         """Laws that are not rejected for sure by their own scores; (m,)."""
         return np.asarray(scores.lower >= self.threshold.upper)
 

@@ -5,7 +5,6 @@ from ._block import (
     Frame as Frame,
     LocalDictionary as LocalDictionary,
     default_separated_atom as default_separated_atom,
-    make_rotation as make_rotation,
     regular_simplex as regular_simplex,
     separated_atom as separated_atom,
     separated_offset as separated_offset,
@@ -43,13 +42,12 @@ from ._margins import (
 )
 from ._quotient import (
     normalized_cubic_sensitivity as normalized_cubic_sensitivity,
-    orbit_bank as orbit_bank,
     orbit_constant as orbit_constant,
     orbit_constant_estimate as orbit_constant_estimate,
     orbit_distance as orbit_distance,
     quotient_distance as quotient_distance,
     quotient_inverse_estimate as quotient_inverse_estimate,
     quotient_sensitivity as quotient_sensitivity,
-    turns as turns,
 )
 from ._shell import Shell as Shell, coherence_bounds as coherence_bounds
+from ._turns import make_rotation as make_rotation, orbit_bank as orbit_bank, turns as turns

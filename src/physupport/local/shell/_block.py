@@ -6,9 +6,9 @@ from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm, null_space
+from scipy.linalg import null_space
 
-from ..._checks import check_array, check_count, check_positive, check_unit_columns
+from ..._checks import check_array, check_count, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array
 
@@ -78,21 +78,6 @@ def off_orthogonal(matrices: Array) -> Array:
     r"""Largest entry of :math:`RR^\top - I` in size for each of square matrices (..., d, d)."""
     products = matrices @ np.swapaxes(matrices, -1, -2)
     return np.asarray(np.abs(products - np.eye(matrices.shape[-1])).max(axis=(-1, -2)))
-
-
-def make_rotation(rng: np.random.Generator, dimension: int, size: float | None = None) -> Array:
-    """A rotation: uniform over the orthogonal group, or the exponential of a random skew matrix of the given norm.
-
-    size: Frobenius norm of the skew matrix; uniform unless given.  Returns (dimension, dimension).
-    """
-    check_count("dimension", dimension)
-    gaussian = rng.standard_normal((dimension, dimension))
-    if size is None:
-        factor, triangle = np.linalg.qr(gaussian)
-        # Signs of the diagonal make the factor unique, and with that the law invariant.
-        return np.asarray(factor * np.sign(np.diagonal(triangle)))
-    skew = gaussian - gaussian.T
-    return np.asarray(expm(check_positive("size", size) * skew / np.linalg.norm(skew)))
 
 
 @final
