@@ -47,3 +47,33 @@ def test_what_is_defined_over_all_procedures_is_not_called_a_function():
     for label in ("eq:target-space-main", "eq:target-space"):
         row = ROWS[LABELS.index(label)]
         assert row[2].startswith("its elements `physupport.local.regions.PhysicalTarget`, its metric")
+
+
+@pytest.mark.parametrize(
+    ("label", "functions"),
+    [
+        ("eq:supp-group-pair-KL", {"MeanPair.divergence", "explanation_pair"}),  # a pair of means is no divergence
+        ("eq:restricted-orbit", {"balanced_dictionary", "turned_block"}),  # of dictionaries, not of blocks
+        ("eq:supp-affinity-midpoint", {"affinity_midpoint", "midpoint_monte_carlo", "midpoint_quadrature"}),
+        ("ass:frozen-shell", {"CalibrationClass", "Shell", "Amplitudes"}),  # codes as well as geometry
+    ],
+)
+def test_a_statement_with_several_parts_has_a_function_for_each(label, functions):
+    paths = re.findall(r"`(physupport\.[\w.]+)`", ROWS[LABELS.index(label)][2])
+    assert {re.sub(r"physupport\.(local\.)?\w+\.", "", path) for path in paths} == functions
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("eq:sm-tech-s6-2", "one atom as support"),  # else it is the distance of the sets
+        ("eq:sm-tech-s13-4", "the root of"),
+        ("eq:sm-tech-s13-5", "the root of"),
+        ("eq:sm-tech-s12-16", "in the place of s_0"),
+        ("eq:test-mean-secant", "over all real coefficients"),
+        ("eq:profiled-orientation-information", "at one parameter"),
+        ("eq:sm-tech-s10-17", "at one parameter"),
+    ],
+)
+def test_where_a_function_is_not_the_whole_statement_the_row_says_so(label, words):
+    assert words in " ".join(ROWS[LABELS.index(label)][1:3])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear, minimize
 
 from physupport import MisuseError
 from physupport._checks import Interval
@@ -135,6 +135,18 @@ def test_the_two_atom_orbit_meets_both_secant_conditions(s):
         assert 0.98 * speed <= apart <= speed  # each atom by itself
         alone = orbit_secant_estimate(block, (j,), turn, [1.0], angles, scale=s)
         assert 0.98 * speed <= alone.target[0] <= apart <= alone.target[1] <= speed * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_distance_over_all_coefficients_is_never_above_that_over_a_compact_set(seed):
+    block, rng = general_block(seed=seed), np.random.default_rng(seed)
+    atoms, other = block.atoms[:, :2], turned_block(block, random_turn(4, seed), 0.2).atoms[:, :2]
+    x, box = rng.uniform(0.9, 1.1, 2), Interval(0.9, 1.1)
+    free = profiled_mean_distance(atoms, x, other)
+    best = lsq_linear(other, atoms @ x, bounds=(box.lower, box.upper), tol=1e-14).x
+    held = np.linalg.norm(atoms @ x - other @ best)
+    assert free <= held * (1.0 + 1e-12)
+    assert free == pytest.approx(np.linalg.norm(atoms @ x - other @ np.linalg.lstsq(other, atoms @ x)[0]), rel=1e-8)
 
 
 def test_misuse_is_named():
