@@ -15,6 +15,7 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, _store, as_signals, map_signals, write_map_page
+from physupport.maps._result import label_in_words
 from physupport.maps._store import Blocks
 
 NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "misfit", "evidence")
@@ -367,7 +368,8 @@ def test_a_second_layer_that_states_nothing_is_written_all_the_same(bank, protoc
 def test_lines_count_what_the_arrays_say(mapped):
     gate, labels = mapped.array("gate"), mapped.labels("axis")
     for label in np.unique(labels[gate == 0]):
-        assert f"{label} {(labels[gate == 0] == label).sum()}" in mapped.lines()[0]
+        assert f"{(labels[gate == 0] == label).sum()} {label_in_words(label)}" in mapped.lines()[0]
+        assert label_in_words(label).endswith(f"({label})")
     counts = [f"{(gate == i).sum()} {name}" for i, name in enumerate(GATES) if i]
     assert mapped.lines()[1] == f"Of 130 signals: {', '.join(counts)}."
 

@@ -178,3 +178,52 @@ def test_a_misfit_stands_before_all_answers():
 )
 def test_absence_beyond_a_threshold_is_not_called_nothing(numbers, words):
     assert in_words("ABSENT", numbers) == words
+
+
+def covered(*kept, unasked=(), ends=None, **options):
+    """Cells of 0.1 mm along x from 0 on, by their numbers; ends: of further coordinates, of all cells alike."""
+    made, n, others = document([f"c{i}" for i in kept], unit="mm", **options), 20, dict(ends or {})
+    places = np.column_stack([0.05 + 0.1 * np.arange(n), *(np.full(n, sum(end) / 2) for end in others.values())])
+    halves = np.column_stack([np.full(n, 0.05), *(np.full(n, (end[1] - end[0]) / 2) for end in others.values())])
+    made["bank"]["states"]["base"] |= {
+        "ids": [f"c{i}" for i in range(n)], "coordinates": array_json(places), "extents": array_json(halves),
+    }  # fmt: skip
+    made["protocol"]["cover"] = {"coordinates": ["x", *others], "unit": "mm"}
+    entry = made["fields"][0]
+    box = [[0.1 * min(kept), 0.1 * (max(kept) + 1)], *map(list, others.values())]
+    entry["set"] |= {"box": box, "not_asked": [*unasked]}
+    entry["cell"] = sorted(entry["cell"])
+    return answers(made)[0]
+
+
+def test_cells_are_told_by_their_extent_and_not_one_by_one():
+    assert covered(3, 2, 4, label="FINE", witnesses=0) == "Line: within x 0.2 to 0.5 mm (3 cells)."
+    assert covered(3, label="FINE", witnesses=0) == "Line: within x 0.3 to 0.4 mm."
+    assert covered(3, 2) == "Line: within x 0.2 to 0.4 mm (2 cells), and these data cannot tell where."
+    assert covered(3, 2, ends={"y": (5.0, 6.0)}, group="left") == (
+        "Line: left, within x 0.2 to 0.4 mm, y 5 to 6 mm (2 cells), and these data cannot tell where."
+    )
+    assert covered(3, 2, label="SUPPORT_AMBIGUOUS") == (
+        "Line: present or not is undecided; if something is there, it is within x 0.2 to 0.4 mm (2 cells)."
+    )
+    assert covered(3, 2, label="ABSTAIN", absent=1.0, unasked=["c2", None]) == (
+        "Line: no answer yet; x 0.2 to 0.4 mm (2 cells) or nothing is possible "
+        "(not asked about: 1 of these cells and nothing)."
+    )
+
+
+def test_cells_that_lie_apart_are_not_told_as_if_all_between_were_left():
+    assert covered(1, 2, 7, label="LOCAL_AMBIGUOUS") == (
+        "Line: within x 0.1 to 0.3 mm or x 0.7 to 0.8 mm (3 cells), and these data cannot tell where."
+    )
+    assert "within x 0.1 to 1.6 mm, with 4 gaps (5 cells)" in covered(1, 5, 9, 12, 15, label="LOCAL_AMBIGUOUS")
+
+
+@pytest.mark.parametrize(("label", "placed", "named"), [
+    ("FINE", "located", "identified"),
+    ("LOCAL_AMBIGUOUS", "there, but where: undecided", "there, but which: undecided"),
+    ("GROUP", "there: one of a group", "there: one of a group"),
+])  # fmt: skip
+def test_what_is_a_name_alone_is_not_called_located(label, placed, named):
+    assert in_words(label, {}) == placed
+    assert in_words(label, {}, has_places=False) == named

@@ -77,6 +77,10 @@ def _cell(field: "FieldReport") -> str:
     """What is kept, the first few of many, the least evidence against it first; and what was not asked about."""
     if field.label == "EMPTY":
         return "no explanation survives"
+    if field.within:
+        n_unasked = len([name for name in field.not_asked if name is not None])
+        nothing = " or nothing" if field.numbers.get("possible_absent") else ""
+        return f"{field.within}{nothing}" + (f"; not asked: {n_unasked} of these" if n_unasked else "")
     has_set = bool(field.kept or field.not_asked)  # reports of before it was told have the cell alone
     kept = [name for name in field.kept if name is not None] if has_set else field.cell
     named = f" (group {field.group})" if field.group and len(field.cell) > 1 else ""

@@ -18,7 +18,7 @@ from ..questions import Label
 from ._engine import SignalJudge
 from ._labels import LABELS
 from ._protocol import GATES
-from ._result import SignalMap, kept_elements, said, said_over_map
+from ._result import SignalMap, kept_elements, label_in_words, said, said_over_map
 from ._signals import Signals
 
 # Pages beyond are slow to open; the arrays of the map hold everything anyway.
@@ -76,6 +76,7 @@ def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> d
             for number, region in enumerate(about["regions"])
         ],
         "names": [*_NAMES],
+        "words": [*map(label_in_words, _NAMES)],
         "colours": [_COLOURS[name] for name in _NAMES],
         "has_second": len(layers) > 1,
         "places": [", ".join(map(str, place)) for place in np.ndindex(*shape)],

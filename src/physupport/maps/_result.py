@@ -14,6 +14,7 @@ from .._codec import dumped, whole
 from .._errors import MisuseError
 from .._typing import BoolArray, IntArray
 from ..questions import Label
+from ..report._phrases import in_words
 from ._labels import LABELS, STATEMENTS
 from ._protocol import GATES, NO_DATA, OPEN, WITHHELD
 from ._store import Store
@@ -87,7 +88,9 @@ class SignalMap:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""
         told, (labels, gates) = [], self._counts()
         for region, counts in zip(self.regions, labels, strict=True):
-            parts = ", ".join(f"{label} {n:,}" for label, n in zip(LABELS, counts.tolist(), strict=True) if n)
+            parts = "; ".join(
+                f"{n:,} {label_in_words(str(label))}" for label, n in zip(LABELS, counts.tolist(), strict=True) if n
+            )
             told.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or 'nothing'}.")
         others = ", ".join(f"{gates[i]:,} {name}" for i, name in enumerate(GATES) if i != OPEN)
         told.append(f"Of {gates.sum():,} signals: {others}.")
@@ -117,6 +120,16 @@ class SignalMap:
         if region not in self.regions:
             raise MisuseError("region", f"be one of {self.regions}", repr(region))
         return self.regions.index(region)
+
+
+def label_in_words(name: str) -> str:
+    """A label of a map with its code, or another name as it is; elements of maps need not have places.
+
+    >>> label_in_words("FINE"), label_in_words("no data")
+    ('identified (FINE)', 'no data')
+    """
+    words = in_words(name, {}, has_places=False)
+    return f"{words} ({name})" if words else name
 
 
 def said(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:

@@ -5,8 +5,19 @@ from typing import Any
 
 from ..banks import JOINT
 from ..questions import Label
-from ._covers import within
-from ._phrases import MOST_NAMES, above, between, distance, place_words, places_of, plain, regions_of_sets, unit_of
+from ._covers import extent_words
+from ._phrases import (
+    MOST_NAMES,
+    above,
+    between,
+    cells_of,
+    distance,
+    place_words,
+    places_of,
+    plain,
+    regions_of_sets,
+    unit_of,
+)
 
 Entry = Mapping[str, Any]
 
@@ -16,8 +27,11 @@ _FEW = 3  # named where more are counted
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
     kind, counted, unit = document["question"]["kind"], regions_of_sets(document), unit_of(document)
-    shared = {"unit": unit, "places": places_of(document) if unit else {}}
-    more = ({"is_set": entry["field"] in counted, "within": within(document, entry)} for entry in document["fields"])
+    shared, cells = {"unit": unit, "places": places_of(document) if unit else {}}, cells_of(document)
+    more = (
+        {"is_set": entry["field"] in counted, "cells": extent_words(document["protocol"], entry, cells)}
+        for entry in document["fields"]
+    )
     return tuple(
         f"{_name(entry, kind)}: {_said({**entry, **also, **shared}, kind)}."
         for entry, also in zip(document["fields"], more, strict=True)
@@ -51,7 +65,8 @@ def _region(entry: Entry) -> str:
             return _present(entry, names)
         case Label.SUPPORT_AMBIGUOUS:
             what = _either(entry, names) + (_where(entry, names) if len(names) == 1 or len(names) > MOST_NAMES else "")
-            return f"present or not is undecided; if something is there, it is {what}"
+            where = "within " if entry["cells"] else ""
+            return f"present or not is undecided; if something is there, it is {where}{what}"
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             return f"nothing as strong as {numbers['absence_threshold']:g} is there" if is_weak else "nothing is there"
@@ -64,6 +79,10 @@ def _not_asked(entry: Entry) -> str:
     unasked = (entry.get("set") or {}).get("not_asked", ())
     if not unasked or entry["label"] == Label.ABSENT:
         return ""
+    if entry["cells"]:
+        cells = [name for name in unasked if name is not None]
+        parts = [f"{len(cells)} of these cells"] if cells else []
+        return f" (not asked about: {' and '.join(parts + ['nothing'] * (None in unasked))})"
     if len(unasked) > _FEW:
         return f" ({len(unasked)} {'sets' if entry['is_set'] else 'of these'} not asked about)"
     names = ["nothing" if name is None else name.replace(JOINT, " with ") for name in unasked]
@@ -74,6 +93,9 @@ def _present(entry: Entry, names: Sequence[str]) -> str:
     """Something is there: which, as far as that is known."""
     # Only witnesses show that the data cannot tell; what was not asked about may still go.
     which = ", and these data cannot tell which" if entry["witnesses"] else ""
+    if entry["cells"]:
+        group = "" if entry["group"] in (None, entry["field"]) else f"{plain(entry['group'])}, "
+        return f"{group}within {entry['cells']}" + which.replace("which", "where")
     if entry["is_set"] and len(names) > 1:
         return _of_sets([name.split(JOINT) for name in names]) + which
     either = _either(entry, names)
@@ -106,7 +128,9 @@ def _possible(entry: Entry) -> Sequence[str]:
 
 
 def _either(entry: Entry, names: Sequence[str]) -> str:
-    """One of them; of very many their number, if it is said how far they lie apart."""
+    """One of them; of very many their number, if it is said how far they lie apart; of cells all of them together."""
+    if entry["cells"]:
+        return " or ".join([entry["cells"], *(name for name in names if name == "nothing")])
     if len(names) > MOST_NAMES and _where(entry, names):
         return f"one of {len(names)} elements"
     # Of several elements at once both words are needed: a and b, a, or b.
@@ -123,7 +147,9 @@ def _joined(names: Sequence[str], word: str) -> str:
 def _where(entry: Entry, names: Sequence[str]) -> str:
     """Where one lies, between which ends several on a line do, or how far they lie apart; with their unit."""
     places = [entry["places"][name] for name in names if name in entry["places"]]
-    if len(places) < len(names) or entry["within"]:  # sets of elements, cells, or no unit
+    if entry["cells"]:
+        return ""
+    if len(places) < len(names):  # sets of elements, or no unit
         return _apart(entry, names)
     if len(names) == 1:
         return f", at {place_words(places[0])} {plain(entry['unit'])}"
@@ -137,4 +163,4 @@ def _apart(entry: Entry, names: Sequence[str]) -> str:
     extent = (entry.get("set") or {}).get("extent")
     if len(names) < 2 or extent is None or not entry["unit"]:
         return ""
-    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'], 3)} apart{entry['within']}"
+    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'], 3)} apart"

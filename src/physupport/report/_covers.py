@@ -1,6 +1,6 @@
 """What a cover makes of a report: the level that holds in its boxes, and cells with their extent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._phrases import plain
@@ -41,6 +41,36 @@ def cover_sentence(protocol: Entry) -> str:
     )
 
 
+def extent_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """Where the cells lie that are possible, and how many they are; empty where elements are no cells.
+
+    On a line with gaps, of few parts each.  cells: those of `cells_of`.
+    """
+    box, names = (entry.get("set") or {}).get("box"), entry["cell"]
+    if box is None or "cover" not in protocol or not names:
+        return ""
+    parts = [box]
+    if len(box) == 1 and all(name in cells for name in names):
+        parts = [[part] for part in _joined(sorted(cells[name][0] for name in names))]
+    gaps = f", with {len(parts) - 1} gaps" if len(parts) > _MOST_PARTS else ""
+    said = " or ".join(box_words(protocol, part) for part in ([box] if gaps else parts))
+    return f"{said}{gaps}" + (f" ({len(names)} cells)" if len(names) > 1 else "")
+
+
+_MOST_PARTS = 3
+
+
+def _joined(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Intervals in order, those that touch as one."""
+    joined: list[tuple[float, float]] = []
+    for low, high in ends:
+        if joined and low - joined[-1][1] < 1e-6 * (high - low):  # cells of one grid meet but for rounding
+            joined[-1] = joined[-1][0], high
+        else:
+            joined.append((low, high))
+    return joined
+
+
 def within(document: Entry, entry: Entry) -> str:
     """Where all cells that are possible lie together, if they are several."""
     box = (entry.get("set") or {}).get("box")
@@ -49,7 +79,7 @@ def within(document: Entry, entry: Entry) -> str:
     return f", all within {box_words(document['protocol'], box)}"
 
 
-def box_words(protocol: Entry, box: list[list[float]]) -> str:
+def box_words(protocol: Entry, box: Sequence[Sequence[float]]) -> str:
     """Ends of coordinates with their names and unit."""
     cover = protocol["cover"]
     unit = f" {cover['unit']}" if cover["unit"] else ""

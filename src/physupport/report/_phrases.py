@@ -9,7 +9,7 @@ from .._codec import real
 MOST_NAMES = 12
 
 # Labels in a few words, which stand beside the code.
-PLAIN: Final = {
+_PLAIN: Final = {
     "FINE": "located",
     "GROUP": "there: one of a group",
     "SUPPORT_AMBIGUOUS": "present or not: undecided",
@@ -21,15 +21,27 @@ PLAIN: Final = {
 }
 
 
+# Of elements that are names alone, as minerals are: they are nowhere.
+_NAMED = {"FINE": "identified", "LOCAL_AMBIGUOUS": "there, but which: undecided"}
+
 # Of the resolution of a block, which is about a distance and not about what is there.
 _RESOLVED = {"FINE": "resolved", "GROUP": "resolved to a group", "AMBIGUOUS": "not resolved"}
 
 
-def in_words(label: str, numbers: Mapping[str, float]) -> str:
+def in_words(label: str, numbers: Mapping[str, float], *, has_places: bool = True) -> str:
     """A label in a few words; empty of labels of one's own.  numbers: those of its field."""
     if label == "ABSENT" and numbers.get("possible_present") and "absence_threshold" in numbers:
         return f"nothing as strong as {numbers['absence_threshold']:g}"
-    return (PLAIN | _RESOLVED if "upper" in numbers else PLAIN).get(label, "")
+    special = _RESOLVED if "upper" in numbers else {} if has_places else _NAMED
+    return (_PLAIN | special).get(label, "")
+
+
+def has_places(entry: Mapping[str, Any]) -> bool:
+    """Whether there are distances between the elements of a field; of names alone there are none.
+
+    Reports of before the set was told do not say, and are taken to have them.
+    """
+    return not entry.get("set") or entry["set"]["extent"] is not None
 
 
 def among(names: Sequence[str]) -> str:
@@ -140,6 +152,16 @@ def places_of(document: Mapping[str, Any]) -> dict[str, list[float]]:
         return {}
     places = real(library["coordinates"], None, None)
     return dict(zip(library["ids"], places.tolist(), strict=True)) if places.shape[1] else {}
+
+
+def cells_of(document: Mapping[str, Any]) -> dict[str, list[tuple[float, float]]]:
+    """Ends of every coordinate of each element that is a cell, by its name; empty where elements are no cells."""
+    library = _library(document)
+    if "extents" not in library:
+        return {}
+    places, halves = (real(library[name], None, None) for name in ("coordinates", "extents"))
+    ends = zip((places - halves).tolist(), (places + halves).tolist(), strict=True)
+    return {name: [*zip(*both, strict=True)] for name, both in zip(library["ids"], ends, strict=True)}
 
 
 def _library(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,9 +12,9 @@ from .._errors import MisuseError
 from ..questions import Label
 from ._answers import answers
 from ._claims import claim_answers
-from ._covers import promised_level
+from ._covers import extent_words, promised_level
 from ._outcome import doubt_sentence, outcome_sentence, remarks
-from ._phrases import in_words, unit_of
+from ._phrases import cells_of, has_places, in_words, unit_of
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences
 
@@ -54,11 +54,13 @@ class FieldReport:
     not_asked: tuple[str | None, ...] = ()
     extent: float | None = None  # largest distance within what is kept, in the unit of the coordinates
     box: tuple[tuple[float, float], ...] | None = None  # around all cells that are possible, where elements are cells
+    within: str = ""  # the same in words, with names and unit of the coordinates
+    has_places: bool = True  # whether there are distances between elements; of names alone there are none
 
     @property
     def plain(self) -> str:
         """The label in a few words; empty of labels of one's own."""
-        return in_words(str(self.label), self.numbers)
+        return in_words(str(self.label), self.numbers, has_places=self.has_places)
 
 
 @final
@@ -122,8 +124,12 @@ class Report:
     @property
     def fields(self) -> tuple[FieldReport, ...]:
         """One for each field of the question."""
-        told = zip(self.document["fields"], answers(self.document), field_sentences(self.document), strict=True)
-        return tuple(_field(entry, answer, sentence) for entry, answer, sentence in told)
+        document, cells = self.document, cells_of(self.document)
+        told = zip(document["fields"], answers(document), field_sentences(document), strict=True)
+        return tuple(
+            _field(entry, answer, sentence, extent_words(document["protocol"], entry, cells))
+            for entry, answer, sentence in told
+        )
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -207,7 +213,7 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: dict[str, Any], answer: str, sentence: str) -> FieldReport:
+def _field(entry: dict[str, Any], answer: str, sentence: str, within: str) -> FieldReport:
     excluded, left = entry["excluded"], entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
         field=entry["field"],
@@ -225,6 +231,8 @@ def _field(entry: dict[str, Any], answer: str, sentence: str) -> FieldReport:
         not_asked=tuple(left["not_asked"]),
         extent=left["extent"],
         box=tuple((low, high) for low, high in left["box"]) if "box" in left else None,
+        within=within,
+        has_places=has_places(entry),
     )
 
 

@@ -151,14 +151,14 @@ def _region_label(entry: Entry, outcome: Entry) -> str:
             said = f"{title}: something is there, {_one_of(entry)}{_apart(entry)}; the data cannot tell"
             return f"{said} {_rivals(entry)} apart.{_separate(entry, 'To separate them')}"
         case Label.SUPPORT_AMBIGUOUS:
-            said = f"{title}: {_one_of(entry)}, or {_nothing(entry)}; the data cannot tell whether anything is there."
-            return said + (entry["vanishes"] or _separate(entry, "To decide"))
+            said = f"{title}: {_one_of(entry)}{entry['within']}, or {_nothing(entry)}; the data cannot tell whether"
+            return f"{said} anything is there.{entry['vanishes'] or _separate(entry, 'To decide')}"
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             weak = f" of strength {numbers['absence_threshold']!r} or more" if is_weak else ""
             return f"{title}: nothing there{weak}.{_excluded(entry)}"
     nothing = _nothing(entry) if numbers["possible_absent"] else ""
-    possible = " or ".join(filter(None, (_one_of(entry) if cell else "", nothing)))
+    possible = " or ".join(filter(None, (f"{_one_of(entry)}{entry['within']}" if cell else "", nothing)))
     return f"{title}: open; possible is {possible}. {_why_open(numbers, outcome)}"
 
 
@@ -252,7 +252,9 @@ def _one_of(entry: Entry) -> str:
 
 
 def _among(entry: Entry, names: Sequence[str]) -> str:
-    """Of sets of elements the only one in words."""
+    """Of sets of elements the only one in words; of cells, which are many, their number."""
+    if entry["within"] and len(names) > 1:
+        return f"one of {len(names)} cells"
     return among(names).replace(JOINT, " and ") if entry.get("is_set") and len(names) == 1 else among(names)
 
 

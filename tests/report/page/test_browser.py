@@ -236,6 +236,23 @@ def test_the_demo_prints_on_six_sheets_at_most_and_no_heading_stands_alone(demo,
     page.close()
 
 
+def test_what_is_not_printed_again_is_printed_elsewhere(four_regions, opened):
+    page = opened(*four_regions)
+    assert page.printed()[0] <= 7
+    page.emulate(media="print")
+    hidden, shown = (
+        page.value(
+            "[...document.querySelectorAll('.told, .again, .panel p.small, #sharper li')].filter(e => "
+            f"e.checkVisibility() === {is_shown}).map(e => e.textContent)"
+        )
+        for is_shown in ("false", "true")
+    )
+    missed = [text for text in hidden if text not in shown and text != "What would refine it"]
+    assert len(hidden) > 10
+    assert missed
+    assert all(any(there.endswith(text[1:]) for there in shown) for text in missed)  # behind the name of its region
+
+
 def test_negative_control_a_heading_at_the_foot_of_a_sheet_is_noticed(demo, browser):
     page = browser.open(demo.folder / "report.html")
     page.value(

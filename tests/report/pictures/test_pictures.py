@@ -11,8 +11,16 @@ import matplotlib.pyplot as plt
 import pytest
 
 from physupport.report.page._draw import svg
-from physupport.report.pictures import COLUMN, WIDE, brackets_picture, elements_picture, evidence_picture, map_pictures
-from physupport.report.pictures._model import Axis, Points, Text
+from physupport.report.pictures import (
+    COLUMN,
+    WIDE,
+    brackets_picture,
+    elements_picture,
+    evidence_picture,
+    map_pictures,
+    rows_picture,
+)
+from physupport.report.pictures._model import Axis, Line, Points, Text
 from physupport.report.plots._draw import draw
 
 ELEMENT = {"coordinates": [2.0], "state": "kept", "n_kept": 1, "n_not_asked": 2, "explanations": []}
@@ -113,3 +121,44 @@ def test_of_thousands_of_elements_excluded_ones_are_as_dense_as_the_eye_can_tell
     (excluded,) = (mark for mark in picture.panel.marks if isinstance(mark, Points) and mark.sign == "excluded")
     assert 350 <= len(excluded.xs) <= 402
     assert max(b - a for a, b in pairwise(excluded.xs)) < 0.5  # from end to end of 100
+
+
+def test_names_alone_have_no_band_between_them():
+    def bands(entry):
+        ((picture,),) = map_pictures([entry], WIDE)
+        return [mark.xs for mark in picture.panel.marks if isinstance(mark, Line) and mark.role == "cell"]
+
+    assert bands(lane({2, 4})) == []
+    assert bands(lane({2, 4}, places=[10.0 * i for i in range(7)])) == [(20.0, 40.0)]
+
+
+def row(channels):
+    fits = [
+        {"says": {"A": name}, "values": values} for name, values in (("a", [1.0, -3.0, 2.0]), ("b", [1.5, -2.0, 2.0]))
+    ]
+    return {"channels": channels, "measured": [2.0, -4.0, 1.0], "fits": fits, "unit": "uV", "rows": 1, "is_kept": True,
+            "is_complex": False}  # fmt: skip
+
+
+def test_over_an_axis_a_row_is_a_line():
+    picture = rows_picture(row(["10 keV", "11 keV", "12 keV"]), WIDE)
+    assert [type(mark) for mark in picture.panel.marks] == [Line, Line, Line]
+    assert picture.panel.x.name == "keV"
+
+
+@pytest.mark.parametrize("room", [WIDE, COLUMN], ids=["page", "paper"])
+def test_channels_that_are_names_have_bars_and_signs_sorted_by_the_first_fit(room):
+    picture = rows_picture(row(["E1", "E2", "E3"]), room)
+    bars, first, second = picture.panel.marks
+    assert (bars.places, bars.lengths) == ([1.0, 0.0, 2.0], [2.0, -4.0, 1.0])
+    assert (first.sign, second.sign) == ("series-0", "series-1")
+    assert first.titles[1] == "E2: −3"
+    assert [tick.text for tick in picture.panel.x.ticks] == ["E2", "E1", "E3"]
+    assert [key.text for key in picture.keys] == ["measured", "a", "b"]
+    axes, text = draw(picture, None), svg(picture, "row")
+    assert [bar.get_height() for bar in axes.patches] == [2.0, -4.0, 1.0]
+    found = re.findall(r'class="measured-bar" width="[\d.]+" height="([-\d.]+)"', text)
+    heights = [*map(float, found)][-3:]
+    # Below zero as well as above, in pixels to a hundredth.
+    assert heights == pytest.approx([heights[0], 2 * heights[0], heights[0] / 2], abs=0.02)
+    assert heights[0] > 0.0

@@ -24,7 +24,7 @@ from ..pictures._model import (
     Text as Words,
 )
 from ..pictures._rooms import spread_apart
-from ._svg import Svg, dots, label_sign, picture, point_sign, tag
+from ._svg import SERIES, Svg, dots, key_sign, label_sign, picture, point_sign, tag
 
 _STRIP, _GAP = 30.0, 30.0  # height of a strip, and from there to the panel
 _SHADES = 12
@@ -65,7 +65,9 @@ def svg(drawn: Picture, key: str) -> Svg:
 
 
 def line_key(key: Key) -> Svg:
-    """A piece of line for a legend."""
+    """A piece of line for a legend, or the sign of a series."""
+    if key.role in SERIES:
+        return key_sign(point_sign(key.role, 8, 8))
     line = tag("path", d="M0 6h28", class_=_classes(key.role, key.dash))
     return tag("svg", line, class_="sign", viewBox="0 0 28 12", width=28, height=12, aria_hidden="true")
 
@@ -168,7 +170,7 @@ def _mark(mark: Mark, box: _Box) -> Iterator[Svg]:
 def _bars(mark: Bars, box: _Box) -> Iterator[Svg]:
     half, starts = mark.thickness / 2, mark.starts or [0.0] * len(mark.places)
     for place, length, start in zip(mark.places, mark.lengths, starts, strict=True):
-        across, along = (place - half, place + half), (start, start + length)
+        across, along = (place - half, place + half), sorted((start, start + length))
         (left, right), (low, high) = (across, along) if mark.is_upright else (along, across)
         size = {"width": box.x(right) - box.x(left), "height": box.y(low) - box.y(high)}
         yield tag("rect", x=box.x(left), y=box.y(high), class_=mark.role, **size)

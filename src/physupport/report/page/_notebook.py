@@ -48,7 +48,7 @@ def table_html(fields: "Sequence[FieldReport]", unit: str) -> str:
     rows = "".join(
         f"<tr><td>{escape(field.field)}</td>"
         f'<td style="color:{INKS[kind_of(field.label)]};font-weight:600">{field.label}</td>'
-        f"<td>{field.plain}</td><td>{escape(listed(field.cell))}</td>"
+        f"<td>{field.plain}</td><td>{escape(field.within or listed(field.cell))}</td>"
         f"<td>{'' if field.extent is None else escape(distance(field.extent, unit, 3))}</td></tr>"
         for field in fields
     )

@@ -71,12 +71,13 @@ _PARTS: dict[str, tuple[tuple[Any, ...], ...]] = {
 }
 
 
-# Around their place: disc, square, diamond, cross.
-_SERIES = {
+# Around their place: disc, square, diamond, cross, triangle.
+SERIES = {
     "series-0": "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "series-1": "m-3.5-3.5h7v7h-7z",
     "series-2": "m0-4.5l4.5 4.5l-4.5 4.5l-4.5-4.5z",
     "series-3": "m-4-4l8 8m0-8l-8 8",
+    "series-4": "m0-4.5l4.5 8h-9z",
 }
 
 
@@ -86,8 +87,8 @@ def point_sign(sign: str, x: float, y: float, title: str = "") -> Svg:
     Series have shapes of their own.
     """
     content = (tag("title", title),) if title else ()
-    if sign in _SERIES:
-        return tag("path", *content, d=f"M{x:.1f} {y:.1f}{_SERIES[sign]}", class_=sign)
+    if sign in SERIES:
+        return tag("path", *content, d=f"M{x:.1f} {y:.1f}{SERIES[sign]}", class_=sign)
     if sign in ("kept", "not-asked"):
         return tag("circle", *content, cx=x, cy=y, r=5.5 if sign == "kept" else 4.75, class_=sign)
     if sign == "plug-in":

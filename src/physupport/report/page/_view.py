@@ -11,7 +11,7 @@ from .._covers import promised_level, where_truth_is
 from .._details import axis_named, misfit_doubts
 from .._diagnosis import LEVELS_NOTE, field_notes, misfit_sentence, outcome_notes, refine_sentences
 from .._outcome import doubt_sentence, outcome_sentence
-from .._phrases import in_words
+from .._phrases import has_places, in_words
 from .._sentences import field_sentences, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
@@ -57,7 +57,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "answers": (*answers(report)[:_MOST_ANSWERS], *claim_answers(report)),
         "n_more": max(0, len(fields) - _MOST_ANSWERS),
         "doubts": _doubts(report, details),
-        "refine": list(dict.fromkeys([*_refinements(fields), *sharper_sentences(report)]))[:_MOST_REFINED],
+        "refine": _refinements(fields, sharper_sentences(report)),
         "rows": _rows(details.get("rows")),
         "sentence": axis_named(outcome_sentence(report), details),
         "notes": outcome_notes(details),
@@ -84,8 +84,15 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     }
 
 
-def _refinements(fields: list[dict[str, Any]]) -> Iterator[str]:
-    return (text for field in fields for text in field["refine"])
+def _refinements(fields: list[dict[str, Any]], others: Sequence[str]) -> list[str]:
+    """The first of what would refine any field, each with its name; the fields learn which of theirs these are."""
+    own = [f"{field['name']}: {text[0].lower()}{text[1:]}" for field in fields for text in field["refine"]]
+    told = [*own, *others][:_MOST_REFINED]
+    left = len(told)
+    for field in fields:
+        field["n_told"] = min(left, len(field["refine"]))
+        left -= field["n_told"]
+    return told
 
 
 def _doubts(report: Entry, details: Entry) -> list[str]:
@@ -119,7 +126,7 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
         "key": f"field-{i}",
         "name": f"Region {entry['field']}" if is_map else entry["field"],
         "kind": kind_of(entry["label"]),
-        "plain": in_words(entry["label"], entry["numbers"]),
+        "plain": in_words(entry["label"], entry["numbers"], has_places=has_places(entry)),
         "weak": _weak(entry["label"], details),
         "reason": _CERTIFICATES[entry["certificate"]],
         "named_groups": [(name, members) for name, members in details["groups"] if name != entry["field"]],

@@ -10,10 +10,10 @@ _MOST_CHANNELS = 12  # that are named
 
 # What a label means, for readers who meet it for the first time.
 LABELS = {
-    "FINE": "located: everything still possible lies within the tolerance",
+    "FINE": "one answer: everything still possible lies within the tolerance",
     "GROUP": "there, but known only up to a group",
     "SUPPORT_AMBIGUOUS": "the data allow both something and nothing there",
-    "LOCAL_AMBIGUOUS": "there, but the data allow places far apart",
+    "LOCAL_AMBIGUOUS": "there, but the data allow elements far apart",
     "AMBIGUOUS": "the data allow readings farther apart than a group",
     "ABSENT": "nothing there, by every explanation still possible",
     "ABSTAIN": "left open: no label that was asked for has its certificate",

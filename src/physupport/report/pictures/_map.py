@@ -119,9 +119,9 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
     ticks = [Tick(-i, shortened(entry["field"], room.letters), entry["field"]) for i, entry in enumerate(fields)]
     vertical = Axis(0.5 - n + down, 0.5 + down, ticks, is_named=True, column=columns.name, lift=columns.lift)
     marks: list[Mark] = [Rule(-i, "lane") for i in range(n)]
-    for i, lane in enumerate(placed):
-        kept = [x for x, element in lane if element["state"] != "excluded"]
-        marks += [Line((min(kept), max(kept)), (-i, -i), "cell", depth=1)] if len(kept) > 1 else []
+    for i, lane in enumerate(placed if names else ()):  # between names alone there is nothing
+        left = [x for x, element in lane if element["state"] != "excluded"]
+        marks += [Line((min(left), max(left)), (-i, -i), "cell", depth=1)] if len(left) > 1 else []
     marks += signs([point for i, lane in enumerate(placed) for point in _lane_points(fields[i], lane, -i)])
     marks += _nothing(fields, columns.nothing)
     if columns.below and not is_dense:

@@ -20,6 +20,7 @@ SIGNS: dict[str, dict[str, Any]] = {
     "plug-in": {"marker": "v", "color": AMBER, "zorder": 5},
     **{f"series-{k}": {"marker": "osD"[k], "color": SERIES[k], "zorder": 3} for k in range(3)},
     "series-3": {"marker": "x", "color": INK, "zorder": 4, "markersize": 7.5},  # around a disc in the same place
+    "series-4": {"marker": "^", "color": "#e69f00", "zorder": 3},
 }
 LINES: dict[str, dict[str, Any]] = {
     "proposal": {"color": INK, "linestyle": ":", "marker": "s", "markersize": 2.8, "linewidth": 1.2},
@@ -65,6 +66,7 @@ FILLS: dict[str, dict[str, Any]] = {
     "envelope": {"color": LINE, "linewidth": 0},
     "bar-not-asked": {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.0},
     "bar-kept": {"facecolor": BLUE, "edgecolor": BLUE, "linewidth": 1.0},
+    "measured-bar": {"color": "0.8", "linewidth": 0},
     "zone": {"color": f"{LINE}80", "linewidth": 0},
     **{
         f"part-{k}": {"facecolor": color, "hatch": hatch, "edgecolor": "black", "linewidth": 0.7}
