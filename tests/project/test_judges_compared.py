@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.project import assemble, compare_judges, load_project
+from physupport.project import assemble, compare_judges, comparison_notes, load_project
 
 PROJECT = """\
 level = 0.1
@@ -114,3 +114,105 @@ def test_a_judge_of_replicates_is_tried_on_measured_spectra_whose_unit_it_does_n
 def test_a_strength_beyond_all_counts_is_refused(project):
     with pytest.raises(MisuseError, match="strength must"):
         compare_judges(assemble(load_project(project)), 1, strength=1e30)
+
+
+GAUSSIAN = (("mean", "gaussian"), ('judge = "evidence"\n', ""), ("proposal = 0.5\n", ""), ("strength = 1.0\n", ""))
+OPEN = (*GAUSSIAN, ("noise = 0.25\n", ""))
+COUNTS = (*OPEN, ("gaussian", "poisson"))
+
+
+def written(project, *changes, rows=20):
+    text = PROJECT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    project.write_text(text)
+    np.save(project.parent / "rows.npy", np.zeros((rows, 16)))
+    assembled = assemble(load_project(project))
+    forecasts = {forecast.judge: forecast for forecast in compare_judges(assembled, 2)}
+    return forecasts, " ".join(comparison_notes(assembled, [*forecasts.values()]))
+
+
+# Of every project, what is said of the rows that were made, and what is not, as it is not so there.
+SAID = {
+    "strengths and noise": (
+        (),
+        ["the strengths and the noise of the file.", "it names evidence"],
+        ["--strength", "0.1"],
+    ),
+    "judge left out": ((('judge = "evidence"\n', ""),), ["unless it names one, this is evidence"], ["it names evid"]),
+    "noise known": (GAUSSIAN, ["coefficients of 1 (--strength) and the noise of the file."], ["0.1", "strengths"]),
+    "noise unknown": (OPEN, ["noise of deviation 0.1 where the file leaves it open."], ["noise of the file"]),
+    "background": ((*OPEN, ("[elements]", "[background]\npolynomial = 1\n[elements]")), [" and no background."], []),
+    "counts": (COUNTS, ["amounts of 1 (--strength), where 1 is about", "No other judge takes"], ["noise", "Name"]),
+    "threshold": (
+        (*OPEN, ("[regions.line]", '[regions.line]\npresence = "optional"\nabsence_threshold = 0.5')),
+        ["coefficients of 0.25 or 0.5 (--strength)"],
+        [],
+    ),
+    "variances": (
+        (*OPEN, ('law = "gaussian"', 'law = "gaussian"\nrows = "random"')),
+        ["coefficients of variance 1 (--strength)"],
+        [],
+    ),
+    "width": (
+        (*OPEN, ("[elements]", "[elements]\nerror = 0.01")),
+        ["responses at the middle of what they may be"],
+        ["rotation."],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_is_said_of_a_comparison_fits_the_project(name, project):
+    changes, said, unsaid = SAID[name]
+    _, notes = written(project, *changes)
+    assert all(part in notes for part in said), notes
+    assert not any(part in notes for part in (*unsaid, "conformal")), notes
+    assert "No row of the data was used, only their number." in notes
+
+
+def test_judges_that_cannot_be_asked_say_why_in_words_that_are_true_of_these_rows(project):
+    counts, _ = written(project, *COUNTS, rows=1)
+    for kind in ("rotation", "simulation", "evidence"):
+        assert "judge must be 'counts'" in counts[kind].why
+    gaussian, _ = written(project, *OPEN, rows=1)
+    assert "judge must be 'counts' only where one stream has rows that count, got gaussian" in gaussian["counts"].why
+    assert "judge must be 'rotation' where coefficients are free" in gaussian["simulation"].why
+    assert gaussian["conformal"].why.startswith("elements.replicates is required")
+    given, _ = written(project)
+    assert "judge must be 'rotation' only where one stream has rows that are linear" in given["rotation"].why
+
+
+def test_the_judge_of_the_file_is_compared_with_the_options_of_the_file(project):
+    """A single row cannot be divided; noise that is added can split it, and the file says so."""
+    fission = ('law = "gaussian"', 'law = "gaussian"\nsplit = "fission"')
+    named = ("level = 0.1", 'level = 0.1\njudge = "evidence"')
+    forecasts, notes = written(project, *GAUSSIAN, fission, named, rows=1)
+    assert forecasts["evidence"].kept is not None
+    assert "it names evidence" in notes
+    plain, _ = written(project, *GAUSSIAN, rows=1)
+    assert "data.deployment.split must not be 'rows'" in plain["evidence"].why
+
+
+def test_what_is_left_is_told_by_region_number_and_unit(project):
+    forecasts, _ = written(project, ('coordinates = ["x"]', 'coordinates = ["x"]\nunit = "mm"'))
+    sentence = forecasts["evidence"].sentence()
+    assert " of the 30 elements of line, " in sentence
+    assert " mm apart at most" in sentence
+
+
+def test_a_strength_is_refused_where_the_project_has_them(project):
+    with pytest.raises(MisuseError, match="strength must be left out where the project has the strengths, got 2"):
+        compare_judges(assemble(load_project(project)), 1, strength=2.0)
+
+
+def test_rows_of_an_estimated_covariance_are_as_noisy_as_it_says(project):
+    noise = np.random.default_rng(3).standard_normal((400, 16)) * 0.02
+    np.save(project.parent / "noise.npy", noise)
+    estimated = (*OPEN, ('law = "gaussian"', 'law = "gaussian"\nnoise = { rows = "noise.npy" }'))
+    quiet, notes = written(project, *estimated)
+    assert "the covariance of the noise that is estimated" in notes
+    np.save(project.parent / "noise.npy", 50.0 * noise)
+    loud, _ = written(project, *estimated)
+    assert quiet["rotation"].kept < loud["rotation"].kept  # 0.02 and 1 beside coefficients of 1

@@ -228,3 +228,22 @@ def test_complex_answers_are_shifted_in_both_parts():
 def test_an_axis_increases_with_every_channel(axis):
     with pytest.raises(MisuseError, match="axis must"):
         settings_grid(np.ones((3, 1)), [[0.0]], [Parameter("shift", [1.0])], axis)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("shift", 14.0), ("shift", -1e9), ("shift", 30.0), ("scale", 100.0), ("scale", 0.01)]
+)
+def test_a_response_that_is_moved_off_the_axis_is_refused(name, value):
+    """Lines at 8 and 10 of 20, of one of which nothing would be left but what its tail has at an end."""
+    axis = np.arange(20.0) if name == "shift" else np.arange(1.0, 21.0)
+    lines = np.exp(-0.5 * (axis[:, None] - np.array([8.0, 10.0])) ** 2)
+    with pytest.raises(MisuseError, match=r"parameters must leave a share of 0\.01 .* on the axis, got shift = "):
+        settings_grid(lines, [[0.0], [1.0]], [Parameter(name, [value])], axis)
+
+
+def test_a_response_may_lose_most_of_itself_at_an_end_and_one_that_fills_the_axis_nearly_all():
+    axis = np.arange(20.0)
+    line = np.exp(-0.5 * (axis - 17.0) ** 2)[:, None]
+    found = settings_grid(line, [[0.0]], [Parameter("shift", [3.0])], axis).responses[0, :, 0]
+    check_columns(found[3:], np.exp(-0.5 * (axis[3:] - 20.0) ** 2))  # before, it is as at the first channel: 1e-63
+    settings_grid(np.ones((20, 1)), [[0.0]], [Parameter("shift", [19.0])], axis)

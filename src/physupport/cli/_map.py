@@ -65,13 +65,14 @@ def map_(
     with misuse_named(lambda name: "--out" if name in ("out", "override output.map") else name):
         loaded = load_project_at(project, overrides, trust=trust)
         assembled, folder = assemble(loaded), loaded.map_folder
-    given = _signals(assembled, signals, channels, repeats, member)
+    with misuse_named(_option):
+        given = _signals(assembled, signals, channels, repeats, member)
     if signal is not None:
         _report_one(loaded, overrides, given, signal, quiet)
         return
     tables = assembled.tables
     calibration = tables["calibration"].values if "calibration" in tables else None
-    with run_progress(quiet) as status, misuse_named(lambda name: "--out" if name == "out" else name):
+    with run_progress(quiet) as status, assembled.named(), misuse_named(_option):
         status.stage("Tables of the bank")
         protocol = MapProtocol.of(assembled.protocol, rate, calibration=calibration, repeats=given.repeats)
         found = map_signals(given, protocol, folder, scheduler=scheduler, progress=_progress(status))
@@ -99,6 +100,11 @@ def _signals(
     given = as_signals(path, channels=channels, repeats=repeats, member=member)
     is_named = bool(given.bands) or given.channels != len(table.channels)
     return replace(given, unit=given.unit or table.source.unit, bands=given.bands if is_named else table.channels)
+
+
+def _option(argument: str) -> str:
+    """The option behind an argument, if one is."""
+    return f"--{argument}" if argument in ("signals", "channels", "repeats", "rate", "scheduler", "out") else argument
 
 
 def _progress(status: Status) -> Callable[[int, int], None]:

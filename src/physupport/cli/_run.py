@@ -158,7 +158,8 @@ def _dry_run(project: "Project", as_json: bool) -> None:
     found = replace(found, seconds=found.seconds + started)
     if not as_json:  # before the hash, which may take its time
         show_lines(f"- {sentence}" for sentence in [*found.sentences(), *assembled.notes])
-    protocol = freeze(assembled.protocol, assembled.tables).digest
+    with assembled.named():
+        protocol = freeze(assembled.protocol, assembled.tables).digest
     if as_json:
         typer.echo(json.dumps(found.as_dict() | {"protocol": protocol}, indent=2, allow_nan=False))
     else:

@@ -39,8 +39,9 @@ def watch(
     assembled = assemble(load_project_at(project, trust=trust))
     protocol, tables = assembled.protocol, assembled.tables
     calibration = tables.get("calibration")
-    proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
-    evidence, report = begin_running(protocol, proposed), None
+    with assembled.named():
+        proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
+        evidence, report = begin_running(protocol, proposed), None
     try:
         for block in _blocks(rows, look, follow):
             evidence = evidence.after(np.array(block))

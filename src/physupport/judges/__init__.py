@@ -38,6 +38,7 @@ from ._specs import (
     JudgeSpec as JudgeSpec,
     Sealed as Sealed,
     SealedStream as SealedStream,
+    check_laws as check_laws,
     check_rows as check_rows,
     decoded as decoded,
     gives_e_values as gives_e_values,

@@ -65,12 +65,20 @@ class Sealed:
 
         rule, remedy: what is told where not exactly one stream has a law that is the judge's own, and a design.
         """
-        own = [stream for stream in self.streams if is_own(stream.law)]
-        design = own[0].law.design(self.bank) if len(own) == 1 else None
+        own = self.streams[own_stream([stream.law for stream in self.streams], is_own, rule, remedy)]
+        design = own.law.design(self.bank)
         if design is None:
-            raise MisuseError("judge", rule, ", ".join(stream.law.name for stream in self.streams), remedy)
-        others = [stream for stream in self.streams if stream is not own[0]]
-        return own[0], design, self.evidence_of(others) if others else None
+            raise MisuseError("judge", rule, own.law.name, remedy)
+        others = [stream for stream in self.streams if stream is not own]
+        return own, design, self.evidence_of(others) if others else None
+
+
+def own_stream(laws: Sequence[Law], is_own: Callable[[Law], bool], rule: str, remedy: str) -> int:
+    """Which of the streams, by the laws of their rows, is the only one that is a judge's own; see `Sealed.divided`."""
+    own = [number for number, law in enumerate(laws) if is_own(law)]
+    if len(own) != 1:
+        raise MisuseError("judge", rule, ", ".join(law.name for law in laws), remedy)
+    return own[0]
 
 
 class JudgeSpec(Protocol):
@@ -113,6 +121,19 @@ def check_rows(spec: JudgeSpec, law: Law, n_rows: int) -> None:
     """Refuse, before any is read, so many rows as a specification cannot judge, if it has a `check_rows`."""
     if hasattr(spec, "check_rows"):
         spec.check_rows(law, n_rows)
+
+
+def check_laws(spec: JudgeSpec, laws: Sequence[Law]) -> None:
+    """Refuse, before any row is read, streams of laws that a specification cannot judge, by its `check_laws` if any.
+
+    Counts have no densities to score them with, so that nobody divides them who would weigh evidence.
+    """
+    for law in laws:
+        if law.is_counted and splits_rows(spec, law):
+            rule = f"be {law.usual_judge!r} for rows of the law {law.name}"
+            raise MisuseError("judge", rule, repr(spec.encode()["judge"]), "Leave it out.")
+    if hasattr(spec, "check_laws"):
+        spec.check_laws(laws)
 
 
 # How each kind is read back from a protocol, so that verdicts can be asked for again.

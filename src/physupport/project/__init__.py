@@ -4,7 +4,11 @@ from ._assemble import Assembled as Assembled, assemble as assemble
 from ._example import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_example as write_example
 from ._folder import FILES as FILES
 from ._forecast import Forecast as Forecast, StreamForecast as StreamForecast, forecast as forecast
-from ._judges_compared import JudgeForecast as JudgeForecast, compare_judges as compare_judges
+from ._judges_compared import (
+    JudgeForecast as JudgeForecast,
+    compare_judges as compare_judges,
+    comparison_notes as comparison_notes,
+)
 from ._load import Project as Project, load_project as load_project
 from ._response_error import (
     ResponseError as ResponseError,

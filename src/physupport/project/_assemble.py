@@ -1,6 +1,7 @@
 """The bank that a project describes."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import final
 
@@ -9,7 +10,7 @@ from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid
 from ..io import Table
-from ..judges import JudgeSpec, check_rows, make_judge, splits_rows
+from ..judges import JudgeSpec, check_laws, check_rows, make_judge
 from ..judges.conformal import Replicates
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
@@ -63,6 +64,7 @@ class Assembled:
     bank: Bank = field(repr=False)
     question: RegionalMap | RegionResolution = field(repr=False)
     tables: Mapping[str, Table] = field(repr=False)
+    judge: str  # by the name that files have for it
     notes: tuple[str, ...]
     outline: float | None = None  # radius of what pictures draw around the elements
 
@@ -70,6 +72,21 @@ class Assembled:
     def title(self) -> str:
         """What the report is called."""
         return self.project.title
+
+    def named(self) -> AbstractContextManager[None]:
+        """Put the file, and the key if one is to blame, before what an error says that its rows or its judge meet.
+
+        An option of a command keeps its name.
+        """
+        return misuse_named(self._name)
+
+    def _name(self, argument: str) -> str:
+        file, (first, *_) = self.project.name(""), (*argument.split(), "")
+        if argument.startswith((file, "--")):
+            return argument
+        key = f"data.{first}.file" if first in self.tables else _RUN_KEYS.get(argument, "")
+        name = self.project.name(key)
+        return name if key.endswith(argument) else f"{name}: {argument}"
 
 
 def assemble(project: Project) -> Assembled:
@@ -84,7 +101,8 @@ def assemble(project: Project) -> Assembled:
     question = project_question(project, physical, bank)
     replicates = read_replicates(project, physical)
     settings, plans = project.settings, _plans(project, physical, bank)
-    judge = _judge(project, replicates, plans["deployment"].law)
+    kind = settings.judge or (plans["deployment"].law.own_judge if replicates is None else "conformal")
+    judge = _judge(project, kind, replicates)
     _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
     check_left_out(project, question, judge)
     protocol = AnalysisProtocol(
@@ -103,11 +121,20 @@ def assemble(project: Project) -> Assembled:
     chosen = () if settings.judge or is_usual else (judge_note(project, judge.encode()),)
     notes = (*physical.notes, *noise_notes(project), *chosen)
     notes = (*notes, *replicate_notes(project, replicates), *left_out_note(project))
-    return Assembled(project, protocol, bank, question, tables, notes, physical.outline)
+    return Assembled(project, protocol, bank, question, tables, kind, notes, physical.outline)
 
+
+# Where a file has what a run may find fault with.
+_RUN_KEYS = {
+    "rows": "data.deployment.file",
+    "exposure": "data.deployment.exposure",
+    "split": "data.deployment.split",
+    "snr": "cover.snr",
+    "report": "output.folder",
+} | {key: key for key in ("judge", "level", "budget", "draws", "statistic", "outsiders", "policy", "cover")}
 
 # Where a file has the options of a judge.
-_KEYS = {
+JUDGE_KEYS = {
     "draws": "draws",
     "statistic": "statistic",
     "split": "data.deployment.split",
@@ -121,10 +148,9 @@ _KEYS = {
 }
 
 
-def _judge(project: Project, replicates: Replicates | None, law: Law) -> JudgeSpec:
-    """The one named, or the one that can take what is known: replicates, or responses as the law has them."""
+def _judge(project: Project, kind: str, replicates: Replicates | None) -> JudgeSpec:
+    """A judge with all that the file says of its options."""
     settings = project.settings
-    usual = law.own_judge if replicates is None else "conformal"
     scan, rows, spec = settings.outsiders, settings.data.deployment, settings.elements
     options = {
         "draws": settings.draws,
@@ -139,18 +165,17 @@ def _judge(project: Project, replicates: Replicates | None, law: Law) -> JudgeSp
         "noise": spec.replicate_noise,
         "pool": spec.pool,
     }
-    with misuse_named(lambda name: project.name(_KEYS.get(name, f"judge: {name}"))):
-        return make_judge(settings.judge or usual, options)
+    with misuse_named(lambda name: project.name(JUDGE_KEYS.get(name, f"judge: {name}"))):
+        return make_judge(kind, options)
 
 
 def _check_judge(
     project: Project, judge: JudgeSpec, plans: Mapping[str, StreamPlan], n_rows: Mapping[str, int]
 ) -> None:
-    """Refuse a judge that would divide counts, which has no densities to score them with, or that has too few rows."""
+    """Refuse a judge that does not take these laws, or not so many rows."""
+    with misuse_named(project.name):
+        check_laws(judge, [plan.law for plan in plans.values()])
     for name, plan in plans.items():
-        if plan.law.is_counted and splits_rows(judge, plan.law):
-            rule = f"be {plan.law.usual_judge!r} for rows of the law {plan.law.name}"
-            raise MisuseError(project.name("judge"), rule, repr(project.settings.judge), "Leave it out.")
         with named_by_key(project, f"data.{name}"):
             check_rows(judge, plan.law, n_rows[name])
 

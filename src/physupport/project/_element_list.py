@@ -83,7 +83,7 @@ def _archive_columns(path: Path) -> dict[str, list[str]]:
 
 
 def _file(project: Project) -> str:
-    return f"elements file {project.settings.elements.file}"
+    return f"{project.name('elements.file')}: elements file {project.settings.elements.file}"
 
 
 def _texts(project: Project, columns: dict[str, list[str]], name: str) -> tuple[str, ...]:

@@ -62,6 +62,7 @@ class Forecast:
     supports: int
     nuisances: int
     regions: tuple[str, ...]
+    has_strengths: bool
     queries: int
     streams: tuple[StreamForecast, ...]
     seconds: float
@@ -74,17 +75,24 @@ class Forecast:
     def sentences(self) -> list[str]:
         """The same in words."""
         settings = f" in {self.settings:,} settings of the parameters" if self.settings > 1 else ""
-        nuisances = f" times {self.nuisances:,} nuisance settings" if self.nuisances > 1 else ""
+        nuisances = f", times {self.nuisances:,} nuisance settings" if self.nuisances > 1 else ""
+        strengths = " with their strengths" if self.has_strengths else ""
         return [
-            f"{self.explanations:,} explanations: {self.states:,} dictionary states{settings}, times "
-            f"{self.supports:,} supports with their strengths{nuisances}.",
-            f"Asked about: {', '.join(self.regions)}; at most {self.queries:,} queries.",
+            f"{_counted(self.explanations, 'explanation')}: {_counted(self.states, 'dictionary state')}{settings}, "
+            f"times {_counted(self.supports, 'support')}{strengths}{nuisances}.",
+            f"Asked about: {', '.join(self.regions)}; at most {_counted(self.queries, 'query', 'queries')}.",
             *(sentence for stream in self.streams for sentence in (_stream_sentence(stream), *stream.doubts)),
-            f"About {_duration(self.seconds)}, measured on proposal rows with a few laws and after compilation; "
-            "what the queries find can make it less.",
+            f"About {_duration(self.seconds)}, measured on {self._tried_on()} and after compilation; what the queries "
+            "find can make it less.",
             f"{_size_words(self.memory_bytes)} of memory beyond the program itself and the files that are mapped.",
             "No number of a held-out row was used, and nothing was written.",
         ]
+
+    def _tried_on(self) -> str:
+        """The rows that seconds were measured on."""
+        proposing = ["proposal rows with a few laws"] if any(stream.proposal_rows for stream in self.streams) else []
+        judging = ["rows that the laws make"] if any(not stream.proposal_rows for stream in self.streams) else []
+        return " and on ".join([*proposing, *judging])
 
 
 def forecast(assembled: Assembled) -> Forecast:
@@ -92,10 +100,11 @@ def forecast(assembled: Assembled) -> Forecast:
     bank, protocol = assembled.bank, assembled.protocol
     queries = budget_queries(protocol.budget, bank.size)
     counts = [len(assembled.tables[name].values) for name in protocol.streams]
-    streams = tuple(
-        _stream_forecast(assembled, name, plan, protocol.split(name, count), queries)
-        for (name, plan), count in zip(protocol.streams.items(), counts, strict=True)
-    )
+    with assembled.named():
+        streams = tuple(
+            _stream_forecast(assembled, name, plan, protocol.split(name, count), queries)
+            for (name, plan), count in zip(protocol.streams.items(), counts, strict=True)
+        )
     columns = 8 * _COLUMNS + 4 * _COLUMNS_A_REGION * len(assembled.question.regions)
     scored = sum(16 * min(stream.n_laws, queries) * len(stream.checkpoints) for stream in streams)
     rows = sum(_BYTES_A_ROW * count + stream.copied_bytes for count, stream in zip(counts, streams, strict=True))
@@ -108,6 +117,7 @@ def forecast(assembled: Assembled) -> Forecast:
         supports=bank.n_supports,
         nuisances=len(bank.calibration) * len(bank.deployment),
         regions=assembled.question.regions,
+        has_strengths=any(region.strength is not None for region in assembled.project.settings.regions.values()),
         queries=queries,
         streams=streams,
         seconds=sum(stream.seconds for stream in streams) + queries * _SECONDS_A_QUERY + _SECONDS_A_REPORT,
@@ -220,11 +230,19 @@ def _check_finite(name: str, table: Table, order: IntArray) -> None:
 def _stream_sentence(stream: StreamForecast) -> str:
     shape = " x ".join(map(str, stream.shape))
     copied = f" Its numbers are copied once, {_size(stream.copied_bytes)}." if stream.copied_bytes else ""
-    return (
-        f"{stream.name.capitalize()}: {stream.file} ({shape}), law {stream.law}, {stream.n_laws:,} distinct laws; "
-        f"{stream.proposal_rows:,} rows propose and {stream.held_out_rows:,} judge, looked at after "
-        f"{', '.join(map(str, stream.checkpoints))}.{copied}"
-    )
+    rows = f"all {stream.held_out_rows:,} rows judge at once" if stream.held_out_rows > 1 else "its one row judges"
+    if stream.proposal_rows:
+        rows = (
+            f"{stream.proposal_rows:,} rows propose and {stream.held_out_rows:,} judge, looked at after "
+            f"{', '.join(map(str, stream.checkpoints))}"
+        )
+    laws = _counted(stream.n_laws, "distinct law")
+    return f"{stream.name.capitalize()}: {stream.file} ({shape}), law {stream.law}, {laws}; {rows}.{copied}"
+
+
+def _counted(count: int, noun: str, several: str = "") -> str:
+    """So many of a thing."""
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
 def _duration(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """What each judge would leave of rows like these, so that one is chosen before looking: no row of the data is used."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from time import process_time
 from typing import final
@@ -7,12 +8,14 @@ from typing import final
 import numpy as np
 
 from .._checks import check_count, check_open
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from .._typing import IntArray
 from ..analysis import AnalysisProtocol
-from ..judges import JUDGE_MAKERS, Verdict, check_rows, make_judge
+from ..judges import JUDGE_MAKERS, Verdict, check_laws, check_rows, make_judge
 from ..questions import predicates
-from ._assemble import Assembled
+from ._assemble import JUDGE_KEYS, Assembled
+from ._mixture import region_marks
+from ._streams import NoiseFile
 
 # Explanations that every judge is asked about: all of a small bank, as many of a larger one.
 _MOST_ASKED = 2048
@@ -25,9 +28,10 @@ Rows = dict[str, np.ndarray]
 class JudgeForecast:
     """One judge on rows that the laws of the project make, of explanations all over the bank.
 
-    kept: share of the explanations that it leaves; elements, extent: how much it leaves of the first field, and how far
-    that lies apart in the unit of the coordinates; all in the mean.  why: of a judge that cannot be asked here, the
-    reason; then nothing else is told.
+    kept: share of the explanations that it leaves; elements, extent: how much it leaves of the first region that is
+    asked about, and how far that lies apart in the unit of the coordinates; all in the mean.  possible: of how many
+    elements, cells or sets of them, as `things` says.  why: of a judge that cannot be asked here, the reason; then
+    nothing else is told.
     """
 
     judge: str
@@ -38,6 +42,10 @@ class JudgeForecast:
     truth_kept: int | None = None
     seconds: float | None = None
     why: str = ""
+    region: str = ""
+    possible: int = 0
+    things: str = "elements"
+    unit: str = ""
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -47,11 +55,11 @@ class JudgeForecast:
         """The same in words."""
         if self.kept is None or self.elements is None:
             return f"{self.judge}: cannot be asked here; {self.why}"
-        apart = "" if self.extent is None else f", {self.extent:.3g} apart at most"
+        apart = f", {self.extent:.3g}{self.unit and ' '}{self.unit} apart at most" if self.extent else ""
         return (
-            f"{self.judge}: would leave {100.0 * self.kept:.3g} % of the explanations, {self.elements:.3g} things in "
-            f"the first region{apart} (means of {self.data_sets} simulated data sets; the truth kept in "
-            f"{self.truth_kept}; {self.seconds:.2g} s each)"
+            f"{self.judge}: would leave {100.0 * self.kept:.3g} % of the explanations, {self.elements:.3g} of the "
+            f"{self.possible} {self.things} of {self.region}{apart} (means of {self.data_sets} simulated data sets; "
+            f"the truth kept in {self.truth_kept} of them; {self.seconds:.2g} s each)"
         )
 
 
@@ -65,36 +73,44 @@ def compare_judges(
     the others of its unit are taken away.  Nothing of the data is used but the number of rows.
     """
     count, protocol, bank = check_count("data_sets", data_sets), assembled.protocol, assembled.bank
+    laws = {name: plan.law.completed(bank) for name, plan in protocol.streams.items()}
     scaled = replace(bank, strengths=check_open("strength", strength, 0.0, 1e15) * bank.strengths)
+    if strength != 1.0 and not any(law.is_linear for law in laws.values()):
+        raise MisuseError("strength", "be left out where the project has the strengths", strength)
     truths = np.linspace(0, bank.size - 1, count + 2)[1:-1].astype(np.int64)
     n_rows = {name: len(assembled.tables[name].values) for name in protocol.streams}
     made = []
     for number, truth in enumerate(truths.tolist()):
         rng = np.random.default_rng([seed, number])
-        laws = {name: plan.law.completed(bank) for name, plan in protocol.streams.items()}
         rows = {
             name: law.sample(scaled if law.is_linear else bank, truth, rng, n_rows[name]) for name, law in laws.items()
         }
         made.append((truth, rows))
-    forecasts = [_forecast(protocol, kind, made) for kind in JUDGE_MAKERS]
-    return tuple(
-        sorted(forecasts, key=lambda forecast: (forecast.kept is None, forecast.kept))
-    )  # the one that says most first
+    forecasts = [_forecast(assembled, kind, made) for kind in JUDGE_MAKERS]
+    # The one that says most first.
+    return tuple(sorted(forecasts, key=lambda forecast: (forecast.kept is None, forecast.kept)))
 
 
-def _forecast(protocol: AnalysisProtocol, kind: str, made: list[tuple[int, Rows]]) -> JudgeForecast:
+def _forecast(assembled: Assembled, kind: str, made: list[tuple[int, Rows]]) -> JudgeForecast:
+    protocol = assembled.protocol
+    plans = protocol.streams
     try:
-        judge = make_judge(kind, {}) if protocol.judge.encode()["judge"] != kind else protocol.judge
-        for name, plan in protocol.streams.items():
-            check_rows(judge, plan.law, len(made[0][1][name]))
-        start = process_time()
-        runs = []
-        for seed, (truth, rows) in enumerate(made):
-            runs.append(_left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth))
+        with misuse_named(lambda name: JUDGE_KEYS.get(name, name)):
+            judge = protocol.judge if kind == assembled.judge else make_judge(kind, {})
+            check_laws(judge, [plan.law for plan in plans.values()])
+            for name, plan in plans.items():
+                check_rows(judge, plan.law, len(made[0][1][name]))
+            start = process_time()
+            runs = [
+                _left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth)
+                for seed, (truth, rows) in enumerate(made)
+            ]
     except MisuseError as error:
         return JudgeForecast(kind, len(made), why=str(error))
-    kept, elements, extents, is_kept = zip(*runs, strict=True)
+    kept, elements, extents, is_kept, fields = zip(*runs, strict=True)
     told = [extent for extent in extents if extent is not None]
+    settings, (region, possible) = assembled.project.settings, fields[0]
+    is_one = region not in settings.regions or settings.regions[region].count == (1, 1)
     return JudgeForecast(
         kind,
         len(made),
@@ -103,6 +119,10 @@ def _forecast(protocol: AnalysisProtocol, kind: str, made: list[tuple[int, Rows]
         float(np.mean(told)) if len(told) == len(made) else None,
         int(sum(is_kept)),
         (process_time() - start) / len(made),
+        region=region,
+        possible=possible,
+        things="sets of elements" if not is_one else "elements" if settings.cover is None else "cells",
+        unit=settings.elements.unit,
     )
 
 
@@ -115,15 +135,19 @@ def _rehearsed(protocol: AnalysisProtocol, truth: int, rows: Rows) -> tuple[Anal
     return replace(protocol, judge=judge, level=level), dict.fromkeys(rows, row)
 
 
-def _left(protocol: AnalysisProtocol, rows: Rows, truth: int) -> tuple[float, int, float | None, bool]:
-    """Of one data set: the share left, how many things in the first field, their extent, and whether the truth is."""
+def _left(protocol: AnalysisProtocol, rows: Rows, truth: int) -> tuple[float, int, float | None, bool, tuple[str, int]]:
+    """Of one data set: the share left, how many things in the first field, their extent, and whether the truth is.
+
+    At last the field itself, and how many things there are in it.
+    """
     seal = protocol.read(**rows)
     sample = _sample(seal.judge.size, truth)
     left = sample[seal.judge.verdicts(sample).codes != Verdict.REJECTED]
     question = predicates(seal.question)
-    said = next(iter(question.says(left).values()), None)
-    numbers = np.unique([] if said is None else said.numbers[said.numbers >= 0]).astype(np.int64)
-    return len(left) / len(sample), len(numbers), question.extent(0, numbers), bool((left == truth).any())
+    field, said = next(iter(question.says(left).items()))
+    numbers = np.unique(said.numbers[said.numbers >= 0]).astype(np.int64)
+    is_kept = bool((left == truth).any())
+    return len(left) / len(sample), len(numbers), question.extent(0, numbers), is_kept, (field, len(said.names))
 
 
 def _sample(size: int, truth: int) -> IntArray:
@@ -131,3 +155,65 @@ def _sample(size: int, truth: int) -> IntArray:
     if size <= _MOST_ASKED:
         return np.arange(size)
     return np.unique([*np.linspace(0, size - 1, _MOST_ASKED).astype(np.int64), truth])
+
+
+def comparison_notes(
+    assembled: Assembled, forecasts: Sequence[JudgeForecast], strength: float = 1.0
+) -> tuple[str, ...]:
+    """What the rows of a comparison were made of, and what follows from it, as far as this project has it."""
+    settings, taken = (
+        assembled.project.settings,
+        [forecast.judge for forecast in forecasts if forecast.kept is not None],
+    )
+    *made, last = filter(None, (_coefficients(assembled, strength), _noise(assembled), *_left_out(assembled)))
+    made_with = " and ".join(filter(None, (", ".join(made), last)))
+    notes = [f"Rows were made with {made_with}.", "No row of the data was used, only their number."]
+    if settings.elements.replicates is not None:
+        notes += [
+            "The judge conformal had measured spectra of units that were kept from it, other judges rows with exactly "
+            "the responses that are listed: how far measured ones are off these is what replicates show to it alone."
+        ]
+    if len(taken) > 1:
+        now = "it names" if settings.judge else "unless it names one, this is"
+        notes.append(f"Name the judge in the file before the run: {now} {assembled.judge}.")
+    elif taken == [assembled.judge]:
+        notes.append("No other judge takes rows like these.")
+    return tuple(notes)
+
+
+def _coefficients(assembled: Assembled, strength: float) -> str:
+    """How strong what is active was."""
+    law, settings = assembled.protocol.streams["deployment"].law, assembled.project.settings
+    if not law.is_linear:
+        return "the strengths and the noise of the file"
+    sizes = {
+        name: " or ".join(f"{strength * mark:g}" for mark in region_marks(region))
+        for name, region in settings.regions.items()
+    }
+    told = ", ".join(f"{size} in {name}" for name, size in sizes.items())
+    told = f"{told if len({*sizes.values()}) > 1 else next(iter(sizes.values()))} (--strength)"
+    if law.is_counted:
+        counts = strength * float(np.abs(assembled.bank.states.elements).sum(axis=0).mean())
+        return f"amounts of {told}, where 1 is about {counts / strength:.3g} counts"
+    return f"coefficients of {'variance ' if settings.data.deployment.rows == 'random' else ''}{told}"
+
+
+def _noise(assembled: Assembled) -> str:
+    """How much of it, unless that is said already, or rows are counts."""
+    noise, law = assembled.project.settings.data.deployment.noise, assembled.protocol.streams["deployment"].law
+    if law.is_counted or not law.is_linear:
+        return ""
+    if isinstance(noise, NoiseFile) and noise.rows is not None:
+        return "the covariance of the noise that is estimated"
+    known = isinstance(noise, NoiseFile | tuple)
+    return "the noise of the file" if known else "noise of deviation 0.1 where the file leaves it open"
+
+
+def _left_out(assembled: Assembled) -> list[str]:
+    """What such rows lack beside measured ones."""
+    settings, elements = assembled.project.settings, assembled.project.settings.elements
+    has_width = elements.error or elements.tangents or elements.variants != "states"
+    lacking = ["no background"] if settings.background is not None else []
+    if has_width or settings.cover is not None:
+        lacking.append("responses at the middle of what they may be")
+    return lacking

@@ -60,7 +60,8 @@ def run_project(
         assembled = assemble(project)
         held.make_room(_report_bytes(assembled))
         stage("Looking at proposal rows")
-        result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
+        with assembled.named():
+            result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
         stage("Writing the report")
         details, report = _details(assembled, result), result.report
         files = held.write(

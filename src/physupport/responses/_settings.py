@@ -14,12 +14,12 @@ from .._checks import check_array, check_count, check_instance
 from .._errors import MisuseError
 from .._typing import Array
 from ..io import as_pairs
+from ._axis import check_axis, moved_along, widened
 from ._base import ComplexArray, Response, check_answers
 
 KINDS: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
 FACTORS: Final = ("width", "conductivity")  # of the field of this name that a response has
 WITH_PATTERN: Final = ("gain", "phase")
-ALONG_AXIS: Final = ("shift", "scale")
 
 
 @final
@@ -130,7 +130,7 @@ def settings_grid(
     for parameter in parameters:
         _check_applies(parameter, response, where, nominal)
 
-    channels = _check_axis(axis, len(nominal))
+    channels = check_axis(axis, len(nominal))
     n_settings = prod(len(parameter.values) for parameter in parameters)
     if n_settings * nominal.size > MOST_ENTRIES:
         rule = f"give at most {MOST_ENTRIES:,} numbers, settings times channels times elements"
@@ -209,9 +209,10 @@ def _unit_columns(
 ) -> Array | ComplexArray:
     """(q, E) under one setting."""
     moved = _moved(response, places, nominal, chosen)
+    values = {parameter.name: value for parameter, value in chosen}
     if not _has(response, "width"):
-        moved = _widened(axis, moved, chosen)
-    base = _along(axis, moved, chosen)
+        moved = widened(axis, moved, values.get("width", 1.0))
+    base = moved_along(axis, moved, values.get("shift"), values.get("scale"))
     largest = np.abs(base).max(axis=0)  # (E,)
     answers, offset = base, 0.0
     for parameter, value in chosen:
@@ -248,41 +249,3 @@ def _moved(
     if np.iscomplexobj(answers) and not np.iscomplexobj(nominal):
         raise MisuseError("response", "be real everywhere or complex everywhere", "both, depending on the place")
     return answers
-
-
-def _along(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array | ComplexArray:
-    """The answers, scaled and shifted along the axis; beyond its ends they stay as they are there."""
-    moves = {parameter.name: value for parameter, value in chosen if parameter.name in ALONG_AXIS}
-    if not moves:
-        return answers
-    where = np.clip((axis - moves.get("shift", 0.0)) / moves.get("scale", 1.0), axis[0], axis[-1])
-    if np.iscomplexobj(answers):
-        return _between(axis, answers.real, where) + 1j * _between(axis, answers.imag, where)
-    return _between(axis, answers.real, where)
-
-
-def _widened(axis: Array, answers: Array | ComplexArray, chosen: Chosen) -> Array | ComplexArray:
-    """Every answer stretched about its own centre, the mean place along the axis, by the factor of a width."""
-    factor = next((value for parameter, value in chosen if parameter.name == "width"), 1.0)
-    if factor == 1.0:
-        return answers
-    sizes = np.abs(answers)
-    centres = axis @ sizes / sizes.sum(axis=0)
-    columns = zip(answers.real.T, centres.tolist(), strict=True)
-    wheres = ((np.clip(c + (axis - c) / factor, axis[0], axis[-1]), column) for column, c in columns)
-    return np.stack([_between(axis, column, where) for where, column in wheres], axis=1)
-
-
-def _between(axis: Array, values: Array, where: Array) -> Array:
-    """Values between the channels, by cubic pieces that rise and fall only where the values do."""
-    from scipy.interpolate import PchipInterpolator  # slow to load, and few instruments move along an axis
-
-    return np.asarray(PchipInterpolator(axis, values)(where))
-
-
-def _check_axis(axis: ArrayLike | None, n_channels: int) -> Array:
-    """(q,) increasing."""
-    channels = check_array("axis", np.arange(n_channels) if axis is None else axis, (n_channels,))
-    if not (np.diff(channels) > 0.0).all():
-        raise MisuseError("axis", "increase from channel to channel", "one that does not", "Sort the channels.")
-    return channels

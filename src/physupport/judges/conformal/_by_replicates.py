@@ -1,6 +1,6 @@
 """The conformal judge of a frozen protocol: every explanation of its bank is one element, judged by its replicates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, final
@@ -93,16 +93,24 @@ class ByReplicates:
         rehearsal = replace(self, spec=replace(self.spec, replicates=others))
         return rehearsal, data.spectra[chosen].sum(axis=0)[None], Fraction(units_of + 1, units_of)
 
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """One stream alone, of real rows that are linear."""
+        if len(laws) != 1 or not laws[0].is_linear or laws[0].is_complex:
+            rule = "be 'conformal' only where one stream has real rows that are linear in free coefficients"
+            remedy = "Take the law 'gaussian' for the deployment rows."
+            raise MisuseError("judge", rule, ", ".join(law.name for law in laws), remedy)
+
+    def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
+        """One: it is one unit more."""
+        if n_rows != 1:
+            rule, remedy = "judge one row", "Average the rows: they come from one unit."
+            raise MisuseError("judge conformal", rule, f"{n_rows} rows", remedy)
+
     def open(self, sealed: Sealed) -> "BankReplicates":
         """The judge of the one row, with the element of each explanation."""
-        laws = ", ".join(stream.law.name for stream in sealed.streams)
-        if len(sealed.streams) != 1 or not sealed.streams[0].law.is_linear or sealed.streams[0].law.is_complex:
-            rule = "be 'conformal' where one stream has real rows that are linear in free coefficients"
-            raise MisuseError("judge", rule, laws, "Take the law 'gaussian' for the deployment rows.")
+        self.check_laws([stream.law for stream in sealed.streams])
         rows = np.concatenate([*sealed.streams[0].rows.blocks()])
-        if len(rows) != 1:
-            rule, remedy = "judge one row", "Average the rows: they come from one unit."
-            raise MisuseError("judge conformal", rule, f"{len(rows)} rows", remedy)
+        self.check_rows(sealed.streams[0].law, len(rows))
         element_of, pairs = _active(sealed.bank, self.spec.replicates)
         # Noise that is added to what is ranked comes from the protocol.
         spec = replace(self.spec, seed=int(sealed.digest, 16)) if any(self.spec.noise) else self.spec

@@ -1,6 +1,6 @@
 """The judge of counts of a frozen protocol: composite explanations of its bank, with the evidence of other streams."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -15,11 +15,13 @@ from ...laws import Design, Law
 from .._by_evidence import product_verdicts
 from .._evidence import Evidence, final_bounds
 from .._judge import Verdict, Verdicts, around
-from .._specs import MOST_SPLITS, Sealed, SealedStream, register
+from .._specs import MOST_SPLITS, Sealed, SealedStream, own_stream, register
 from ._judge import WIDTHS, CountJudge, Counts
 from ._splits import SPLITS
 from ._table import CountTable
 
+_RULE = "be 'counts' only where one stream has rows that count"
+_REMEDY = "Take the law 'poisson' for the deployment rows, or leave judge out."
 _FORM = {"judge": str, "assumes": str, "split": tuple(SPLITS), "n_splits": int}
 
 
@@ -54,15 +56,17 @@ class ByCounts:
             "n_splits": self.n_splits,
         }
 
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """One of them counts."""
+        own_stream(laws, lambda law: law.is_counted, _RULE, _REMEDY)
+
     def splits(self, law: Law) -> bool:
         """Counts are split here, not by the protocol."""
         return not law.is_counted
 
     def open(self, sealed: Sealed) -> "BankCounts":
         """The tables of the bank, and the evidence of the other streams."""
-        rule = "be 'counts' where one stream has rows that count"
-        remedy = "Take the law 'poisson' for the deployment rows, or leave judge out."
-        return BankCounts.of(self, sealed, *sealed.divided(lambda law: law.is_counted, rule, remedy))
+        return BankCounts.of(self, sealed, *sealed.divided(lambda law: law.is_counted, _RULE, _REMEDY))
 
 
 @register("counts", make=ByCounts)

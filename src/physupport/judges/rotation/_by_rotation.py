@@ -1,6 +1,6 @@
 """The rotation judge of a frozen protocol: composite explanations of its bank, beside the evidence of other streams."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
@@ -16,7 +16,7 @@ from ...io._rows import as_complex
 from ...laws import Design, Law
 from .._evidence import Evidence
 from .._judge import Verdict, Verdicts, around
-from .._specs import Sealed, SealedStream, register
+from .._specs import Sealed, SealedStream, own_stream, register
 from ._companions import Companions
 from ._judge import Rotation, RotationJudge
 from ._outsiders import Finding
@@ -25,6 +25,8 @@ from ._table import RotationTable
 
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
 _MOST_LOG, _EXP_ERROR = 700.0, 1e-12
+_RULE = "be 'rotation' only where one stream has rows that are linear in free coefficients"
+_REMEDY = "Take the law 'gaussian' for the deployment rows, or the judge 'evidence'."
 _FORM = {"judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": (dict, None)}
 
 
@@ -81,15 +83,17 @@ class ByRotation:
         """Any number of them, of responses that are columns."""
         _check_spans(law.has_spans)
 
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """One of them is linear."""
+        own_stream(laws, lambda law: not self.splits(law), _RULE, _REMEDY)
+
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
         return law.is_counted or not law.is_linear
 
     def open(self, sealed: Sealed) -> "BankRotation":
         """The tables of the bank, and the evidence of the other streams."""
-        rule = "be 'rotation' where one stream has rows that are linear in free coefficients"
-        remedy = "Take the law 'gaussian' for the deployment rows, or the judge 'evidence'."
-        return BankRotation.of(self, sealed, *sealed.divided(lambda law: not self.splits(law), rule, remedy))
+        return BankRotation.of(self, sealed, *sealed.divided(lambda law: not self.splits(law), _RULE, _REMEDY))
 
 
 def _check_spans(has_spans: bool) -> None:

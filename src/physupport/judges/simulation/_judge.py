@@ -1,6 +1,6 @@
 """The simulation judge: an exact Monte Carlo test of every explanation that a gate leaves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple, final
@@ -74,6 +74,15 @@ class BySimulation:
         """Nothing is chosen from rows, so all of them judge."""
         return False
 
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """All say what coefficients are."""
+        for law in laws:
+            if law.is_linear:
+                rule = (
+                    f"be {law.own_judge!r} where coefficients are free: what is not fully specified cannot be simulated"
+                )
+                raise MisuseError("judge", rule, f"'simulation' for {law.name} rows")
+
     def encode(self) -> dict[str, object]:
         """The statistic and the sizes; the draws follow from the hash of the protocol."""
         return {
@@ -89,14 +98,11 @@ class BySimulation:
 
     def open(self, sealed: Sealed) -> "SimulationJudge":
         """The judge; the first verdict reads the rows."""
-        for each in sealed.streams:
-            if each.law.is_linear:
-                rule = "be 'rotation' where coefficients are free: what is not fully specified cannot be simulated"
-                raise MisuseError("judge", rule, f"'simulation' for {each.law.name} rows")
+        self.check_laws([stream.law for stream in sealed.streams])
         seed = int(sealed.digest, 16)
         streams = tuple(
-            SimulatedStream(i, sealed.bank, each.law, each.rows, each.keys_of, seed, self.draws, self.copies)
-            for i, each in enumerate(sealed.streams)
+            SimulatedStream(i, sealed.bank, stream.law, stream.rows, stream.keys_of, seed, self.draws, self.copies)
+            for i, stream in enumerate(sealed.streams)
         )
         return SimulationJudge(self, sealed.bank, streams, sealed.level)
 

@@ -149,7 +149,10 @@ class Linear(Law):
         )
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
-        """(n_rows, width) rows without background; strengths are coefficients or variances, unknown noise a tenth."""
+        """(n_rows, width) rows without background; strengths are coefficients or variances.
+
+        Noise of an unknown level is a tenth, or as strong as a covariance that was estimated.
+        """
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
         active = parts.elements[0] >= 0
         atoms, strengths = bank.states.elements[:, parts.elements[0, active]], parts.strengths[0, active]
@@ -159,7 +162,8 @@ class Linear(Law):
             drawn = rng.standard_normal((len(strengths), n_rows, len(units))) @ units
             native = (self.native(atoms) * np.sqrt(strengths)) @ drawn
             signal = (as_pairs(native, axis=0) if self.is_complex else native).T
-        scale = 0.1 if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
+        unknown = 0.1 if self.whitener is None else 1.0
+        scale = unknown if self.noises is None else float(np.sqrt(np.asarray(self.noises)[parts.nuisance[0]]))
         normals = rng.standard_normal((n_rows, len(atoms))) * (scale / np.sqrt(2.0 if self.is_complex else 1.0))
         if self.whitener is not None:
             native = self.native(normals.T)
