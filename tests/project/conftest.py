@@ -104,6 +104,7 @@ def refused(small):
             run_project(load_project(path, **options))
         assert small.contents(path.parent) == before
         assert "\n" not in str(caught.value)
+        assert str(caught.value).startswith((path.name, "override "))  # what is to be changed, wherever it was met
         return str(caught.value)
 
     return message

@@ -23,6 +23,7 @@ def message(write):
         with pytest.raises(MisuseError) as caught:
             assemble(load_project(write(*changes, more=more, **files)))
         assert "\n" not in str(caught.value)
+        assert str(caught.value).startswith("project.toml")
         return str(caught.value)
 
     return told
