@@ -1,4 +1,4 @@
-"""Shared by every test: random examples that are the same on every machine, every time; and one browser."""
+"""Shared by every test: random examples that are the same on every machine, every time; small projects; one browser."""
 
 import importlib.util
 import os
@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -17,6 +18,85 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 # HYPOTHESIS_PROFILE=search draws new examples in each run.
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+# Two peaks on a line of eight channels; small enough that a run takes a fraction of a second.
+PEAKS = """\
+title = "Small"
+level = 0.1
+budget = 1.0
+seed = 3
+
+[data.deployment]
+file = "deployment.npy"
+channels = 1
+law = "covariance"
+noise = 0.5
+proposal = 0.4
+
+[elements]
+file = "elements.csv"
+coordinates = ["x"]
+response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }
+
+[regions.A]
+strength = 2.0
+tolerance = 0.01
+"""
+TWO = "id,region,x\na1,A,0.2\na2,A,0.8\n"
+
+# Lines of files, of which one may be in a row over a background.
+LINES = """\
+level = 0.05
+
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "gaussian"
+
+[background]
+polynomial = 2
+
+[elements]
+file = "elements.csv"
+coordinates = ["place"]
+responses = "lines.npy"
+
+[regions.line]
+presence = "optional"
+"""
+
+
+def _written(folder, text, changes, elements, arrays):
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    (folder / "project.toml").write_text(text)
+    (folder / "elements.csv").write_text(elements)
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values)
+    return folder / "project.toml"
+
+
+@pytest.fixture(scope="session")
+def write_peaks():
+    """Write the project of peaks: parts of its text replaced in turn, more text behind it, and arrays as files."""
+
+    def written(folder, *changes, more="", elements=TWO, **arrays):
+        return _written(folder, PEAKS + more, changes, elements, arrays)
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def write_lines():
+    """Write the project of lines L0, L1 and so on at these places, in the same way; lines: their columns."""
+
+    def written(folder, places, *changes, **arrays):
+        listed = [f"L{i},line,{place}" for i, place in enumerate(places)]
+        return _written(folder, LINES, changes, "\n".join(["id,region,place", *listed]), arrays)
+
+    return written
 
 
 @pytest.fixture(scope="session")

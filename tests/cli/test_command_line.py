@@ -106,31 +106,14 @@ def test_misuse_never_commands_the_terminal():
     assert answer.stderr == "physupport: x must be plain, got a\\x1b[2Jb.\n"
 
 
-PROJECT = """\
-level = 0.1
-[data.deployment]
-file = "rows.npy"
-channels = 1
-law = "covariance"
-noise = 0.5
-proposal = 0.4
-[elements]
-file = "elements.csv"
-coordinates = ["x"]
-response = {{ {response} }}
-[regions.A]
-strength = 2.0
-"""
 PEAK = 'kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15'
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path, write_peaks):
     def written(response=PEAK):
-        (tmp_path / "project.toml").write_text(PROJECT.format(response=response))
-        (tmp_path / "elements.csv").write_text("id,region,x\na1,A,0.2\na2,A,0.8\n")
-        np.save(tmp_path / "rows.npy", np.random.default_rng(2).normal(size=(300, 8)))
-        return tmp_path
+        rows = np.random.default_rng(2).normal(size=(300, 8))
+        return write_peaks(tmp_path, (PEAK, response), deployment=rows).parent
 
     return written
 

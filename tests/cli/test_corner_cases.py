@@ -16,23 +16,6 @@ from physupport.cli._watch import _blocks, _growing
 from physupport.cli._workers import use_workers
 from physupport.project import load_project, run_project
 
-PROJECT = """\
-level = 0.2
-[data.deployment]
-file = "rows.npy"
-channels = 1
-law = "covariance"
-noise = 0.5
-proposal = 0.4
-[elements]
-file = "elements.csv"
-coordinates = ["x"]
-response = { kind = "peak", axis = { from = 0, to = 1, count = 6 }, width = 0.15 }
-[regions.A]
-strength = 2.0
-tolerance = 0.01
-"""
-
 
 def run(*arguments, text=None):
     return CliRunner().invoke(app, [*map(str, arguments)], input=text)
@@ -46,13 +29,11 @@ def refusal(*arguments, text=None):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory, write_peaks):
     """A project that was run."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "project.toml").write_text(PROJECT)
-    (folder / "elements.csv").write_text("id,region,x\na1,A,0.2\na2,A,0.8\n")
-    np.save(folder / "rows.npy", np.random.default_rng(4).normal(size=(40, 6)))
-    run_project(load_project(folder / "project.toml"))
+    rows, changes = np.random.default_rng(4).normal(size=(40, 6)), [("level = 0.1", "level = 0.2"), ("= 8", "= 6")]
+    run_project(load_project(write_peaks(folder, *changes, deployment=rows)))
     return folder
 
 
@@ -72,7 +53,7 @@ def test_a_page_needs_a_folder_that_exists(finished, wrong):
 
 
 def test_rows_are_given_by_the_streams_of_the_report_each_once(finished):
-    report, rows = finished / "report" / "report.json", finished / "rows.npy"
+    report, rows = finished / "report" / "report.json", finished / "deployment.npy"
     assert run("verify", report, "--data", f"deployment={rows}").exit_code == 0
     assert "must name streams of the report, deployment, got 'signal'" in refusal(
         "verify", report, "--data", f"signal={rows}"
@@ -106,7 +87,7 @@ def test_rows_that_are_not_those_of_the_report_end_with_code_three(finished, tmp
 
 def test_a_report_that_says_nothing_of_its_streams_is_refused_and_not_a_fault(tmp_path, finished):
     (tmp_path / "report.json").write_text('{"protocol": 3}')
-    for more in ([], ["--data", f"deployment={finished / 'rows.npy'}"]):
+    for more in ([], ["--data", f"deployment={finished / 'deployment.npy'}"]):
         answer = run("verify", tmp_path / "report.json", *more)
         assert answer.exit_code == 3 or isinstance(answer.exception, MisuseError)
 

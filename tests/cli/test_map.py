@@ -14,63 +14,38 @@ from physupport.verify import verify
 
 Q, PLACES = 60, np.linspace(8.0, 52.0, 9)
 LINES = np.exp(-0.5 * ((np.arange(Q)[:, None] - PLACES) / 3.0) ** 2)
-LINEAR = """
-level = 0.1
-
-[data.deployment]
-file = "first.npy"
-channels = 1
-law = "gaussian"
-
-[background]
-polynomial = 1
-
-[elements]
-file = "lines.csv"
-coordinates = ["place"]
-responses = "lines.npy"
-
-[regions.line]
-coefficient = ">= 0"
-presence = "optional"
-tolerance = 6.0
-"""
-ARRIVING = """
-level = 0.1
-
-[data.deployment]
-file = "first.npy"
-channels = 1
-law = "mean"
-noise = [1.0]
-proposal = 0.5
-
-[elements]
-file = "lines.csv"
-coordinates = ["place"]
-responses = "lines.npy"
-
-[regions.line]
-strength = [4.0]
-"""
+# The project of lines as a map takes it, and as rows that arrive do.
+LINEAR = (
+    ("level = 0.05", "level = 0.1"),
+    ("polynomial = 2", "polynomial = 1"),
+    ("[regions.line]", '[regions.line]\ncoefficient = ">= 0"\ntolerance = 6.0'),
+)
+ARRIVING = (
+    ("level = 0.05", "level = 0.1"),
+    ('law = "gaussian"', 'law = "mean"\nnoise = [1.0]\nproposal = 0.5'),
+    ("[background]\npolynomial = 2\n", ""),
+    ('presence = "optional"', "strength = [4.0]"),
+)
+EMPTY = np.zeros((2, Q))
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.save("lines.npy", LINES)
-    listed = [f"L{i},line,{place}" for i, place in enumerate(PLACES)]
-    (tmp_path / "lines.csv").write_text("\n".join(["id,region,place", *listed]))
     return tmp_path
 
 
-def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder):
+@pytest.fixture
+def write(folder, write_lines):
+    return lambda rows, *changes: write_lines(folder, PLACES, *changes, rows=rows, lines=LINES)
+
+
+def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder, write):
     rng = np.random.default_rng(3)
     image = rng.standard_normal((4, 5, Q)) + 30.0
     image[2:] += 15.0 * LINES[:, 4]
     np.save("image.npy", image)
-    np.save("first.npy", image[0, :1])
-    (folder / "project.toml").write_text(LINEAR)
+    write(image[0, :1], *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--out", "out", "--rate", "0.2"])
     assert ran.exit_code == 0, ran.output
     assert "each signal by itself at level 0.1" in ran.output
@@ -111,12 +86,11 @@ def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder):
     assert "within the shape (4, 5)" in str(wrong.exception)
 
 
-def test_rows_that_arrive_are_looked_at_again_and_again(folder):
+def test_rows_that_arrive_are_looked_at_again_and_again(folder, write):
     rng = np.random.default_rng(5)
     rows = 4.0 * LINES[:, 2] / np.linalg.norm(LINES[:, 2]) + rng.standard_normal((30, Q))
-    np.save("first.npy", rows[:2])
+    write(rows[:2], *ARRIVING)
     np.savetxt("arriving.csv", rows, delimiter=",", header="counts", comments="")
-    (folder / "project.toml").write_text(ARRIVING)
     ran = CliRunner().invoke(app, ["watch", "arriving.csv", "--look", "10"])
     assert ran.exit_code == 0, ran.output
     assert [line.split()[0] for line in ran.output.splitlines()[:3]] == ["10", "20", "30"]
@@ -137,9 +111,8 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder):
         (bytes(2**24), "be lines of fewer than 16,777,216 characters"),
     ],
 )
-def test_rows_that_are_no_table_are_refused_in_words(folder, content, message):
-    np.save("first.npy", np.zeros((2, Q)))
-    (folder / "project.toml").write_text(ARRIVING)
+def test_rows_that_are_no_table_are_refused_in_words(folder, write, content, message):
+    write(EMPTY, *ARRIVING)
     (folder / "arriving.csv").write_bytes(content)
     for answer in (
         CliRunner().invoke(app, ["watch", "arriving.csv"]),
@@ -154,31 +127,27 @@ def test_a_report_from_standard_input_that_is_no_text_is_refused():
         assert "be a readable text file" in str(answer.exception)
 
 
-def test_no_rows_are_told(folder):
-    np.save("first.npy", np.zeros((2, Q)))
-    (folder / "project.toml").write_text(ARRIVING)
+def test_no_rows_are_told(folder, write):
+    write(EMPTY, *ARRIVING)
     (folder / "arriving.csv").write_text("")
     assert "No row came" in CliRunner().invoke(app, ["watch", "arriving.csv"]).stderr
 
 
-def test_a_folder_that_is_no_map_is_not_written_into(folder):
-    np.save("first.npy", np.zeros((2, Q)))
-    (folder / "project.toml").write_text(LINEAR)
+def test_a_folder_that_is_no_map_is_not_written_into(folder, write):
+    write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--out", "."])
     assert "--out must be a new folder or an empty one, got .. Name another." in str(ran.exception)
 
 
 @pytest.mark.parametrize("one", [[], ["--signal", "1"]])
-def test_a_folder_that_cannot_be_made_is_refused(folder, one):
-    np.save("first.npy", np.zeros((2, Q)))
-    (folder / "project.toml").write_text(LINEAR)
-    ran = CliRunner().invoke(app, ["map", "--out", "first.npy/inside", *one])
-    assert "--out must be a folder that can be made and written to, got first.npy/inside" in str(ran.exception)
+def test_a_folder_that_cannot_be_made_is_refused(folder, write, one):
+    write(EMPTY, *LINEAR)
+    ran = CliRunner().invoke(app, ["map", "--out", "rows.npy/inside", *one])
+    assert "--out must be a folder that can be made and written to, got rows.npy/inside" in str(ran.exception)
 
 
-def test_a_scheduler_that_has_no_address_is_refused(folder):
-    np.save("first.npy", np.zeros((2, Q)))
-    (folder / "project.toml").write_text(LINEAR)
+def test_a_scheduler_that_has_no_address_is_refused(write):
+    write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--scheduler", "nowhere"])
     assert "scheduler must be local, or the address of one that answers, got nowhere" in str(ran.exception)
 
@@ -235,14 +204,13 @@ def test_statements_about_measured_spectra_are_false_as_often_as_stated(raman):
     assert (made & ~true).sum() <= 0.1 * made.sum()
 
 
-def test_evidence_repeated_rows_and_another_axis_come_from_the_command_line(folder):
+def test_evidence_repeated_rows_and_another_axis_come_from_the_command_line(folder, write):
     rng = np.random.default_rng(4)
     cube = rng.standard_normal((4, Q, 3)) + 20.0  # signals, channels, repeated rows
     cube[2:] += 9.0 * LINES[:, [6]]
     np.save("cube.npy", cube)
-    np.save("first.npy", cube[0, :, :1].T)
-    noisy = LINEAR.replace('law = "gaussian"', 'law = "gaussian"\nnoise = [1.0]\nsplit = "fission"\nsplits = 4')
-    (folder / "project.toml").write_text(f'judge = "evidence"\n{noisy}')
+    noisy = ('law = "gaussian"', 'law = "gaussian"\nnoise = [1.0]\nsplit = "fission"\nsplits = 4')
+    write(cube[0, :, :1].T, *LINEAR, noisy, ("level = 0.1", 'level = 0.1\njudge = "evidence"'))
     arguments = ["map", "--signals", "cube.npy", "--channels", "1", "--repeats", "2", "--rate", "0.3"]
     ran = CliRunner().invoke(app, arguments)
     assert ran.exit_code == 0, ran.output

@@ -13,32 +13,13 @@ from physupport.cli._text import visible
 from physupport.project import load_project, run_project
 from physupport.report import Report
 
-# As many rows as channels; two regions, one peak each.
-PROJECT = """\
-level = 0.2
-[data.deployment]
-file = "rows.npy"
-channels = 0
-law = "covariance"
-noise = 0.5
-proposal = 0.4
-[elements]
-file = "elements.csv"
-coordinates = ["x"]
-response = { kind = "peak", axis = { from = 0, to = 1, count = 24 }, width = 0.15 }
-[regions."A"]
-strength = 2.0
-tolerance = 0.01
-"""
-
 
 @pytest.fixture
-def square(tmp_path):
-    (tmp_path / "project.toml").write_text(PROJECT)
-    (tmp_path / "elements.csv").write_text("id,region,x\na1,A,0.2\na2,A,0.8\n")
+def square(tmp_path, write_peaks):
+    """As many rows as channels."""
+    changes = [("level = 0.1", "level = 0.2"), ("channels = 1", "channels = 0"), ("count = 8", "count = 24")]
     rows = np.random.default_rng(4).normal(size=(24, 24))
-    np.save(tmp_path / "rows.npy", rows.T)
-    run_project(load_project(tmp_path / "project.toml"))
+    run_project(load_project(write_peaks(tmp_path, *changes, deployment=rows.T)))
     return tmp_path
 
 
@@ -48,21 +29,21 @@ def run(*arguments):
 
 def test_rows_that_cannot_be_told_from_channels_need_the_project(square):
     report = square / "report" / "report.json"
-    error = run("verify", report, "--data", f"deployment={square}/rows.npy").exception
+    error = run("verify", report, "--data", f"deployment={square}/deployment.npy").exception
     assert isinstance(error, MisuseError)
     assert "must tell its rows from its channels by their numbers, got shape (24, 24). Give --project" in str(error)
     assert run("verify", report, "--project", square).exit_code == 0
-    np.savez(square / "rows.npz", deployment=np.load(square / "rows.npy").T)
+    np.savez(square / "rows.npz", deployment=np.load(square / "deployment.npy").T)
     assert run("verify", report, "--data", square / "rows.npz").exit_code == 0
 
 
 @pytest.mark.parametrize("damage", ["renamed", "cut off", "missing", "no archive"])
 def test_a_damaged_archive_is_one_message(square, damage):
     path = square / ("rows.csv" if damage == "no archive" else "rows.npz")
-    np.savez(path.with_suffix(".npz"), deployment=np.load(square / "rows.npy"))
+    np.savez(path.with_suffix(".npz"), deployment=np.load(square / "deployment.npy"))
     match damage:
         case "renamed":
-            path.write_bytes((square / "rows.npy").read_bytes())
+            path.write_bytes((square / "deployment.npy").read_bytes())
         case "cut off":
             path.write_bytes(path.read_bytes()[:-60])
         case "missing":

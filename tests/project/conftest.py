@@ -6,29 +6,8 @@ import pytest
 from physupport import MisuseError
 from physupport.project import load_project, run_project
 
-# Two regions on a line of eight channels; small enough that a run takes a fraction of a second.
-PROJECT = """\
-title = "Small"
-level = 0.1
-budget = 1.0
-seed = 3
-
-[data.deployment]
-file = "deployment.npy"
-channels = 1
-law = "covariance"
-noise = 0.5
-proposal = 0.4
-
-[elements]
-file = "elements.csv"
-coordinates = ["x"]
-response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }
-
-[regions.A]
-strength = 2.0
-tolerance = 0.01
-
+# Behind the project of peaks.
+SECOND = """
 [regions.B]
 strength = 2.0
 presence = "optional"
@@ -61,22 +40,14 @@ def make_rows(atoms, n_rows, seed=0, strength=2.0, noise=0.5):
 
 
 @pytest.fixture
-def write(tmp_path):
-    """Write the small project with parts of its text replaced, and files of one's own over its files."""
+def write(tmp_path, write_peaks):
+    """Write the project of peaks with a second region and rows of both."""
 
     def written(*changes, more="", elements=ELEMENTS, **files):
-        text = PROJECT + more
-        for old, new in changes:
-            assert old in text, old
-            text = text.replace(old, new, 1)
-        (tmp_path / "project.toml").write_text(text)
-        (tmp_path / "elements.csv").write_text(elements)
         arrays = {"deployment": make_rows(columns([0.2, 0.7]), 400)}
-        if "[data.calibration]" in text:
+        if "[data.calibration]" in more:
             arrays["calibration"] = make_rows(columns([0.2, 0.7]), 300, seed=1)
-        for name, array in {**arrays, **files}.items():
-            np.save(tmp_path / f"{name}.npy", array)
-        return tmp_path / "project.toml"
+        return write_peaks(tmp_path, *changes, more=SECOND + more, elements=elements, **(arrays | files))
 
     return written
 
@@ -108,21 +79,3 @@ def refused(small):
         return str(caught.value)
 
     return message
-
-
-@pytest.fixture
-def write_lines(tmp_path):
-    """Write a project of lines on an axis, with parts of its text replaced and arrays as files."""
-
-    def written(text, changes, places, **arrays):
-        for old, new in changes:
-            assert old in text, old
-            text = text.replace(old, new)
-        (tmp_path / "project.toml").write_text(text)
-        for name, values in arrays.items():
-            np.save(tmp_path / f"{name}.npy", values)
-        listed = [f"L{i},line,{place}" for i, place in enumerate(places)]
-        (tmp_path / "lines.csv").write_text("\n".join(["id,region,place", *listed]))
-        return tmp_path / "project.toml"
-
-    return written

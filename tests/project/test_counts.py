@@ -11,33 +11,15 @@ from physupport.verify import verify
 Q, PLACES = 80, np.linspace(8.0, 72.0, 9)
 AXIS = np.arange(Q)
 LINES = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 2.5) ** 2)
-PROJECT = """
-level = 0.05
-
-[data.deployment]
-file = "counts.npy"
-channels = 1
-law = "poisson"
-
-[background]
-polynomial = 2
-
-[elements]
-file = "lines.csv"
-coordinates = ["place"]
-responses = "lines.npy"
-
-[regions.line]
-presence = "optional"
-"""
 
 
 @pytest.fixture
-def folder(write_lines):
+def folder(tmp_path, write_lines):
     """A project, of which texts may be replaced."""
+    counted = ("gaussian", "poisson")
 
     def made(rows, *replaced, lines=LINES):
-        return write_lines(PROJECT, replaced, PLACES, counts=np.atleast_2d(rows), lines=lines)
+        return write_lines(tmp_path, PLACES, counted, *replaced, rows=np.atleast_2d(rows), lines=lines)
 
     return made
 
@@ -216,7 +198,7 @@ def test_variants_may_be_lines_of_the_element_list(folder, tmp_path):
 
     def lists(*more):
         lines = [f"L{i},line,{place},{name}" for i, place in listed for name in ("narrow", "wide")]
-        (tmp_path / "lines.csv").write_text("\n".join(["id,region,place,variant", *lines, *more]))
+        (tmp_path / "elements.csv").write_text("\n".join(["id,region,place,variant", *lines, *more]))
 
     lists()
     states = assemble(load_project(path)).bank.states
@@ -271,7 +253,7 @@ def test_evidence_of_a_calibration_multiplies_that_of_the_counts(folder, tmp_pat
 
     def kept(*more):
         path = folder(row, marker, *more, lines=lines)
-        (tmp_path / "lines.csv").write_text("id,region,place\nL0,line,30\nL1,line,34\nM,marker,60\n")
+        (tmp_path / "elements.csv").write_text("id,region,place\nL0,line,30\nL1,line,34\nM,marker,60\n")
         report = answer(path)
         return {name for name in ("L0", "L1") if any(name in field.cell for field in report.fields)}, report
 

@@ -10,34 +10,45 @@ from physupport import MisuseError
 from physupport.cli import app
 from physupport.project import assemble, compare_judges, comparison_notes, load_project
 
-PROJECT = """\
-level = 0.1
-judge = "evidence"
-
-[data.deployment]
-file = "rows.npy"
-channels = 1
-law = "mean"
-noise = 0.25
-proposal = 0.5
-
-[elements]
-file = "elements.csv"
-coordinates = ["x"]
-response = { kind = "peak", axis = { from = 0, to = 1, count = 16 }, width = 0.15 }
-
-[regions.line]
-strength = 1.0
-"""
+# The project of peaks with rows that have a mean, of thirty places on sixteen channels.
+MEAN = (
+    ("seed = 3", 'seed = 3\njudge = "evidence"'),
+    ("covariance", "mean"),
+    ("noise = 0.5", "noise = 0.25"),
+    ("proposal = 0.4", "proposal = 0.5"),
+    ("count = 8", "count = 16"),
+    ("strength = 2.0\ntolerance = 0.01\n", "strength = 1.0\n"),
+)
+GAUSSIAN = (("mean", "gaussian"), ('judge = "evidence"\n', ""), ("proposal = 0.5\n", ""), ("strength = 1.0\n", ""))
+OPEN = (*GAUSSIAN, ("noise = 0.25\n", ""))
+COUNTS = (*OPEN, ("gaussian", "poisson"))
+ELEMENTS = "".join(f"p{i},A,{x!r}\n" for i, x in enumerate(np.linspace(0.2, 0.8, 30).tolist()))
 
 
 @pytest.fixture
-def project(tmp_path):
-    (tmp_path / "project.toml").write_text(PROJECT)
-    lines = [f"p{i},line,{x!r}" for i, x in enumerate(np.linspace(0.2, 0.8, 30).tolist())]
-    (tmp_path / "elements.csv").write_text("\n".join(["id,region,x", *lines]))
-    np.save(tmp_path / "rows.npy", np.zeros((20, 16)))
-    return tmp_path / "project.toml"
+def written(tmp_path, write_peaks):
+    def made(*changes, rows=20, value=0.0):
+        deployment = np.full((rows, 16), value)
+        return write_peaks(tmp_path, *MEAN, *changes, elements=f"id,region,x\n{ELEMENTS}", deployment=deployment)
+
+    return made
+
+
+@pytest.fixture
+def project(written):
+    return written()
+
+
+@pytest.fixture
+def compared(written):
+    """What is told of each judge, and what of the rows that were made for all."""
+
+    def made(*changes, rows=20):
+        assembled = assemble(load_project(written(*changes, rows=rows)))
+        forecasts = {forecast.judge: forecast for forecast in compare_judges(assembled, 2)}
+        return forecasts, " ".join(comparison_notes(assembled, [*forecasts.values()]))
+
+    return made
 
 
 def told(found):
@@ -55,12 +66,10 @@ def test_judges_that_fit_come_first_and_others_say_why(project):
     assert all(each.kept is None and each.why and "cannot be asked here" in each.sentence() for each in others)
 
 
-def test_no_number_of_the_data_is_used(project, tmp_path):
-    before = told(compare_judges(assemble(load_project(project)), 3))
-    np.save(tmp_path / "rows.npy", np.full((20, 16), 1e6))
-    assert told(compare_judges(assemble(load_project(project)), 3)) == before
-    np.save(tmp_path / "rows.npy", np.zeros((80, 16)))
-    assert compare_judges(assemble(load_project(project)), 3)[0].kept < before[0][1]  # more rows tell more
+def test_no_number_of_the_data_is_used(written):
+    before = told(compare_judges(assemble(load_project(written())), 3))
+    assert told(compare_judges(assemble(load_project(written(value=1e6))), 3)) == before
+    assert compare_judges(assemble(load_project(written(rows=80))), 3)[0].kept < before[0][1]  # more rows tell more
 
 
 def test_the_command_prints_a_line_for_every_judge(project):
@@ -72,9 +81,8 @@ def test_the_command_prints_a_line_for_every_judge(project):
     assert json.loads(answer.stdout)[0]["judge"] == "simulation"
 
 
-def test_free_coefficients_are_as_large_as_is_told(project, tmp_path):
-    text = PROJECT.replace('judge = "evidence"', 'judge = "rotation"').replace('"mean"', '"gaussian"')
-    (tmp_path / "project.toml").write_text(text.replace("proposal = 0.5\n", "").replace("strength = 1.0\n", ""))
+def test_free_coefficients_are_as_large_as_is_told(written):
+    project = written(*GAUSSIAN, ("seed = 3", 'seed = 3\njudge = "rotation"'))
     assembled = assemble(load_project(project))
     weak, strong = (
         next(each for each in compare_judges(assembled, 4, strength=size) if each.judge == "rotation")
@@ -116,23 +124,6 @@ def test_a_strength_beyond_all_counts_is_refused(project):
         compare_judges(assemble(load_project(project)), 1, strength=1e30)
 
 
-GAUSSIAN = (("mean", "gaussian"), ('judge = "evidence"\n', ""), ("proposal = 0.5\n", ""), ("strength = 1.0\n", ""))
-OPEN = (*GAUSSIAN, ("noise = 0.25\n", ""))
-COUNTS = (*OPEN, ("gaussian", "poisson"))
-
-
-def written(project, *changes, rows=20):
-    text = PROJECT
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    project.write_text(text)
-    np.save(project.parent / "rows.npy", np.zeros((rows, 16)))
-    assembled = assemble(load_project(project))
-    forecasts = {forecast.judge: forecast for forecast in compare_judges(assembled, 2)}
-    return forecasts, " ".join(comparison_notes(assembled, [*forecasts.values()]))
-
-
 # Of every project, what is said of the rows that were made, and what is not, as it is not so there.
 SAID = {
     "strengths and noise": (
@@ -146,7 +137,7 @@ SAID = {
     "background": ((*OPEN, ("[elements]", "[background]\npolynomial = 1\n[elements]")), [" and no background."], []),
     "counts": (COUNTS, ["amounts of 1 (--strength), where 1 is about", "No other judge takes"], ["noise", "Name"]),
     "threshold": (
-        (*OPEN, ("[regions.line]", '[regions.line]\npresence = "optional"\nabsence_threshold = 0.5')),
+        (*OPEN, ("[regions.A]", '[regions.A]\npresence = "optional"\nabsence_threshold = 0.5')),
         ["coefficients of 0.25 or 0.5 (--strength)"],
         [],
     ),
@@ -164,41 +155,41 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_what_is_said_of_a_comparison_fits_the_project(name, project):
+def test_what_is_said_of_a_comparison_fits_the_project(name, compared):
     changes, said, unsaid = SAID[name]
-    _, notes = written(project, *changes)
+    _, notes = compared(*changes)
     assert all(part in notes for part in said), notes
     assert not any(part in notes for part in (*unsaid, "conformal")), notes
     assert "No row of the data was used, only their number." in notes
 
 
-def test_judges_that_cannot_be_asked_say_why_in_words_that_are_true_of_these_rows(project):
-    counts, _ = written(project, *COUNTS, rows=1)
+def test_judges_that_cannot_be_asked_say_why_in_words_that_are_true_of_these_rows(compared):
+    counts, _ = compared(*COUNTS, rows=1)
     for kind in ("rotation", "simulation", "evidence"):
         assert "judge must be 'counts'" in counts[kind].why
-    gaussian, _ = written(project, *OPEN, rows=1)
+    gaussian, _ = compared(*OPEN, rows=1)
     assert "judge must be 'counts' only where one stream has rows that count, got gaussian" in gaussian["counts"].why
     assert "judge must be 'rotation' where coefficients are free" in gaussian["simulation"].why
     assert gaussian["conformal"].why.startswith("elements.replicates is required")
-    given, _ = written(project)
+    given, _ = compared()
     assert "judge must be 'rotation' only where one stream has rows that are linear" in given["rotation"].why
 
 
-def test_the_judge_of_the_file_is_compared_with_the_options_of_the_file(project):
+def test_the_judge_of_the_file_is_compared_with_the_options_of_the_file(compared):
     """A single row cannot be divided; noise that is added can split it, and the file says so."""
     fission = ('law = "gaussian"', 'law = "gaussian"\nsplit = "fission"')
-    named = ("level = 0.1", 'level = 0.1\njudge = "evidence"')
-    forecasts, notes = written(project, *GAUSSIAN, fission, named, rows=1)
+    named = ("seed = 3", 'seed = 3\njudge = "evidence"')
+    forecasts, notes = compared(*GAUSSIAN, fission, named, rows=1)
     assert forecasts["evidence"].kept is not None
     assert "it names evidence" in notes
-    plain, _ = written(project, *GAUSSIAN, rows=1)
+    plain, _ = compared(*GAUSSIAN, rows=1)
     assert "data.deployment.split must not be 'rows'" in plain["evidence"].why
 
 
-def test_what_is_left_is_told_by_region_number_and_unit(project):
-    forecasts, _ = written(project, ('coordinates = ["x"]', 'coordinates = ["x"]\nunit = "mm"'))
+def test_what_is_left_is_told_by_region_number_and_unit(compared):
+    forecasts, _ = compared(('coordinates = ["x"]', 'coordinates = ["x"]\nunit = "mm"'))
     sentence = forecasts["evidence"].sentence()
-    assert " of the 30 elements of line, " in sentence
+    assert " of the 30 elements of A, " in sentence
     assert " mm apart at most" in sentence
 
 
@@ -207,12 +198,12 @@ def test_a_strength_is_refused_where_the_project_has_them(project):
         compare_judges(assemble(load_project(project)), 1, strength=2.0)
 
 
-def test_rows_of_an_estimated_covariance_are_as_noisy_as_it_says(project):
+def test_rows_of_an_estimated_covariance_are_as_noisy_as_it_says(compared, tmp_path):
     noise = np.random.default_rng(3).standard_normal((400, 16)) * 0.02
-    np.save(project.parent / "noise.npy", noise)
+    np.save(tmp_path / "noise.npy", noise)
     estimated = (*OPEN, ('law = "gaussian"', 'law = "gaussian"\nnoise = { rows = "noise.npy" }'))
-    quiet, notes = written(project, *estimated)
+    quiet, notes = compared(*estimated)
     assert "the covariance of the noise that is estimated" in notes
-    np.save(project.parent / "noise.npy", 50.0 * noise)
-    loud, _ = written(project, *estimated)
+    np.save(tmp_path / "noise.npy", 50.0 * noise)
+    loud, _ = compared(*estimated)
     assert quiet["rotation"].kept < loud["rotation"].kept  # 0.02 and 1 beside coefficients of 1

@@ -14,34 +14,15 @@ Q, PLACES = 80, np.linspace(8.0, 72.0, 17)
 AXIS = np.arange(Q)
 LINES = np.exp(-0.5 * ((AXIS[:, None] - PLACES) / 2.5) ** 2)
 BASELINE = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, Q), 2) @ [30.0, -8.0, 4.0]
-PROJECT = """
-level = 0.05
-
-[data.deployment]
-file = "row.npy"
-channels = 1
-law = "gaussian"
-
-[background]
-polynomial = 2
-
-[elements]
-file = "lines.csv"
-coordinates = ["place"]
-responses = "lines.npy"
-
-[regions.line]
-coefficient = ">= 0"
-presence = "optional"
-"""
 
 
 @pytest.fixture
-def folder(write_lines):
+def folder(tmp_path, write_lines):
     """A project, of which texts may be replaced and files added."""
+    amount = ("[regions.line]\n", '[regions.line]\ncoefficient = ">= 0"\n')
 
     def made(rows, *replaced, lines=LINES, **files):
-        return write_lines(PROJECT, replaced, PLACES, row=np.atleast_2d(rows), lines=lines, **files)
+        return write_lines(tmp_path, PLACES, amount, *replaced, rows=np.atleast_2d(rows), lines=lines, **files)
 
     return made
 
@@ -159,7 +140,10 @@ def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder)
             "toml: data.deployment: background must leave something of every element, got one that spans 'L0'",
         ),
         (('law = "gaussian"', 'law = "gaussian"\nnoise = { covariance = "n.npy" }'), "have no negative eigenvalue"),
-        (('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'), "of row.npy to the proposal, got 0.5. Leave it out"),
+        (
+            ('law = "gaussian"', 'law = "gaussian"\nproposal = 0.5'),
+            "of rows.npy to the proposal, got 0.5. Leave it out",
+        ),
         (
             ('law = "gaussian"', 'law = "gaussian"\nsplits = 8'),
             "data.deployment.splits must be left out with the judge rotation, got a value. It goes with",

@@ -13,38 +13,19 @@ from physupport.cli import app
 from physupport.project import load_project, run_project
 from physupport.verify import verify, verify_beside
 
-PROJECT = """\
-level = 0.1
-seed = 3
-
-[data.deployment]
-file = "rows.npy"
-channels = 1
-law = "covariance"
-noise = 0.5
-proposal = 0.4
-
-[elements]
-file = "elements.csv"
-coordinates = ["x"]
-response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }
-
-[regions.A]
-strength = 2.0
-"""
 MAP = '\n[regions."=B"]\nstrength = 2.0\npresence = "optional"\n'
 RESOLUTION = "\n[resolution]\nfine = 0.1\ngroup = 0.5\n"
 
 
 @pytest.fixture(scope="module", params=["map", "resolution"])
-def honest(request, tmp_path_factory):
+def honest(request, tmp_path_factory, write_peaks):
     folder = tmp_path_factory.mktemp(request.param)
     is_map = request.param == "map"
-    (folder / "project.toml").write_text(PROJECT + (MAP if is_map else RESOLUTION))
-    second = "=B" if is_map else "A"
-    (folder / "elements.csv").write_text(f'id,region,x\na1,A,0.2\n+a2,A,0.35\nb1,{second},0.7\n"b,2",{second},0.9\n')
-    np.save(folder / "rows.npy", np.random.default_rng(0).normal(size=(200, 8)))
-    return run_project(load_project(folder / "project.toml")).folder
+    second, more = ("=B", MAP) if is_map else ("A", RESOLUTION)
+    elements = f'id,region,x\na1,A,0.2\n+a2,A,0.35\nb1,{second},0.7\n"b,2",{second},0.9\n'
+    rows = np.random.default_rng(0).normal(size=(200, 8))
+    written = write_peaks(folder, ("tolerance = 0.01\n", ""), more=more, elements=elements, deployment=rows)
+    return run_project(load_project(written)).folder
 
 
 @pytest.fixture
