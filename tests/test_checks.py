@@ -190,10 +190,12 @@ def test_symmetry_is_that_up_to_rounding_of_each_matrix():
         ((1, 1), r"x must hold distinct atoms, got \(1, 1\)"),
         ((0, 3), r"x must hold indices from 0 to 2, got \(0, 3\)"),
         ((-1,), r"x must hold indices from 0 to 2, got \(-1,\)"),
+        ((0.0, 1.5), r"x must hold whole numbers, got \(0.0, 1.5\)"),
     ],
 )
 def test_supports_that_are_none_are_refused(value, message):
-    assert check_support("x", [2, 0], 3) == (0, 2)
+    assert check_support("x", [2, 0], 3) == check_support("x", np.array([2, 0]), 3) == (0, 2)
+    assert check_support("x", (), 3, least=0) == ()
     with pytest.raises(MisuseError, match=message):
         check_support("x", value, 3)
 

@@ -1,7 +1,8 @@
 """Checks at the door: every public entry validates here, so that the code behind it need not."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -168,14 +169,35 @@ def check_count(name: str, value: int, least: int = 1, most: int | None = None) 
     return int(value)
 
 
-def check_support(name: str, value: Iterable[int], n_atoms: int) -> tuple[int, ...]:
-    """A nonempty set of distinct atom indices, sorted."""
-    support = tuple(sorted(int(j) for j in value))
-    if not support:
+def check_distinct(name: str, values: Sequence[object]) -> None:
+    """No value twice."""
+    seen: set[object] = set()
+    for value in values:
+        if value in seen:
+            raise MisuseError(name, "be distinct", f"{value!r} more than once")
+        seen.add(value)
+
+
+def check_texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Nonempty texts; a single text is not a list of its letters."""
+    texts = (values,) if isinstance(values, str) else tuple(values)
+    for text in texts:
+        if isinstance(values, str) or not isinstance(text, str) or not text:
+            raise MisuseError(name, "be a list of nonempty texts", repr(text))
+    return texts
+
+
+def check_support(name: str, value: Iterable[int], n_atoms: int, least: int = 1) -> tuple[int, ...]:
+    """A set of distinct atom indices, sorted, with at least one unless it may be empty."""
+    try:
+        support = tuple(sorted(index(j) for j in value))
+    except TypeError:
+        raise MisuseError(name, "hold whole numbers", shown(value)) from None
+    if len(support) < least:
         raise MisuseError(name, "hold at least one atom", "an empty support")
     if len(set(support)) < len(support):
         raise MisuseError(name, "hold distinct atoms", support)
-    if support[0] < 0 or support[-1] >= n_atoms:
+    if support and (support[0] < 0 or support[-1] >= n_atoms):
         raise MisuseError(name, f"hold indices from 0 to {n_atoms - 1}", support)
     return support
 

@@ -7,11 +7,11 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_count
+from .._checks import check_count, check_distinct
 from .._errors import MisuseError
 from .._typing import Array
 from ._bank import Bank
-from ._library import Library, check_distinct
+from ._library import Library
 from ._library_states import LibrarySettings, LibraryStates
 from ._nuisances import Nuisances
 from ._states import ArrayStates

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from .._checks import check_array, check_unit_columns
+from .._checks import check_array, check_distinct, check_texts, check_unit_columns
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ._states import frozen
@@ -92,21 +92,3 @@ def check_regions(name: str, regions: Sequence[str], library: Library) -> tuple[
             known = ", ".join(map(repr, library.region_names))
             raise MisuseError(name, f"name regions that hold elements ({known})", repr(region))
     return names
-
-
-def check_distinct(name: str, values: Sequence[object]) -> None:
-    """No value twice."""
-    seen: set[object] = set()
-    for value in values:
-        if value in seen:
-            raise MisuseError(name, "be distinct", f"{value!r} more than once")
-        seen.add(value)
-
-
-def check_texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Nonempty texts; a single text is not a list of its letters."""
-    texts = (values,) if isinstance(values, str) else tuple(values)
-    for text in texts:
-        if isinstance(values, str) or not isinstance(text, str) or not text:
-            raise MisuseError(name, "be a list of nonempty texts", repr(text))
-    return texts

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arrays import check_indices
-from .._checks import check_array
+from .._checks import check_array, check_distinct, check_texts
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record
 from .._typing import Array
-from ._library import check_distinct, check_texts
 from ._states import check_distinct_rows, check_size, frozen
 
 

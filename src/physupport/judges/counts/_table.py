@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._arrays import read_only
-from ..._checks import check_array
+from ..._checks import check_array, check_support
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 
@@ -37,7 +37,7 @@ class CountTable:
         atoms = check_array("atoms", self.atoms, (None, None))
         given = np.zeros((len(atoms), 0)) if self.background is None else self.background
         background = check_array("background", given, (len(atoms), None))
-        supports = tuple(_check_support(support, atoms.shape[1]) for support in self.supports)
+        supports = tuple(check_support("supports", support, atoms.shape[1], least=0) for support in self.supports)
         if not supports:
             raise MisuseError("supports", "hold at least one explanation", "none")
         columns = np.concatenate([_check_shapes("atoms", atoms), _check_shapes("background", background)], axis=1).T
@@ -71,7 +71,7 @@ class CountTable:
         if how not in _VARIANTS:
             rule = f"be one of {sorted(_VARIANTS)}"
             raise MisuseError("how", rule, repr(how), "Counts have no negative part, so a span is no set of means.")
-        chosen = [_check_support(support, n_elements) for support in supports]
+        chosen = [check_support("supports", support, n_elements, least=0) for support in supports]
         atoms = variants.transpose(1, 0, 2).reshape(n_channels, -1)
         return cls(atoms, _VARIANTS[how](chosen, n_variants, n_elements), background)  # type: ignore[arg-type]
 
@@ -124,10 +124,3 @@ def _check_shapes(name: str, columns: Array) -> Array:
         rule = f"have columns with sums between {_LEAST_SUM:g} and {_LARGEST_SUM:g}"
         raise MisuseError(name, rule, f"{sums[is_bad][0]:g} in column {int(is_bad.argmax())}")
     return columns
-
-
-def _check_support(support: Sequence[int], n_atoms: int) -> tuple[int, ...]:
-    indices = tuple(sorted(int(index) for index in support))
-    if len(set(indices)) < len(indices) or (indices and not 0 <= indices[0] <= indices[-1] < n_atoms):
-        raise MisuseError("supports", f"hold distinct atoms from 0 to {n_atoms - 1}", indices)
-    return indices

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._arrays import read_only
-from ..._checks import check_columns, check_open
+from ..._checks import check_columns, check_open, check_support
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
 from ...laws._design import RANK_TOLERANCE
@@ -41,7 +41,7 @@ class RotationTable:
     def __post_init__(self) -> None:
         atoms = check_columns("atoms", self.atoms, None)
         check_open("tolerance", self.tolerance, 0.0, 1.0)
-        supports = tuple(_check_support(support, atoms.shape[1]) for support in self.supports)
+        supports = tuple(check_support("supports", support, atoms.shape[1], least=0) for support in self.supports)
         if not supports:
             raise MisuseError("supports", "hold at least one explanation", "none")
         if self.names and len(self.names) != atoms.shape[1]:
@@ -101,13 +101,6 @@ def check_rows(table: "RotationTable", rows: ArrayLike) -> Field:
     if table.is_complex and (not np.iscomplexobj(columns) or (columns.any() and not columns.imag.any())):
         raise MisuseError("rows", "be complex, as the table is", "real ones", "Take real atoms, or pass Re + i Im.")
     return columns.T
-
-
-def _check_support(support: Sequence[int], n_atoms: int) -> tuple[int, ...]:
-    indices = tuple(sorted(int(index) for index in support))
-    if len(set(indices)) < len(indices) or (indices and not 0 <= indices[0] <= indices[-1] < n_atoms):
-        raise MisuseError("supports", f"hold distinct atoms from 0 to {n_atoms - 1}", indices)
-    return indices
 
 
 def _complement(background: Field, tolerance: float) -> Field:

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
-from ..._checks import check_array, check_count, check_positive, check_unit_columns
+from ..._checks import check_array, check_count, check_distinct, check_positive, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array, BoolArray
 from ...banks import Bank, Nuisances, array_bank
-from ...banks._library import check_distinct
 from ._block import TYPED_DIGITS, LocalDictionary, off_orthogonal
 
 
