@@ -45,10 +45,11 @@ class Brackets:
     @classmethod
     def after(cls, size: int, queries: IntArray, codes: NDArray[np.uint8]) -> "Brackets":
         """Those after the verdicts of a run, (k,) each."""
-        brackets, alone = cls(size), cls(size)
+        brackets = cls(size)
         if queries.min(initial=0) >= 0 and queries.max(initial=0) < size and codes.max(initial=0) < INDETERMINATE:
             brackets._marks[queries] = codes + 1
         if np.count_nonzero(brackets._marks) < len(queries):  # one by one, to say which may not be asked
+            alone = cls(size)
             for e, code in zip(queries.tolist(), codes.tolist(), strict=True):
                 alone.record(e, code)
         brackets.n_witnessed, n_rejected, brackets.n_indeterminate = np.bincount(codes, minlength=3).tolist()

@@ -6,6 +6,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import read_only
+from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array
 
@@ -37,6 +39,14 @@ def register(kind: str) -> Callable[[Made], Made]:
         return make
 
     return registered
+
+
+def check_channels(axis: ArrayLike) -> Array:
+    """(q,) where the channels lie, at least one; a copy that stays what it is."""
+    channels = check_array("axis", axis, (None,))
+    if not channels.size:
+        raise MisuseError("axis", "hold at least one channel", "none")
+    return read_only(channels)
 
 
 def check_answers(name: str, value: ArrayLike, n_places: int, n_channels: int | None = None) -> Array | ComplexArray:

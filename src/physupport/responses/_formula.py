@@ -8,11 +8,10 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import read_only
 from .._checks import check_array, check_positive
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, Positive
-from ._base import ComplexArray, register
+from ._base import ComplexArray, check_channels, register
 from ._expression import Expression
 from ._intervals import Enclosure, Jet
 
@@ -157,10 +156,7 @@ class Formula:
     width: Positive = 1.0
 
     def __post_init__(self) -> None:
-        axis = check_array("axis", self.axis, (None,))
-        if axis.size == 0:
-            raise MisuseError("axis", "hold at least one channel", "none")
-        object.__setattr__(self, "axis", read_only(axis))
+        object.__setattr__(self, "axis", check_channels(self.axis))
         object.__setattr__(self, "width", check_positive("width", self.width))
         names = self.places.split()
         known = {*names, "t", "width"}

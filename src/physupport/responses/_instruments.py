@@ -11,7 +11,7 @@ from .._arrays import read_only
 from .._checks import check_array, check_count, check_positive
 from .._errors import MisuseError
 from .._typing import Array, Count, Positive
-from ._base import ComplexArray, register
+from ._base import ComplexArray, check_channels, register
 from ._expression import Expression
 from ._formula import Form
 from ._slopes import gaussian_slope, largest_cosine
@@ -43,8 +43,7 @@ class UniformLinearArray:
     def __call__(self, places: ArrayLike, /) -> ComplexArray:
         """(E, 1) angles in degrees -> (q, E)."""
         angles = np.deg2rad(check_array("places", places, (None, 1))[:, 0])
-        sensors = self.spacing * np.arange(self.n_sensors, dtype=np.float64)
-        return _wave(sensors[:, None] * np.sin(angles))
+        return _wave(self._sensors[:, None] * np.sin(angles))
 
     def slopes(self, low: Array, high: Array) -> Array:
         r""":math:`2\pi\delta|\cos\theta|\sqrt{\sum m^2/q}` a radian at most, over a box of angles in degrees."""
@@ -53,8 +52,12 @@ class UniformLinearArray:
 
     def form(self) -> Form:
         """The same as formulas."""
-        sensors = self.spacing * np.arange(self.n_sensors, dtype=np.float64)
-        return _waves("2 * pi * m * sin(x * pi / 180)", {"m": sensors}, ("x",))
+        return _waves("2 * pi * m * sin(x * pi / 180)", {"m": self._sensors}, ("x",))
+
+    @property
+    def _sensors(self) -> Array:
+        """(q,) their places, in wavelengths."""
+        return self.spacing * np.arange(self.n_sensors, dtype=np.float64)
 
 
 @register("circular array")
@@ -77,8 +80,7 @@ class CircularArray:
     def __call__(self, places: ArrayLike, /) -> ComplexArray:
         """(E, 1) azimuths in degrees -> (q, E)."""
         azimuths = np.deg2rad(check_array("places", places, (None, 1))[:, 0])
-        sensors = 2.0 * np.pi * np.arange(self.n_sensors) / self.n_sensors
-        return _wave(self.radius * np.cos(azimuths - sensors[:, None]))
+        return _wave(self.radius * np.cos(azimuths - self._sensors[:, None]))
 
     def slopes(self, low: Array, high: Array) -> Array:  # noqa: ARG002
         r""":math:`2\pi R\sqrt{\sum_m\sin^2(\theta - 2\pi m/q)/q}` a radian; the mean is 1/2 from three sensors on."""
@@ -86,9 +88,13 @@ class CircularArray:
 
     def form(self) -> Form:
         """The same as formulas."""
-        sensors = 2.0 * np.pi * np.arange(self.n_sensors) / self.n_sensors
-        channels = {"m": sensors, "r": np.full(self.n_sensors, self.radius)}
+        channels = {"m": self._sensors, "r": np.full(self.n_sensors, self.radius)}
         return _waves("2 * pi * r * cos(x * pi / 180 - m)", channels, ("x",))
+
+    @property
+    def _sensors(self) -> Array:
+        """(q,) their azimuths, in radians."""
+        return 2.0 * np.pi * np.arange(self.n_sensors) / self.n_sensors
 
 
 @register("near field array")
@@ -190,12 +196,9 @@ class Peak:
     shape: Literal["gaussian", "lorentzian", "pseudo-voigt"] = "gaussian"
 
     def __post_init__(self) -> None:
-        axis = check_array("axis", self.axis, (None,))
-        if axis.size == 0:
-            raise MisuseError("axis", "hold at least one channel", "none")
+        object.__setattr__(self, "axis", check_channels(self.axis))
         if self.shape not in SHAPES:
             raise MisuseError("shape", f"be one of {', '.join(map(repr, SHAPES))}", repr(self.shape))
-        object.__setattr__(self, "axis", read_only(axis))
         object.__setattr__(self, "width", check_positive("width", self.width))
 
     def __call__(self, places: ArrayLike, /) -> Array:
