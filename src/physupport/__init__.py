@@ -3,8 +3,9 @@
 The names below are imported on first use, so that `import physupport` and the command line start at once.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ._lazy import published
 
 if TYPE_CHECKING:
     from ._checks import Interval as Interval
@@ -18,34 +19,5 @@ if TYPE_CHECKING:
     from .banks import Library as Library, library_bank as library_bank
     from .questions import RegionalMap as RegionalMap, RegionRule as RegionRule, Resolution as Resolution
     from .report import Report as Report
-
-# Public name -> module that defines it. A name stands here and among the imports above, which type checkers read.
-_HOME = {
-    "Interval": "._checks",
-    "MisuseError": "._errors",
-    "__version__": "._version",
-    "AnalysisProtocol": ".analysis",
-    "Report": ".report",
-    "StreamPlan": ".analysis",
-    "Library": ".banks",
-    "library_bank": ".banks",
-    "RegionalMap": ".questions",
-    "RegionRule": ".questions",
-    "Resolution": ".questions",
-    "PhysicalSupport": ".analysis",
-}
-
-__all__ = [*_HOME]
-
-if not TYPE_CHECKING:  # seen by a type checker, it would give every misspelt name a type
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOME:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(_HOME[name], __name__), name)
-        globals()[name] = value
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+else:
+    __getattr__, __dir__, __all__ = published(__name__)

@@ -49,7 +49,7 @@ def test_starting_loads_nothing_heavy(statement):
 
 
 def test_negative_control_the_same_look_sees_what_geometry_loads():
-    assert "numpy" in loaded_after("import physupport.local.shell")
+    assert "numpy" in loaded_after("from physupport.local.shell import Shell")
 
 
 def test_help_of_the_program_loads_nothing_heavy():
@@ -78,6 +78,76 @@ def test_ctrl_c_while_modules_are_loaded_is_silent(tmp_path, name):
     assert CliRunner().invoke(app, ["init", str(tmp_path / "example")]).exit_code == 0
     answer = run("-c", INTERRUPTING.format(name=name, path=str(tmp_path / "example")))
     assert (answer.returncode, answer.stdout, answer.stderr) == (-signal.SIGINT, "", "")  # 130 in a shell
+
+
+# What takes far longer to load than it takes to say that a bank is too large.
+ENGINE = ["numba", "llvmlite", "scipy", "flint", "jinja2", "matplotlib", "physupport.judges.rotation._kernels"]
+# Forty regions that may be left out are 2^40 explanations.
+HUGE = """
+level = 0.05
+[data.deployment]
+file = "rows.npy"
+channels = 1
+{law}
+[elements]
+file = "elements.csv"
+coordinates = ["x"]
+response = {{ kind = "uniform linear array", n_sensors = 8, spacing = 0.5 }}
+{regions}
+"""
+LAWS = {
+    "mean": 'law = "mean"\nnoise = 0.5\nproposal = 0.5',
+    "gaussian": 'law = "gaussian"\nrows = "same mean"',
+    "poisson": 'law = "poisson"',
+}
+STARTED = """
+import sys
+sys.argv = ["physupport", *{arguments!r}]
+from physupport.__main__ import main
+try:
+    main()
+finally:
+    print(*(name for name in {engine!r} if name in sys.modules))
+"""
+
+
+@pytest.fixture
+def huge(tmp_path):
+    def written(law, count=40):
+        regions = "".join(f'[regions.R{i}]\npresence = "optional"\n' for i in range(count))
+        strength = "" if law in ("gaussian", "poisson") else "strength = 1.0\n"
+        text = HUGE.format(law=LAWS[law], regions=regions.replace("\npresence", f"\n{strength}presence"))
+        (tmp_path / "project.toml").write_text(text)
+        listed = "".join(f"r{i},R{i},0.5\n" for i in range(count))
+        (tmp_path / "elements.csv").write_text("id,region,x\n" + listed)
+        np.save(tmp_path / "rows.npy", np.ones((4, 8), dtype=complex))
+        return str(tmp_path)
+
+    return written
+
+
+COMMANDS = {
+    "run": ["run"],
+    "dry run": ["run", "--dry-run"],
+    "map": ["map"],
+    "watch": ["watch", "-", "--project"],
+    "plan": ["plan", "--project"],
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_bank_that_is_too_large_is_refused_before_anything_is_loaded_to_build_it(huge, law, command):
+    arguments = [*COMMANDS[command], huge(law)]
+    answer = run("-c", STARTED.format(arguments=arguments, engine=ENGINE))
+    assert "must describe at most 200,000,000 explanations, got 1,099,511,627,776 or more" in answer.stderr
+    assert (answer.returncode, answer.stdout) == (2, "\n")  # none of them
+
+
+def test_negative_control_a_bank_of_two_loads_the_engine(huge):
+    answer = run("-c", STARTED.format(arguments=["run", "--dry-run", huge("mean", count=1)], engine=ENGINE))
+    assert answer.returncode == 0, answer.stderr
+    assert {"numba", "scipy", "flint"} <= {*answer.stdout.splitlines()[-1].split()}
 
 
 def test_pictures_load_matplotlib_only_when_drawn():

@@ -15,6 +15,21 @@ PUBLIC = {
 }  # fmt: skip
 
 
+ROOT, PACKAGE = Path(__file__).parents[2], Path(physupport.__file__).parent
+PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+# Commands and studies are programs: they publish for the command line and for tests.
+PROGRAMS = {"cli", "studies"}
+FOLDERS = [path.parent.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*/__init__.py"))]
+LIBRARIES = [PACKAGE / folder for folder in FOLDERS if folder.parts and folder.parts[0] not in PROGRAMS]
+
+
+def homes(package):
+    """What a package publishes, name -> module, as its source says; of subpackages None."""
+    nodes = ast.walk(ast.parse((package / "__init__.py").read_text()))
+    lines = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1]
+    return {entry.name: line.module for line in lines for entry in line.names if entry.asname == entry.name}
+
+
 def test_the_public_names_are_these():
     assert set(physupport.__all__) == PUBLIC
 
@@ -25,22 +40,31 @@ def test_the_top_level_stays_small():
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_a_public_name_is_the_object_of_its_home(name):
-    home = importlib.import_module(physupport._HOME[name], "physupport")
+    home = importlib.import_module(f".{homes(PACKAGE)[name]}", "physupport")
     assert getattr(physupport, name) is getattr(home, name)
     assert name in dir(physupport)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_every_package_has_what_it_publishes_where_it_says(folder):
+    """Names are loaded when first asked for, so that a wrong one would only be found then."""
+    package = importlib.import_module(".".join(("physupport", *folder.parts)))
+    for name, home in homes(PACKAGE / folder).items():
+        found = importlib.import_module(f"{package.__name__}.{home or name}")
+        assert getattr(package, name) is (getattr(found, name) if home else found)
+        assert name in dir(package)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_a_name_that_a_package_has_not_is_refused(folder):
+    name = ".".join(("physupport", *folder.parts))
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'nonsense'"):
+        importlib.import_module(name).nonsense  # noqa: B018
 
 
 def test_an_unknown_name_is_refused_by_name():
     with pytest.raises(AttributeError, match="module 'physupport' has no attribute 'nonsense'"):
         physupport.nonsense  # noqa: B018
-
-
-ROOT, PACKAGE = Path(__file__).parents[2], Path(physupport.__file__).parent
-PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
-# Commands and studies are programs: they publish for the command line and for tests.
-PROGRAMS = {"cli", "studies"}
-FOLDERS = [path.parent.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*/__init__.py"))]
-LIBRARIES = [PACKAGE / folder for folder in FOLDERS if folder.parts and folder.parts[0] not in PROGRAMS]
 
 
 def names_used(path):

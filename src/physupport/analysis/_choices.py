@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, final, get_args
+from typing import Any, final
 
 from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
@@ -12,11 +12,8 @@ from ..judges import JudgeSpec, make_judge
 from ..laws import law_named
 from ..questions import Predicates, Question, RegionalMap, RegionRule, predicates
 from ._plans import StreamPlan
+from ._policy_names import POLICIES, PolicyName
 from ._protocol import AnalysisProtocol, Proposed
-
-PolicyName: TypeAlias = Literal["regional", "endpoints", "fixed", "random", "farthest"]
-
-POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 
 def _farthest(question: Predicates, _: int) -> Policy:

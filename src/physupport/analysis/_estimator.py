@@ -17,8 +17,9 @@ from ..judges import JudgeSpec, RunningEvidence
 from ..questions import Question, RegionRule
 from ..report import Report
 from ._analyse import analyse_tables, located
-from ._choices import PolicyName, chosen_bank, chosen_protocol, chosen_question
+from ._choices import chosen_bank, chosen_protocol, chosen_question
 from ._plans import ProposedStream, StreamPlan
+from ._policy_names import PolicyName
 from ._protocol import AnalysisProtocol, Proposed
 from ._result import Result
 from ._rows import channel_names, stream_rows, table_of

@@ -3,9 +3,6 @@
 from math import exp, log, log1p, sqrt
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
-
 from .._checks import check_open
 from .._errors import MisuseError
 
@@ -40,15 +37,23 @@ class Moved(NamedTuple):
         asked = check_open("alpha", alpha, 0.0, 1.0)
         if self.kappa == 0.0:
             return asked
-        before = float(ndtr(ndtri(asked) - self.eta)) if self.is_shift else _lower_root(asked, self.kappa)
+        before = _shifted(asked, self.eta) if self.is_shift else _lower_root(asked, self.kappa)
         if before == 0.0:
             remedy = "Allow cells a smaller eta."
             raise MisuseError("alpha", "leave some level after the moves within cells", f"{asked:g}", remedy)
         return before * (1.0 - _ROUNDING)
 
 
+def _shifted(b: float, eta: float) -> float:
+    """The a that a shift by eta brings up to b."""
+    from scipy.special import ndtr, ndtri  # slow to load, and most analyses have no cells
+
+    return float(ndtr(ndtri(b) - eta))
+
+
 def _lower_root(b: float, kappa: float) -> float:
     """The a below b with kl(b || a) = kappa, on the scale of log a."""
+    from scipy.optimize import brentq
 
     def beyond(log_a: float) -> float:
         a = exp(log_a)

@@ -13,7 +13,7 @@ from ._app import app
 from ._options import PROJECT_FILE, ProjectFile, Quiet, Trust, Workers
 from ._progress import Status, run_progress
 from ._run import run_and_tell, show_finished
-from ._text import SIGNAL, load_project_at, rows_at, show_lines, signal_rows
+from ._text import SIGNAL, load_counted, load_project_at, rows_at, show_lines, signal_rows
 from ._workers import use_workers
 
 if TYPE_CHECKING:
@@ -56,14 +56,15 @@ def map_(
 
     A map that is stopped, by whatever, is continued by the same command.  Exit codes: 0, the map is written; 2, misuse.
     """
-    from ..maps import MOST_SIGNALS, MapProtocol, map_signals, write_map_page
-    from ..project import assemble
-
     use_workers(workers)
     options: dict[str, object] = {"level": level, "output.map": None if out is None else str(out)}
     overrides = {key: value for key, value in options.items() if value is not None}
     with misuse_named(lambda name: "--out" if name in ("out", "override output.map") else name):
-        loaded = load_project_at(project, overrides, trust=trust)
+        loaded = load_counted(project, overrides, trust=trust)
+    from ..maps import MOST_SIGNALS, MapProtocol, map_signals, write_map_page
+    from ..project import assemble
+
+    with misuse_named(lambda name: "--out" if name in ("out", "override output.map") else name):
         assembled, folder = assemble(loaded), loaded.map_folder
     with misuse_named(_option):
         given = _signals(assembled, signals, channels, repeats, member)

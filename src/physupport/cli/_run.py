@@ -11,7 +11,7 @@ from .._errors import MisuseError, misuse_named, visible
 from ._app import app, exit_code
 from ._options import PROJECT_FILE, ProjectFile, Quiet, Trust, Workers
 from ._progress import run_progress, stopped_by_signal
-from ._text import load_project_at, show_lines, show_report
+from ._text import load_counted, show_lines, show_report
 from ._workers import use_workers
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def run(
     overrides = {key: value for key, value in given.items() if value is not None}
     try:
         with misuse_named(_option):
-            loaded = load_project_at(project, overrides, trust=trust)
+            loaded = load_counted(project, overrides, trust=trust)
             if dry_run:
                 _dry_run(loaded, as_json)
                 return

@@ -27,6 +27,15 @@ def load_project_at(path: Path, overrides: "dict[str, object] | None" = None, *,
     return load_project(path / PROJECT_FILE if os.path.isdir(path) else path, overrides, trust=trust)
 
 
+def load_counted(path: Path, overrides: "dict[str, object] | None" = None, *, trust: bool = False) -> "Project":
+    """The same of who will build its bank; one too large is refused before anything is loaded to build it with."""
+    from ..project import check_size
+
+    loaded = load_project_at(path, overrides, trust=trust)
+    check_size(loaded)
+    return loaded
+
+
 SIGNAL = "signal-"  # how folders of reports on signals of a map begin
 
 

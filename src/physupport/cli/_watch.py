@@ -11,7 +11,7 @@ import typer
 from .._errors import MisuseError, visible
 from ._app import app
 from ._options import Trust
-from ._text import load_project_at, show_report
+from ._text import load_counted, show_report
 
 _SECONDS_BETWEEN = 0.5
 
@@ -31,12 +31,13 @@ def watch(
     The level holds for all looks together: what was rejected once stays rejected, and one may stop at any time.  The
     deployment file of the project is not read.  Exit codes: 0, the rows have ended or Ctrl-C was pressed; 2, misuse.
     """
+    loaded = load_counted(project, trust=trust)
     import numpy as np
 
     from ..analysis import begin_running, running_report
     from ..project import assemble
 
-    assembled = assemble(load_project_at(project, trust=trust))
+    assembled = assemble(loaded)
     protocol, tables = assembled.protocol, assembled.tables
     calibration = tables.get("calibration")
     with assembled.named():

@@ -4,16 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from .._errors import MisuseError
+from .._lazy import Registry
 from .._typing import IntArray
 from ..banks import Bank
 from ..io import RowSource
 from ..laws import Design, Law
-from ._evidence import Evidence, Factor
 from ._judge import Judge
 from ._path import joint_path
+
+if TYPE_CHECKING:
+    from ._evidence import Evidence, Factor
 
 MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
 
@@ -27,7 +30,7 @@ class SealedStream:
     rows: RowSource  # held-out, in the order of the split
     law: Law  # completed with the bank
     keys_of: Callable[[IntArray], IntArray]  # explanations (k,) -> keys (k,) of its law
-    factor: Callable[[], Factor]  # its densities over these rows, with the numerator; building it reads rows
+    factor: "Callable[[], Factor]"  # its densities over these rows, with the numerator; building it reads rows
 
 
 @final
@@ -49,18 +52,20 @@ class Sealed:
         return self.bank.size
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> "Evidence":
         """The evidence of all streams along their joint path."""
         return self.evidence_of(self.streams)
 
-    def evidence_of(self, streams: Sequence[SealedStream]) -> Evidence:
+    def evidence_of(self, streams: Sequence[SealedStream]) -> "Evidence":
         """That of some of them."""
+        from ._evidence import Evidence
+
         factors = [stream.factor() for stream in streams]
         return Evidence(self.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
 
     def divided(
         self, is_own: Callable[[Law], bool], rule: str, remedy: str
-    ) -> tuple[SealedStream, Design, Evidence | None]:
+    ) -> "tuple[SealedStream, Design, Evidence | None]":
         """The one stream that a judge decides from, the columns of its explanations, and the evidence of the others.
 
         rule, remedy: what is told where not exactly one stream has a law that is the judge's own, and a design.
@@ -136,13 +141,21 @@ def check_laws(spec: JudgeSpec, laws: Sequence[Law]) -> None:
         spec.check_laws(laws)
 
 
+# Where judges of this package enter themselves; their names are known before anything of them is loaded.
+_HOMES = {
+    "rotation": ".rotation._by_rotation",
+    "conformal": ".conformal._by_replicates",
+    "counts": ".counts._by_counts",
+    "simulation": ".simulation._judge",
+    "evidence": "._by_splits",
+}
 # How each kind is read back from a protocol, so that verdicts can be asked for again.
 Decode = Callable[[Mapping[str, object]], JudgeSpec]
-JUDGES: dict[str, Decode] = {}
+JUDGES = Registry[Decode](__package__, _HOMES | {"evidence of splits": "._by_splits"})
 
 
 # Those that can be made by name, from options that all have defaults.
-JUDGE_MAKERS: dict[str, Callable[..., JudgeSpec]] = {}
+JUDGE_MAKERS = Registry[Callable[..., JudgeSpec]](__package__, _HOMES)
 
 
 def register(kind: str, make: Callable[..., JudgeSpec] | None = None) -> Callable[[Decode], Decode]:

@@ -1,10 +1,9 @@
 """The contract of a stream, rows and densities scored with a proven error, and of its numerator, the opponent."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, final
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, final
 
 import numpy as np
-from flint import arb
 from numpy.typing import ArrayLike
 
 from .._arrays import check_whole
@@ -13,6 +12,9 @@ from .._errors import MisuseError
 from .._stored import Refusal, check_form
 from .._typing import Array, IntArray
 from ..io import RowSource
+
+if TYPE_CHECKING:
+    from flint import arb
 
 
 @final
@@ -53,7 +55,7 @@ class Stream(Protocol):
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods of a batch of distinct keys, in the order given."""
 
-    def enclosure(self, key: int, bits: int) -> list[arb]:
+    def enclosure(self, key: int, bits: int) -> "list[arb]":
         """The same of one key in ball arithmetic, one ball a checkpoint; slow, and as tight as the bits allow."""
 
 

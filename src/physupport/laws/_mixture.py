@@ -3,15 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Self, final
+from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
-from flint import arb, ctx
 
 from .._stored import Refusal, check_form
 from .._typing import Array, IntArray
 from ..io import RowSource
 from ._base import BankKey, Opponent, Scores, Stream
+
+if TYPE_CHECKING:
+    from flint import arb
 
 _EPS = float(np.finfo(np.float64).eps)
 # Of keys that oppose: how many, and how far below the best.
@@ -86,8 +88,10 @@ class MixtureStream:
         total, errors = np.where(is_known, total, 0.0), np.where(is_known, errors, np.inf)
         return Scores(np.tile(total, (len(keys), 1)), np.tile(errors, (len(keys), 1)))
 
-    def enclosure(self, key: int, bits: int) -> list[arb]:  # noqa: ARG002
+    def enclosure(self, key: int, bits: int) -> "list[arb]":  # noqa: ARG002
         """The same in balls; terms far below the largest are exponents that a ball holds."""
+        from flint import arb, ctx
+
         balls = [stream.enclosure(member, bits) for stream, member in self.members]
         with ctx.workprec(bits):
             weights = [arb(weight) for weight in self.weights]

@@ -55,6 +55,16 @@ class Physical:
         return entries // 2 if self.is_complex else entries
 
 
+def check_size(project: Project) -> None:
+    """Refuse a bank that is too large, knowing the keys of the file and the list of elements, and nothing else.
+
+    For who would load judges, kernels and pictures only then: they take longer than this.  Reading checks it again.
+    """
+    if project.settings.cover is None:
+        listed = read_element_file(project)
+        check_bank_size(project, listed.regions, len(listed.lines))
+
+
 def read_elements(project: Project) -> Physical:
     """The elements that a list has, or the cells of a cover."""
     if project.settings.cover is None:

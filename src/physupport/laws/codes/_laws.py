@@ -1,11 +1,10 @@
 """Laws of the calibration coefficients: exchangeable over atoms, Gaussian given the active set."""
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
-from flint import arb
-from scipy.special import comb
 
 from ..._arrays import read_only
 from ..._checks import check_array, check_count, check_open, check_positive
@@ -13,6 +12,9 @@ from ..._errors import MisuseError
 from ..._membership import Condition, Membership
 from ..._stored import Refusal, check_form
 from ..._typing import Array, BoolArray
+
+if TYPE_CHECKING:
+    from flint import arb
 
 # Float64 sums of probabilities are off by a few 1e-16; a list typed with rounded digits is off by far more than this.
 PROBABILITY_TOLERANCE = 1e-12
@@ -34,8 +36,10 @@ class CodeLaw(Protocol):
         """The probability p on which all weights depend; None if there is no such number."""
         return None
 
-    def exact_weights(self, n_atoms: int) -> list[arb]:
+    def exact_weights(self, n_atoms: int) -> "list[arb]":
         """The same probabilities as balls, from the stored parameters; a law without more is taken at its word."""
+        from flint import arb
+
         return [arb(float(w)) for w in self.subset_weights(n_atoms)]
 
     def active_variances(self, n_atoms: int) -> Array:
@@ -74,8 +78,10 @@ class BernoulliGaussian:
         """The probability that an atom is active."""
         return self.p
 
-    def exact_weights(self, n_atoms: int) -> list[arb]:
+    def exact_weights(self, n_atoms: int) -> "list[arb]":
         """The same as balls, from the stored p."""
+        from flint import arb
+
         p = arb(self.p)
         return [p**k * (1 - p) ** (n_atoms - k) for k in range(n_atoms + 1)]
 
@@ -139,12 +145,16 @@ class ExchangeableGaussian:
 
     def subset_weights(self, n_atoms: int) -> Array:
         r""":math:`\pi_k / \binom nk` for k = 0..n; (n + 1,)."""
+        from scipy.special import comb
+
         self._check_atoms(n_atoms)
         return self.size_probabilities / comb(self.n_atoms, np.arange(self.n_atoms + 1))
 
-    def exact_weights(self, n_atoms: int) -> list[arb]:
+    def exact_weights(self, n_atoms: int) -> "list[arb]":
         """The same as balls, from the stored probabilities."""
-        return [arb(float(self.size_probabilities[k])) / int(comb(n_atoms, k, exact=True)) for k in range(n_atoms + 1)]
+        from flint import arb
+
+        return [arb(float(self.size_probabilities[k])) / math.comb(n_atoms, k) for k in range(n_atoms + 1)]
 
     def active_variances(self, n_atoms: int) -> Array:
         r""":math:`\lambda_k` for k = 0..n; (n + 1,)."""
@@ -223,6 +233,8 @@ def law_moments(law: CodeLaw, n_atoms: int) -> LawMoments:
     >>> [round(x, 12) for x in (m.a1, m.a2d, m.a2o, m.delta)]
     [0.25, 0.25, 0.0625, 0.1875]
     """
+    from scipy.special import comb
+
     n = check_count("n_atoms", n_atoms)
     size = np.arange(n + 1)
     weights, variances = law.subset_weights(n), law.active_variances(n)

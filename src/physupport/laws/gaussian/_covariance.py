@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 
 from ..._typing import Array, IntArray
 from ...banks import Bank, Moved
@@ -17,8 +16,10 @@ from .._law import Energy, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, whitened_energy
 from ._covariance_point import CovariancePoint, leading_point
-from ._covariance_stream import CovarianceStream, covariance_stream
-from ._white_noise import covariance_divergences
+from ._divergences import covariance_divergences
+
+if TYPE_CHECKING:
+    from ._covariance_stream import CovarianceStream
 
 # Numbers in one batch of covariances: 64 MiB.
 _ENTRIES = 2**23
@@ -71,8 +72,10 @@ class Covariance(NoisyLaw):
 
         return draw
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> CovarianceStream:
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "CovarianceStream":
         """The rows (N, q), read once and scored under every deployment key; strengths are variances of the sources."""
+        from ._covariance_stream import covariance_stream
+
         return covariance_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> CovariancePoint:  # noqa: ARG002
@@ -128,6 +131,8 @@ def _log_likelihoods(covariance: Array, factors: Array, n_rows: int) -> Array:
 
     factors: F, (count, q, m).
     """
+    from scipy.linalg import solve_triangular
+
     lower = np.linalg.cholesky(covariance)
     count, size, width = factors.shape
     stacked = factors.transpose(1, 0, 2).reshape(size, count * width)

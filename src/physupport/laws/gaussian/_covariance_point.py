@@ -13,7 +13,6 @@ from ...banks import array_bank
 from ...io import RowSource, as_pairs
 from ...io._rows import as_complex
 from .._base import Opponent, Stream
-from ._covariance_stream import covariance_stream
 
 
 @final
@@ -37,6 +36,8 @@ class CovariancePoint:
 
     def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
         """A stream of its own."""
+        from ._covariance_stream import covariance_stream
+
         count = len(self.strengths)
         atoms = self.atoms if count else np.eye(len(self.atoms))[:, :1]
         bank = array_bank(atoms[None], [tuple(range(count))], strengths=self.strengths if count else 1.0)

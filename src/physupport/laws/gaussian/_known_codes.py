@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,11 @@ from .._base import Proposal
 from .._law import Energy, Law, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square
-from ._code_stream import CodeColumns, DictionaryPoint, DictionaryResiduals, known_code_stream
-from ._white_noise import WhiteNoiseStream
+from ._dictionary_point import DictionaryPoint
+
+if TYPE_CHECKING:
+    from ._code_stream import DictionaryResiduals
+    from ._white_noise import WhiteNoiseStream
 
 
 @register
@@ -74,8 +77,10 @@ class KnownCodes(NoisyLaw):
         maps = [self._signal(bank.states.elements[:, chosen], codes).T for chosen in index]
         return np.array(maps), self.entry_noises(parts.nuisance)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> WhiteNoiseStream[DictionaryResiduals]:
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[DictionaryResiduals]":
         """The rows, scored under every state and noise."""
+        from ._code_stream import CodeColumns, known_code_stream
+
         q = len(bank.states.elements)
         measured, codes = CodeColumns(rows, slice(0, q), q), CodeColumns(rows, slice(q, rows.width), rows.width - q)
         return known_code_stream(measured, codes, bank.states, self.variances, checkpoints, is_complex=self.is_complex)

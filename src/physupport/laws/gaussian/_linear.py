@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self, cast, final
+from typing import TYPE_CHECKING, ClassVar, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,8 +22,10 @@ from .._mixture import Mixture, kinds_with
 from .._whitening import WhitenedRows, decoded_covariance, native_covariance, whitener_of
 from ._covariance_point import CovariancePoint
 from ._linear_checks import ROWS, check_against, check_options
-from ._linear_stream import LinearStream
-from ._mean_stream import MeanPoint
+from ._mean_point import MeanPoint
+
+if TYPE_CHECKING:
+    from ._linear_stream import LinearStream
 
 _FORM = {
     "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "is_estimated": bool,
@@ -186,8 +188,10 @@ class Linear(Law):
         fit = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
         return np.asarray(as_pairs(fit, axis=0) if self.is_complex else fit)[:, 0]
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LinearStream:
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "LinearStream":
         """Every key at its best coefficients, of rows that are whitened where a covariance is given."""
+        from ._linear_stream import LinearStream
+
         stops = check_checkpoints(checkpoints, rows.n_rows)
         return LinearStream(self.design(bank), self.scored_rows(bank, rows), stops, self.is_complex)
 
@@ -202,7 +206,7 @@ class Linear(Law):
 
     def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Mixture:  # noqa: ARG002
         """What these rows make likely, see `LinearStream.opponent`."""
-        return cast(LinearStream, proposal.stream).opponent(proposal.keys)
+        return cast("LinearStream", proposal.stream).opponent(proposal.keys)
 
     def moved(self, active: int) -> Moved:
         """The mean of all rows together moves by the sum of all; of coloured noise the least deviation counts.

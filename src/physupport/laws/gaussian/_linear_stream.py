@@ -19,7 +19,7 @@ from ._bounded import Bounded
 from ._cone import Cone
 from ._covariance_point import CovariancePoint, leading_point
 from ._linear_exact import ExactRows
-from ._mean_stream import MeanPoint
+from ._mean_point import MeanPoint
 from ._nonnegative import Nonnegative
 from ._source_covariance import best_noise, cost_bounds
 

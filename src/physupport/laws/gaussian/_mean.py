@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,12 @@ from .._base import Proposal
 from .._law import Energy, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, squares
-from ._mean_stream import MeanPoint, MeanResiduals, mean_opponent, mean_stream
-from ._white_noise import WhiteNoiseStream, mean_divergences
+from ._divergences import mean_divergences
+from ._mean_point import MeanPoint, mean_opponent
+
+if TYPE_CHECKING:
+    from ._mean_stream import MeanResiduals
+    from ._white_noise import WhiteNoiseStream
 
 
 @register
@@ -55,11 +59,13 @@ class Mean(NoisyLaw):
 
         return draw
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> WhiteNoiseStream[MeanResiduals]:
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[MeanResiduals]":
         """The rows (N, q), read once and scored under every deployment key; strengths are coefficients.
 
         If complex, the phase of a source belongs to its element.
         """
+        from ._mean_stream import mean_stream
+
         return mean_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002

@@ -1,7 +1,7 @@
 """Rows about one mean in white noise, by the keys of a bank or about a single point off it."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Self, final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import fmpq
@@ -9,14 +9,11 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from ..._checks import check_array
-from ..._codec import array_json, real
-from ..._stored import Refusal, check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank, array_bank
 from ...io import RowSource
 from ...io._rows import atom_table
 from .._balls import add, mul, sub
-from .._base import Opponent, Stream
 from ._gaussian_exact import ExactMoments, exact_residual, rational
 from ._white_noise import (
     Known,
@@ -86,50 +83,6 @@ def point_stream(
     # One atom along the mean; no active atom is the mean zero.
     bank = array_bank(direction[None, :, None], [(0,) if length > 0.0 else ()], strengths=length or 1.0)
     return mean_stream(bank, rows, [noise], checkpoints)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanPoint:
-    """Rows scattered about one mean: a law off the bank, against explanations whose coefficients are profiled."""
-
-    is_of_bank: ClassVar[bool] = True  # bank and proposal rows give it
-
-    mean: Array  # (q,)
-    noise: float  # variance of a real entry
-
-    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
-        """A stream of its own."""
-        return point_stream(rows, self.mean, self.noise, denominator.checkpoints), 0
-
-    def encode(self) -> dict[str, object]:
-        """Mean and noise."""
-        return {"mean_point": {"mean": array_json(self.mean), "noise": float(self.noise)}}
-
-    @classmethod
-    def decode(cls, node: object, where: str) -> Self:
-        """What `encode` wrote under `mean_point`."""
-        content = check_form(node, {"mean": dict, "noise": float}, f"{where}.mean_point")
-        mean, noise = real(content["mean"], None), content["noise"]
-        if not mean.size or not noise > 0.0:
-            raise Refusal(f"{where} is no law")
-        return cls(mean, noise)
-
-    def agrees(self, other: Opponent) -> bool:
-        """The same fit on another machine differs by rounding."""
-        if not isinstance(other, MeanPoint) or other.mean.shape != self.mean.shape:
-            return False
-        if not np.isclose(self.noise, other.noise, rtol=1e-9, atol=0.0):
-            return False
-        return bool(np.allclose(self.mean, other.mean, rtol=1e-9, atol=1e-9 * np.abs(other.mean).max()))
-
-
-def mean_opponent(rows: RowSource, noise: float) -> MeanPoint:
-    """The mean of the rows, and their scatter about it; noise: the variance of an entry if a single row has none."""
-    table = np.concatenate([*rows.blocks()])
-    mean = table.mean(axis=0)
-    scatter = float(((table - mean) ** 2).sum()) / max((len(table) - 1) * len(mean), 1)
-    return MeanPoint(mean, scatter if scatter > 0.0 else noise)
 
 
 @njit(cache=True)

@@ -13,7 +13,6 @@ from ...banks import ArrayStates
 from ...io import RowSource
 from .._base import Opponent, Stream
 from ..codes._laws import BernoulliGaussian, checked_activity
-from ._latent import latent_stream
 
 
 @final
@@ -33,6 +32,8 @@ class LatentPoint:
 
     def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
         """A stream of its own."""
+        from ._latent import latent_stream
+
         states, laws = ArrayStates(self.atoms[None]), [BernoulliGaussian(self.p)]
         return latent_stream(rows, states, laws, [self.noise], denominator.checkpoints), 0
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan, sqrt
-from typing import ClassVar, Self, final
+from typing import TYPE_CHECKING, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +18,10 @@ from .._law import Energy, Law, Part, register
 from .._mixture import kinds_with
 from .._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
 from ..codes._laws import MOST_ACTIVE, BernoulliGaussian, CodeLaw, decode_code_law, law_moments
-from ..codes._mixture import make_calibration
-from ._free import refined_point
-from ._latent import LatentStream, latent_stream
 from ._latent_point import LatentPoint
+
+if TYPE_CHECKING:
+    from ._latent import LatentStream
 
 
 @register
@@ -85,11 +85,15 @@ class Latent(NoisyLaw):
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, q) rows of an explanation."""
+        from ..codes._mixture import make_calibration
+
         law, noise = self._at(bank, explanation)
         return make_calibration(law, bank.explanation(explanation).atoms, noise, rng, n_rows)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> LatentStream:
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "LatentStream":
         """The rows, scored under every state and nuisance."""
+        from ._latent import latent_stream
+
         return latent_stream(rows, bank.states, self.code_laws, self.variances, checkpoints)
 
     def symmetries(self, bank: Bank, keys: IntArray) -> Array:
@@ -110,6 +114,8 @@ class Latent(NoisyLaw):
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> LatentPoint:
         """Atoms, activity and noise that the rows make likely, none of them held to the bank; from a key of it on."""
+        from ._free import refined_point
+
         parts = bank.calibration_parts(np.array([key]))
         nuisance, index = int(parts.nuisance[0]), bank.states.element_index(parts.state)[0]
         energy = law_moments(self.code_laws[nuisance], len(index)).a1
