@@ -1,40 +1,21 @@
 """The answer in plain words: one short sentence a field, which is all that many readers want."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..banks import JOINT
 from ..questions import Label
-from ._covers import extent_words
-from ._phrases import (
-    MOST_NAMES,
-    above,
-    between,
-    cells_of,
-    distance,
-    place_words,
-    places_of,
-    plain,
-    regions_of_sets,
-    unit_of,
-)
-
-Entry = Mapping[str, Any]
+from ._covers import placed_fields
+from ._phrases import MOST_NAMES, Entry, above, between, distance, place_words, places_of, plain
 
 _FEW = 3  # named where more are counted
 
 
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
-    kind, counted, unit = document["question"]["kind"], regions_of_sets(document), unit_of(document)
-    shared, cells = {"unit": unit, "places": places_of(document) if unit else {}}, cells_of(document)
-    more = (
-        {"is_set": entry["field"] in counted, "cells": extent_words(document["protocol"], entry, cells)}
-        for entry in document["fields"]
-    )
+    kind, places = document["question"]["kind"], places_of(document)
     return tuple(
-        f"{_name(entry, kind)}: {_said({**entry, **also, **shared}, kind)}."
-        for entry, also in zip(document["fields"], more, strict=True)
+        f"{_name(entry, kind)}: {_said({**entry, 'places': places if entry['unit'] else {}}, kind)}."
+        for entry in placed_fields(document)
     )
 
 
@@ -111,18 +92,18 @@ def _present(entry: Entry, names: Sequence[str]) -> str:
 
 def _of_sets(sets: Sequence[Sequence[str]]) -> str:
     """What several sets of elements share, of which one is there: what all of them have, and what only some."""
-    common = [name for name in sets[0] if all(name in each for each in sets)]
-    others = list(dict.fromkeys(name for each in sets for name in each if name not in common))
+    common = [name for name in sets[0] if all(name in names for names in sets)]
+    others = list(dict.fromkeys(name for names in sets for name in names if name not in common))
     rest = _joined(others, "and")
     if not common:
         return f"at least one of {rest} is there"
-    is_more = all(len(each) > len(common) for each in sets)
+    is_more = all(len(names) > len(common) for names in sets)
     return f"{_joined(common, 'and')}; " + (f"also at least one of {rest}" if is_more else f"perhaps also {rest}")
 
 
 def _possible(entry: Entry) -> Sequence[str]:
     """What may be there, what least speaks against first."""
-    kept = [each["name"] for each in (entry.get("set") or {"kept": ()})["kept"] if each["name"] is not None]
+    kept = [part["name"] for part in (entry.get("set") or {"kept": ()})["kept"] if part["name"] is not None]
     known = {*kept}
     return [*kept, *(name for name in entry["cell"] if name not in known)]
 

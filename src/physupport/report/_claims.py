@@ -1,11 +1,6 @@
 """Claims over several regions, in sentences."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from ._phrases import listed, plain
-
-Entry = Mapping[str, Any]
+from ._phrases import Entry, listed, plain
 
 _CLAIMED = {
     "any": ("At least one of {} is there.", "None of {} is there."),
@@ -17,10 +12,10 @@ _CLAIMED = {
 
 def claims_of(document: Entry) -> list[tuple[Entry, str, str]]:
     """Each claim with its kind and what it names."""
-    given = document["protocol"]["question"].get("claims", ())
+    claims = document["protocol"]["question"].get("claims", ())
     # Of one thing all kinds say the same.
-    asked = {name: (kind if len(of) > 1 else "one", listed(of)) for name, kind, of in given}
-    return [(entry, *asked[entry["claim"]]) for entry in document.get("claims", ()) if entry["claim"] in asked]
+    kinds = {name: (kind if len(of) > 1 else "one", listed(of)) for name, kind, of in claims}
+    return [(entry, *kinds[entry["claim"]]) for entry in document.get("claims", ()) if entry["claim"] in kinds]
 
 
 def claim_sentence(claim: tuple[Entry, str, str]) -> str:

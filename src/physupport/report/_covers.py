@@ -1,11 +1,8 @@
 """What a cover makes of a report: the level that holds in its boxes, and cells with their extent."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from ._phrases import plain
-
-Entry = Mapping[str, Any]
+from ._phrases import Entry, cells_of, plain, regions_of_sets, unit_of
 
 
 def promised_level(protocol: Entry) -> float:
@@ -28,10 +25,10 @@ def cover_sentence(protocol: Entry) -> str:
     if "cover" not in protocol:
         return ""
     cover = protocol["cover"]
-    boxes = "; ".join(f"{plain(each['region'])}: {box_words(protocol, _ends(each))}" for each in cover["regions"])
+    boxes = "; ".join(f"{plain(part['region'])}: {box_words(protocol, _ends(part))}" for part in cover["regions"])
     also = [
-        f"{plain(each['called'] or each['kind'])} {each['values'][0]:g} to {each['values'][1]:g}"
-        for each in cover["parameters"]
+        f"{plain(part['called'] or part['kind'])} {part['values'][0]:g} to {part['values'][1]:g}"
+        for part in cover["parameters"]
     ]
     proof = "" if cover["bounds"] == "proven" else " Bounds of the responses were given, and are not proven here."
     law = f"eta {cover['eta']:.3g}" if cover["is_shift"] else f"kappa {cover['kappa']:.3g}"
@@ -39,6 +36,25 @@ def cover_sentence(protocol: Entry) -> str:
         f" Elements are cells that fill boxes ({'; '.join([boxes, *also])}); the level {cover['asked']!r} holds "
         f"anywhere in these because the judge ran at {protocol['level']:.4g} ({law}).{proof}"
     )
+
+
+def placed_fields(document: Entry) -> list[Entry]:
+    """The fields, each with what the rest of the document says of its places.
+
+    unit: of the coordinates.  is_set: names are those of sets of elements.  cells, within: where cells lie that are
+    possible, with their number, and as the end of a sentence; empty where elements are no cells.
+    """
+    protocol, sets, cells, unit = document["protocol"], regions_of_sets(document), cells_of(document), unit_of(document)
+    return [
+        {
+            **entry,
+            "unit": unit,
+            "is_set": entry["field"] in sets,
+            "cells": extent_words(protocol, entry, cells),
+            "within": within(document, entry),
+        }
+        for entry in document["fields"]
+    ]
 
 
 def extent_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tuple[float, float]]]) -> str:

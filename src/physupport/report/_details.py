@@ -89,7 +89,7 @@ _CHANNELS = re.compile(r"channels? (\d+)(?: to (\d+))?")
 
 def axis_named(text: str, details: Mapping[str, Any]) -> str:
     """A sentence about channels with what the deployment rows call these, such as energies, where they have names."""
-    names = next((each["channels"] for each in details["inputs"] if each["stream"] == "deployment"), ())
+    names = next((entry["channels"] for entry in details["inputs"] if entry["stream"] == "deployment"), ())
 
     def told(match: re.Match[str]) -> str:
         ends = [int(number) for number in match.groups() if number]
@@ -103,10 +103,10 @@ def axis_named(text: str, details: Mapping[str, Any]) -> str:
 def misfit_doubts(details: Mapping[str, Any]) -> list[str]:
     """Streams whose rows do not have the energy that the laws expect; every label rests on these."""
     return [
-        f"The {plain(each['stream'])} rows do not look as the laws say, so that what is said may be wrong: they have "
-        f"{each['statistic'] / each['expected']:.3g} times the energy that is expected."
-        for each in details["misfit"]
-        if each.get("is_misfit") and each["statistic"] is not None
+        f"The {plain(entry['stream'])} rows do not look as the laws say, so that what is said may be wrong: they have "
+        f"{entry['statistic'] / entry['expected']:.3g} times the energy that is expected."
+        for entry in details["misfit"]
+        if entry.get("is_misfit") and entry["statistic"] is not None
     ]
 
 

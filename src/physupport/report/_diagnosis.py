@@ -3,13 +3,10 @@
 Details of version 2 hold the sentences themselves in place of facts; these are shown as they are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from ..local.rates import MOST_ROWS
-from ._phrases import cut, explanation_words
-
-Entry = Mapping[str, Any]
+from ._phrases import Entry, cut, explanation_words
 
 LEVELS_NOTE = (
     "The level was fixed before the held-out rows were read, and only its labels carry the guarantee. The other levels "

@@ -5,11 +5,8 @@ from typing import Any, TypeGuard
 
 from ._claims import claim_sentence, claims_of
 from ._covers import cover_sentence, promised_level, where_truth_is
-from ._phrases import confidence, count_of_queries, cut, listed, plain, sentence_of
+from ._phrases import Entry, confidence, count_of_queries, cut, listed, plain, sentence_of
 from ._widths import width_sentence
-
-# An entry of a document, as JSON gives it.
-Entry = Mapping[str, Any]
 
 
 def outcome_sentence(document: Entry) -> str:

@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from .._codec import real
 
+# An entry of a document, as JSON gives it.
+Entry = Mapping[str, Any]
+
 MOST_NAMES = 12
 
 # Labels in a few words, which stand beside the code.
@@ -49,9 +52,13 @@ def among(names: Sequence[str]) -> str:
     return plain(names[0]) if len(names) == 1 else f"one of {listed(names)}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names with commas; of very many the first."""
-    return cut([*map(plain, names)])
+def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names with commas; of very many the first.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    return cut([*map(plain, names)], most)
 
 
 def cut(parts: Sequence[str], most: int = MOST_NAMES) -> str:
@@ -138,6 +145,16 @@ def place_words(place: Sequence[float]) -> str:
     """A number, or several in brackets."""
     numbers = ", ".join(f"{value:.6g}" for value in place)
     return numbers if len(place) == 1 else f"({numbers})"
+
+
+def coordinate_names(count: int, unit: str, names: Sequence[str] = ()) -> list[str]:
+    """So many coordinates with their unit, where it was said; x, y, z unless as many names are given.
+
+    >>> coordinate_names(2, "mm"), coordinate_names(1, "", ["angle"])
+    (['x (mm)', 'y (mm)'], ['angle'])
+    """
+    usual = ("x", "y", "z")[:count] if count <= 3 else tuple(f"x{i + 1}" for i in range(count))
+    return [f"{name} ({unit})" if unit else name for name in (names if len(names) == count else usual)]
 
 
 def unit_of(document: Mapping[str, Any]) -> str:

@@ -12,9 +12,9 @@ from .._errors import MisuseError
 from ..questions import Label
 from ._answers import answers
 from ._claims import claim_answers
-from ._covers import extent_words, promised_level
+from ._covers import placed_fields, promised_level
 from ._outcome import doubt_sentence, outcome_sentence, remarks
-from ._phrases import cells_of, has_places, in_words, unit_of
+from ._phrases import Entry, has_places, in_words, unit_of
 from ._schema import check_document, document_hash
 from ._sentences import field_sentences
 
@@ -124,12 +124,8 @@ class Report:
     @property
     def fields(self) -> tuple[FieldReport, ...]:
         """One for each field of the question."""
-        document, cells = self.document, cells_of(self.document)
-        told = zip(document["fields"], answers(document), field_sentences(document), strict=True)
-        return tuple(
-            _field(entry, answer, sentence, extent_words(document["protocol"], entry, cells))
-            for entry, answer, sentence in told
-        )
+        told = zip(placed_fields(self.document), answers(self.document), field_sentences(self.document), strict=True)
+        return tuple(_field(entry, answer, sentence) for entry, answer, sentence in told)
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -173,8 +169,8 @@ class Report:
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
         pictures, table = pictures_html(report_fields(self.document)), table_html(self.fields, unit_of(self.document))
         said = (f"<p><strong>{escape(self.doubt)}</strong></p>" if self.doubt else "") + f"<ul>{said}</ul>"
-        found = f"<p>{escape(self.sentence)}</p><p><small>{escape(self._footing())}</small></p>"
-        return f"<div>{said}{pictures}{table}{found}</div>"
+        footing = f"<p>{escape(self.sentence)}</p><p><small>{escape(self._footing())}</small></p>"
+        return f"<div>{said}{pictures}{table}{footing}</div>"
 
     def to_frame(self) -> "DataFrame":
         """The fields as a pandas DataFrame, one a row; cells, witnesses and margins are lists, figures are columns."""
@@ -213,7 +209,7 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: dict[str, Any], answer: str, sentence: str, within: str) -> FieldReport:
+def _field(entry: Entry, answer: str, sentence: str) -> FieldReport:
     excluded, left = entry["excluded"], entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
         field=entry["field"],
@@ -227,18 +223,18 @@ def _field(entry: dict[str, Any], answer: str, sentence: str, within: str) -> Fi
         witnesses=tuple(witness["explanation"] for witness in entry["witnesses"]),
         excluded=None if excluded is None else excluded["explanation"],
         margin=None if excluded is None else (float(excluded["margin"][0]), float(excluded["margin"][1])),
-        kept=tuple(each["name"] for each in left["kept"]),
+        kept=tuple(part["name"] for part in left["kept"]),
         not_asked=tuple(left["not_asked"]),
         extent=left["extent"],
         box=tuple((low, high) for low, high in left["box"]) if "box" in left else None,
-        within=within,
+        within=entry["cells"],
         has_places=has_places(entry),
     )
 
 
 def _entry(field: FieldReport) -> dict[str, object]:
     """All of a field, its figures beside the rest."""
-    entries = {each.name: getattr(field, each.name) for each in fields(field) if each.name != "numbers"}
+    entries = {part.name: getattr(field, part.name) for part in fields(field) if part.name != "numbers"}
     lists = {name: list(value) for name, value in entries.items() if isinstance(value, tuple)}
     return entries | lists | {"label": str(field.label)} | field.numbers
 
@@ -249,8 +245,8 @@ def _row(entry: FieldReport, beside: str) -> dict[str, str]:
         "field": entry.field,
         "label": str(entry.label),
         "cell": "; ".join(entry.cell),
-        "kept": "; ".join(each or "nothing" for each in entry.kept),
-        "not asked": "; ".join(each or "nothing" for each in entry.not_asked),
+        "kept": "; ".join(name or "nothing" for name in entry.kept),
+        "not asked": "; ".join(name or "nothing" for name in entry.not_asked),
         "extent": "" if entry.extent is None else repr(entry.extent),
         "box": "" if entry.box is None else "; ".join(f"{low!r} to {high!r}" for low, high in entry.box),
         "group": entry.group or "",

@@ -1,14 +1,14 @@
 """What a report says in sentences: each is made from the facts of the document, and is no part of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ..banks import JOINT
 from ..laws import LAWS
 from ..questions import Label
-from ._covers import within
+from ._covers import placed_fields
 from ._outcome import is_exhausted, why_open
 from ._phrases import (
+    Entry,
     above,
     among,
     below,
@@ -17,19 +17,13 @@ from ._phrases import (
     explanation_words,
     listed,
     plain,
-    regions_of_sets,
     sentence_of,
     thing,
-    unit_of,
 )
-
-# An entry of a document, as JSON gives it.
-Entry = Mapping[str, Any]
 
 
 def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order."""
-    counted, unit = regions_of_sets(document), unit_of(document)
     names = [entry["field"] for entry in document["fields"]]
     is_evidence, remedy = _is_evidence(document), _remedy(document)
     return tuple(
@@ -37,16 +31,13 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
             {
                 **_in_order(entry, names),
                 "is_evidence": is_evidence,
-                "is_set": entry["field"] in counted,
-                "unit": unit,
                 "remedy": remedy,
-                "within": within(document, entry),
                 "vanishes": _vanishes(document, entry),
             },
             document["question"]["kind"],
             document["outcome"],
         )
-        for entry in document["fields"]
+        for entry in placed_fields(document)
     )
 
 
@@ -86,8 +77,8 @@ def _vanishes(document: Entry, entry: Entry) -> str:
     said = (
         " Its amount may be as small as one likes, so that more data can show that something is there, and never that"
     )
-    asked = "; absence_threshold asks about a least amount instead" if "thresholds" in laws[0] else ""
-    return f"{said} nothing is{asked}."
+    instead = "; absence_threshold asks about a least amount instead" if "thresholds" in laws[0] else ""
+    return f"{said} nothing is{instead}."
 
 
 # What would tell more, by what a judge says it lacks.
@@ -131,7 +122,7 @@ def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
 
 def _kept_undecided(entry: Entry) -> str:
     """What of a region is only kept because no verdict could be given."""
-    names = [thing(each["name"]) for each in _kept(entry) if each["margin"][1] == "inf" or each["margin"][1] > 0.0]
+    names = [thing(part["name"]) for part in _kept(entry) if part["margin"][1] == "inf" or part["margin"][1] > 0.0]
     return f" Kept only because a verdict is INDETERMINATE: {cut(names)}." if names else ""
 
 
@@ -217,16 +208,18 @@ def _separate(entry: Entry, opening: str) -> str:
 
 
 def _excluded(entry: Entry) -> str:
-    found = entry["excluded"]
-    if found is None:
+    nearest = entry["excluded"]
+    if nearest is None:
         return ""
     if not entry["is_evidence"]:
         # Draws stop as soon as they decide, so that most margins are equal, and none is known to be the nearest.
-        return f" Every explanation that says otherwise is rejected, such as {_explanation(found, entry['field'])}."
-    lower = found["margin"][0]
+        return f" Every explanation that says otherwise is rejected, such as {_explanation(nearest, entry['field'])}."
+    lower = nearest["margin"][0]
     is_told = isinstance(lower, float) and lower > 0.0
     margin = f", by a margin of at least {below(lower)}" if is_told else ""
-    return f" The nearest explanation that says otherwise, {_explanation(found, entry['field'])}, is rejected{margin}."
+    return (
+        f" The nearest explanation that says otherwise, {_explanation(nearest, entry['field'])}, is rejected{margin}."
+    )
 
 
 def _explanation(named: Entry, field: str) -> str:
@@ -242,7 +235,7 @@ def _title(entry: Entry, kind: str) -> str:
 
 def _one_of(entry: Entry) -> str:
     """What may be there: kept, the least evidence against it first, or not asked about."""
-    kept = [each["name"] for each in _kept(entry) if each["name"] is not None]
+    kept = [part["name"] for part in _kept(entry) if part["name"] is not None]
     known = {*kept}
     others = [name for name in entry["cell"] if name not in known]
     if not kept or not others:

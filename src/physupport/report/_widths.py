@@ -1,12 +1,9 @@
 """How far responses may be off in the explanations of a report: up to there its promise goes."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from .._codec import real
-from ._phrases import plain
-
-Entry = Mapping[str, Any]
+from ._phrases import Entry, plain
 
 
 def width_sentence(document: Entry) -> str:

@@ -1,6 +1,6 @@
 """A study again on fresh seeds: how often its reports are false, against the level that bounds it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -10,7 +10,7 @@ import numpy as np
 
 from .._checks import check_count
 from .._errors import MisuseError
-from ._published import Line, Outcome
+from ._published import Line, Outcome, Progress
 from ._tasks import JUDGED, load_study
 from ._writing import draw_figures, read_table
 
@@ -23,8 +23,6 @@ LABELS = ("FINE", "GROUP", "AMBIGUOUS", "ABSENT", "ABSTAIN", "EMPTY")
 POOLED = "all"  # in place of a scene, where all are counted together
 EVENTS = {"false report": "is_false", "true explanation rejected": "is_truth_rejected"}
 FIGURES = ("coverage", "labels")
-
-Progress = Callable[[int, int], None]
 
 
 def check_repeat(study: str, datasets: int, seed: int) -> str:
@@ -86,10 +84,10 @@ def _coverage_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]
     scenes = [POOLED, *dict.fromkeys(said.scene for said in reported)]
     profiles = dict.fromkeys((said.profile, said.level) for said in reported)
     for scene, (profile, level) in product(scenes, profiles):
-        mine = [said for said in reported if said.profile == profile and scene in (POOLED, said.scene)]
-        datasets = {said.data_seed for said in mine}
+        counted = [said for said in reported if said.profile == profile and scene in (POOLED, said.scene)]
+        datasets = {said.data_seed for said in counted}
         for event, flag in EVENTS.items():
-            hit = {said.data_seed for said in mine if getattr(said, flag)}
+            hit = {said.data_seed for said in counted if getattr(said, flag)}
             low, high = exact_interval(len(hit), len(datasets))
             yield {
                 "scene": scene,
@@ -107,14 +105,14 @@ def _coverage_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]
 def _rate_rows(reported: "Sequence[Reported]") -> Iterator[dict[str, object]]:
     """A row for every scene, profile and field: the share of each label, and of reports without a witness."""
     for scene, profile, field in dict.fromkeys((said.scene, said.profile, said.field) for said in reported):
-        mine = [said for said in reported if (said.scene, said.profile, said.field) == (scene, profile, field)]
-        labels = ["AMBIGUOUS" if said.label.endswith("AMBIGUOUS") else said.label for said in mine]
-        shares = {label: labels.count(label) / len(mine) for label in LABELS}
-        unseen = {"no_witness": sum(said.has_no_witness for said in mine) / len(mine)}
-        yield {"scene": scene, "profile": profile, "field": field, "datasets": len(mine)} | shares | unseen
+        counted = [said for said in reported if (said.scene, said.profile, said.field) == (scene, profile, field)]
+        labels = ["AMBIGUOUS" if said.label.endswith("AMBIGUOUS") else said.label for said in counted]
+        shares = {label: labels.count(label) / len(counted) for label in LABELS}
+        unseen = {"no_witness": sum(said.has_no_witness for said in counted) / len(counted)}
+        yield {"scene": scene, "profile": profile, "field": field, "datasets": len(counted)} | shares | unseen
 
 
 def _line(row: dict[str, object]) -> Line:
-    here = f"{row['count']}/{row['datasets']}, between {row['lower']:.4f} and {row['upper']:.4f}"
+    rate = f"{row['count']}/{row['datasets']}, between {row['lower']:.4f} and {row['upper']:.4f}"
     name = f"{row['event']}, {row['profile']}"
-    return Line(name, f"at most {row['level']}", here, float(str(row["lower"])) <= float(str(row["level"])))
+    return Line(name, f"at most {row['level']}", rate, float(str(row["lower"])) <= float(str(row["level"])))

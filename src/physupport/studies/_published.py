@@ -58,16 +58,19 @@ class Outcome:
         return all(line.is_met for line in self.lines)
 
 
+Progress = Callable[[int, int], None]  # hears (steps done, steps in all)
+
+
 class Study(Protocol):
     """A module that runs one study of the paper and draws its figures."""
 
     @staticmethod
-    def run(jobs: int, progress: Callable[[int, int], None] | None) -> Outcome:
-        """The study from its seeds; the outcome does not depend on jobs. progress: hears (steps done, steps in all)."""
+    def run(jobs: int, progress: Progress | None) -> Outcome:
+        """The study from its seeds; the outcome does not depend on jobs."""
         ...
 
     @staticmethod
-    def compare(outcome: Outcome, jobs: int, progress: Callable[[int, int], None] | None) -> Outcome:
+    def compare(outcome: Outcome, jobs: int, progress: Progress | None) -> Outcome:
         """The outcome with what another judge says of the same data; only of studies that judge a bank."""
         ...
 
@@ -77,9 +80,7 @@ class Study(Protocol):
         ...
 
     @staticmethod
-    def reports(
-        seeds: Sequence[tuple[int, int]], jobs: int, progress: Callable[[int, int], None] | None
-    ) -> "list[Reported]":
+    def reports(seeds: Sequence[tuple[int, int]], jobs: int, progress: Progress | None) -> "list[Reported]":
         """Reports on fresh data, scenes in turn, from seeds of data and split; only of studies that report."""
         ...
 
@@ -107,6 +108,16 @@ def range_line(name: str, published: tuple[str, str], value: tuple[float, float]
 def rounding_line(name: str, published: str, value: float) -> Line:
     """A printed residual at rounding level: agrees with every value at that level."""
     return Line(name, published, f"{value:.1e}", abs(value) < ROUNDING_LEVEL, "Any value at rounding level agrees.")
+
+
+def judges_line(name: str, shown: Mapping[str, str], note: str = "") -> Line:
+    """What simulation leaves beside what evidence, the judge of the paper, does; there is nothing to agree with."""
+    evidence, simulation = (f"{shown[judge]} by {judge}" for judge in ("evidence", "simulation"))
+    return Line(name, evidence, simulation, True, note)
+
+
+# Stands with the first of these lines.
+JUDGES_NOTE = "The judge of the paper, evidence, remains the default of this study."
 
 
 def word_line(name: str, published: str, here: str, note: str = "") -> Line:

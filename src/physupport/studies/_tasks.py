@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, cast, final
 
 from .._checks import check_count
 from .._errors import MisuseError
-from ._published import Study
+from ._published import Progress, Study
 
 STUDIES = MappingProxyType({"mechanism": "mechanism", "four-region": "four_region", "global": "global_bank"})
 
@@ -52,6 +52,7 @@ def split_seed(data_seed: int) -> int:
     return int("9" + str(data_seed)[1:])
 
 
+Case = TypeVar("Case")
 Result = TypeVar("Result")
 
 
@@ -83,16 +84,25 @@ def _use_threads(jobs: int) -> None:
     numba.set_num_threads(min(jobs, int(numba.config.NUMBA_NUM_THREADS)))  # type: ignore[attr-defined]
 
 
-def run_tasks(
-    tasks: Sequence[Task[Result]], jobs: int, progress: Callable[[int, int], None] | None = None
-) -> list[Result]:
+def one_by_one(
+    cases: Sequence[Case], work: Callable[[Case], Result], jobs: int, progress: Progress | None = None
+) -> Iterator[Result]:
+    """What the work gives for each case, one after the other, the kernels of each on jobs threads."""
+    with kernel_threads(jobs):
+        for done, case in enumerate(cases, 1):
+            yield work(case)
+            if progress is not None:
+                progress(done, len(cases))
+
+
+def run_tasks(tasks: Sequence[Task[Result]], jobs: int, progress: Progress | None = None) -> list[Result]:
     """What each task returns."""
     results = dict(finished(tasks, jobs, progress))
     return [results[i] for i in range(len(tasks))]
 
 
 def finished(
-    tasks: Sequence[Task[Result]], jobs: int, progress: Callable[[int, int], None] | None = None
+    tasks: Sequence[Task[Result]], jobs: int, progress: Progress | None = None
 ) -> Iterator[tuple[int, Result]]:
     """The number of each task and what it returns, as they end; what is handed over is not kept.
 

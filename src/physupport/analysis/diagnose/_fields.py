@@ -6,11 +6,12 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from ..._typing import Array, IntArray
+from ..._typing import IntArray
 from ...aeb._trace import INDETERMINATE, REJECTED, WITNESSED
 from ...banks import JOINT
 from ...judges import Verdict
 from ...questions import Answer, FieldElements
+from ...report._phrases import coordinate_names
 from .._result import Result
 from ._coherence import coherence
 from ._levels import LevelAnswers
@@ -71,9 +72,10 @@ def _shown_json(
     listed: "_Listed",
     names: tuple[str, ...],
 ) -> dict[str, Any]:
+    count, library = 0 if shown.coordinates is None else shown.coordinates.shape[1], result.bank.states.library
     entry: dict[str, Any] = {
         "is_optional": shown.is_optional,
-        "coordinate_names": _coordinate_names(result, shown.coordinates, names),
+        "coordinate_names": coordinate_names(count, "" if library is None else library.unit or "", names),
         "tolerance": shown.tolerance,
         "absence_threshold": shown.threshold,
         "groups": [[name, list(members)] for name, members in shown.groups],
@@ -173,14 +175,6 @@ class _Listed:
         first = [part[: self._most] for part in np.split(listed[order], starts[1:])]
         entries = iter(self._result.entries(np.concatenate(first)))
         return {number: [*islice(entries, len(part))] for number, part in zip(present.tolist(), first, strict=True)}
-
-
-def _coordinate_names(result: Result, places: Array | None, names: tuple[str, ...]) -> list[str]:
-    """With their unit, where it was said."""
-    count, library = 0 if places is None else places.shape[1], result.bank.states.library
-    usual = ("x", "y", "z") if count <= 3 else tuple(f"x{i + 1}" for i in range(count))
-    unit = f" ({library.unit})" if library is not None and library.unit else ""
-    return [f"{name}{unit}" for name in (names if len(names) == count else usual)[:count]]
 
 
 def field_coherence(result: Result, names: tuple[str, ...], possible: IntArray) -> dict[str, Any] | None:

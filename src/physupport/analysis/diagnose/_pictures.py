@@ -1,4 +1,4 @@
-"""How alike responses are; shown to a reader, never used to leave anything out."""
+"""What pictures are drawn from: the library, evidence along its path, and what is left after each query."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

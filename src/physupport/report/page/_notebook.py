@@ -10,9 +10,9 @@ import numpy as np
 from ..._codec import real
 from ...banks import JOINT
 from .. import pictures
-from .._phrases import distance
+from .._phrases import coordinate_names, distance, listed, unit_of
 from ..pictures import WIDE, Picture
-from ..pictures._words import kind_of, listed
+from ..pictures._words import kind_of
 from ..plots._style import INKS
 from ._standalone import picture_svg
 
@@ -28,7 +28,7 @@ def pictures_html(document: Mapping[str, Any]) -> str:
     fields: as details have them.  rows: likewise, or null.
     """
     sets = pictures.map_pictures(document.get("fields", ()), WIDE)
-    drawn = [each for pair in sets for each in pair][:_MOST_PICTURES]
+    drawn = [picture for planes in sets for picture in planes][:_MOST_PICTURES]
     rows = document.get("rows")
     drawn += [pictures.rows_picture(rows, WIDE)] if rows and rows["fits"] else []
     return "".join(map(_image, drawn))
@@ -64,9 +64,7 @@ def report_fields(document: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     places, ids = real(library["coordinates"], None, None), np.array(library["ids"])
     regions = np.array(library["regions"])
-    unit = f" ({library['unit']})" if library.get("unit") else ""
-    usual = ("x", "y", "z") if places.shape[1] <= 3 else tuple(f"x{i + 1}" for i in range(places.shape[1]))
-    names = [f"{name}{unit}" for name in usual[: places.shape[1]]]
+    names = coordinate_names(places.shape[1], unit_of(document))
     return {
         "fields": [
             _field(entry, names, [*zip(ids[chosen].tolist(), places[chosen].tolist(), strict=True)])
@@ -78,8 +76,8 @@ def report_fields(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _field(entry: Mapping[str, Any], names: Sequence[str], elements: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     left = entry["set"]
-    kept = {name for each in left["kept"] for name in (each["name"] or "").split(JOINT)}
-    unasked = {name for each in left["not_asked"] for name in (each or "").split(JOINT)} - kept
+    kept = {name for part in left["kept"] for name in (part["name"] or "").split(JOINT)}
+    unasked = {name for joint in left["not_asked"] for name in (joint or "").split(JOINT)} - kept
     states = ("kept" if name in kept else "not asked" if name in unasked else "excluded" for name, _ in elements)
     counts = {"n_kept": 0, "n_not_asked": 0}
     told = zip(elements, states, strict=True)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..._errors import MisuseError, visible
 from ..._hashes import pieces_hash
+from .._phrases import listed
 from ..pictures._map import STATES, sign_of
-from ..pictures._words import counted, listed, number
+from ..pictures._words import counted, number
 from ._draw import line_key
 from ._glossary import Glossary
 from ._svg import key_sign, label_sign, point_sign

@@ -11,13 +11,13 @@ from .._covers import promised_level, where_truth_is
 from .._details import axis_named, misfit_doubts
 from .._diagnosis import LEVELS_NOTE, field_notes, misfit_sentence, outcome_notes, refine_sentences
 from .._outcome import doubt_sentence, outcome_sentence
-from .._phrases import has_places, in_words
+from .._phrases import Entry, has_places, in_words
 from .._sentences import field_sentences, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there
 from ..pictures._model import Key
-from ..pictures._words import Entry, kind_of, number
+from ..pictures._words import kind_of, number
 from ._draw import svg
 from ._svg import Svg
 from ._words import BELOW_THRESHOLD, LABELS, STATUSES, percent
@@ -181,8 +181,8 @@ def _parts(elements: Sequence[Entry], absent: Entry | None, room: int) -> Iterat
 
 def _shown(explanations: list[Entry]) -> list[Entry]:
     unasked = [row for row in explanations if row["verdict"] == "not asked"]
-    asked = [row for row in explanations if row["verdict"] != "not asked"][:_MOST_ROWS]
-    return asked + unasked[: min(_MOST_UNASKED, _MOST_ROWS - len(asked))]
+    judged = [row for row in explanations if row["verdict"] != "not asked"][:_MOST_ROWS]
+    return judged + unasked[: min(_MOST_UNASKED, _MOST_ROWS - len(judged))]
 
 
 def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -197,9 +197,11 @@ def _tally(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _twice(key: str, draw: Callable[[pictures.Room], pictures.Picture]) -> list[Svg]:
-    """For wide and for small screens."""
-    return [svg(draw(room), f"{key}-{room.key}") for room in (WIDE, COMPACT)]
+def _twice(key: str, draw: Callable[[pictures.Room], pictures.Picture]) -> dict[str, Any]:
+    """For wide and for small screens, with the legend of both."""
+    drawn = {room: draw(room) for room in (WIDE, COMPACT)}
+    shown = [svg(picture, f"{key}-{room.key}") for room, picture in drawn.items()]
+    return {"pictures": shown, "legend": drawn[WIDE].keys}
 
 
 def _maps(fields: list[dict[str, Any]]) -> list[list[list[Svg]]]:
@@ -217,9 +219,7 @@ def _maps(fields: list[dict[str, Any]]) -> list[list[list[Svg]]]:
 def _rows(rows: Entry | None) -> dict[str, Any] | None:
     if not rows or not rows["fits"]:
         return None
-    drawn = [pictures.rows_picture(rows, room) for room in (WIDE, COMPACT)]
-    shown = [svg(picture, f"rows-{room.key}") for picture, room in zip(drawn, (WIDE, COMPACT), strict=True)]
-    return {"pictures": shown, "legend": drawn[0].keys, "is_kept": rows["is_kept"]}
+    return {"is_kept": rows["is_kept"], **_twice("rows", lambda room: pictures.rows_picture(rows, room))}
 
 
 def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
@@ -227,16 +227,15 @@ def _evidence(evidence: Entry | None) -> dict[str, Any] | None:
         return None
     return {
         **evidence,
-        "pictures": _twice("evidence", lambda room: pictures.evidence_picture(evidence, room)),
-        "legend": pictures.evidence_picture(evidence, WIDE).keys,
+        **_twice("evidence", lambda room: pictures.evidence_picture(evidence, room)),
         "shown": evidence["curves"][:MOST_CURVES],
         "left_out": max(0, len(evidence["curves"]) - MOST_CURVES),
     }
 
 
-def _brackets(brackets: Entry) -> list[Svg]:
-    """Wide and compact; none without queries."""
-    return _twice("brackets", lambda room: pictures.brackets_picture(brackets, room)) if brackets["queries"] else []
+def _brackets(brackets: Entry) -> dict[str, Any] | None:
+    """None without queries."""
+    return _twice("brackets", lambda room: pictures.brackets_picture(brackets, room)) if brackets["queries"] else None
 
 
 def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -254,9 +253,9 @@ def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | N
         **library,
         "envelopes": library.get("envelopes", {}),
         "regions": [
-            {"region": region, "picture": svg(each, f"responses-{k}"), "legend": _few(each.keys),
-             "more": max(0, len(each.keys) - _MOST_KEYS)}
-            for k, (region, each) in enumerate(drawn.items())
+            {"region": region, "picture": svg(responses, f"responses-{k}"), "legend": _few(responses.keys),
+             "more": max(0, len(responses.keys) - _MOST_KEYS)}
+            for k, (region, responses) in enumerate(drawn.items())
         ],
         "coherence": picture,
         "has_unasked": any(region not in known for region in library["regions"]),

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import prod
 
-from ..pictures._words import Entry, listed, number
+from .._phrases import Entry, listed
+from ..pictures._words import number
 
 _MOST_CHANNELS = 12  # that are named
 

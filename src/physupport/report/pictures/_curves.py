@@ -3,9 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 
+from .._phrases import Entry
 from ._model import Area, Axis, End, Key, Line, Mark, Panel, Picture, Rule, Tick
 from ._rooms import WIDE, Room, bent, counting, numbered, padded
-from ._words import Entry, counted, grouped, number, shortened
+from ._words import counted, grouped, number, shortened
 
 MOST_CURVES = 24  # whose names still fit beside them
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from .._phrases import Entry, listed
 from ._map import element_title, is_said, nothing_there, signs
 from ._model import Axis, Bars, Key, Mark, Panel, Picture, Text, Tick
 from ._rooms import Room, counting
-from ._words import Entry, grouped, label_words, listed, shortened
+from ._words import grouped, label_words, shortened
 
 _MOST = 60  # elements that fit on a page
 _SIGN = -0.035  # where the sign of an element stands, in widths of the axes

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from .._phrases import Entry, listed
 from ._model import Area, Axis, Cells, Key, Line, Mark, Panel, Picture, Rule, Text, Tick
 from ._rooms import COLUMN, Room, numbered
-from ._words import Entry, counted, listed, setting_words, shortened
+from ._words import counted, setting_words, shortened
 
 _OTHER = "of no question"  # elements of regions that no field is about
 _DEPTHS = {"kept": 4, "not asked": 3, _OTHER: 3, "excluded": 2}
@@ -123,7 +124,7 @@ def _range(library: Entry, indices: Sequence[int]) -> tuple[float, float]:
     """The values of responses and envelopes, and zero."""
     regions = {library["regions"][i] for i in indices}
     sides = [side for region, both in library.get("envelopes", {}).items() if region in regions for side in both]
-    values = [value for each in (*(library["responses"][i] for i in indices), *sides) for value in each]
+    values = [value for curve in (*(library["responses"][i] for i in indices), *sides) for value in curve]
     return min(0.0, *values), max(0.0, *values) or 1.0
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, final
 
+from .._phrases import Entry, listed
 from ._model import Axis, Key, Label, Line, Mark, Panel, Picture, Points, Rule, Shares, Text, Tick
 from ._rooms import COLUMN, COMPACT, WIDE, Room, numbered, padded
-from ._words import Entry, counted, kind_of, label_words, listed, shortened
+from ._words import counted, kind_of, label_words, shortened
 
 STATES = ("excluded", "not asked", "kept")  # the last lies on top
 _ROOMY = 16  # fields that get high lanes; more would not fit on a page
@@ -141,7 +142,7 @@ def _listed(placed: Sequence[Sequence[tuple[float, Any]]], room: Room) -> list[T
     On the page they stand below the signs.
     """
     is_named = room.is_paper and len(placed) == 1 and len(placed[0]) <= _MOST_LISTED
-    return [Tick(x, shortened(each["id"], 7), each["id"]) for x, each in placed[0]] if is_named else []
+    return [Tick(x, shortened(element["id"], 7), element["id"]) for x, element in placed[0]] if is_named else []
 
 
 def _lane(entry: Entry) -> list[tuple[float, Any]]:
@@ -156,7 +157,7 @@ def _lane_points(entry: Entry, lane: Sequence[tuple[float, Any]], y: float) -> I
     places = [x for x, _ in lane]
     step = (max(places) - min(places)) / _MOST_CROSSED if len(lane) > _MOST_CROSSED else 0.0
     crossed = -math.inf
-    for x, element in sorted(lane, key=lambda each: each[0]):
+    for x, element in sorted(lane, key=lambda placed: placed[0]):
         if element["state"] != "excluded" or x - crossed >= step:  # of thousands, what the eye can tell apart
             yield element["state"], x, y, element_title(element)
             crossed = x if element["state"] == "excluded" else crossed
@@ -170,7 +171,7 @@ def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: b
     scale: pixels a unit.
     """
     named, texts = list[tuple[float, float]](), list[Text]()
-    for x, element in sorted(lane, key=lambda each: each[1]["state"] == "excluded"):
+    for x, element in sorted(lane, key=lambda placed: placed[1]["state"] == "excluded"):
         text, is_left = shortened(element["id"], _MOST_LETTERS), element["state"] != "excluded"
         half = 0.5 * _LETTER * (len(text) + 2) / scale
         fits = all(abs(x - at) >= half + room for at, room in named)
@@ -235,8 +236,9 @@ def _plane_names(
         if len(fields) == 1:
             yield Text(0.98 * left + 0.02 * right, 0.04 * low + 0.96 * high, text, f"halo {role}")
             continue
-        there = [point for point, each in zip(group, entry["elements"], strict=True) if each["state"] != "excluded"]
-        x, y = max(there or group, key=lambda point: point[1])
+        elements = zip(group, entry["elements"], strict=True)
+        left_over = [point for point, element in elements if element["state"] != "excluded"]
+        x, y = max(left_over or group, key=lambda point: point[1])
         yield Text(x, y, text, f"halo {role}", "middle", lift=14.0)
 
 
@@ -277,6 +279,6 @@ def _description(fields: Sequence[Entry]) -> str:
 
 
 def _kept(entry: Entry) -> str:
-    named = {state: [each["id"] for each in entry["elements"] if each["state"] == state] for state in STATES[1:]}
+    named = {state: [part["id"] for part in entry["elements"] if part["state"] == state] for state in STATES[1:]}
     told = [f"{state} {listed(names, 6)}" for state, names in reversed(named.items()) if names]
     return ", ".join(told) or "no element kept"

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from .._phrases import Entry
 from ._model import Axis, Bars, Key, Line, Mark, Panel, Picture, Points, Tick
 from ._rooms import WIDE, Room, numbered, padded
-from ._words import Entry, number, shortened
+from ._words import number, shortened
 
 
 def rows_picture(rows: Entry, room: Room) -> Picture:
@@ -110,5 +111,5 @@ def _places(channels: Sequence[str]) -> tuple[list[float], str]:
 
 def _said(says: Entry) -> str:
     """An explanation in a few words."""
-    there = [f"{value}" for value in says.values() if value is not None]
-    return shortened(" + ".join(there), 40) if there else "nothing there"
+    names = [value for value in says.values() if value is not None]
+    return shortened(" + ".join(names), 40) if names else "nothing there"

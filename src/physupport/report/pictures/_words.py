@@ -1,10 +1,6 @@
 """Numbers, names and labels as pictures write them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-# An entry of a document, as JSON gives it.
-Entry = Mapping[str, Any]
+from collections.abc import Mapping
 
 
 def kind_of(label: str) -> str:
@@ -57,15 +53,6 @@ def counted(count: int, noun: str) -> str:
     ('1 query', '4 explanations')
     """
     return f"{grouped(count)} {noun}" + ("" if count == 1 else "s")
-
-
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Names with commas; of very many the first.
-
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def shortened(name: str, most: int = 24) -> str:

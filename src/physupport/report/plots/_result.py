@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..._errors import MisuseError
 from .. import pictures
 from .._details import Detailed, Details
-from ..pictures._words import Entry
+from .._phrases import Entry
 from ._draw import draw
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def plot_map(
     entries = _with_elements(_document(result), fields)
     names = {tuple(entry["coordinate_names"]) for entry in entries}
     if len(names) > 1:
-        value = " and ".join(f"({', '.join(each)})" for each in sorted(names))
+        value = " and ".join(f"({', '.join(coordinates)})" for coordinates in sorted(names))
         raise MisuseError("fields", "share their coordinates", value, "Draw them apart, each with fields=[...].")
-    (count,) = {len(each) for each in names}
+    (count,) = {len(coordinates) for coordinates in names}
     if count > 1 and not 0 <= plane[0] < plane[1] < count:
         raise MisuseError("plane", f"be two increasing numbers of coordinates below {count}", plane)
     return draw(pictures.map_picture(entries, pictures.COLUMN, plane), ax)

@@ -1,11 +1,14 @@
 """One data set of the four-region study, from its seeds to its maps."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.random import SeedSequence, default_rng
 
 from ..._typing import Array
-from ...aeb import WitnessFirst, elsewhere, presence, proposal_order
-from ...analysis import AnalysisProtocol, Proposed, StreamPlan
+from ...aeb import Policy, WitnessFirst, elsewhere, presence, proposal_order
+from ...analysis import AnalysisProtocol, Proposed, Seal, StreamPlan
 from ...laws import GaussianCovariance, make_calibration
 from .._case import Case
 from .._tasks import split_seed
@@ -17,22 +20,26 @@ def examine(scene: design.Scene, data_seed: int, split: int | None = None) -> Ca
 
     split: the seed of the split; the study's rule unless given.
     """
-    calibration, deployment = study_rows(scene, data_seed)
-    protocol = AnalysisProtocol(
-        design.study_question(),
-        _policy,
-        design.LEVEL,
-        design.BUDGET,
-        design.study_bank(),
-        {
-            "calibration": StreamPlan("latent", design.SHARES[0]),
-            "deployment": StreamPlan("covariance", design.SHARES[1]),
-        },
-        seed=split_seed(data_seed) if split is None else split,
-        until_witnessed=False,
-    )
-    seal = protocol.read(calibration=calibration, deployment=deployment)
+    seed = split_seed(data_seed) if split is None else split
+    seal = sealed(scene, data_seed, _policy, seed=seed, until_witnessed=False)
     return Case.judged(scene.name, data_seed, "regional map", seal, design.true_explanation(scene))
+
+
+def sealed(
+    scene: design.Scene,
+    data_seed: int,
+    policy: Policy | Callable[[Proposed], Policy],
+    **others: Any,  # noqa: ANN401
+) -> Seal:
+    """A data set under the bank, question, level, budget and plans of the study.  others: fields of the protocol."""
+    calibration, deployment = study_rows(scene, data_seed)
+    plans = {
+        "calibration": StreamPlan("latent", design.SHARES[0]),
+        "deployment": StreamPlan("covariance", design.SHARES[1]),
+    }
+    question, bank = design.study_question(), design.study_bank()
+    protocol = AnalysisProtocol(question, policy, design.LEVEL, design.BUDGET, bank, plans, **others)
+    return protocol.read(calibration=calibration, deployment=deployment)
 
 
 def study_rows(scene: design.Scene, seed: int) -> tuple[Array, Array]:

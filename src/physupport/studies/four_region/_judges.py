@@ -1,54 +1,36 @@
 """The data sets of the four-region study under two judges: how many explanations each leaves, and the labels."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from statistics import mean
 
 import numpy as np
 
 from ...aeb import RegionalPolicy
-from ...analysis import AnalysisProtocol, Seal, StreamPlan
+from ...analysis import Seal
 from ...judges import Verdict
 from ...judges.simulation import BySimulation
 from ...questions import exhaustive_answers
-from .._published import Line, Outcome
-from .._tasks import kernel_threads, split_seed
+from .._published import JUDGES_NOTE, Line, Outcome, Progress, judges_line
+from .._tasks import one_by_one, split_seed
 from . import _design as design
-from ._case import examine, study_rows
-
-NOTE = "The judge of the paper, evidence, remains the default of this study."
+from ._case import examine, sealed
 
 
-def compare(outcome: Outcome, jobs: int, progress: Callable[[int, int], None] | None = None) -> Outcome:
+def compare(outcome: Outcome, jobs: int, progress: Progress | None = None) -> Outcome:
     """The outcome with what evidence and simulation leave of the bank, beside each other."""
-    planned, rows = [(scene, seed) for scene in design.SCENES for seed in scene.seeds], []
-    with kernel_threads(jobs):
-        for done, case in enumerate(planned, 1):
-            seals = {"evidence": examine(*case).seal, "simulation": simulation_seal(*case)}
-            rows += [_row(*case, name, seal) for name, seal in seals.items()]
-            if progress is not None:
-                progress(done, len(planned))
-    return replace(outcome, lines=(*outcome.lines, *_lines(rows)), tables={**outcome.tables, "judges": rows})
+    planned = [(scene, seed) for scene in design.SCENES for seed in scene.seeds]
+    rows = [row for pair in one_by_one(planned, _rows, jobs, progress) for row in pair]
+    return replace(outcome, lines=(*outcome.lines, _line(rows)), tables={**outcome.tables, "judges": rows})
 
 
 def simulation_seal(scene: design.Scene, data_seed: int) -> Seal:
     """All rows of a data set, to be judged by simulation."""
-    calibration, deployment = study_rows(scene, data_seed)
-    plans = {
-        "calibration": StreamPlan("latent", design.SHARES[0]),
-        "deployment": StreamPlan("covariance", design.SHARES[1]),
-    }
-    protocol = AnalysisProtocol(
-        design.study_question(),
-        RegionalPolicy(),
-        design.LEVEL,
-        design.BUDGET,
-        design.study_bank(),
-        plans,
-        seed=split_seed(data_seed),
-        judge=BySimulation("ratio"),
-    )
-    return protocol.read(calibration=calibration, deployment=deployment)
+    return sealed(scene, data_seed, RegionalPolicy(), seed=split_seed(data_seed), judge=BySimulation("ratio"))
+
+
+def _rows(case: tuple[design.Scene, int]) -> list[dict[str, object]]:
+    seals = {"evidence": examine(*case).seal, "simulation": simulation_seal(*case)}
+    return [_row(*case, name, seal) for name, seal in seals.items()]
 
 
 def _row(scene: design.Scene, data_seed: int, judge: str, seal: Seal) -> dict[str, object]:
@@ -61,10 +43,10 @@ def _row(scene: design.Scene, data_seed: int, judge: str, seal: Seal) -> dict[st
     }
 
 
-def _lines(rows: list[dict[str, object]]) -> Iterator[Line]:
+def _line(rows: list[dict[str, object]]) -> Line:
     retained = {
         name: mean(int(str(row["retained"])) for row in rows if row["judge"] == name)
         for name in ("evidence", "simulation")
     }
-    there, here = (f"{retained[name]:.1f} by {name}" for name in ("evidence", "simulation"))
-    yield Line("explanations retained, mean", there, here, True, NOTE)
+    shown = {name: f"{count:.1f}" for name, count in retained.items()}
+    return judges_line("explanations retained, mean", shown, JUDGES_NOTE)

@@ -1,14 +1,14 @@
 """The four-region study as a whole: fifteen data sets, and every count that the paper prints about them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
 from ...aeb import Ending
 from ...questions import Answer, Comparison, Label, compare_all, plugin_answers
 from .._case import Case, Reported
-from .._published import Line, Outcome, word_line
-from .._tasks import kernel_threads
+from .._published import Line, Outcome, Progress, word_line
+from .._tasks import one_by_one
 from .._writing import draw_figures, read_table
 from . import _design as design
 from ._case import examine
@@ -17,10 +17,7 @@ METHODS = ("AEB", "exhaustive", "plug-in")
 FIGURES = ("responses", "coherence", "weak-c-map", "plug-in")
 
 
-Progress = Callable[[int, int], None] | None
-
-
-def run(jobs: int = 1, progress: Progress = None) -> Outcome:
+def run(jobs: int = 1, progress: Progress | None = None) -> Outcome:
     """The fifteen data sets, and what the paper says of them."""
     cases = [*examined([(scene, seed, None) for scene in design.SCENES for seed in scene.seeds], jobs, progress)]
     tables = {
@@ -32,21 +29,17 @@ def run(jobs: int = 1, progress: Progress = None) -> Outcome:
     return Outcome("four-region", tuple(_lines(cases)), _summary(cases), tables, FIGURES)
 
 
-def reports(seeds: Sequence[tuple[int, int]], jobs: int = 1, progress: Progress = None) -> list[Reported]:
+def reports(seeds: Sequence[tuple[int, int]], jobs: int = 1, progress: Progress | None = None) -> list[Reported]:
     """Scenes in turn; four regions each."""
     planned = [(design.SCENES[i % len(design.SCENES)], *pair) for i, pair in enumerate(seeds)]
     return [row for case in examined(planned, jobs, progress) for row in case.reported(case.trace)]
 
 
 def examined(
-    planned: Sequence[tuple[design.Scene, int, int | None]], jobs: int, progress: Progress = None
+    planned: Sequence[tuple[design.Scene, int, int | None]], jobs: int, progress: Progress | None = None
 ) -> Iterator[Case]:
-    """Cases of (scene, seed of the data, seed of the split) one by one, the scoring of each on jobs threads."""
-    with kernel_threads(jobs):
-        for done, case in enumerate(planned, 1):
-            yield examine(*case)
-            if progress is not None:
-                progress(done, len(planned))
+    """Cases of (scene, seed of the data, seed of the split)."""
+    return one_by_one(planned, lambda case: examine(*case), jobs, progress)
 
 
 def plug_in(case: Case) -> tuple[Answer, ...]:
@@ -93,11 +86,11 @@ def _certainty_lines(weak: list[Case]) -> Iterator[Line]:
     """The plug-in is certain about C where the data are not; the paper prints one of the two ways as the whole."""
     absent, present = (sum(_false_certainty(case) is label for case in weak) for label in (Label.ABSENT, Label.FINE))
     yield word_line("plug-in: false certainty about C", "5/5", f"{absent + present}/{len(weak)}")
-    here = f"absence {absent}, presence {present}"
+    counts = f"absence {absent}, presence {present}"
     said = "One sentence and two captions of the paper say absence in all 5"
     note = f"{said}; from its own seeds it is absence in 2 and presence in 3."
     agrees, as_known = (absent, present) == (5, 0), (absent, present) == (2, 3)
-    yield Line("plug-in: what it is certain of", "absence 5", here, agrees, note, is_known=as_known)
+    yield Line("plug-in: what it is certain of", "absence 5", counts, agrees, note, is_known=as_known)
 
 
 def _is_at_cap(case: Case) -> bool:
@@ -164,8 +157,8 @@ def _plugin_rows(cases: list[Case]) -> list[dict[str, object]]:
     for region, label in (("B", Label.FINE), ("C", Label.ABSENT), ("C", Label.FINE)):
         wrong = [_is_too_fine(case) if region == "B" else _false_certainty(case) is label for case in weak]
         aeb = [
-            each[region] is Comparison.UNSAFE and _asked(case, region) is label
-            for case, each in zip(weak, unsafe, strict=True)
+            kinds[region] is Comparison.UNSAFE and _asked(case, region) is label
+            for case, kinds in zip(weak, unsafe, strict=True)
         ]
         finding: dict[str, object] = {"region": region, "label": label.value, "datasets": len(weak)}
         rows += [finding | {"method": "plug-in", "count": sum(wrong)}, finding | {"method": "AEB", "count": sum(aeb)}]

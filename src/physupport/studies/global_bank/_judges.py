@@ -1,6 +1,6 @@
 """The data sets of the global study under two judges: what each leaves of the orientations at one level."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from statistics import mean
@@ -13,16 +13,15 @@ from ...analysis import AnalysisProtocol, Seal, StreamPlan
 from ...judges import Verdict, Verdicts
 from ...judges.simulation import BySimulation
 from ...questions import Resolution
-from .._published import Line, Outcome
+from .._published import JUDGES_NOTE, Line, Outcome, Progress, judges_line
 from .._tasks import Task, finished, split_seed
 from . import _design as design
 from ._case import STREAM, study_rows, study_seals
 
 LEVEL = 0.077  # of the balanced profile
-NOTE = "The judge of the paper, evidence, remains the default of this study."
 
 
-def compare(outcome: Outcome, jobs: int, progress: Callable[[int, int], None] | None = None) -> Outcome:
+def compare(outcome: Outcome, jobs: int, progress: Progress | None = None) -> Outcome:
     """The outcome with the diameters that evidence and simulation leave, beside each other."""
     planned = [(condition, seed) for condition in design.CONDITIONS for seed in condition.seeds]
     tasks = [Task(partial(_both, *case), case[0].n_rows) for case in planned]
@@ -61,8 +60,8 @@ def _both(condition: design.Condition, data_seed: int) -> tuple[Timed, Timed]:
 
 
 def _rows(condition: design.Condition, data_seed: int, *judged: Timed) -> Iterator[dict[str, object]]:
-    for name, (seconds, found) in zip(("evidence", "simulation"), judged, strict=True):
-        verdicts = found.verdicts() if isinstance(found, Seal) else found
+    for name, (seconds, result) in zip(("evidence", "simulation"), judged, strict=True):
+        verdicts = result.verdicts() if isinstance(result, Seal) else result
         kept = np.flatnonzero(verdicts.codes != Verdict.REJECTED)
         yield {
             "condition": condition.name,
@@ -85,9 +84,9 @@ def diameter_over_shell(condition: design.Condition, kept: np.ndarray[tuple[int]
 def _lines(rows: list[dict[str, object]]) -> Iterator[Line]:
     for number, condition in enumerate(design.CONDITIONS):
         means = {name: _mean(rows, condition=condition.name, judge=name) for name in ("evidence", "simulation")}
-        here, there = (f"{means[name]:.3f} by {name}" for name in ("simulation", "evidence"))
+        shown = {name: f"{value:.3f}" for name, value in means.items()}
         name = f"{condition.name}: mean diameter over the shell's at {LEVEL}"
-        yield Line(name, there, here, True, "" if number else NOTE)
+        yield judges_line(name, shown, "" if number else JUDGES_NOTE)
 
 
 def _mean(rows: list[dict[str, object]], **wanted: str) -> float:

@@ -1,6 +1,6 @@
 """The global study as a whole: eighteen data sets, 54 traces, and every count that the paper prints about them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from statistics import median
 from ...laws import BernoulliGaussian, calibration_mixture
 from ...questions import Comparison, Label, compare
 from .._case import Case, Reported
-from .._published import Line, Outcome, number_line, word_line
+from .._published import Line, Outcome, Progress, number_line, word_line
 from .._tasks import Task, finished
 from .._writing import draw_figures, read_table
 from . import _design as design
@@ -19,25 +19,24 @@ FIGURES = ("status", "recovery")
 REPORTED_BUDGET = 0.75  # of fresh data: at the full budget no report abstains
 
 Planned = Sequence[tuple[design.Condition, int, int | None]]  # condition, seeds of the data and of the split
-Progress = Callable[[int, int], None] | None
 
 
-def run(jobs: int = 1, progress: Progress = None) -> Outcome:
+def run(jobs: int = 1, progress: Progress | None = None) -> Outcome:
     """The eighteen data sets, as many at a time as jobs."""
     planned = [(condition, seed, None) for condition in design.CONDITIONS for seed in condition.seeds]
-    found = dict(examined(planned, jobs, progress))
-    groups = [found[i] for i in range(len(planned))]
+    by_number = dict(examined(planned, jobs, progress))
+    groups = [by_number[i] for i in range(len(planned))]
     cases = [case for group in groups for case in group]
     tables = {
         "traces": [row for case in cases for row in _trace_rows(case)],
-        "proposals": [_proposal_row(each[0], group[0]) for each, group in zip(planned, groups, strict=True)],
+        "proposals": [_proposal_row(case[0], group[0]) for case, group in zip(planned, groups, strict=True)],
         "status": [_status_row(cases, budget) for budget in design.BUDGETS],
         "recovery": [_recovery_row(cases, budget, label) for budget in design.BUDGETS for label in _REFERENCES],
     }
     return Outcome("global", tuple(_lines(cases)), _summary(cases), tables, FIGURES)
 
 
-def examined(planned: Planned, jobs: int, progress: Progress = None) -> Iterator[tuple[int, list[Case]]]:
+def examined(planned: Planned, jobs: int, progress: Progress | None = None) -> Iterator[tuple[int, list[Case]]]:
     """The number of each data set and its cases, a profile each, as they are done.
 
     Proposing and scoring, nearly all of the work, is shared out to threads.
@@ -49,14 +48,14 @@ def examined(planned: Planned, jobs: int, progress: Progress = None) -> Iterator
         yield i, judge(planned[i][0], planned[i][1], seals)
 
 
-def reports(seeds: Sequence[tuple[int, int]], jobs: int = 1, progress: Progress = None) -> list[Reported]:
+def reports(seeds: Sequence[tuple[int, int]], jobs: int = 1, progress: Progress | None = None) -> list[Reported]:
     """Conditions in turn; one report a profile."""
     planned = [(design.CONDITIONS[i % len(design.CONDITIONS)], *pair) for i, pair in enumerate(seeds)]
-    found = {
+    rows = {
         i: [row for case in cases for row in case.reported(case.at(REPORTED_BUDGET))]
         for i, cases in examined(planned, jobs, progress)
     }
-    return [row for i in range(len(planned)) for row in found[i]]
+    return [row for i in range(len(planned)) for row in rows[i]]
 
 
 _REFERENCES = (Label.AMBIGUOUS, Label.GROUP, Label.FINE)

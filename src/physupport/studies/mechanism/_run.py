@@ -1,6 +1,6 @@
 """The study from its seeds: divergences, fits, tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from ..._typing import Array
 from ...local.rates import Divergence
-from .._published import Line, Outcome, number_line, range_line, rounding_line, word_line
+from .._published import Line, Outcome, Progress, number_line, range_line, rounding_line, word_line
 from .._tasks import run_tasks
 from ._design import (
     GRID,
@@ -68,27 +68,27 @@ class Fits:
         return self.scaling[f"quadrature_{ORDERS[-1]}"]
 
 
-def run(jobs: int, progress: Callable[[int, int], None] | None = None) -> Outcome:
+def run(jobs: int, progress: Progress | None = None) -> Outcome:
     """All numbers of the mechanism study, from some 60 million densities of mixtures of 32 Gaussians."""
-    found = divergences(jobs, progress)
-    fits, seen = _fits(found), deployment_rows()
-    affinities = orientation_affinities(found.batches["affinity_deficit"].mean(axis=1))  # (budgets, scales)
+    measured = divergences(jobs, progress)
+    fits, seen = _fits(measured), deployment_rows()
+    affinities = orientation_affinities(measured.batches["affinity_deficit"].mean(axis=1))  # (budgets, scales)
     collapsed = collapse(affinities)
     errors = residual_errors(seen)
     tables: dict[str, Sequence[Mapping[str, object]]] = {
-        "scaling": _scaling_rows(found),
-        "batches": _batch_rows(found),
+        "scaling": _scaling_rows(measured),
+        "batches": _batch_rows(measured),
         "fits": _fit_rows(fits),
         "deployment": seen,
         "gates": _gate_rows(deployment_affinities() | {"orientation": affinities}),
         "collapse": _collapse_rows(collapsed),
-        "steps": [{"h": h, "jeffreys": float(value)} for h, value in zip(STEPS, found.steps, strict=True)],
+        "steps": [{"h": h, "jeffreys": float(value)} for h, value in zip(STEPS, measured.steps, strict=True)],
     }
     summary, lines = _summary(fits, collapsed, errors), _lines(fits, collapsed, errors)
     return Outcome("mechanism", lines, summary, tables, tuple(PAGES))
 
 
-def divergences(jobs: int, progress: Callable[[int, int], None] | None) -> Divergences:
+def divergences(jobs: int, progress: Progress | None) -> Divergences:
     """Every divergence, on as many threads as jobs; the numbers do not depend on them."""
     parts = [scaling_tasks(), quadrature_tasks(), step_tasks(), grid_tasks()]
     results = iter(run_tasks([task for part in parts for task in part], jobs, progress))
