@@ -82,7 +82,8 @@ def test_words_of_another_version_are_not_compared_but_facts_are(folder, monkeyp
         with (folder / "fields.csv").open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(lines)
 
-    write([lines[0], *([*line[:-1], "other words"] for line in lines[1:])])
+    assert lines[0][-2:] == ["sentence", "remarks"]
+    write([lines[0], *([*line[:-2], "other words", "others again"] for line in lines[1:])])
     found = beside(folder)
     assert found.findings == ()
     assert "not compared" in found.notes[0]

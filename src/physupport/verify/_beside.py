@@ -44,9 +44,9 @@ def _table_findings(report: Report, folder: Path, is_same: bool) -> Iterator[str
         yield "fields.csv does not say what the report says"
 
 
-def _without_sentences(lines: list[str]) -> list[list[str]]:
-    """The cells but the last, which is the sentence."""
-    return [cells[:-1] for cells in csv.reader(lines)]
+def _without_sentences(lines: list[str]) -> list[dict[str, str]]:
+    """The cells by their columns, but those that hold words."""
+    return [{name: row[name] for name in row if name not in ("sentence", "remarks")} for row in csv.DictReader(lines)]
 
 
 def _query_findings(report: Report, folder: Path) -> Iterator[str]:

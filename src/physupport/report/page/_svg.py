@@ -71,13 +71,14 @@ _PARTS: dict[str, tuple[tuple[Any, ...], ...]] = {
 }
 
 
-# Around their place: disc, square, diamond, cross, triangle.
+# Around their place: disc, square, diamond, cross, triangle, and a diamond upon others.
 SERIES = {
     "series-0": "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "series-1": "m-3.5-3.5h7v7h-7z",
     "series-2": "m0-4.5l4.5 4.5l-4.5 4.5l-4.5-4.5z",
     "series-3": "m-4-4l8 8m0-8l-8 8",
     "series-4": "m0-4.5l4.5 8h-9z",
+    "hollow": "m0-4.5l4.5 4.5l-4.5 4.5l-4.5-4.5z",
 }
 
 

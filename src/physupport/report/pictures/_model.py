@@ -68,7 +68,8 @@ class Axis:
 class Points:
     """Signs: a kept disc, a not-asked ring, an excluded cross, or plug-in, a triangle pointing down to its place.
 
-    Of several series each has a sign of its own, series-0 to series-4.  titles: hints, one a point or none at all.
+    Of several series each has a sign of its own, series-0 to series-4; hollow lies upon them.  titles:
+    hints, one a point or none at all.
     """
 
     sign: str

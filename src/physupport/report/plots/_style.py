@@ -20,6 +20,7 @@ SIGNS: dict[str, dict[str, Any]] = {
     "plug-in": {"marker": "v", "color": AMBER, "zorder": 5},
     **{f"series-{k}": {"marker": "osD"[k], "color": SERIES[k], "zorder": 3} for k in range(3)},
     "series-3": {"marker": "x", "color": INK, "zorder": 4, "markersize": 7.5},  # around a disc in the same place
+    "hollow": {"marker": "D", "color": "white", "markeredgecolor": INK, "zorder": 4, "markersize": 4},
     "series-4": {"marker": "^", "color": "#e69f00", "zorder": 3},
 }
 LINES: dict[str, dict[str, Any]] = {

@@ -56,8 +56,8 @@ def label_rates_picture(rows: Sequence[Row]) -> Picture:
         starts = [start + share for start, share in zip(starts, shares, strict=True)]
     unseen = [(float(row["no_witness"]), lane) for row, lane in zip(rows, lanes, strict=True)]
     if marked := [place for place in unseen if place[0]]:
-        marks.append(Points("series-2", [share for share, _ in marked], [lane for _, lane in marked]))
-        keys.append(Key("series-2", "no witness"))
+        marks.append(Points("hollow", [share for share, _ in marked], [lane for _, lane in marked]))
+        keys.append(Key("hollow", "no witness"))
     vertical = Axis(0.4 - len(rows), 0.6, [Tick(lane, _name(row)) for row, lane in zip(rows, lanes, strict=True)],
                     is_named=True)  # fmt: skip
     panel = Panel(numbered(0.0, 1.0, 5, name="share of data sets"), vertical, marks)
