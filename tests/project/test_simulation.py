@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from physupport import MisuseError
+from physupport.cli import app
 from physupport.io import read_table
 from physupport.project import load_project, run_project
 from physupport.verify import verify
@@ -71,3 +73,61 @@ def test_draws_and_statistic_are_those_of_the_file(write):
         run_project(load_project(write(("seed = 3", 'seed = 3\njudge = "simulation"\nstatistic = "score"'))))
     with pytest.raises(MisuseError, match=r"draws must be left out with the judge evidence"):
         run_project(load_project(write(("seed = 3", 'seed = 3\njudge = "evidence"\ndraws = 99'))))
+
+
+ORBIT = """\
+level = 0.1
+judge = "simulation"
+draws = 39
+budget = 9
+
+[data.calibration]
+file = "calibration.npy"
+channels = 1
+law = "latent"
+activity = [0.3]
+noise = 0.05
+proposal = 0.5
+
+[data.deployment]
+file = "deployment.npy"
+channels = 1
+law = "mean"
+noise = 0.5
+proposal = 0.5
+
+[elements]
+file = "elements.csv"
+coordinates = ["angle"]
+responses = "columns.npy"
+
+[regions.turn]
+strength = 1.0
+
+[resolution]
+fine = 0.1
+group = 0.3
+"""
+
+
+@pytest.mark.parametrize(("named", "expected"), [("", "score"), ('statistic = "ratio"\n', "ratio")])
+def test_the_command_line_takes_the_score_for_orientations_and_the_report_says_so(tmp_path, named, expected):
+    angles, rng = np.linspace(-0.2, 0.2, 9), np.random.default_rng(1)
+    columns = np.stack([np.cos(angles), np.sin(angles), np.zeros(9)])
+    codes = np.where(rng.random((60, 1)) < 0.3, rng.standard_normal((60, 1)), 0.0)
+    np.save(tmp_path / "calibration.npy", codes * columns[:, 4] + np.sqrt(0.05) * rng.standard_normal((60, 3)))
+    np.save(tmp_path / "deployment.npy", columns[:, 4] + np.sqrt(0.5) * rng.standard_normal((10, 3)))
+    np.save(tmp_path / "columns.npy", columns)
+    lines = [f"t{i},turn,{angle!r}" for i, angle in enumerate(angles.tolist())]
+    (tmp_path / "elements.csv").write_text("\n".join(["id,region,angle", *lines]))
+    (tmp_path / "project.toml").write_text(named + ORBIT)
+    found = CliRunner().invoke(app, ["run", str(tmp_path / "project.toml")])
+    assert found.exit_code == 0, found.output
+    document = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert document["protocol"]["judge"]["statistic"] == expected
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert f"simulation (statistic {expected}, draws 39, copies 32, rivals 16" in page
+    answer = CliRunner().invoke(
+        app, ["verify", str(tmp_path / "report" / "report.json"), "--project", str(tmp_path / "project.toml")]
+    )
+    assert answer.exit_code == 0, answer.output

@@ -1,9 +1,12 @@
 """The studies under two judges: the tables have the columns that were promised, and simulation leaves less."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from physupport import MisuseError
+from physupport.judges.simulation import BySimulation
 from physupport.studies import JUDGED, STUDIES, Outcome, check_judge, load_study
 from physupport.studies.four_region import _design as four, _judges as four_judges
 from physupport.studies.global_bank import _design as design, _judges as global_judges
@@ -50,3 +53,14 @@ def test_judges_and_studies_that_do_not_fit_are_refused():
         check_judge("simulation", STUDIES)
     check_judge("simulation", JUDGED)
     assert [name for name in STUDIES if hasattr(load_study(name), "compare")] == [*JUDGED]
+
+
+def test_each_study_is_given_the_statistic_that_its_bank_calls_for():
+    """Orientations have a score, regions a ratio, as when both were named: the hash, and so every draw, is the same."""
+    global_seal = global_judges.simulation_seal(replace(NARROW, n_rows=64), 5)
+    named = replace(global_seal.protocol, judge=BySimulation("score"))
+    assert global_seal.digest == named.read(calibration=global_seal.parts[0].table).digest
+    scene = four.SCENES[1]
+    regions_seal = four_judges.simulation_seal(scene, scene.seeds[0])
+    named = replace(regions_seal.protocol, judge=BySimulation("ratio"))
+    assert regions_seal.digest == named.read(**{part.name: part.table for part in regions_seal.parts}).digest

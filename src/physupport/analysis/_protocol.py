@@ -22,7 +22,7 @@ from ..io import SplitRows, split_rows, undivided_rows
 from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
 from ..laws import Opponent, check_cover, check_sets
 from ..questions import Question, predicates
-from ._plans import ProposedStream, StreamPlan, check_thresholds, check_writes
+from ._plans import ProposedStream, StreamPlan, check_thresholds, check_writes, completed_with
 
 
 @final
@@ -47,11 +47,11 @@ class AnalysisProtocol:
     question and policy may be functions of what the proposal rows said.  budget: queries, or a share of the bank.
     streams: names to plans, usually `calibration` and `deployment`.  seed: of the split; a single stream takes the
     seed itself, several take its children in their order, as `split_streams` does.  judge: who will decide from the
-    held-out rows of the streams; its specification is part of what is frozen.  ranks: whether the proposal rows also
-    of a stream with a proposal off the bank say how plausible each explanation is; not every policy reads it.  stop:
-    `label` ends with the certificates, `set` also asks about all that they leave possible, within the budget.
-    cover: what the bank was made of, if its elements are cells: the level then holds anywhere in these, and the judge
-    runs at a smaller one, `run_level`.
+    held-out rows of the streams; its specification, completed with bank and laws, is part of what is frozen.  ranks:
+    whether the proposal rows also of a stream with a proposal off the bank say how plausible each explanation is; not
+    every policy reads it.  stop: `label` ends with the certificates, `set` also asks about all that they leave
+    possible, within the budget.  cover: what the bank was made of, if its elements are cells: the level then holds
+    anywhere in these, and the judge runs at a smaller one, `run_level`.
 
     Plans, questions and policies of this package hold copies of the arrays that they are given.  Rows are not copied:
     a table must not change as long as a seal that was read from it is in use.
@@ -77,10 +77,12 @@ class AnalysisProtocol:
             raise MisuseError("bank", "be given with streams", "none")
         check_writes("judge", self.judge)
         check_stop(self.stop)
-        for plan in self.streams.values():
-            if self.bank is not None:
-                check_sets(plan.law, self.bank)
         object.__setattr__(self, "streams", dict(self.streams))
+        if self.bank is not None:
+            laws = [plan.law for plan in self.streams.values()]
+            for law in laws:
+                check_sets(law, self.bank)
+            object.__setattr__(self, "judge", completed_with(self.judge, self.bank, laws))
 
     @property
     def run_level(self) -> float:

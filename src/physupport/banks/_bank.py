@@ -12,6 +12,7 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import Record, records_hash
 from .._typing import Array, BoolArray, IntArray
+from ._line import are_a_line
 from ._nuisances import Nuisances
 from ._states import StateFamily, check_distinct_rows, check_size, frozen
 
@@ -97,6 +98,11 @@ class Bank:
     def has_sets(self) -> bool:
         """Whether some region may have several elements at once; then states differ in their number of atoms."""
         return any(len(block) > 1 for block in self.states.blocks)
+
+    @property
+    def is_line(self) -> bool:
+        """Whether, beside nuisances, explanations differ in one smooth coordinate alone and stand in its order."""
+        return self.n_supports == 1 and are_a_line(self.states)
 
     @property
     def n_supports(self) -> int:

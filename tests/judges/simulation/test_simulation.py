@@ -1,5 +1,6 @@
 """The simulation judge: its level on every way of drawing, what its draws share, and what it refuses."""
 
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -15,7 +16,7 @@ from physupport.judges import Sealed, SealedStream, Verdict, decoded
 from physupport.judges.simulation import BySimulation, _simulated
 from physupport.judges.simulation._rivals import nearest, neighbours
 from physupport.judges.simulation._statistics import ratio, score
-from physupport.laws import Covariance, KnownCodes, Latent, Linear, Mean, ProfiledMean
+from physupport.laws import Covariance, KnownCodes, Latent, Linear, Mean, Poisson, ProfiledMean
 from physupport.local.shell import orbit_bank
 from physupport.questions import RegionalMap
 from physupport.verify import verify
@@ -201,7 +202,7 @@ def test_a_run_is_written_and_verified_from_all_rows():
     result = analyse(protocol, {"deployment": rows})
     stream = result.report.document["protocol"]["streams"][0]
     assert (stream["rows"], stream["fraction"]) == (30, 0.0)
-    assert decoded(result.report.document["protocol"]["judge"]) == spec
+    assert decoded(result.report.document["protocol"]["judge"]) == replace(spec, statistic="ratio")
     assert verify(result.report.json(), {"deployment": rows}).is_verified
     other = rows.copy()
     other[0, 0] += 1.0
@@ -215,12 +216,16 @@ def test_what_cannot_be_simulated_is_refused():
         opened(LINE, [free], {"deployment": rows}, BySimulation(), 0).verdicts(np.array([0]))
     with pytest.raises(MisuseError, match="'rotation' where coefficients are free"):
         opened(LINE, [Linear()], {"deployment": rows}, BySimulation(), 0)
+    with pytest.raises(MisuseError, match="'counts' where coefficients are free"):
+        opened(LINE, [Poisson()], {"deployment": rows}, BySimulation(), 0)
     with pytest.raises(MisuseError, match="'ratio' for a bank of several supports"):
         opened(LINE, [Mean()], {"deployment": rows}, BySimulation("score"), 0).verdicts(np.arange(LINE.size))
     with pytest.raises(MisuseError, match="draws must be at least"):
         opened(LINE, [Mean()], {"deployment": rows}, BySimulation(draws=5), 0)
     with pytest.raises(MisuseError, match="one of score, ratio"):
         BySimulation("best")
-    content = BySimulation().encode()
+    with pytest.raises(MisuseError, match="statistic must be one of score, ratio to be written"):
+        BySimulation().encode()
+    content = BySimulation("ratio").encode()
     with pytest.raises(MisuseError, match="pieces"):
         decoded(content | {"pieces": [1, 1]})

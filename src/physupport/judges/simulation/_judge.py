@@ -1,7 +1,7 @@
 """The simulation judge: an exact Monte Carlo test of every explanation that a gate leaves."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, final
 
@@ -21,6 +21,7 @@ from ..rotation._contest import Counts, check_draws, count_margins
 from ._rivals import Rivals, nearest, neighbours
 from ._simulated import LEAST_PIECES, MOST_PIECES, SimulatedStream
 from ._statistics import Statistic, ratio, score
+from ._symmetry import is_orbit
 
 # Of the level, what the gate takes; the rest is for the draws.
 GATE_SHARE = 0.01
@@ -49,26 +50,37 @@ ASSUMES = (
 class BySimulation:
     """Have simple explanations judged by simulation from all rows: all that is fixed before a row is read.
 
-    statistic: `score` for states in the order of a smooth coordinate, such as an orientation, or `ratio` for libraries.
-    draws: B.  copies: records that are simulated, at least, where rows have to be.  rivals: states, and supports, that
-    `ratio` compares with.  The draws come from the hash of the frozen protocol, its seed included: give every data set
-    a seed of its own.
+    statistic: `score` for states in the order of a smooth coordinate, such as an orientation, or `ratio` for libraries;
+    unless given, bank and laws decide, see `completed`.  draws: B.  copies: records that are simulated, at least, where
+    rows have to be.  rivals: states, and supports, that `ratio` compares with.  The draws come from the hash of the
+    frozen protocol, its seed included: give every data set a seed of its own.
     """
 
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = False
 
-    statistic: str = "ratio"
+    statistic: str | None = None
     draws: int = 399
     copies: int = 32
     rivals: int = 16
 
     def __post_init__(self) -> None:
-        if self.statistic not in KINDS:
+        if self.statistic is not None and self.statistic not in KINDS:
             raise MisuseError("statistic", f"be one of {', '.join(KINDS)}", repr(self.statistic))
         check_count("draws", self.draws)
         check_count("copies", self.copies, 2)
         check_count("rivals", self.rivals)
+
+    def completed(self, bank: Bank, laws: Sequence[Law]) -> "BySimulation":
+        """With its statistic: `score` for the orientations of one dictionary, see `is_orbit`, and else `ratio`.
+
+        Both are valid for any bank that they take.  A score looks at neighbours alone, so that along coordinates that
+        run far the ratio keeps less.  Orientations are kept alike by both, and the score, whose rivals are few and the
+        same up to a turn, has far fewer rows to simulate.
+        """
+        if self.statistic is not None:
+            return self
+        return replace(self, statistic="score" if is_orbit(bank, laws) else "ratio")
 
     def splits(self, law: Law) -> bool:  # noqa: ARG002
         """Nothing is chosen from rows, so all of them judge."""
@@ -85,6 +97,8 @@ class BySimulation:
 
     def encode(self) -> dict[str, object]:
         """The statistic and the sizes; the draws follow from the hash of the protocol."""
+        if self.statistic is None:
+            raise MisuseError("statistic", f"be one of {', '.join(KINDS)} to be written", "none", "See `completed`.")
         return {
             "judge": "simulation",
             "assumes": ASSUMES,
@@ -104,7 +118,8 @@ class BySimulation:
             SimulatedStream(i, sealed.bank, stream.law, stream.rows, stream.keys_of, seed, self.draws, self.copies)
             for i, stream in enumerate(sealed.streams)
         )
-        return SimulationJudge(self, sealed.bank, streams, sealed.level)
+        spec = self.completed(sealed.bank, [stream.law for stream in sealed.streams])
+        return SimulationJudge(spec, sealed.bank, streams, sealed.level)
 
 
 @register("simulation", BySimulation)
@@ -216,10 +231,15 @@ class SimulationJudge:
             "findings": [finding],
         }
 
+    @property
+    def kind(self) -> Kind:
+        """Of the statistic, which is chosen when the judge is opened."""
+        return KINDS[str(self.spec.statistic)]
+
     def _count(self, e: int) -> tuple[int, int]:
         likelihoods = self._log_likelihoods(e)
         error = self._error(e) + _ROUNDING * float(np.abs(likelihoods).max())
-        values, errors = KINDS[self.spec.statistic].statistic(likelihoods[:, 1:] - likelihoods[:, :1], 2.0 * error)
+        values, errors = self.kind.statistic(likelihoods[:, 1:] - likelihoods[:, :1], 2.0 * error)
         gap, slack = values[1:] - values[0], errors[1:] + errors[0]
         # What is no number is counted as most, and not as least.
         return int(np.sum(gap >= slack)), int(np.sum(~(gap < -slack)))
@@ -244,7 +264,7 @@ class SimulationJudge:
     @cached_property
     def _rivals(self) -> IntArray:
         """(left, R)."""
-        return KINDS[self.spec.statistic].rivals(self.bank, self.left, self.spec.rivals)
+        return self.kind.rivals(self.bank, self.left, self.spec.rivals)
 
     @cached_property
     def _models(self) -> list[IntArray]:

@@ -14,13 +14,12 @@ from ...banks import Bank
 from ...io import ArrayRows, RowSource
 from ...laws import Law, Sampler
 from .._scored import Bounds, score_bounds
+from ._symmetry import first_alike
 
 # Pieces that rows are cut into, and rows of a piece if that leaves enough pieces.
 LEAST_PIECES, MOST_PIECES, _PIECE = 16, 64, 256
 # Rows that are simulated at a time, and how many at most if every draw has rows of its own.
 _AT_A_TIME, _MOST_ROWS = 8192, 2**19
-# Decimals by which symmetric explanations are looked for, and how far their Gram matrices may then differ.
-_DECIMALS, _SAME = 9, 1e-12
 
 
 @final
@@ -106,20 +105,9 @@ class SimulatedStream:
             self._found[model] = self._simulated(model, keys, rng)
 
     def models(self, tuples: IntArray) -> IntArray:
-        """(k,) of tuples (k, r) of explanations the first of the earliest that is the same up to symmetry.
-
-        Explanations are the same if the law says that the same numbers make the joint law of their log likelihoods;
-        those are compared, nothing is assumed of the bank.
-        """
+        """(k,) of tuples (k, r) of explanations the first of the earliest that is the same up to symmetry."""
         keys = self.keys_of(tuples.ravel()).reshape(tuples.shape)
-        numbers = self.law.symmetries(self.bank, keys)
-        if numbers is None:
-            numbers = keys.astype(np.float64)
-        rounded = np.round(numbers, _DECIMALS) + 0.0
-        _, first, label = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-        model = first[label.reshape(-1)]
-        is_same = np.abs(numbers - numbers[model]).max(axis=1) <= _SAME
-        return np.where(is_same, tuples[model, 0], tuples[:, 0])
+        return np.asarray(tuples[first_alike(self.bank, self.law, keys), 0])
 
     def _simulated(self, model: int, keys: IntArray, rng: Generator) -> Array:
         """(copies, r, pieces) log likelihoods of simulated records."""

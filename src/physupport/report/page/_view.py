@@ -20,7 +20,7 @@ from ..pictures._model import Key
 from ..pictures._words import kind_of, number
 from ._draw import svg
 from ._svg import Svg
-from ._words import BELOW_THRESHOLD, LABELS, STATUSES, percent
+from ._words import BELOW_THRESHOLD, LABELS, STATUSES, judge_line, percent
 
 _MOST_ANSWERS = 6  # that stand at the top
 _MOST_REFINED = 4
@@ -63,6 +63,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "notes": outcome_notes(details),
         "outcome": outcome,
         "protocol": protocol,
+        "judge": judge_line(protocol.get("judge")),
         "level": promised_level(protocol),
         "level_percent": percent(promised_level(protocol)),
         "truth_is": where_truth_is(protocol),

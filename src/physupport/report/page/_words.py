@@ -48,6 +48,23 @@ STATUSES = {
 }
 
 
+def judge_line(judge: Entry | None) -> str:
+    """Who judged, with what was chosen for it, and what that assumes; empty where a report does not say.
+
+    >>> judge_line({"judge": "simulation", "assumes": "rows are independent", "statistic": "score", "draws": 399})
+    'simulation (statistic score, draws 399); assumed: rows are independent'
+    """
+    if not judge:
+        return ""
+    told = {name: value for name, value in judge.items() if name not in ("judge", "assumes")}
+    chosen = [
+        f"{name.replace('_', ' ')} {value}" for name, value in told.items() if isinstance(value, str | int | float)
+    ]
+    options = f" ({', '.join(chosen)})" if chosen else ""
+    assumes = judge.get("assumes")
+    return f"{judge.get('judge')}{options}" + (f"; assumed: {assumes}" if assumes else "")
+
+
 def percent(level: float) -> str:
     r"""A probability in per cent, with all its digits.
 

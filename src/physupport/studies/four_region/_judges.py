@@ -25,7 +25,7 @@ def compare(outcome: Outcome, jobs: int, progress: Progress | None = None) -> Ou
 
 def simulation_seal(scene: design.Scene, data_seed: int) -> Seal:
     """All rows of a data set, to be judged by simulation."""
-    return sealed(scene, data_seed, RegionalPolicy(), seed=split_seed(data_seed), judge=BySimulation("ratio"))
+    return sealed(scene, data_seed, RegionalPolicy(), seed=split_seed(data_seed), judge=BySimulation())
 
 
 def _rows(case: tuple[design.Scene, int]) -> list[dict[str, object]]:

@@ -41,7 +41,7 @@ def simulation_seal(condition: design.Condition, data_seed: int) -> Seal:
         bank=bank,
         streams={STREAM: StreamPlan("latent", design.SHARE)},
         seed=split_seed(data_seed),
-        judge=BySimulation("score"),
+        judge=BySimulation(),
     )
     return protocol.read(calibration=study_rows(condition, data_seed))
 
