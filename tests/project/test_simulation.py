@@ -56,6 +56,21 @@ def test_a_resolution_is_asked_without_a_proposal(write):
     assert verify(report.json(), tables(path)).is_verified
 
 
+@pytest.mark.parametrize("proposal", ["proposal = 0.4\n", ""])
+def test_one_row_is_enough_and_none_has_to_propose(write, small, proposal):
+    """With a share of rows that propose, of one row none would be left to do so; nobody needs it here."""
+    noise = 0.1 * np.random.default_rng(2).standard_normal((1, 8))
+    rows = 2.0 * small.columns([0.2, 0.7]).sum(axis=1) + noise
+    changes = [("proposal = 0.4\n", proposal), ("noise = 0.5\n", "noise = 0.01\n"), ('"covariance"', '"mean"')]
+    path = write(("seed = 3", 'seed = 3\njudge = "simulation"'), *changes, deployment=rows)
+    report = run_project(load_project(path)).result.report
+    assert [(field.label, field.cell) for field in report.fields] == [("FINE", ("a1",)), ("FINE", ("b1",))]
+    assert verify(report.json(), {"deployment": rows}).is_verified
+    refused = "proposal must leave at least one of the 1 rows" if proposal else "data.deployment.proposal is required"
+    with pytest.raises(MisuseError, match=refused):
+        run_project(load_project(write(*changes, deployment=rows)))
+
+
 def test_an_unknown_judge_is_answered_with_the_known_ones(write):
     with pytest.raises(MisuseError, match="'simulation'"):
         load_project(write(("seed = 3", 'seed = 3\njudge = "simulations"')))

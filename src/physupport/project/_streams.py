@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
-from .._errors import shown
-from ..judges import MOST_SPLITS
-from ..laws import LAWS, Part, law_named, laws_of_files
+from .._errors import MisuseError, shown
+from ..judges import MOST_SPLITS, make_judge, splits_rows
+from ..laws import LAWS, Part, law_named, laws_of_files, make_law
 from ._sections import FileName, FileSpec, Probabilities, Section, Values, broken, needed, variances
 
 
@@ -72,7 +72,8 @@ class Stream(Section):
     def _law_has_what_it_needs(self) -> "Stream":
         keys = law_named(self.law).file_keys
         for key in type(self).model_fields:
-            if key in OF_LAWS:
+            # Whether a proposal is needed depends on the judge, too.
+            if key in OF_LAWS and not (key == "proposal" and self.proposal is None):
                 check_of_law(key, key, self.law, getattr(self, key) is not None)
         if self.noise is not None and not isinstance(self.noise, tuple) and "noise.open" not in keys:
             remedy = f"Or write strength = '{UNKNOWN}' in every region." if law_named(self.law).if_unknown else ""
@@ -92,6 +93,14 @@ def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
     if is_given and key not in keys:
         takers = " or ".join(repr(other.name) for other in LAWS.values() if key in other.file_keys)
         raise broken(f"be left out with the law {law}", "a value", f"It goes with the law {takers}.", key=place)
+
+
+def may_propose(judge: str | None, law: str) -> bool:
+    """Whether some rows of a law may propose; not if the judge that is named has all of them judge."""
+    try:
+        return judge is None or splits_rows(make_judge(judge, {}), make_law(law, {}))
+    except MisuseError:
+        return True  # by its name alone there is no such judge
 
 
 def _known(part: Part) -> Any:  # noqa: ANN401

@@ -12,7 +12,7 @@ from ._elements import Physical
 from ._inputs import read_recorded
 from ._load import Project, named_by_key
 from ._sections import File
-from ._streams import Calibration, Deployment
+from ._streams import Calibration, Deployment, may_propose
 
 
 def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
@@ -37,7 +37,8 @@ def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[s
         _check_numbers(project, name, table, physical)
         n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
         _check_width(project, name, table, physical, n_codes)
-        if spec.proposal is not None and not int(Fraction(repr(spec.proposal)) * len(table.values)):
+        is_divided = spec.proposal is not None and may_propose(project.settings.judge, spec.law)
+        if is_divided and not int(Fraction(repr(spec.proposal)) * len(table.values)):
             rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
             remedy = 'Leave it out, or take judge = "rotation".' if law_named(spec.law).is_linear else ""
             raise MisuseError(project.name(f"data.{name}.proposal"), rule, spec.proposal, remedy)

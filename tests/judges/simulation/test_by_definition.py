@@ -1,5 +1,6 @@
 """The simulation judge step by step: the gate as a mean of likelihood ratios, rivals by hand, ranks by counting."""
 
+import tracemalloc
 from hashlib import sha256
 
 import numpy as np
@@ -9,10 +10,10 @@ from scipy.special import logsumexp
 from scipy.stats import binom, multivariate_normal, norm
 
 from physupport import MisuseError
-from physupport.banks import Library, array_bank, library_bank, product_grid
+from physupport.banks import Library, all_supports, array_bank, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import Sealed, SealedStream, Verdict
-from physupport.judges.simulation import BySimulation
+from physupport.judges.simulation import BySimulation, _rivals, _simulated
 from physupport.judges.simulation._judge import GATE_SHARE
 from physupport.judges.simulation._rivals import nearest, neighbours
 from physupport.judges.simulation._statistics import ratio, score
@@ -131,6 +132,38 @@ def test_neighbours_stand_below_and_above_and_an_end_is_its_own():
         ]  # fmt: skip
     with pytest.raises(MisuseError, match="statistic must be 'ratio' for a bank of several supports"):
         neighbours(BANK, np.arange(2), 0)
+
+
+def test_near_supports_are_found_without_a_table_of_all_pairs_and_atoms(monkeypatch):
+    """Of 4096 supports of 12 atoms such a table has 1.6 GB; blocks of distances have 64 MiB."""
+    bank = array_bank(np.eye(12)[None], all_supports(12, up_to=12, least=0))
+    asked = np.array([5, 4000, 77])
+    tracemalloc.start()
+    found = nearest(bank, asked, 16)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**28
+    active = bank.strengths > 0.0
+    for e, rivals in zip(asked.tolist(), found.tolist(), strict=True):
+        apart = (active != active[e]).sum(axis=1)
+        others = sorted((u for u in range(len(active)) if u != e), key=lambda u: (apart[u], u))[:16]
+        assert rivals == [e, *others]
+    monkeypatch.setattr(_rivals, "_ENTRIES", 1)
+    assert nearest(bank, asked, 16).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_draws_that_find_no_room_are_made_again(name, monkeypatch):
+    rows = made_rows(LAWS[name], 15)
+    whole = opened(LAWS[name], rows)
+    expected = whole.verdicts(np.arange(BANK.size))
+    assert len(whole.streams[0]._found) > 1
+    monkeypatch.setattr(_simulated, "_MOST_HELD", 0)
+    judge = opened(LAWS[name], rows)
+    found = judge.verdicts(np.arange(BANK.size))
+    assert len(judge.streams[0]._found) == 1
+    assert (found.codes == expected.codes).all()
+    assert (found.lower == expected.lower).all()
 
 
 @settings(max_examples=40)

@@ -8,7 +8,7 @@ from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank, Nuisances
 
-# Numbers in one block of distances between dictionaries: 64 MiB.
+# Numbers in one block of distances between dictionaries, or between supports: 64 MiB.
 _ENTRIES = 2**23
 
 
@@ -39,8 +39,9 @@ def nearest(bank: Bank, explanations: IntArray, count: int) -> IntArray:
     others, where = np.unique(state, return_inverse=True)
     near = _near_states(bank, others, count)[:, where]
     found = [bank.index(column, support, calibration, deployment) for column in near]
-    supports = _near(np.abs(np.sign(bank.strengths)[:, None] - np.sign(bank.strengths)).sum(axis=2), count)
-    found += [bank.index(state, column, calibration, deployment) for column in supports[:, support]]
+    others, where = np.unique(support, return_inverse=True)
+    supports = _near_supports(bank, others, count)[:, where]
+    found += [bank.index(state, column, calibration, deployment) for column in supports]
     return np.column_stack([explanations, *found, *_beside(bank, explanations)])
 
 
@@ -53,12 +54,28 @@ def _beside(bank: Bank, explanations: IntArray) -> list[IntArray]:
     ]
 
 
+def _near_supports(bank: Bank, supports: IntArray, count: int) -> IntArray:
+    """(count, k) other supports of each, those first that fewest atoms have to join or leave."""
+    active = (bank.strengths > 0.0).astype(np.float64)
+    sizes = active.sum(axis=1)
+    found = (
+        _near(sizes[part][:, None] + sizes - 2.0 * active[part] @ active.T, count, part)
+        for part in _parts(supports, len(active))
+    )
+    return np.concatenate([*found], axis=1)
+
+
+def _parts(numbers: IntArray, width: int) -> list[IntArray]:
+    """Numbers (k,) in parts so small that a table of so many columns for each fits a block."""
+    step = max(1, _ENTRIES // width)
+    return [numbers[start : start + step] for start in range(0, len(numbers), step)]
+
+
 def _near_states(bank: Bank, states: IntArray, count: int) -> IntArray:
     """(count, k) nearest other states of each."""
     index, elements = bank.states.element_index(np.arange(bank.states.n_states)), bank.states.elements
-    step = max(1, _ENTRIES // max(len(index), elements.shape[1]))
     found = []
-    for part in (states[start : start + step] for start in range(0, len(states), step)):
+    for part in _parts(states, max(len(index), elements.shape[1])):
         overlap = np.zeros((len(part), len(index)))
         for atom in index.T:
             overlap += (elements[:, atom[part]].T @ elements)[:, atom]
@@ -66,10 +83,10 @@ def _near_states(bank: Bank, states: IntArray, count: int) -> IntArray:
     return np.concatenate(found, axis=1)
 
 
-def _near(distances: Array, count: int, own: IntArray | None = None) -> IntArray:
+def _near(distances: Array, count: int, own: IntArray) -> IntArray:
     """(count, k) columns of the least distances in each row (k, m), other than its own; rounding decides nothing."""
     rounded = np.round(distances, 9)
-    rounded[np.arange(len(rounded)), np.arange(len(rounded)) if own is None else own] = np.inf
+    rounded[np.arange(len(rounded)), own] = np.inf
     return np.argsort(rounded, axis=1, kind="stable")[:, : min(count, rounded.shape[1] - 1)].T
 
 

@@ -20,6 +20,8 @@ from ._symmetry import first_alike
 LEAST_PIECES, MOST_PIECES, _PIECE = 16, 64, 256
 # Rows that are simulated at a time, and how many at most if every draw has rows of its own.
 _AT_A_TIME, _MOST_ROWS = 8192, 2**19
+# Numbers of draws that are held, 256 MiB: what is dropped is drawn again when asked for, from the same seed.
+_MOST_HELD = 2**25
 
 
 @final
@@ -94,7 +96,7 @@ class SimulatedStream:
         return np.stack([pool[pick, :, places].sum(axis=0) for pick in self._picks])
 
     def simulate(self, model: int, rivals: IntArray) -> None:
-        """Draw for an explanation and its rivals, once."""
+        """Draw for an explanation and its rivals, once as long as there is room."""
         if model in self._found:
             return
         keys = self.keys_of(np.concatenate([[model], rivals]))
@@ -103,6 +105,8 @@ class SimulatedStream:
             self._found[model] = self.sampler(int(keys[0]), keys, rng, self.draws)
         else:
             self._found[model] = self._simulated(model, keys, rng)
+        while len(self._found) > max(1, _MOST_HELD // self._found[model].size):
+            del self._found[next(iter(self._found))]
 
     def models(self, tuples: IntArray) -> IntArray:
         """(k,) of tuples (k, r) of explanations the first of the earliest that is the same up to symmetry."""
