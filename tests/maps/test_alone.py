@@ -14,7 +14,8 @@ from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.judges import BySplits
 from physupport.judges.counts import ByCounts
 from physupport.judges.rotation import ByRotation, Rotation, RotationTable, scanned
-from physupport.laws import KnownCodes, Linear, Poisson
+from physupport.judges.simulation import BySimulation
+from physupport.laws import KnownCodes, Linear, Mean, Poisson
 from physupport.maps import MapProtocol, ProtocolSignals, RotatedSignals, as_signals, map_signals
 from physupport.questions import RegionalMap, RegionRule
 
@@ -167,6 +168,15 @@ def test_the_work_of_a_protocol_can_be_sent_to_workers(case):
     protocol, rows = CASES[case]()
     work = pickle.loads(pickle.dumps(MapProtocol.of(protocol).work(4, 1)))
     np.testing.assert_array_equal(work.first(rows)["label"], MapProtocol.of(protocol).work(4, 1).first(rows)["label"])
+
+
+def test_so_few_draws_as_should_not_serve_all_signals_are_refused():
+    protocol = protocol_of(Mean(), BySimulation(), deployment=product_grid(noise=[1.0]))
+    rows = measured([9.0, 9.0], 4)[0]
+    with pytest.raises(MisuseError, match="draws must be at least 999, as they serve several signals, got 399"):
+        ProtocolSignals(protocol).block_judge(np.array([0.1]), 1, 1)
+    found = ProtocolSignals(replace(protocol, judge=BySimulation(draws=999))).block_judge(np.array([0.1]), 1, 1)
+    assert found.judge(rows).codes.shape == (2, 12)
 
 
 def test_axes_are_put_in_order_and_rows_that_cannot_be_judged_are_refused():

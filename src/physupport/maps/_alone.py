@@ -19,6 +19,7 @@ from ..judges import Judge, Verdict, Verdicts, check_rows, gives_e_values, judge
 from ..judges.rotation import Rotation
 from ..laws import Law
 from ._engine import BlockVerdicts, are_data
+from ._nulls import LEAST_DRAWS
 
 _SLACK = 1e-9  # of logs of evidence, far more than their rounding
 
@@ -159,8 +160,11 @@ class ProtocolSignals:
         }
 
     def block_judge(self, levels: Array, threads: int, repeats: int) -> OneByOne:  # noqa: ARG002
-        """Refuses so many rows a signal as the judge cannot judge."""
+        """Refuses so many rows a signal as the judge cannot judge, and so few draws as should not serve them all."""
         check_rows(self.protocol.judge, self.law, repeats)
+        draws = getattr(self.protocol.judge, "draws", LEAST_DRAWS)
+        if draws < LEAST_DRAWS:
+            raise MisuseError("draws", f"be at least {LEAST_DRAWS}, as they serve several signals", draws)
         return OneByOne(self, levels)
 
     def said(self, rows: Field, levels: Array) -> Said:

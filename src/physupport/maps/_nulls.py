@@ -33,6 +33,9 @@ from ..judges.rotation import (
 from ._draw_kernels import column_draws, lag_draws, rival_draws, rival_tails
 from ._kernels import GateLimits, RivalLimits
 
+# Where one seed serves several signals: the level of all of them is off by the root of this number.
+LEAST_DRAWS = 999
+
 _FIRST, _LAST, _PER_OCTAVE = 2.0**-3, 2.0**10, 8
 _DEPTHS = 48
 _BEYOND = 1e-9  # of critical values, far more than their rounding where a is moderate
@@ -180,8 +183,8 @@ def _misfits(spec: Rotation) -> Array:
 
 def check_draws(name: str, numbers: list[int], draws: int) -> None:
     """Refuse so few draws that nothing could be rejected, or that should not serve several signals."""
-    if numbers[0] < 1 or draws < 999:
-        rule = "be at least 999, as they serve several signals, and enough to reject at the level"
+    if numbers[0] < 1 or draws < LEAST_DRAWS:
+        rule = f"be at least {LEAST_DRAWS}, as they serve several signals, and enough to reject at the level"
         raise MisuseError(name, rule, draws)
 
 

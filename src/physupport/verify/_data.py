@@ -14,7 +14,7 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
-from ..judges import Factor, Sealed, SealedStream, Verdicts, best_key, judge_facts
+from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_key, judge_facts
 from ..laws import Law, Opponent, decode_law
 from ._protocol import judge_of
 from ._trace import ReadTrace
@@ -67,12 +67,23 @@ def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, 
     if protocol["plausibility"] not in (None, rows_hash([plausibility[:, None]], (bank.size, 1))):
         notes.append(PLAUSIBILITY)
     judge = judge_of(protocol)
+    notes.extend(_version_notes(judge, document["program"]))
     if judge is not None and len(trace):
         parts = zip(map(_ReadStream.of, streams), splits, strict=True)
         held_out = [_sealed(read, tables[read.name], split, bank) for read, split in parts]
         opened = judge.open(Sealed(bank, protocol["level"], tuple(held_out), document["digests"]["protocol"]))
         yield from _verdict_findings(opened.verdicts(trace.queries), trace)
         yield from _fact_findings(document.get("gate"), judge_facts(opened, np.flatnonzero(trace.possible(len(trace)))))
+
+
+def _version_notes(judge: JudgeSpec | None, program: Node) -> Iterator[str]:
+    """Where a judge draws by random numbers that versions of NumPy need not share: who wrote the report had others."""
+    theirs = program.get("numpy")
+    if getattr(judge, "draws_by_numpy", False) and theirs != np.__version__:
+        yield (
+            f"the judge draws by the random numbers of NumPy, {np.__version__} here and {theirs} where the report was "
+            "written: should verdicts differ, check with that version before anything else"
+        )
 
 
 def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:

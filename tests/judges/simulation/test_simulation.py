@@ -193,7 +193,7 @@ def test_verdicts_do_not_depend_on_what_else_is_asked_and_fit_tells_other_rows()
     assert judge.facts(np.array([], dtype=int))["best"] == 14
 
 
-def test_a_run_is_written_and_verified_from_all_rows():
+def test_a_run_is_written_and_verified_from_all_rows(monkeypatch):
     spec = BySimulation(draws=99)
     rows = sampled(LINE, Mean(), 14, 5, 30)
     question = RegionalMap(bank_regions(LINE))
@@ -203,7 +203,11 @@ def test_a_run_is_written_and_verified_from_all_rows():
     stream = result.report.document["protocol"]["streams"][0]
     assert (stream["rows"], stream["fraction"]) == (30, 0.0)
     assert decoded(result.report.document["protocol"]["judge"]) == replace(spec, statistic="ratio")
-    assert verify(result.report.json(), {"deployment": rows}).is_verified
+    found = verify(result.report.json(), {"deployment": rows})
+    assert found.is_verified
+    assert not any("NumPy" in note for note in found.notes)
+    monkeypatch.setattr(np, "__version__", "9.0")
+    assert any("NumPy, 9.0 here and" in note for note in verify(result.report.json(), {"deployment": rows}).notes)
     other = rows.copy()
     other[0, 0] += 1.0
     assert not verify(result.report.json(), {"deployment": other}).is_verified

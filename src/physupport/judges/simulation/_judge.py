@@ -57,6 +57,7 @@ class BySimulation:
     """
 
     has_facts: ClassVar[bool] = True
+    draws_by_numpy: ClassVar[bool] = True  # as the laws do, whose random numbers another version of it may change
     withholds: ClassVar[bool] = False
 
     statistic: str | None = None
