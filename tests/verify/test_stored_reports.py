@@ -48,6 +48,13 @@ def test_a_stored_report_is_verified_with_its_rows_and_the_hash_of_its_protocol(
     assert "rows of deployment do not match their hash" in " ".join(verify(stored, other).findings)
 
 
+def test_a_report_by_simulation_is_verified_with_draws_of_today():
+    """Its rivals, symmetries and draws are derived again, also of a statistic that had to be named then."""
+    stored, table = document("simulation-2.json"), np.load(DATA / "simulation.npy")
+    assert verify(stored, {"deployment": table}, protocol=stored["digests"]["protocol"]).findings == ()
+    assert verify(stored, {"deployment": table + 1e-9}).findings
+
+
 @pytest.mark.parametrize("name", [name for name in STORED if name.endswith("-1.json")])
 def test_a_report_with_sentences_in_other_words_is_verified_and_shown_in_those_of_today(name, resealed):
     """As if its program had put things otherwise: all hashes are its own."""
