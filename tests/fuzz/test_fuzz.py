@@ -137,6 +137,13 @@ PROJECTS = {
         data={"deployment": stream("rows.npy", law="mean", noise=[0.5, 1.0])},
         judge="simulation",
     ),
+    "ranges": project(
+        {"file": None, "response": PEAK, "unit": "mm"},
+        {"A": {"strength": {"between": [1.9, 2.1]}, "tolerance": 0.2}},
+        data={"deployment": stream("rows.npy", law="mean", noise={"between": [0.48, 0.53]})},
+        judge="simulation",
+        cover={"snr": 25.0, "eta": 1.8, "box": {"A": {"x": [0.45, 0.55]}}},
+    ),
 }  # fmt: skip
 
 

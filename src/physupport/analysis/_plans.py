@@ -13,7 +13,7 @@ from .._checks import check_count, check_open
 from .._errors import MisuseError
 from .._hashes import rows_hash
 from .._typing import Array, IntArray
-from ..banks import Bank
+from ..banks import Bank, Cover
 from ..io import ArrayRows, HashedRows, SplitRows
 from ..judges import Factor, Judge, JudgeSpec, best_explanation, doubling_checkpoints
 from ..laws import Law, Opponent, check_checkpoints, make_law
@@ -151,9 +151,13 @@ class ProposedStream:
         }
 
 
-def check_thresholds(question: Question, parts: tuple[ProposedStream, ...]) -> None:
+def check_thresholds(question: Question, parts: tuple[ProposedStream, ...], cover: Cover | None) -> None:
     """Refuse to compare the strengths of explanations where rows may have others: ABSENT would be said of those."""
     thresholds = predicates(question).thresholds()
+    for each in () if cover is None else cover.ranges:
+        if each.region in thresholds and thresholds[each.region] > each.low:
+            rule = f"be at most {each.low:g}, where the range of its strengths begins"
+            raise MisuseError(f"absence_threshold of region {each.region!r}", rule, repr(thresholds[each.region]))
     for part in parts:
         law = part.law
         open_ones = [item for item in thresholds.items() if law.thresholds.get(item[0]) != item[1]]

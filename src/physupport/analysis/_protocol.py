@@ -164,7 +164,7 @@ class AnalysisProtocol:
         question = self.question(proposed) if callable(self.question) else self.question
         check_question(question, size)
         predicates(question).check_bank(self.bank)
-        check_thresholds(question, parts)
+        check_thresholds(question, parts, self.cover)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
         plausibility = proposed.proposals.plausibility
         content: dict[str, object] = {

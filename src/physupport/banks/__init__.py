@@ -35,8 +35,14 @@ if TYPE_CHECKING:
     from ._forward import forward_library as forward_library
     from ._library import JOINT as JOINT, Library as Library
     from ._library_states import LibraryStates as LibraryStates
-    from ._moved import Moved as Moved
+    from ._moved import Moved as Moved, Scaled as Scaled
     from ._nuisances import Nuisances as Nuisances, product_grid as product_grid
+    from ._ranges import (
+        Range as Range,
+        RangeSizes as RangeSizes,
+        checked_ends as checked_ends,
+        with_counts as with_counts,
+    )
     from ._region_sets import RegionSets as RegionSets, SetSpacing as SetSpacing
     from ._region_table import TableRegions as TableRegions, table_regions as table_regions
     from ._regions import (

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._codec import array_json, real
-from .._stored import Refusal, check_form
+from .._stored import Maybe, Refusal, check_form
 from ..responses import Bounds, decode_parameter, decode_response, encode_parameter, encode_response
-from ._cells import Cells
+from ._cells import MOST_CELLS, Cells
 from ._moved import Moved
+from ._ranges import Range
 
 if TYPE_CHECKING:
     from ._covers import Cover
@@ -18,17 +19,21 @@ _PARAMETER = {"kind": str, "values": [float], "pattern": ([float], None), "coord
 _REGION = {
     "region": str, "low": [float], "high": [float], "cells": [int], "half": [float], "slopes": [float], "bends": dict
 }  # fmt: skip
+_RANGE = {
+    "region": (str, None), "low": float, "high": float, "cells": int, "size": float, "is_shift": bool, "most": int
+}  # fmt: skip
 COVER_FORM = {
     "asked": float, "eta": float, "kappa": float, "is_shift": bool, "snr": float, "active": int, "unit_kappa": float,
     "move": float, "tangents": bool, "coordinates": [str], "unit": str, "regions": [_REGION],
     "parameters": [_PARAMETER], "parameter_cells": [int], "parameter_half": [float], "fixed": [_PARAMETER],
     "response": (dict, None), "bounds": ("given", "proven"), "axis": (dict, None),
+    "ranges": Maybe([_RANGE]),
 }  # fmt: skip
 
 
 def encoded_cover(cover: "Cover") -> dict[str, Any]:
     """What it was made of, and eta, kappa and the sizes of its cells."""
-    return {
+    content = {
         "eta": cover.eta,
         "kappa": cover.moved.kappa,
         "is_shift": cover.unit.is_shift,
@@ -47,6 +52,19 @@ def encoded_cover(cover: "Cover") -> dict[str, Any]:
         "response": None if cover.response is None else encode_response(cover.response),
         "bounds": "given" if cover.is_given else "proven",
         "axis": None if cover.axis is None else array_json(cover.axis),
+    }
+    return content | ({"ranges": [*map(_range, cover.ranges)]} if cover.ranges else {})
+
+
+def _range(each: Range) -> dict[str, object]:
+    return {
+        "region": each.region,
+        "low": each.low,
+        "high": each.high,
+        "cells": each.count,
+        "size": each.size,
+        "is_shift": each.is_shift,
+        "most": each.most,
     }
 
 
@@ -90,7 +108,15 @@ def cover_parts(node: Mapping[str, Any]) -> dict[str, Any]:
         "measure": node["unit"],
         "is_given": node["bounds"] == "given",
         "axis": None if node["axis"] is None else real(node["axis"], None),
+        "ranges": tuple(map(_decoded, node.get("ranges", ()))),
     }
+
+
+def _decoded(node: Mapping[str, Any]) -> Range:
+    sizes = node["low"], node["high"] - node["low"], node["size"], node["cells"], node["most"]
+    if not min(sizes) > 0 or node["cells"] > MOST_CELLS:
+        raise Refusal(f"the range of {node['region'] or 'the noise'} has sizes that no range has")
+    return Range(node["region"], node["low"], node["high"], node["cells"], node["size"], node["is_shift"], node["most"])
 
 
 def _cells(node: Mapping[str, Any], d: int, p: int) -> Cells:

@@ -14,7 +14,8 @@ from ..responses import Bounds, Parameter, Response, Settings, box_bounds, setti
 from ._cells import Cells, cell_counts, cell_move, checked_box, middles
 from ._cover_form import cover_parts, encoded_cover
 from ._library import Library
-from ._moved import Moved, shift
+from ._moved import Moved, Scaled, shift
+from ._ranges import Range, range_steps
 
 
 @final
@@ -26,6 +27,9 @@ class Cover:
     Gaussian rows by :math:`\eta` in units of the noise, other laws by a divergence.  Whatever rejects the middle with
     probability at most `level(a)` if it made the rows rejects it with probability at most a if a place of the cell did:
     a judge that runs at `level(a)` keeps the cell of the truth with probability at least 1 - a, wherever it lies.
+
+    Ranges of strengths and noise have cells likewise.  From the truth rows move first to the middle place at the true
+    strengths and noise, then to middle strengths, then to middle noise; each of the `steps` takes part of the level.
     """
 
     response: Response | None  # None: nobody here can work it out
@@ -41,6 +45,7 @@ class Cover:
     measure: str = ""  # the unit of the coordinates
     is_given: bool = False  # whether the bounds were given, and not proven here
     axis: Array | None = None  # (q,) what channels stand for
+    ranges: tuple[Range, ...] = ()  # of strengths and noise
 
     @classmethod
     def decode(cls, node: Mapping[str, Any]) -> "Cover":
@@ -68,9 +73,26 @@ class Cover:
         """The same as a shift in units of the noise."""
         return self.moved.eta
 
+    @property
+    def steps(self) -> tuple[Moved | Scaled, ...]:
+        """The moves from the truth to the explanation of its cell: of places, strengths and noise."""
+        return self.moved, *range_steps(self.ranges, self.active)
+
     def level(self, alpha: float) -> float:
-        """At which to run what shall hold at this level everywhere in the boxes."""
-        return self.moved.level(alpha)
+        """At which to run what shall hold at this level everywhere in the boxes, and in the ranges."""
+        for step in self.steps:
+            alpha = step.level(alpha)
+        return alpha
+
+    @property
+    def noises(self) -> Array | None:
+        """The middles of the cells of the noise, if it has a range."""
+        return next((each.values for each in self.ranges if each.region is None), None)
+
+    @property
+    def strengths(self) -> dict[str, Array]:
+        """The same of the strengths of regions that have a range."""
+        return {each.region: each.values for each in self.ranges if each.region is not None}
 
     def grid(self) -> list[Parameter]:
         """The parameters at the middles of their cells."""

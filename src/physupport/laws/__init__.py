@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Stream as Stream,
         check_checkpoints as check_checkpoints,
     )
-    from ._covers import check_cover as check_cover
+    from ._covers import check_cover as check_cover, cover_ranges as cover_ranges
     from ._design import Design as Design
     from ._law import (
         LAWS as LAWS,

@@ -1,16 +1,54 @@
-"""Whether a cover is that of a bank, and covers what the laws of its rows may have."""
+"""Whether a cover is that of a bank, and covers what laws of its rows may have; ranges of strengths and noise."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from .._checks import check_count, check_positive
 from .._errors import MisuseError
 from .._typing import Array
-from ..banks import Bank, Cover
+from ..banks import Bank, Cover, Range, RangeSizes, checked_ends, with_counts
 from ._law import Law
 
 # Relative: numbers that were worked out alike.
 _ROUNDING = 1e-9
+
+
+def cover_ranges(
+    cover: Cover,
+    law: Law,
+    n_rows: int,
+    width: int,
+    *,
+    noise: Sequence[float] | None = None,
+    strengths: Mapping[str, Sequence[float]] | None = None,
+    etas: tuple[float, float] = (0.25, 0.25),
+    most: Mapping[str, int] | None = None,
+) -> Cover:
+    """The same cover with ranges of strengths and noise, in as few cells as move rows by at most these etas.
+
+    n_rows: all of them, also those that propose.  width: real numbers of a row.  noise: (low, high) of the variance; if
+    it is known, the law has it.  strengths: region -> (low, high).  etas: of all strengths together, and of the noise;
+    a shift of the mean, or one of equal divergence.  most: elements of a region that are active at once, 1 unless
+    given.  The bank has the values `noises` and `strengths` of the cover, in every combination.
+    """
+    ends = None if noise is None else checked_ends("noise", noise)
+    rows, entries = check_count("n_rows", n_rows), check_count("width", width)
+    sizes = _sizes(law, rows, entries, None if ends is None else ends[0])
+    wanted, counts = strengths or {}, most or {}
+    if not {*wanted} <= {*cover.regions}:
+        raise MisuseError("strengths", f"be of the regions {', '.join(cover.regions)}", ", ".join(wanted))
+    own = [
+        Range(
+            name, *checked_ends(f"strength of {name!r}", both), 1, sizes.strength, sizes.is_shift, counts.get(name, 1)
+        )
+        for name, both in wanted.items()
+    ]
+    others = [] if ends is None else [Range(None, *ends, 1, sizes.noise, is_shift=False)]
+    kinds = [kind for kind in ((own, etas[0]), (others, etas[1])) if kind[0]]
+    ranges = [each for kind, eta in kinds for each in with_counts(kind, cover.active, check_positive("etas", eta))]
+    return replace(cover, ranges=tuple(ranges))
 
 
 def check_cover(cover: Cover, bank: Bank | None, streams: Sequence[tuple[Law, int]]) -> None:
@@ -29,10 +67,11 @@ def check_cover(cover: Cover, bank: Bank | None, streams: Sequence[tuple[Law, in
         raise MisuseError(
             "cover", f"be of {active} active elements of {law.name} rows", f"{cover.active}, {cover.unit}"
         )
-    least = law.largest_snr(bank, n_rows)
+    least = _largest_snr(cover, bank, law, n_rows)
     if least is not None and cover.snr < least * (1.0 - _ROUNDING):
         raise MisuseError("snr", f"be at least {least:.6g}, which the strengths of the bank have", cover.snr)
     _check_cells(cover, bank)
+    _check_ranges(cover, bank, law, n_rows)
     if cover.tangents != (law.half_steps is not None):
         raise MisuseError("tangents", "be of the cover and of the law alike", f"{cover.tangents} of the cover")
     if law.half_steps is not None and not (np.asarray(law.half_steps) >= cover.half_steps * (1.0 - _ROUNDING)).all():
@@ -55,6 +94,63 @@ def _check_cells(cover: Cover, bank: Bank) -> None:
         if not _alike(values, np.sort(parameter.values)):
             rule = "have the middles of the cover's cells as values"
             raise MisuseError(f"parameter {parameter.label!r} of the bank", rule, values.tolist())
+
+
+def _check_ranges(cover: Cover, bank: Bank, law: Law, n_rows: int) -> None:
+    """Values stand at the middles of the cells of their ranges, in every combination, and move rows as is said."""
+    if not cover.ranges:
+        return
+    low = next((each.low for each in cover.ranges if each.region is None), None)
+    sizes = _sizes(law, n_rows, law.width(bank), low)
+    names = [each.region for each in cover.ranges]
+    if len({*names}) < len(names) or not {*names} <= {*cover.regions, None}:
+        raise MisuseError("ranges", "be of the noise and of regions of the cover, one of each", names)
+    for each in cover.ranges:
+        _check_range(each, sizes)
+        if each.region is not None:
+            _check_strengths(each, each.region, bank)
+        elif not _alike(np.sort(np.asarray(getattr(law, "variances", ()))), each.values):
+            raise MisuseError("noise of the bank", "have the middles of the cover's cells as values", "others")
+
+
+def _sizes(law: Law, n_rows: int, width: int, quietest: float | None) -> RangeSizes:
+    """What ranges do to rows, in the least noise of a range or of the law."""
+    sizes = law.range_sizes(n_rows, width, _least_noise(law) if quietest is None else quietest)
+    if sizes is None:
+        raise MisuseError("ranges", "go with a law that says what strengths and noise do to its rows", repr(law.name))
+    return sizes
+
+
+def _least_noise(law: Law) -> float:
+    return float(np.min(getattr(law, "variances", np.inf)))
+
+
+def _check_range(each: Range, sizes: RangeSizes) -> None:
+    """It moves rows as the law says."""
+    size, is_shift = (sizes.noise, False) if each.region is None else (sizes.strength, sizes.is_shift)
+    if each.is_shift != is_shift or not _alike(np.array(each.size), np.array(size)):
+        raise MisuseError(each.title, f"have the size {size:.6g}, as rows of the law", each.size)
+
+
+def _check_strengths(each: Range, region: str, bank: Bank) -> None:
+    """The bank has every middle, with all else that it has."""
+    block = [*bank.states.blocks[bank.states.regions.index(region)]]
+    if each.most < len(block):
+        raise MisuseError(each.title, f"be of {len(block)} elements at once", each.most)
+    active = bank.strengths[bank.strengths[:, block[0]] > 0.0]
+    _, counts = np.unique(np.delete(active, block, axis=1), axis=0, return_counts=True)
+    if not _alike(np.unique(active[:, block[0]]), each.values) or (counts != each.count).any():
+        rule = "have the middles of the cover's cells as values, with all else in the bank"
+        raise MisuseError(f"strength of {region!r} in the bank", rule, np.unique(active[:, block[0]]).tolist())
+
+
+def _largest_snr(cover: Cover, bank: Bank, law: Law, n_rows: int) -> float | None:
+    """Of the bank, or, where there are ranges, of the strongest and the quietest in these."""
+    if not cover.ranges:
+        return law.largest_snr(bank, n_rows)
+    strongest = max([float(bank.strengths.max()), *(each.high for each in cover.ranges if each.region is not None)])
+    quietest = min([_least_noise(law), *(each.low for each in cover.ranges if each.region is None)])
+    return law.snr(strongest, quietest, n_rows)
 
 
 def _alike(some: Array | None, others: Array) -> bool:

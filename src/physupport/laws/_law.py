@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._errors import MisuseError
 from .._stored import Refusal
 from .._typing import Array, IntArray
-from ..banks import Bank, Moved, Nuisances
+from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
 from ._base import BankKey, Opponent, Proposal, Stream
 from ._design import Design
@@ -201,6 +201,17 @@ class Law(Protocol):
 
     def largest_snr(self, bank: Bank, n_rows: int) -> float | None:  # noqa: ARG002
         r"""The largest :math:`\sqrt T|x|/\sigma` of an active atom that the bank has; None where it is left open."""
+        return None
+
+    def range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes | None:  # noqa: ARG002
+        """What a change of strengths and noise does to so many rows; None: nobody knows, or both are left open.
+
+        width: real numbers of a row.  noise: the least variance that is thought possible.
+        """
+        return None
+
+    def snr(self, strength: float, noise: float, n_rows: int) -> float | None:  # noqa: ARG002
+        r"""The :math:`\sqrt T|x|/\sigma` of an atom as strong as this; None where it is left open."""
         return None
 
     def encode(self) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import nan, sqrt
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,7 @@ def whitened_energy(rows: RowSource, factor: Array, noise: float) -> float:
     return total
 
 
+V = TypeVar("V", float, Array)
 NOISY_FORM = {"kind": str, "noises": [float], "laws": [()], "is_complex": bool}  # no entry fits the empty choice
 
 
@@ -114,7 +115,11 @@ class NoisyLaw(Law):
 
     def entry_noises(self, nuisance: IntArray) -> Array:
         """(k,) noise variances of each real entry of a row: half of the complex ones for pairs."""
-        return np.asarray(self.variances[nuisance] / (2.0 if self.is_complex else 1.0))
+        return np.asarray(self.entry_noise(self.variances[nuisance]))
+
+    def entry_noise(self, noise: V) -> V:
+        """The same of variances as a project gives them."""
+        return noise / (2.0 if self.is_complex else 1.0)
 
     def encode(self) -> dict[str, object]:
         """Its name and its noises; further laws of coefficients only where these are random and unseen."""

@@ -15,10 +15,12 @@ from ..judges.conformal import Replicates
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
 from ..questions import RegionalMap
+from ._cover import cover_note
 from ._elements import Physical, read_elements
 from ._load import Project, named_by_key
-from ._mixture import check_noises_told_apart, judge_note, known_noises, mixture_options, noise_notes, region_marks
+from ._mixture import check_noises_told_apart, judge_note, known_noises, mixture_options, noise_notes
 from ._question import RegionResolution, project_question
+from ._ranges import bank_noises, bank_strengths, with_ranges
 from ._replicates import read_replicates, replicate_notes
 from ._supports import check_left_out, left_out_note, project_supports
 from ._tables import checked_tables, stream_specs
@@ -30,12 +32,12 @@ _HALF = 0.5
 def project_bank(project: Project, physical: Physical) -> Bank:
     """States from elements and parameters, supports from regions, nuisances from the laws."""
     settings = project.settings
-    noises = known_noises(settings.data.deployment)
+    noises = bank_noises(project, physical.cover)
     with named_by_key(project, "regions"):
         return library_bank(
             physical.library,
             project_supports(project),
-            {name: region_marks(region) for name, region in settings.regions.items()},
+            bank_strengths(project, physical.cover),
             regions=tuple(settings.regions),
             extra=physical.shared,
             settings=physical.settings,
@@ -97,6 +99,7 @@ def assemble(project: Project) -> Assembled:
     physical = read_elements(project)
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     check_noises_told_apart(project, physical)
+    physical = with_ranges(project, physical, len(tables["deployment"].values))
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
     replicates = read_replicates(project, physical)
@@ -119,7 +122,8 @@ def assemble(project: Project) -> Assembled:
     )
     is_usual = replicates is None and law_named(settings.data.deployment.law).usual_judge == Law.usual_judge
     chosen = () if settings.judge or is_usual else (judge_note(project, judge.encode()),)
-    notes = (*physical.notes, *noise_notes(project), *chosen)
+    covers = () if physical.cover is None else (cover_note(project, physical.cover),)
+    notes = (*covers, *physical.notes, *noise_notes(project), *chosen)
     notes = (*notes, *replicate_notes(project, replicates), *left_out_note(project))
     return Assembled(project, protocol, bank, question, tables, kind, notes, physical.outline)
 

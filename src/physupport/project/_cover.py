@@ -12,6 +12,7 @@ from ..laws import make_law
 from ..responses import Parameter, Response
 from ._load import Project, named_by_key
 from ._responses import nominal_responses
+from ._shares import eta_shares
 from ._supports import project_supports
 from ._variants import read_axis
 
@@ -68,7 +69,7 @@ def project_cover(project: Project, table: Table | None = None) -> Cover:
             _response(project) if table is None else None,
             boxes,
             snr=spec.snr,
-            eta=spec.eta,
+            eta=eta_shares(project)[0],
             active=max(active, 1),
             parameters=[parameter for parameter, flag in zip(parameters, is_covered, strict=True) if flag],
             fixed=[parameter for parameter, flag in zip(parameters, is_covered, strict=True) if not flag],
@@ -114,8 +115,15 @@ def cover_note(project: Project, cover: Cover) -> str:
     return (
         f"The elements are cells ({counts}) that fill the declared boxes: by {bounds} bounds of the responses the "
         f"level {wanted:g} holds anywhere in these up to a signal-to-noise ratio of {cover.snr:g}, and the judge runs "
-        f"at {level:.4g} (eta = {cover.eta:.3g})."
+        f"at {level:.4g} (eta = {cover.eta:.3g}).{_ranges_words(cover)}"
     )
+
+
+def _ranges_words(cover: Cover) -> str:
+    """Cells of strengths and noise, if there are some."""
+    names = {each.region: f"the strength of {each.region}" if each.region else "the noise" for each in cover.ranges}
+    told = [f"{names[each.region]} ({each.count}, {each.low:g} to {each.high:g})" for each in cover.ranges]
+    return f" It also holds anywhere in the ranges of {' and '.join(told)}, each in cells of its own." if told else ""
 
 
 def _response(project: Project) -> Response:

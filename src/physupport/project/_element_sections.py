@@ -9,6 +9,7 @@ from .._errors import shown
 from ..responses import KINDS
 from ._sections import (
     Deviations,
+    Ends,
     FileName,
     FileSpec,
     Grid,
@@ -16,7 +17,6 @@ from ._sections import (
     Section,
     Values,
     VariantFiles,
-    as_values,
     broken,
     needed,
 )
@@ -77,19 +77,6 @@ def _kind(kind: object) -> object:
     if kind not in KINDS:
         raise broken(f"be one of {', '.join(KINDS)}", shown(kind))
     return kind
-
-
-def _ends(value: object) -> object:
-    """Two numbers, the lower one first."""
-    if not isinstance(value, list) or len(value) != 2:
-        raise broken("be [low, high]", shown(value))
-    low, high = as_values(value)
-    if not low < high:
-        raise broken("be [low, high] with low below high", shown(value))
-    return low, high
-
-
-Ends = Annotated[tuple[float, float], BeforeValidator(_ends)]
 
 
 class CoverSpec(Section):

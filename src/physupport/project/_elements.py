@@ -1,9 +1,10 @@
 """The list of elements that a project names: ids, regions, coordinates."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, log10, prod
+from types import MappingProxyType
 from typing import final
 
 import numpy as np
@@ -13,12 +14,12 @@ from .._typing import Array
 from ..banks import Cover, Library
 from ..io import as_pairs
 from ..responses import Settings, settings_grid
-from ._cover import Table, cover_note, cover_tangents, project_cover, project_parameters, table_library
+from ._cover import Table, cover_tangents, project_cover, project_parameters, table_library
 from ._element_list import read_element_file
 from ._inputs import Numbers
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_numbers
-from ._schema import ProjectFile
+from ._schema import ProjectFile, Region
 from ._variants import (
     check_variants,
     check_width,
@@ -72,7 +73,7 @@ def read_elements(project: Project) -> Physical:
     table = None if project.settings.elements.file is None else _read_table(project)
     cover = project_cover(project, table[0] if table else None)
     regions = [name for name, cells in cover.regions.items() for _ in cells.places]
-    check_bank_size(project, regions, parameters=cover.counts.tolist())
+    check_bank_size(project, regions, cells=cover.counts.tolist())
     with named_by_key(project, "cover"):
         library = cover.library() if table is None else table_library(project, cover, table[0])
         settings = cover.settings() if table is None else table[1]
@@ -86,7 +87,7 @@ def read_elements(project: Project) -> Physical:
         variants=cover_tangents(cover, shared),
         half_steps=cover.half_steps if cover.tangents else None,
         outline=getattr(cover.response, "outline", None),
-        notes=(cover_note(project, cover), *parameter_notes(project)),
+        notes=(*parameter_notes(project),),
         cover=cover,
     )
 
@@ -141,15 +142,20 @@ _LEAST_ROUNDED = 10**15  # longer numbers are told by their length
 
 
 def check_bank_size(
-    project: Project, regions: Sequence[str], n_variants: int = 1, parameters: Sequence[int] = ()
+    project: Project,
+    regions: Sequence[str],
+    n_variants: int = 1,
+    cells: Sequence[int] = (),
+    strengths: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Refuse a bank that is too large while it is only numbers: states, supports with strengths, and nuisances.
 
-    regions: of each element.  parameters: cells of each covered one.
+    regions: of each element.  cells: of each covered parameter, and of the noise.  strengths: cells of those of
+    regions, where they are known.
     """
     settings = project.settings
     grids = [spec.points for spec in settings.parameters.values() if spec.between is None]
-    grids += [(0.0,) * count for count in parameters]
+    grids += [(0.0,) * count for count in cells]
     data = [spec for spec in (settings.data.calibration, settings.data.deployment) if spec is not None]
     grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
@@ -158,7 +164,7 @@ def check_bank_size(
         files = settings.elements.responses
         grids.append((0.0,) * (len(files) if isinstance(files, tuple) else n_variants))
     states = prod(_n_sets(project, name, count) for name, count in Counter(regions).items())
-    size = states * _n_supports(settings) * prod(map(len, grids))
+    size = states * _n_supports(settings, strengths) * prod(map(len, grids))
     if size > MOST_EXPLANATIONS:
         remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
         many = f"{size:,} or more" if size < _LEAST_ROUNDED else f"about 10^{log10(size):.0f}"
@@ -179,13 +185,9 @@ def _n_sets(project: Project, region: str, count: int) -> int:
     return sets
 
 
-def _n_supports(settings: ProjectFile) -> int:
+def _n_supports(settings: ProjectFile, cells: Mapping[str, int]) -> int:
     """Supports, each with every combination of the strengths of its regions; none of them is made."""
-    # Of an open coefficient, two marks if there is a threshold.
-    levels = {
-        name: 1 + (region.absence_threshold is not None) if region.strength is None else len(region.strength)
-        for name, region in settings.regions.items()
-    }
+    levels = {name: cells.get(name, _n_strengths(region)) for name, region in settings.regions.items()}
     listed: Sequence[Sequence[str]] | None = settings.supports.choices
     if settings.supports.leave_one_out:
         optional = sum(region.presence == "optional" for region in settings.regions.values())
@@ -200,6 +202,13 @@ def _n_supports(settings: ProjectFile) -> int:
             counts = [a + b for a, b in zip([*counts, 0], more, strict=True)]
     most = settings.supports.max_active
     return sum(counts if most is None else counts[: max(0, most - len(always)) + 1])
+
+
+def _n_strengths(region: Region) -> int:
+    """Of an open coefficient, two marks if there is a threshold; of a range, one before its cells are known."""
+    if region.strength is None:
+        return 1 + (region.absence_threshold is not None)
+    return len(region.strength) if isinstance(region.strength, tuple) else 1
 
 
 def _shared(project: Project, entries: int, is_complex: bool) -> Array:

@@ -36,7 +36,7 @@ def known_noises(spec: Calibration | Deployment) -> tuple[float, ...] | None:
 
 def region_marks(region: Region) -> tuple[float, ...]:
     """Strengths; of coefficients that are open, marks of what is active, and of what reaches the threshold."""
-    if region.strength is not None:
+    if isinstance(region.strength, tuple):
         return region.strength
     threshold = region.absence_threshold
     return (1.0,) if threshold is None else (0.5 * threshold, threshold)

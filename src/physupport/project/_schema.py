@@ -1,8 +1,9 @@
 """The project file: every key that it may have, its type and its rule."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, model_validator
 
 from .._errors import shown
 from ..aeb import Stop
@@ -10,6 +11,7 @@ from ..analysis import PolicyName
 from ..judges import JUDGE_MAKERS
 from ._element_sections import CoverSpec, Elements, Parameters
 from ._sections import (
+    Between,
     FileName,
     FileSpec,
     Section,
@@ -131,7 +133,9 @@ def _count(value: object) -> object:
 Count = Annotated[tuple[int, int], BeforeValidator(_count)]
 
 
-def _strength(value: object) -> tuple[float, ...]:
+def _strength(value: object) -> tuple[float, ...] | Between:
+    if isinstance(value, dict) and "between" in value:
+        return Between.model_validate(value)
     if isinstance(value, str):
         raise broken(f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}", shown(value))
     return variances(value)
@@ -140,7 +144,7 @@ def _strength(value: object) -> tuple[float, ...]:
 class Region(Section):
     """What may be active in a part of space, and what is asked about it."""
 
-    strength: Annotated[tuple[float, ...], BeforeValidator(_strength)] | None = None
+    strength: Annotated[InstanceOf[Between] | tuple[float, ...], BeforeValidator(_strength)] | None = None
     coefficient: Coefficient | None = None
     count: Annotated[Count, Field(validate_default=True)] = 1  # type: ignore[assignment]  # one or [1, 1] alike
     presence: Literal["always", "optional"] = "always"
@@ -230,12 +234,23 @@ class ProjectFile(Section):
         named = [name for name, spec in self.parameters.items() if spec.between is not None]
         if self.cover is None and elements.file is None:
             raise needed("elements.file")
-        if self.cover is None and named:
-            raise broken("go with a table cover", "between", key=f"parameters.{named[0]}.between")
+        ranged = [f"parameters.{name}.between" for name in named] + [*self._ranged()]
+        if self.cover is None and ranged:
+            raise broken("go with a table cover", "between", key=ranged[0])
         if self.cover is not None and (elements.file is None) != (elements.responses is None):
             rule = "be left out beside a cover unless responses is a file, whose columns it lists"
             raise broken(rule, shown(elements.file), key="elements.file")
         return self
+
+    def _ranged(self) -> Iterator[str]:
+        """Keys of strengths and noise that may lie anywhere in a range."""
+        if isinstance(self.data.deployment.noise, Between):
+            yield "data.deployment.noise.between"
+        yield from (
+            f"regions.{name}.strength.between"
+            for name, region in self.regions.items()
+            if isinstance(region.strength, Between)
+        )
 
     @model_validator(mode="after")
     def _places_where_they_count(self) -> "ProjectFile":
@@ -261,4 +276,6 @@ class ProjectFile(Section):
         for name, region in self.regions.items():
             for key in ("strength", "coefficient"):
                 check_of_law(f"regions.{key}", f"regions.{name}.{key}", law, getattr(region, key) is not None)
+            is_range = isinstance(region.strength, Between)
+            check_of_law("regions.strength.between", f"regions.{name}.strength.between", law, is_range)
         return self

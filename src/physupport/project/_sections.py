@@ -120,6 +120,25 @@ def _below_one(values: tuple[float, ...]) -> tuple[float, ...]:
     return values
 
 
+def _ends(value: object) -> object:
+    """Two numbers, the lower one first."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise broken("be [low, high]", shown(value))
+    low, high = as_values(value)
+    if not low < high:
+        raise broken("be [low, high] with low below high", shown(value))
+    return low, high
+
+
+Ends = Annotated[tuple[float, float], BeforeValidator(_ends)]
+
+
+class Between(Section):
+    """A number above 0 that may lie anywhere between two, of which a cover makes cells."""
+
+    between: Annotated[Ends, AfterValidator(_positive)]
+
+
 def _checked(*checks: Any) -> BeforeValidator:  # noqa: ANN401
     def validate(value: object) -> tuple[float, ...]:
         values = as_values(value)

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 from .._errors import MisuseError, shown
 from ..judges import MOST_SPLITS, make_judge, splits_rows
 from ..laws import LAWS, Part, law_named, laws_of_files, make_law
-from ._sections import FileName, FileSpec, Probabilities, Section, Values, broken, needed, variances
+from ._sections import Between, FileName, FileSpec, Probabilities, Section, Values, broken, needed, variances
 
 
 def _channels(value: object) -> object:
@@ -46,12 +46,15 @@ def _noise(value: object) -> object:
     if isinstance(value, str):
         files = ", ".join(f"{{ {key} = ... }}" for key in NoiseFile.model_fields)
         raise broken(f"be '{UNKNOWN}', a number, several, or one of {files}", shown(value))
-    if isinstance(value, dict) and {*value} & {*NoiseFile.model_fields}:
-        return NoiseFile.model_validate(value)
+    for table in (NoiseFile, Between):
+        if isinstance(value, dict) and {*value} & {*table.model_fields}:
+            return table.model_validate(value)
     return variances(value)
 
 
-Noise = Annotated[InstanceOf[NoiseFile] | Literal["unknown"] | tuple[float, ...], BeforeValidator(_noise)]
+Noise = Annotated[
+    InstanceOf[NoiseFile] | InstanceOf[Between] | Literal["unknown"] | tuple[float, ...], BeforeValidator(_noise)
+]
 
 
 class Stream(Section):
@@ -75,7 +78,9 @@ class Stream(Section):
             # Whether a proposal is needed depends on the judge, too.
             if key in OF_LAWS and not (key == "proposal" and self.proposal is None):
                 check_of_law(key, key, self.law, getattr(self, key) is not None)
-        if self.noise is not None and not isinstance(self.noise, tuple) and "noise.open" not in keys:
+        if isinstance(self.noise, Between):
+            check_of_law("noise.between", "noise.between", self.law, is_given=True)
+        elif self.noise is not None and not isinstance(self.noise, tuple) and "noise.open" not in keys:
             remedy = f"Or write strength = '{UNKNOWN}' in every region." if law_named(self.law).if_unknown else ""
             raise broken(f"be numbers with the law {self.law}", shown(self.noise), remedy, key="noise")
         return self

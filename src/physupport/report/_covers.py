@@ -15,9 +15,14 @@ def where_truth_is(protocol: Entry) -> str:
     if "cover" not in protocol:
         return "the truth is in the bank"
     return (
-        "the truth lies in the boxes of the cover, at a signal-to-noise ratio of at most "
+        f"the truth lies in the {_whole(protocol['cover'])}, at a signal-to-noise ratio of at most "
         f"{protocol['cover']['snr']:g}, and is in the bank in all else"
     )
+
+
+def _whole(cover: Entry) -> str:
+    """What is covered."""
+    return "boxes and ranges of the cover" if "ranges" in cover else "boxes of the cover"
 
 
 def cover_sentence(protocol: Entry) -> str:
@@ -30,8 +35,14 @@ def cover_sentence(protocol: Entry) -> str:
         f"{plain(part['called'] or part['kind'])} {part['values'][0]:g} to {part['values'][1]:g}"
         for part in cover["parameters"]
     ]
+    also += [
+        f"{'noise' if each['region'] is None else 'strength of ' + plain(each['region'])} "
+        f"{each['low']:g} to {each['high']:g}"
+        for each in cover.get("ranges", ())
+    ]
     proof = "" if cover["bounds"] == "proven" else " Bounds of the responses were given, and are not proven here."
     law = f"eta {cover['eta']:.3g}" if cover["is_shift"] else f"kappa {cover['kappa']:.3g}"
+    law += " of places alone" if "ranges" in cover else ""
     return (
         f" Elements are cells that fill boxes ({'; '.join([boxes, *also])}); the level {cover['asked']!r} holds "
         f"anywhere in these because the judge ran at {protocol['level']:.4g} ({law}).{proof}"

@@ -1,10 +1,10 @@
 """A cover derived again: cells that fill the boxes, how far answers move within them, and the level that follows."""
 
 from collections.abc import Iterator
-from math import log, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import chdtr, chdtrc, chdtri, gammaincinv, ndtr, ndtri
 
 from .._codec import real
 from .._errors import MisuseError
@@ -94,11 +94,38 @@ def _move(half: Array, region: Node, tangents: bool) -> float:
 
 
 def _is_low_enough(level: float, wanted: float, kappa: float, node: Node) -> bool:
-    """Whether a test of this level before the move has at most the level asked for after it."""
+    """Whether a test of this level before all moves has at most the level asked for after them."""
+    level = _after_ranges(level, node)
+    if level > wanted:
+        return False
     if node["is_shift"]:
         return bool(ndtr(ndtri(level) + sqrt(2.0 * kappa)) <= wanted * (1.0 + _ROUNDING))
     divergence = wanted * log(wanted / level) + (1.0 - wanted) * log((1.0 - wanted) / (1.0 - level))
     return divergence >= kappa * (1.0 - _ROUNDING)
+
+
+def _after_ranges(level: float, node: Node) -> float:
+    """The largest level after noise, and then strengths, are anywhere in their cells."""
+    ranges = node.get("ranges", ())
+    for is_noise in (True, False):
+        kind = [each for each in ranges if (each["region"] is None) == is_noise]
+        if not kind:
+            continue
+        size, moving = max(each["size"] for each in kind), min(node["active"], sum(each["most"] for each in kind))
+        if kind[0]["is_shift"]:
+            half = max((each["high"] - each["low"]) / (2.0 * each["cells"]) for each in kind)
+            level = float(ndtr(ndtri(level) + moving * size * half))
+        else:
+            half = max((log(each["high"]) - log(each["low"])) / (2.0 * each["cells"]) for each in kind)
+            level = max(_rescaled(level, up * size, (moving - up) * size, exp(half)) for up in range(moving + 1))
+    return level
+
+
+def _rescaled(level: float, grown: float, shrunk: float, ratio: float) -> float:
+    """The largest level after so many variances shrink by a ratio, and then others grow by it."""
+    if shrunk:
+        level = float(chdtr(shrunk, 2.0 * float(gammaincinv(0.5 * shrunk, level)) * ratio))
+    return float(chdtrc(grown, float(chdtri(grown, level)) / ratio)) if grown else level
 
 
 def _answer_findings(cover: Cover, bank: Bank, law: Law) -> Iterator[str]:

@@ -56,6 +56,9 @@ def _threshold_findings(protocol: Node) -> Iterator[str]:
     """Rows whose coefficients are not the strengths of the bank say nothing about these."""
     rules = protocol["question"].get("regions", [])
     thresholds = {rule["region"]: rule.get("absence_threshold") for rule in rules if isinstance(rule, dict)}
+    for each in protocol.get("cover", {}).get("ranges", ()):
+        if (thresholds.get(each["region"]) or 0.0) > each["low"]:
+            yield f"region {each['region']!r} has an absence threshold that strengths of one cell lie on both sides of"
     for stream in protocol["streams"]:
         law = decode_law(stream["law"], stream["name"])
         for region, threshold in thresholds.items():

@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._typing import Array, IntArray
-from ...banks import Bank, Moved
+from ...banks import Bank, Moved, RangeSizes
 from ...io import RowSource
 from ...io._rows import as_complex, turned
 from .._base import Proposal
-from .._law import Energy, Part, Sampler, register
+from .._law import Energy, Law, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, whitened_energy
 from ._covariance_point import CovariancePoint, leading_point
@@ -34,6 +35,9 @@ class Covariance(NoisyLaw):
     name: ClassVar[str] = "covariance"
     part: ClassVar[Part] = "deployment"
     has_sign: ClassVar[bool] = False
+    file_keys: ClassVar[Mapping[str, bool]] = {
+        **Law.file_keys, "noise.between": False, "regions.strength.between": False,
+    }  # fmt: skip
     if_unknown: ClassVar[Mapping[str, str]] = {"law": "gaussian", "rows": "random"}
     opponents = kinds_with("key", covariance_point=CovariancePoint.decode)
 
@@ -93,8 +97,15 @@ class Covariance(NoisyLaw):
 
     def largest_snr(self, bank: Bank, n_rows: int) -> float:
         """Of the strongest source in the least noise."""
-        noises = self.entry_noises(np.arange(len(self.variances)))
-        return float(np.sqrt(n_rows / noises.min() * bank.strengths.max()))
+        return self.snr(float(bank.strengths.max()), float(self.variances.min()), n_rows)
+
+    def snr(self, strength: float, noise: float, n_rows: int) -> float:
+        """Strengths are variances of the sources."""
+        return sqrt(n_rows * strength / self.entry_noise(noise))
+
+    def range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes:  # noqa: ARG002
+        """Every row has an amplitude of each source, of two real numbers if complex, and noise in each of its own."""
+        return RangeSizes(float(n_rows * width), (2.0 if self.is_complex else 1.0) * n_rows, is_shift=False)
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_iz_i^\top\Sigma^{-1}z_i`, chi-square."""

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._typing import Array, IntArray
-from ...banks import Bank, Moved
+from ...banks import Bank, Moved, RangeSizes
 from ...io import RowSource
 from .._base import Proposal
-from .._law import Energy, Part, Sampler, register
+from .._law import Energy, Law, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, squares
 from ._divergences import mean_divergences
@@ -30,6 +31,9 @@ class Mean(NoisyLaw):
 
     name: ClassVar[str] = "mean"
     part: ClassVar[Part] = "deployment"
+    file_keys: ClassVar[Mapping[str, bool]] = {
+        **Law.file_keys, "noise.between": False, "regions.strength.between": False,
+    }  # fmt: skip
     if_unknown: ClassVar[Mapping[str, str]] = {"law": "gaussian", "rows": "same mean"}
     opponents = kinds_with("key", mean_point=MeanPoint.decode)
 
@@ -94,5 +98,12 @@ class Mean(NoisyLaw):
 
     def largest_snr(self, bank: Bank, n_rows: int) -> float:
         """Of the strongest atom in the least noise."""
-        noises = self.entry_noises(np.arange(len(self.variances)))
-        return float(np.sqrt(n_rows / noises.min()) * bank.strengths.max())
+        return self.snr(float(bank.strengths.max()), float(self.variances.min()), n_rows)
+
+    def snr(self, strength: float, noise: float, n_rows: int) -> float:
+        """Strengths are coefficients."""
+        return strength * sqrt(n_rows / self.entry_noise(noise))
+
+    def range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes:
+        """The mean shifts by what a coefficient changes by; every number of the rows has noise of its own."""
+        return RangeSizes(float(n_rows * width), self.snr(1.0, noise, n_rows), is_shift=True)

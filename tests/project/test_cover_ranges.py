@@ -1,0 +1,279 @@
+"""A project whose strengths and noise lie anywhere in ranges: the level, the words, and what does not go with it."""
+
+import copy
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from physupport import MisuseError
+from physupport._hashes import content_hash
+from physupport.judges import Verdict
+from physupport.project import assemble, forecast, load_project, run_project
+from physupport.report import document_hash
+from physupport.report.page import write_page
+from physupport.verify import verify
+
+UNLUCKY = 1e-6
+PROJECT = """\
+level = 0.1
+judge = "simulation"
+
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "mean"
+noise = { between = [0.9, 1.19] }
+proposal = 0.5
+
+[elements]
+coordinates = ["x"]
+unit = "mm"
+response = { kind = "peak", axis = { from = 0, to = 1, count = 6 }, width = 0.2 }
+
+[cover]
+snr = 12.5
+eta = 1.5
+
+[cover.box.line]
+x = [0.47, 0.53]
+
+[regions.line]
+strength = { between = [2.5, 2.95] }
+"""
+SOURCES = (
+    ('"mean"', '"covariance"'),
+    ("between = [2.5, 2.95]", "between = [6.0, 9.0]"),
+    ("snr = 12.5", "snr = 13.0"),
+    ("eta = 1.5", "eta = 1.2"),
+)
+AXIS = np.linspace(0.0, 1.0, 6)
+
+
+def wave(x):
+    made = np.exp(-0.5 * ((AXIS - x) / 0.2) ** 2)
+    return made / np.linalg.norm(made)
+
+
+def rows_of(x, strength, noise, rng, is_random):
+    amplitudes = strength**0.5 * rng.standard_normal((16, 1)) if is_random else np.full((16, 1), strength)
+    return amplitudes * wave(x) + noise**0.5 * rng.standard_normal((16, 6))
+
+
+ROWS = rows_of(0.5123, 2.7, 1.0, np.random.default_rng(5), is_random=False)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(*changes):
+        text = PROJECT
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "project.toml").write_text(text)
+        np.save(tmp_path / "rows.npy", ROWS)
+        return tmp_path / "project.toml"
+
+    return written
+
+
+def corner(values, number, half, is_log=False):
+    """Nearly the end of a cell that is next to others, where a truth is hardest to keep."""
+    off = 0.999 * half * (1.0 if 2 * number < len(values) - 1 else -1.0)
+    return values[number] * np.exp(off) if is_log else values[number] + off
+
+
+def lost(protocol, cover, runs):
+    """How many explanations of the cells of truths are rejected, by the judge of the project."""
+    (cells,), (strengths, noises), count = cover.regions.values(), cover.ranges, 0
+    for run in range(runs):
+        rng = np.random.default_rng([2031, run])
+        k, s, v = (rng.integers(n) for n in (len(cells.places), strengths.count, noises.count))
+        x, strength = corner(cells.places[:, 0], k, cells.half[0]), corner(strengths.values, s, strengths.half)
+        noise = corner(noises.values, v, noises.half, is_log=True)
+        seal = replace(protocol, seed=run).read(deployment=rows_of(x, strength, noise, rng, is_random=False))
+        (explanation,) = protocol.bank.index(k, s, deployment=v)
+        count += seal.judge.verdicts(np.array([explanation])).codes[0] == Verdict.REJECTED
+    return count
+
+
+@pytest.mark.slow
+def test_truths_in_the_corners_of_cells_are_lost_in_at_most_the_level(write):
+    protocol = assemble(load_project(write())).protocol
+    assert binom.sf(lost(protocol, protocol.cover, 200) - 1, 200, 0.1) > UNLUCKY
+    # Negative control: the same cells at the level itself, as if strengths, noise and places were those of the bank.
+    assert binom.sf(lost(replace(protocol, cover=None), protocol.cover, 400) - 1, 400, 0.1) < UNLUCKY
+
+
+def mean_ratios(truth, middle, rng, count):
+    """(count,) log ratios of 16 rows of 6 numbers, under the middle and under the truth; means part along one line."""
+    (own, noise), (other, variance) = truth, middle
+    gap, beside = 4.0 * np.linalg.norm(own - other), rng.chisquare(95, count)
+    normal = rng.standard_normal(count)
+
+    def ratios(along, scatter):
+        squares = (along**2 + scatter) / variance - ((along - gap) ** 2 + scatter) / noise
+        return 0.5 * (squares + 96 * np.log(variance / noise))
+
+    at_middle = ratios(variance**0.5 * normal, variance * beside)
+    return at_middle, ratios(gap + noise**0.5 * normal, noise * beside)
+
+
+def source_ratios(truth, middle, rng, count):
+    """The same of covariances: independent squares, each with the ratio of its variances."""
+    own, other = truth, middle
+    root = np.linalg.inv(np.linalg.cholesky(other))
+    ratios = np.linalg.eigvalsh(root @ own @ root.T)
+    squares = rng.chisquare(16, (count, 6))
+    weights = 0.5 * (1.0 - 1.0 / ratios)
+    return squares @ weights, squares @ (weights * ratios)
+
+
+LAWS = {
+    "mean": ((), lambda x, strength, noise: (strength * wave(x), noise), mean_ratios),
+    "random sources": (
+        SOURCES,
+        lambda x, strength, noise: strength * np.outer(wave(x), wave(x)) + noise * np.eye(6),
+        source_ratios,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_best_test_of_a_cell_against_a_truth_in_its_corner_has_at_most_the_level(write, name):
+    changes, law, ratios = LAWS[name]
+    protocol = assemble(load_project(write(*changes))).protocol
+    (cells,), (strengths, noises) = protocol.cover.regions.values(), protocol.cover.ranges
+    runs, is_log, beyond, rng = 2000, name != "mean", 0, np.random.default_rng(8)
+    corners = [(a, b, c) for a in (0, -1) for b in (0, -1) for c in (0, -1)]
+    for a, b, c in corners:
+        values = cells.places[:, 0], strengths.values, noises.values
+        halves = cells.half[0], strengths.half, noises.half
+        signs = [1.0 if each == 0 else -1.0 for each in (a, b, c)]
+        logs = False, is_log, True
+        ends = [
+            v[k] * np.exp(sign * h) if log else v[k] + sign * h
+            for v, k, h, sign, log in zip(values, (a, b, c), halves, signs, logs, strict=True)
+        ]
+        middle = [v[k] for v, k in zip(values, (a, b, c), strict=True)]
+        at_middle, _ = ratios(law(*ends), law(*middle), rng, 10**6)  # quantiles to a few percent of the run level
+        _, at_truth = ratios(law(*ends), law(*middle), rng, runs)
+        kept, control = (np.sum(at_truth > np.quantile(at_middle, 1.0 - level)) for level in (protocol.run_level, 0.1))
+        assert binom.sf(kept - 1, runs, 0.1) > UNLUCKY
+        beyond += binom.sf(control - 1, runs, 0.1) < UNLUCKY
+    # Negative control: at the level itself the truth is lost too often in every corner.
+    assert beyond == len(corners)
+
+
+def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
+    finished = run_project(load_project(write()))
+    report = finished.result.report
+    assert report.level == 0.1
+    cover = report.document["protocol"]["cover"]
+    assert [each["region"] for each in cover["ranges"]] == ["line", None]
+    assert "strength of line 2.5 to 2.95; noise 0.9 to 1.19" in report.sentence
+    assert "the truth lies in the boxes and ranges of the cover" in report.sentence
+    assert "the strength of line (2, 2.5 to 2.95) and the noise (2, 0.9 to 1.19)" in finished.assembled.notes[0]
+    assert report.fields[0].box[0][0] <= 0.5123 <= report.fields[0].box[0][1]
+    checked = verify(report.json(), {"deployment": ROWS})
+    assert checked.is_verified, checked.findings
+    path = tmp_path / "page.html"
+    write_page(path, report, finished.details)
+    assert "anywhere in the boxes and ranges of the cover" in path.read_text()
+
+
+def test_ranges_are_counted_before_a_row_is_read_and_share_eta(write):
+    assembled = assemble(load_project(write()))
+    cover = assembled.protocol.cover
+    assert forecast(assembled).explanations == assembled.bank.size == len(cover.places) * 4
+    assert all(0.25 < step.eta <= 0.5 * (1.0 + 1e-8) for step in cover.steps)  # a third of eta each
+    plain = assemble(load_project(write(("{ between = [0.9, 1.19] }", "1.0"), ("{ between = [2.5, 2.95] }", "2.7"))))
+    assert plain.protocol.cover.ranges == ()
+    assert plain.protocol.cover.eta > 1.0  # all of it
+    assert "ranges" not in plain.protocol.cover.encode()
+    only = assemble(load_project(write(("{ between = [0.9, 1.19] }", "[0.9, 1.1]"))))
+    assert [each.region for each in only.protocol.cover.ranges] == ["line"]
+    assert only.bank.deployment.column("noise").tolist() == [0.9, 1.1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((("snr = 12.5", "snr = 12.3"),), "snr must be at least 12.4383"),
+        ((("[0.9, 1.19]", "[1.19, 0.9]"),), r"data.deployment.noise.between must be .low, high. with low below high"),
+        ((("[2.5, 2.95]", "[-2.5, 2.95]"),), "regions.line.strength.between must be above 0"),
+        ((('"mean"', '"gaussian"'),), "data.deployment.noise.between must be left out with the law gaussian"),
+        (
+            (("{ between = [2.5, 2.95] }", '"unknown"'),),
+            "noise.between must be left out with the law gaussian.*goes with the law 'covariance' or 'mean'",
+        ),
+        (
+            (("{ between = [0.9, 1.19] }", '"unknown"'), ('"mean"', '"covariance"')),
+            "data.deployment.noise must be numbers with the law covariance",
+        ),
+        (
+            (("{ between = [0.9, 1.19] }", "1.0"), ('"mean"', '"gaussian"'), ("proposal = 0.5\n", "")),
+            "regions.line.strength must be left out with the law gaussian",
+        ),
+        ((("2.95] }", "2.95] }\nabsence_threshold = 2.6"),), "absence_threshold must be at most 2.5, where the range"),
+        ((("[0.9, 1.19]", "[0.9, 1e9]"), ("eta = 1.5", "eta = 1e-4")), "need at most 1048576 cells"),
+    ],
+)
+def test_what_does_not_go_with_ranges_is_refused_by_its_key(write, changes, words):
+    with pytest.raises(MisuseError, match=words):
+        run_project(load_project(write(*changes)))
+
+
+def test_a_range_goes_with_a_cover(write):
+    cover = PROJECT[PROJECT.index("[cover]") : PROJECT.index("[regions")]
+    listed = ('coordinates = ["x"]', 'coordinates = ["x"]\nfile = "e.csv"')
+    with pytest.raises(MisuseError, match=r"data.deployment.noise.between must go with a table cover"):
+        load_project(write((cover, ""), listed))
+    with pytest.raises(MisuseError, match=r"regions.line.strength.between must go with a table cover"):
+        load_project(write((cover, ""), listed, ("{ between = [0.9, 1.19] }", "1.0")))
+
+
+def test_a_threshold_where_the_range_begins_is_taken(write):
+    optional = ("2.95] }", '2.95] }\npresence = "optional"\nabsence_threshold = 2.5')
+    report = run_project(load_project(write(optional))).result.report
+    assert report.fields[0].label != "ABSENT"
+    assert verify(report.json(), {"deployment": ROWS}).is_verified
+
+
+def ranged(change):
+    return lambda p: p["cover"]["ranges"][change[0]].update(change[1])
+
+
+FORGERIES = {
+    "a level that the cells do not allow": (lambda p: p.update(level=0.02), "does not hold the level"),
+    "a wider range": (ranged((1, {"high": 1.3})), "have the middles of the cover's cells as values"),
+    "a wider range of strengths": (ranged((0, {"high": 3.9, "low": 1.5})), "which the strengths of the bank have"),
+    "more cells": (ranged((0, {"cells": 3})), "have the middles of the cover's cells as values"),
+    "a smaller size": (ranged((0, {"size": 0.1})), "have the size"),
+    "a smaller size of the noise": (ranged((1, {"size": 1.0})), "have the size"),
+    "a variance": (ranged((0, {"is_shift": False})), "have the size"),
+    "no cells": (ranged((0, {"cells": 0})), "has sizes that no range has"),
+    "more cells than a range may have": (ranged((0, {"cells": 10**12})), "has sizes that no range has"),
+    "another region": (ranged((0, {"region": "other"})), "one of each"),
+    "twice the same": (lambda p: p["cover"]["ranges"].append(p["cover"]["ranges"][0]), "one of each"),
+    "a weaker signal": (lambda p: p["cover"].update(snr=12.4), "which the strengths of the bank have"),
+}
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranges")
+    (folder / "project.toml").write_text(PROJECT)
+    np.save(folder / "rows.npy", ROWS)
+    return run_project(load_project(folder / "project.toml")).result.report.document
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_ranges_that_do_not_hold_are_found_without_rows(honest, name):
+    document, (change, words) = copy.deepcopy(honest), FORGERIES[name]
+    change(document["protocol"])
+    document["digests"]["protocol"] = content_hash(document["protocol"])
+    document["digests"]["document"] = document_hash(document)
+    assert words in " / ".join(verify(json.loads(json.dumps(document))).findings)
