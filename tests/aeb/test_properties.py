@@ -79,7 +79,7 @@ def is_true(question, answer, profile):
 
 def widest(view, rule, region, slots):
     """Largest distance between two of these elements, pair by pair."""
-    places = view.coordinates(region)
+    places = view.sets(region).coordinates
 
     def apart(i, j):
         if rule.distances is not None:

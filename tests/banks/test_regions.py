@@ -67,7 +67,8 @@ def as_table(view):
         for j, region in enumerate(view.regions)
     }
     spots = {
-        region: dict(zip(view.element_names(region), view.coordinates(region), strict=True)) for region in view.regions
+        region: dict(zip(view.element_names(region), view.sets(region).coordinates, strict=True))
+        for region in view.regions
     }
     strengths = view.strengths(np.arange(view.n_explanations))
     return table_regions(columns, coordinates=spots, strengths=dict(zip(view.regions, strengths.T, strict=True)))
@@ -182,7 +183,7 @@ def test_a_setting_changes_the_response_and_not_the_place():
     assert varied.size == 3 * plain.size
     assert (wide.regions, wide.optional) == (view.regions, view.optional)
     np.testing.assert_array_equal(wide.locate(index), np.tile(view.locate(np.arange(plain.size)), (3, 1)))
-    np.testing.assert_array_equal(wide.coordinates("left"), view.coordinates("left"))
+    np.testing.assert_array_equal(wide.sets("left").coordinates, view.sets("left").coordinates)
     for e in (0, 7, varied.size - 1):
         named = {
             wide.element_names(region)[slot]

@@ -135,8 +135,8 @@ def test_the_view_has_one_place_for_each_set():
         told = [name for j, region in enumerate("AB") for name in [view.element_names(region)[located[e, j]]]
                 if located[e, j] >= 0]  # fmt: skip
         assert "+".join(ids) == "+".join(told).replace(" + ", "+")
-    assert view.coordinates("A") is None
-    assert view.sets("B") is None
+    assert view.sets("A").points is None
+    assert view.sets("B").is_single
     with pytest.raises(MisuseError, match="Use choice"):
         bank.location([0])
 

@@ -219,7 +219,7 @@ def test_elements_may_come_from_an_archive(write):
     np.savez(path.parent / "elements.npz", **columns)
     found = assemble(load_project(path))
     assert found.question.view.element_names("B") == ("b1", "b2")
-    assert found.question.view.coordinates("B").tolist() == [[0.7], [0.9]]
+    assert found.question.view.sets("B").coordinates.tolist() == [[0.7], [0.9]]
 
 
 @pytest.mark.parametrize("damage", ["renamed", "cut off"])

@@ -69,7 +69,7 @@ class Reading:
         chosen = sorted(explanations)
         self.where = view.locate(chosen)[:, j].tolist() if chosen else []
         self.strengths = view.strengths(chosen)[:, j].tolist() if chosen else []
-        self.spots = view.coordinates(region)[:, 0]
+        self.spots = view.sets(region).coordinates[:, 0]
 
     def is_present_in_all(self):
         return -1 not in self.where

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         bank_regions as bank_regions,
         check_distances as check_distances,
         region_distances as region_distances,
-        region_spacing as region_spacing,
     )
     from ._spacing import Spacing as Spacing
     from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily

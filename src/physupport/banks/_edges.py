@@ -64,7 +64,7 @@ def _places(bank: Bank, index: IntArray) -> Iterator[tuple[str, Array, Array]]:
     view = bank_regions(bank)
     located = view.locate(index)
     for number, region in enumerate(view.regions):
-        places = view.coordinates(region)
+        places = view.sets(region).points
         chosen = np.unique(located[:, number])
         chosen = chosen[chosen >= 0]
         if places is not None and places.shape[1] == 1 and len(np.unique(places)) >= _LEAST_PLACES and chosen.size:

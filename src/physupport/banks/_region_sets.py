@@ -1,4 +1,4 @@
-"""Sets of elements as the places of a region, and how far they lie apart."""
+"""The places of a region: its elements, or sets of these; and how far they lie apart."""
 
 from dataclasses import dataclass, field
 from functools import reduce
@@ -23,7 +23,7 @@ _MOST_SETS = 2**24
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionSets:
-    r"""Unordered sets of the elements of a region, in the order of `Subsets`.
+    r"""The places of a region: unordered sets of its elements, in the order of `Subsets`; often of one element each.
 
     Distances are those of Hausdorff, :math:`\max(\max_{s\in S}d(s,T),\max_{t\in T}d(t,S))` with the distance of an
     element from a set that of its nearest member.  There is no matrix of all pairs of sets.
@@ -39,7 +39,7 @@ class RegionSets:
     def __post_init__(self) -> None:
         check_size("sets of a region that is asked about", self.subsets.size, _MOST_SETS)
         for name in self.ids:
-            if JOINT in name:
+            if JOINT in name and not self.is_single:
                 raise MisuseError("ids", f"be without {JOINT!r} where a region has sets of them", repr(name))
         members = read_only_view(self.subsets.members(np.arange(self.subsets.size)))
         object.__setattr__(self, "members", members)
@@ -47,9 +47,29 @@ class RegionSets:
         object.__setattr__(self, "_columns", tuple(np.ascontiguousarray(column) for column in members.T))
 
     @property
+    def is_single(self) -> bool:
+        """Whether every place is one element, and so has its number."""
+        return self.subsets.is_single
+
+    @property
     def names(self) -> tuple[str, ...]:
         """(m,) such as a + b."""
+        if self.is_single:
+            return self.ids
         return tuple([JOINT.join([self.ids[i] for i in row if i >= 0]) for row in self.members.tolist()])
+
+    @property
+    def points(self) -> Array | None:
+        """(m, d) where places lie; None of names alone, and of sets, which lie in several points."""
+        return self.coordinates if self.is_single else None
+
+    def spacing(self, distances: Array | None = None) -> "Spacing | SetSpacing":
+        """How far places are apart: by distances (p, p) of the elements, or by where these lie; else any two are 1."""
+        if not self.is_single:
+            return SetSpacing(self, distances)
+        if distances is not None:
+            return Spacing(len(self.ids), distances=distances)
+        return Spacing(len(self.ids), self.coordinates, extents=self.extents)
 
     def within(self, ids: ArrayLike) -> BoolArray:
         """(m,) the sets all of whose elements are among these."""

@@ -14,6 +14,8 @@ from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
+from ._region_sets import RegionSets
+from ._subsets import Subsets
 
 
 @final
@@ -78,15 +80,10 @@ class TableRegions:
         """The elements of a region in their local order."""
         return self.elements[region]
 
-    def coordinates(self, region: str) -> Array | None:
-        """(m, d), or None if none were given."""
-        return self.places.get(region)
-
-    def extents(self, region: str) -> None:
-        """Elements are points."""
-
-    def sets(self, region: str) -> None:
-        """Each place is one element."""
+    def sets(self, region: str) -> RegionSets:
+        """Each place is one element, a point where coordinates were given."""
+        names = self.elements[region]
+        return RegionSets(names, self.places.get(region), Subsets(len(names), 1, 1))
 
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""

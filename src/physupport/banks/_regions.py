@@ -10,8 +10,7 @@ from .._checks import check_array
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
-from ._region_sets import RegionSets, SetSpacing
-from ._spacing import Spacing
+from ._region_sets import RegionSets
 from ._states import check_size
 
 
@@ -38,16 +37,10 @@ class RegionalView(Protocol):
         """SHA-256 of all that the view is made of, in hexadecimal."""
 
     def element_names(self, region: str) -> tuple[str, ...]:
-        """The elements of a region in their local order."""
+        """What the places of a region are called, in their local order."""
 
-    def coordinates(self, region: str) -> Array | None:
-        """(m, d) where the elements of a region lie; None if that was never said, and of sets, which know it."""
-
-    def extents(self, region: str) -> Array | None:
-        """(m, d) half the sides of elements that are cells; None of points, and of sets, which know it."""
-
-    def sets(self, region: str) -> RegionSets | None:
-        """The sets of elements that are the places of a region; None where each place is one element."""
+    def sets(self, region: str) -> RegionSets:
+        """The places of a region: sets of its elements, often of one each, with where these lie."""
 
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
@@ -76,8 +69,7 @@ class BankRegions:
     bank: Bank
     regions: tuple[str, ...]
     optional: tuple[str, ...]
-    # Names, places, half the sides of cells, sets.
-    _elements: dict[str, tuple[tuple[str, ...], Array | None, Array | None, RegionSets | None]] = field(repr=False)
+    _sets: dict[str, RegionSets] = field(repr=False)
     _only: BoolArray = field(repr=False)  # (n_supports,)
 
     @property
@@ -92,22 +84,11 @@ class BankRegions:
 
     def element_names(self, region: str) -> tuple[str, ...]:
         """The ids of the library, or sets of them."""
-        names, *_, sets = self._elements[region]
-        return names if sets is None else sets.names
+        return self._sets[region].names
 
-    def coordinates(self, region: str) -> Array | None:
-        """(m, d), from the library; None of names alone, and of sets."""
-        _, places, _, sets = self._elements[region]
-        return places if sets is None else None
-
-    def extents(self, region: str) -> Array | None:
-        """(m, d), from the library; None of points and of sets."""
-        _, _, extents, sets = self._elements[region]
-        return extents if sets is None else None
-
-    def sets(self, region: str) -> RegionSets | None:
-        """Those of the states."""
-        return self._elements[region][3]
+    def sets(self, region: str) -> RegionSets:
+        """Those of the states, with the places of the library."""
+        return self._sets[region]
 
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element or set, -1 where the region is absent."""
@@ -147,34 +128,25 @@ def bank_regions(bank: Bank) -> BankRegions:
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
     present = bank.strengths[:, [block[0] for block in states.blocks]] > 0.0  # (n_supports, R)
-    elements: dict[str, tuple[tuple[str, ...], Array | None, Array | None, RegionSets | None]] = {}
+    sets: dict[str, RegionSets] = {}
     for region, subsets in zip(states.regions, states.sets, strict=False):
         numbers = library.members(region)
-        names, places = tuple(library.ids[i] for i in numbers), library.places(numbers)
         extents = None if library.extents is None else library.extents[numbers]
-        sets = None if subsets.is_single else RegionSets(names, places, subsets, extents)
-        elements[region] = names, places, extents, sets
+        names = tuple(library.ids[i] for i in numbers)
+        sets[region] = RegionSets(names, library.places(numbers), subsets, extents)
     is_optional: BoolArray = ~np.all(present, axis=0)
     return BankRegions(
         bank=bank,
         regions=states.regions,
         optional=tuple(region for region, flag in zip(states.regions, is_optional, strict=True) if flag),
-        _elements=elements,
+        _sets=sets,
         _only=np.logical_not(np.any(present[:, is_optional], axis=1)),
     )
 
 
-def region_spacing(view: RegionalView, region: str) -> Spacing | SetSpacing:
-    """Euclidean distances of a region's elements; without coordinates, any two are 1 apart.  Of sets by Hausdorff."""
-    sets = view.sets(region)
-    if sets is not None:
-        return SetSpacing(sets)
-    return Spacing(len(view.element_names(region)), view.coordinates(region), extents=view.extents(region))
-
-
 def region_distances(view: RegionalView, region: str) -> Array:
-    """(m, m) all of them at once."""
-    spacing = region_spacing(view, region)
+    """(m, m) of the places of a region, all of them at once."""
+    spacing = view.sets(region).spacing()
     return np.stack([spacing.row(number) for number in range(spacing.size)])
 
 

@@ -69,8 +69,7 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
     for name, region in project.settings.regions.items():
         if region.ask == "nothing":
             continue
-        sets = view.sets(name)
-        _check_groups(project, name, view.element_names(name) if sets is None else sets.ids)
+        _check_groups(project, name, view.sets(name).ids)
         rules[name] = RegionRule(
             tolerance=region.tolerance,
             groups=region.groups,

@@ -47,10 +47,9 @@ class Claim:
 
 def _has(region: AskedRegion, name: str) -> BoolArray:
     """(m + 1,) the places of a region with an element of this name, or with one of a group of it."""
-    ids = region.elements if region.sets is None else region.sets.ids
     members = dict(region.listed[:-1]).get(name, (name,))
-    listed = np.append(np.isin(np.array(ids), members), False)  # nothing is -1, the last entry
-    return listed if region.sets is None else np.append(listed[region.sets.members].any(axis=1), False)
+    listed = np.append(np.isin(np.array(region.sets.ids), members), False)  # nothing is -1, the last entry
+    return np.append(listed[region.sets.members].any(axis=1), False)
 
 
 def claimed(claim: Claim, tables: Sequence[BoolArray], slots: IntArray) -> BoolArray:

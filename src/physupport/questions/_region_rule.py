@@ -11,7 +11,7 @@ from .._arrays import read_only
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
 from .._typing import BoolArray
-from ..banks import RegionalView, RegionSets, SetSpacing, Spacing, check_distances, region_spacing
+from ..banks import RegionalView, RegionSets, SetSpacing, Spacing, check_distances
 
 Groups: TypeAlias = Mapping[str, "Sequence[str] | Groups"]
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
@@ -117,7 +117,7 @@ class AskedRegion:
     name: str
     elements: tuple[str, ...]  # the places
     spacing: Spacing | SetSpacing  # given with the rule, or that of the view
-    sets: RegionSets | None  # where places are sets
+    sets: RegionSets
     tolerance: float
     groups: tuple[tuple[str, int], ...]  # name and members, smallest first; the last is the region itself
     listed: tuple[tuple[str, tuple[str, ...]], ...]  # the same groups in elements
@@ -149,10 +149,10 @@ class AskedRegion:
 
     def describe(self) -> dict[str, object]:
         """All that defines the question about this region."""
-        subsets = None if self.sets is None else self.sets.subsets
-        return ({} if subsets is None else {"count": [subsets.low, subsets.high]}) | {
+        subsets = self.sets.subsets
+        return ({} if subsets.is_single else {"count": [subsets.low, subsets.high]}) | {
             "region": self.name,
-            "elements": list(self.elements if self.sets is None else self.sets.ids),
+            "elements": list(self.sets.ids),
             # Those of the view follow from its places, which its hash covers.
             "distances": DISTANCES_OF_VIEW if self.spacing.distances is None else self.spacing.digest(),
             "tolerance": self.tolerance,
@@ -165,22 +165,19 @@ class AskedRegion:
 
 def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion:
     """Bring a rule together with the elements of its region."""
-    elements, sets = view.element_names(name), view.sets(name)
-    ids = elements if sets is None else sets.ids
-    spacing, label = region_spacing(view, name), f"distances of region {name!r}"
-    if rule.distances is not None:
-        distances = read_only(check_distances(label, rule.distances, len(ids)))
-        spacing = Spacing(len(elements), distances=distances) if sets is None else SetSpacing(sets, distances)
-    elif not spacing.is_finite:
+    sets, label = view.sets(name), f"distances of region {name!r}"
+    ids, own = sets.ids, rule.distances
+    spacing = sets.spacing(None if own is None else read_only(check_distances(label, own, len(ids))))
+    if own is None and not spacing.is_finite:
         raise MisuseError(label, "be finite", "places that are too far apart")
     listed = tuple((group, tuple(ids[i] for i in as_numbers(bits))) for group, bits in _sorted_groups(name, ids, rule))
     return AskedRegion(
         name=name,
-        elements=elements,
+        elements=sets.names,
         spacing=spacing,
         sets=sets,
         tolerance=float(rule.tolerance),
-        groups=tuple((group, _held(name, group, ids, members, sets)) for group, members in listed),
+        groups=tuple((group, _held(name, group, members, sets)) for group, members in listed),
         listed=listed,
         far=FarSets(spacing, float(rule.tolerance)),
         asks=frozenset(ASKS if rule.asks == "finest" else rule.asks),
@@ -191,11 +188,11 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     )
 
 
-def _held(region: str, group: str, ids: tuple[str, ...], members: tuple[str, ...], sets: RegionSets | None) -> int:
+def _held(region: str, group: str, members: tuple[str, ...], sets: RegionSets) -> int:
     """The places of a group of elements: these, or all sets of them."""
-    held = as_bits(np.isin(np.array(ids), members) if sets is None else sets.within(members))
+    held = as_bits(sets.within(members))
     if not held:
-        rule = f"hold at least {sets.subsets.low if sets else 1} elements, as many as are there together"
+        rule = f"hold at least {sets.subsets.low} elements, as many as are there together"
         raise MisuseError(f"groups of region {region!r}", rule, f"{group!r}: {', '.join(members)}")
     return held
 

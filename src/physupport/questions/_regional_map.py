@@ -142,9 +142,9 @@ class RegionalMap:
         """Of a region, with places, groups and rule."""
         region, sets = self.asked_regions[number], self.asked_regions[number].sets
         return FieldElements(
-            names=region.elements if sets is None else sets.ids,
-            coordinates=self.view.coordinates(region.name) if sets is None else sets.coordinates,
-            sets=None if sets is None else sets.members,
+            names=sets.ids,
+            coordinates=sets.coordinates,
+            sets=None if sets.is_single else sets.members,
             groups=region.listed[:-1],
             tolerance=region.tolerance,
             threshold=region.threshold,

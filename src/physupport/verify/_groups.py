@@ -9,7 +9,7 @@ from .._typing import BoolArray, IntArray
 from ..banks import RegionalView, RegionSets
 
 
-def read_groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
+def _read_groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
     """Named groups as sets of numbers, the smallest first and the region itself last."""
     number = {name: i for i, name in enumerate(elements)}
     strange = [member for _, members in node for member in members if member not in number]
@@ -25,10 +25,12 @@ def read_groups(node: Any, region: str, elements: tuple[str, ...]) -> tuple[tupl
     return groups
 
 
-def read_set_groups(node: Any, region: str, sets: RegionSets) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
+def read_groups(node: Any, region: str, sets: RegionSets) -> tuple[tuple[str, frozenset[int]], ...]:  # noqa: ANN401
     """Groups of elements, each with every set that has no element outside of it."""
-    groups = []
-    for name, members in read_groups(node, region, sets.ids):
+    listed, groups = _read_groups(node, region, sets.ids), []
+    if sets.is_single:
+        return listed  # places are the elements themselves
+    for name, members in listed:
         outside = np.array([i not in members for i in range(len(sets.ids))])
         is_out = ((sets.members >= 0) & outside[sets.members]).any(axis=1)
         groups.append((name, frozenset(np.flatnonzero(~is_out).tolist())))
@@ -53,9 +55,9 @@ def read_claims(node: Any, rules: list[Node], view: RegionalView, locations: Int
     return claims
 
 
-def _has(rule: Node, item: str, sets: RegionSets | None) -> BoolArray:
+def _has(rule: Node, item: str, sets: RegionSets) -> BoolArray:
     """(m + 1,) the places with an element of this name, or with one of the group of this name; the last is nothing."""
     groups = {name: {*members} for name, members in rule["groups"] if name != rule["region"]}
     wanted = groups.get(item, {item})
-    places = [[i] for i in range(len(rule["elements"]))] if sets is None else sets.members.tolist()
+    places = sets.members.tolist()
     return np.array([*(any(i >= 0 and rule["elements"][i] in wanted for i in place) for place in places), False])

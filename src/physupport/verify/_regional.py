@@ -9,9 +9,9 @@ import numpy as np
 from .._codec import real
 from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
-from ..banks import Bank, RegionalView, RegionSets, SetSpacing, Spacing, check_distances, region_spacing
+from ..banks import Bank, RegionalView, RegionSets, SetSpacing, Spacing, check_distances
 from ..report import rebuilt_view
-from ._groups import read_claims, read_groups, read_set_groups
+from ._groups import read_claims, read_groups
 from ._view import Column, Derived, distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
@@ -216,27 +216,27 @@ def regional_rules(question: Node, content: Node, bank: Bank | None, size: int) 
 _OF_VIEW = "of the view"
 
 
-def _spacing(rule: Node, node: object, view: RegionalView, sets: RegionSets | None) -> Spacing | SetSpacing:
+def _spacing(rule: Node, node: object, sets: RegionSets) -> Spacing | SetSpacing:
     """As it is written out, or that of the view; older reports have the hash of both, newer ones of the former."""
     name, count = rule["region"], len(rule["elements"])
     if node == _OF_VIEW:
-        spacing = region_spacing(view, name)
+        spacing = sets.spacing()
         is_sound = spacing.is_finite
     else:
         distances = check_distances(f"distances of region {name!r}", real(node, None, None), count)
-        spacing = Spacing(count, distances=distances) if sets is None else SetSpacing(sets, distances)
+        spacing = sets.spacing(distances)
         is_sound = True
     if not is_sound or rule["distances"] != (_OF_VIEW if node == rule["distances"] == _OF_VIEW else spacing.digest()):
         raise Refusal(f"the distances of region {name!r} do not match their hash")
     return spacing
 
 
-def _sets(rule: Node, view: RegionalView) -> RegionSets | None:
+def _sets(rule: Node, view: RegionalView) -> RegionSets:
     """Those of the view, if the rule has their count and no other."""
     if rule["region"] not in view.regions:
         raise Refusal(f"the rule of region {rule['region']!r} does not fit its view")
     sets = view.sets(rule["region"])
-    if rule.get("count") != (None if sets is None else [sets.subsets.low, sets.subsets.high]):
+    if rule.get("count") != (None if sets.is_single else [sets.subsets.low, sets.subsets.high]):
         raise Refusal(f"the count of region {rule['region']!r} is not that of its view")
     return sets
 
@@ -244,8 +244,8 @@ def _sets(rule: Node, view: RegionalView) -> RegionSets | None:
 def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArray, Array, BoolArray]) -> _Region:
     sets = _sets(rule, view)
     name, elements = rule["region"], tuple(rule["elements"])
-    names = _NAMES if sets is None else _NAMES | {"count"}
-    if {*rule} != names or elements != (view.element_names(name) if sets is None else sets.ids):
+    names = _NAMES if sets.is_single else _NAMES | {"count"}
+    if {*rule} != names or elements != sets.ids:
         raise Refusal(f"the rule of region {name!r} does not fit its view")
     column = view.regions.index(name)
     qualified = rule["absent_witness"] == "persistent_only"
@@ -257,24 +257,18 @@ def _region(rule: Node, node: object, view: RegionalView, columns: tuple[IntArra
         raise Refusal(f"region {name!r} asks for something unknown")
     return _Region(
         name=name,
-        elements=view.element_names(name),
-        spacing=_spacing(rule, node, view, sets),
+        elements=sets.names,
+        spacing=_spacing(rule, node, sets),
         tolerance=_nonnegative(rule["tolerance"]),
-        groups=_read(rule["groups"], name, elements, sets),
+        groups=read_groups(rule["groups"], name, sets),
         asks=asks,
         is_finest=is_finest,
         threshold=None if rule["absence_threshold"] is None else _nonnegative(rule["absence_threshold"]),
-        has_places=node != _OF_VIEW or (view.coordinates(name) if sets is None else sets.coordinates) is not None,
+        has_places=node != _OF_VIEW or sets.coordinates is not None,
         slots=columns[0][:, column],
         strengths=columns[1][:, column],
         may_witness_absence=columns[2] if qualified else np.ones(len(columns[2]), dtype=np.bool_),
     )
-
-
-def _read(
-    node: object, name: str, elements: tuple[str, ...], sets: RegionSets | None
-) -> tuple[tuple[str, frozenset[int]], ...]:
-    return read_groups(node, name, elements) if sets is None else read_set_groups(node, name, sets)
 
 
 def _nonnegative(value: object) -> float:

@@ -35,7 +35,7 @@ def view_notes(view: RegionalView, bank: Bank | None) -> Iterator[str]:
         numbers = np.array([*(listed.index(name) for name in view.element_names(region)), -1])  # the last is absence
         column = numbers[ours[:, view.regions.index(region)]]
         _check_same(region, column, theirs[:, library.regions.index(region)])
-        yield from _place_notes(region, view.coordinates(region), library.coordinates(region), numbers[:-1])
+        yield from _place_notes(region, view.sets(region).points, library.sets(region).points, numbers[:-1])
 
 
 def _check_same(region: str, column: IntArray, expected: IntArray) -> None:
@@ -56,8 +56,7 @@ def _place_notes(region: str, stored: Array | None, places: Array | None, number
 
 def distance_notes(view: RegionalView, region: str, spacing: Spacing | SetSpacing) -> Iterator[str]:
     """Distances that were given with the rule are the author's; without coordinates there is nothing to compare."""
-    sets = view.sets(region)
-    places = view.coordinates(region) if sets is None else sets.coordinates
+    places = view.sets(region).coordinates
     if places is not None and spacing.distances is not None and not _is_near(spacing.distances, _distances(places)):
         yield f"the distances of region {region!r} were given, and are not those of its coordinates"
 

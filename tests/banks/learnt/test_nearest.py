@@ -70,8 +70,8 @@ def test_distances_are_those_of_the_sets_of_places():
     assert found.distances["B"].tolist() == [[0.0, there_and_back], [there_and_back, 0.0]]
     assert there_and_back == 2.0
     assert found.distances["unmatched"].tolist() == [[0.0]]
-    assert found.view.coordinates("A").tolist() == [[0.0, 0.0], [3.0, 4.0]]
-    assert found.view.coordinates("B") is None
+    assert found.view.sets("A").coordinates.tolist() == [[0.0, 0.0], [3.0, 4.0]]
+    assert found.view.sets("B").coordinates is None
 
 
 def test_two_atoms_of_one_element_are_one_element_with_both_strengths():
