@@ -89,6 +89,11 @@ class AnalysisProtocol:
         """At which the judge decides: the level itself, or what a cover makes of it."""
         return float(self.level) if self.cover is None else self.cover.level(self.level)
 
+    def check_level(self, judge: Judge) -> None:
+        """Refuse a judge that decides at another level than that of the run."""
+        if judge.level is not None and judge.level != self.run_level:
+            raise MisuseError("judge", f"decide at the level {self.run_level!r} of the protocol", judge.level)
+
     def propose(self, name: str, table: NDArray[np.generic]) -> ProposedStream:
         """Split the rows of one stream and read those that propose; `read` takes the result in place of the table.
 
@@ -133,8 +138,7 @@ class AnalysisProtocol:
             remedy = "Give the protocol its specification instead, judge=..., and read the streams."
             raise MisuseError("judge", "come without streams, which have one", tuple(self.streams), remedy)
         check_writes("judge", judge)
-        if judge.level is not None and judge.level != self.run_level:
-            raise MisuseError("judge", f"decide at the level {self.run_level!r} of the protocol", judge.level)
+        self.check_level(judge)
         suggested = proposals or Proposals()
         suggested.check_size(judge.size)
         content = described("judge", judge.encode())
@@ -276,8 +280,7 @@ class Seal:
         judge, size = self.protocol.judge.open(self._held_out), self._held_out.size
         if judge.size != size:
             raise MisuseError("judge", f"decide about the {size} explanations of the bank", judge.size)
-        if judge.level is not None and judge.level != self.protocol.run_level:
-            raise MisuseError("judge", f"decide at the level {self.protocol.run_level!r} of the protocol", judge.level)
+        self.protocol.check_level(judge)
         return Docket(judge)
 
     @cached_property

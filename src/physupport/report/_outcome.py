@@ -1,25 +1,28 @@
 """The outcome of a report as a whole, in sentences."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from ._claims import claim_sentence, claims_of
 from ._covers import cover_sentence, promised_level, where_truth_is
-from ._phrases import Entry, confidence, count_of_queries, cut, listed, plain, sentence_of
+from ._phrases import Entry, confidence, count_of_queries, cut, gate_of, listed, plain, sentence_of
 from ._widths import width_sentence
 
 
 def outcome_sentence(document: Entry) -> str:
     """The outcome as a whole: what it is, why there is no more, and what would change that."""
     said = "".join(f"{claim_sentence(claim)} ".lstrip() for claim in claims_of(document))
-    return said + _outcome(document) + estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)
+    return said + _outcome(document) + _beside(document)
 
 
 def remarks(document: Entry) -> str:
     """What stands beside every label: what the best fit leaves, whether the noise is white, and ends of grids."""
-    gate = document.get("gate")
-    left = _missing(gate) or _passed(gate)
-    return (left + estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)).strip()
+    gate = gate_of(document)
+    return ((_missing(gate) or _passed(gate)) + _beside(document)).strip()
+
+
+def _beside(document: Entry) -> str:
+    return estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)
 
 
 def estimate_sentence(document: Entry) -> str:
@@ -38,7 +41,7 @@ def _is_estimated(protocol: Entry) -> bool:
 
 def noise_sentence(document: Entry) -> str:
     """Whether the noise looks white, and whether rows were measured at all; empty where nobody looked."""
-    gate = document.get("gate") or {}
+    gate = gate_of(document)
     looked, zeros = gate.get("whiteness"), gate.get("zero_rows", 0)
     said = ""
     if zeros:
@@ -65,7 +68,7 @@ def edge_sentence(document: Entry) -> str:
 
 
 def _outcome(document: Entry) -> str:
-    outcome, protocol, gate = document["outcome"], document["protocol"], document.get("gate")
+    outcome, protocol, gate = document["outcome"], document["protocol"], gate_of(document)
     level = promised_level(protocol)
     least, most = ("about", "about") if _is_estimated(protocol) else ("at least", "at most")
     match outcome["status"]:
@@ -119,7 +122,7 @@ def _undecided(outcome: Entry) -> str:
 
 def doubt_sentence(document: Entry) -> str:
     """What stands first where nothing fits, with what would, or where what is left does not look like the rows."""
-    gate = document.get("gate")
+    gate = gate_of(document)
     first = {
         "EMPTY": "Nothing in the bank fits these data.",
         "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
@@ -144,9 +147,9 @@ _PARTS = {
 _UNSEEN = {"channels": "7 to 9"}
 
 
-def _missing(gate: Entry | None) -> str:
+def _missing(gate: Entry) -> str:
     """What would explain the rest, where the gate rejects the best fit."""
-    if not gate or not gate.get("is_best_rejected"):
+    if not gate.get("is_best_rejected"):
         return ""
     finding = min(gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
@@ -161,9 +164,9 @@ def _probability(p: float) -> str:
     return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
 
 
-def _passed(gate: Entry | None) -> str:
+def _passed(gate: Entry) -> str:
     """What the gate looked at without finding anything, and what it cannot see."""
-    if not gate or not gate.get("findings"):
+    if not gate.get("findings"):
         return ""
     least = min(finding["p"] for finding in gate["findings"])
     if _looks_at_fit(gate):
@@ -178,9 +181,9 @@ def _looks_at_fit(gate: Entry) -> bool:
     return {finding["part"] for finding in gate["findings"]} == {"fit"}
 
 
-def _is_unlike(gate: Entry | None) -> TypeGuard[Entry]:
+def _is_unlike(gate: Entry) -> bool:
     """Whether the rows do not look like those of anything that is left."""
-    return bool(gate and gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
+    return bool(gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
 
 
 def _fitted(p: float, is_misfit: bool) -> str:
@@ -193,15 +196,15 @@ def _fitted(p: float, is_misfit: bool) -> str:
     )
 
 
-def _assumed(gate: Entry | None) -> str:
+def _assumed(gate: Entry) -> str:
     """What a judge assumes where that is more than the laws say."""
-    assumes = (gate or {}).get("assumes")
+    assumes = gate.get("assumes")
     return f" Assumed: {plain(str(assumes))}." if assumes else ""
 
 
-def _ranked(gate: Entry | None) -> str:
+def _ranked(gate: Entry) -> str:
     """Among how many units replicates rank, and what that allows."""
-    units, smallest = ((gate or {}).get(name) for name in ("units", "smallest_p"))
+    units, smallest = gate.get("units"), gate.get("smallest_p")
     if not units or not smallest:
         return ""
     few = min(smallest, key=smallest.__getitem__), max(smallest, key=smallest.__getitem__)
@@ -215,9 +218,9 @@ def _count(units: int | list[int]) -> str:
     return " and ".join(map(str, units)) if isinstance(units, list) else str(units)
 
 
-def _too_few(gate: Entry | None) -> str:
+def _too_few(gate: Entry) -> str:
     """What replicates are too few for."""
-    names = (gate or {}).get("cannot_exclude", ())
+    names = gate.get("cannot_exclude", ())
     return f" Cannot be excluded, whatever the signal: too few replicates of {listed(names)}." if names else ""
 
 

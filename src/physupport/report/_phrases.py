@@ -39,7 +39,7 @@ def in_words(label: str, numbers: Mapping[str, float], *, has_places: bool = Tru
     return (_PLAIN | special).get(label, "")
 
 
-def has_places(entry: Mapping[str, Any]) -> bool:
+def has_places(entry: Entry) -> bool:
     """Whether there are distances between the elements of a field; of names alone there are none.
 
     Reports of before the set was told do not say, and are taken to have them.
@@ -121,7 +121,12 @@ def _rounded(value: float, direction: str, digits: int = 4) -> str:
     return f"{float(Context(prec=digits, rounding=direction).create_decimal(exact)):.{digits}g}"
 
 
-def regions_of_sets(document: Mapping[str, Any]) -> set[str]:
+def gate_of(document: Entry) -> Entry:
+    """What the judge says of the answer as a whole; empty where it says nothing."""
+    return document.get("gate") or {}
+
+
+def regions_of_sets(document: Entry) -> set[str]:
     """The regions in which several elements may be at once, so that names are those of sets."""
     rules = document["protocol"]["question"].get("regions", ())
     return {rule["region"] for rule in rules if isinstance(rule, dict) and "count" in rule}
@@ -157,12 +162,12 @@ def coordinate_names(count: int, unit: str, names: Sequence[str] = ()) -> list[s
     return [f"{name} ({unit})" if unit else name for name in (names if len(names) == count else usual)]
 
 
-def unit_of(document: Mapping[str, Any]) -> str:
+def unit_of(document: Entry) -> str:
     """The unit of the coordinates of the elements; empty where nobody said it."""
     return str(_library(document).get("unit", ""))
 
 
-def places_of(document: Mapping[str, Any]) -> dict[str, list[float]]:
+def places_of(document: Entry) -> dict[str, list[float]]:
     """Where each element lies, by its name; empty where that is not told, or where elements are cells."""
     library = _library(document)
     if "coordinates" not in library or "extents" in library:
@@ -171,7 +176,7 @@ def places_of(document: Mapping[str, Any]) -> dict[str, list[float]]:
     return dict(zip(library["ids"], places.tolist(), strict=True)) if places.shape[1] else {}
 
 
-def cells_of(document: Mapping[str, Any]) -> dict[str, list[tuple[float, float]]]:
+def cells_of(document: Entry) -> dict[str, list[tuple[float, float]]]:
     """Ends of every coordinate of each element that is a cell, by its name; empty where elements are no cells."""
     library = _library(document)
     if "extents" not in library:
@@ -181,9 +186,9 @@ def cells_of(document: Mapping[str, Any]) -> dict[str, list[tuple[float, float]]
     return {name: [*zip(*both, strict=True)] for name, both in zip(library["ids"], ends, strict=True)}
 
 
-def _library(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    states: Mapping[str, Any] = (document["bank"] or {}).get("states", {})
-    library: Mapping[str, Any] = states.get("base", states)
+def _library(document: Entry) -> Entry:
+    states: Entry = (document["bank"] or {}).get("states", {})
+    library: Entry = states.get("base", states)
     return library
 
 

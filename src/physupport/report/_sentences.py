@@ -15,6 +15,7 @@ from ._phrases import (
     cut,
     distance,
     explanation_words,
+    gate_of,
     listed,
     plain,
     sentence_of,
@@ -62,7 +63,7 @@ def _is_evidence(document: Entry) -> bool:
 
 
 def _remedy(document: Entry) -> str:
-    return _REMEDIES.get(str((document.get("gate") or {}).get("lacks")), _REMEDIES["rows"])
+    return _REMEDIES.get(str(gate_of(document).get("lacks")), _REMEDIES["rows"])
 
 
 def _vanishes(document: Entry, entry: Entry) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from .._codec import real
-from ._phrases import Entry, plain
+from ._phrases import Entry, gate_of, plain
 
 
 def width_sentence(document: Entry) -> str:
     """What is taken to be true of responses, where they have a width; empty where they are exact, or not used."""
     protocol = document["protocol"]
-    if (document.get("gate") or {}).get("assumes"):
+    if gate_of(document).get("assumes"):
         return ""  # replicates have a width of their own, and the judge says what it assumes
     laws = [stream["law"] for stream in protocol["streams"] if "law" in stream]
     told = [*_settings(document), *(part for law in laws for part in _mixed(law))]
