@@ -24,7 +24,8 @@ GRID = product_grid(p=[0.2, 0.4], noise=[0.3, 0.4])
 
 
 def turned(angles, supports=((0, 1),)):
-    return orbit_bank(ATOMS, SKEW, angles, supports=[*supports], calibration=GRID)
+    noise = product_grid(noise=[0.3])
+    return orbit_bank(ATOMS, SKEW, angles, supports=[*supports], calibration=GRID, deployment=noise)
 
 
 def peaks(places, width=0.15):
@@ -58,13 +59,28 @@ def test_orientations_in_equal_steps_take_the_score_where_the_law_knows_the_turn
         turned(np.random.default_rng(0).permutation(EQUAL)),  # not in their order
         turned(np.arange(12) * np.pi / 6),  # all the way round: neighbours do not show the way to the rest
         turned([0.0, 0.1]),  # too few to be a line
+        turned([0.0, 0.1, 0.2]),  # one orientation between two: whether others are like it cannot be seen
         array_bank(np.eye(5).T[:, :, None], [(0,)], calibration=GRID),  # turns of each other, but none is a step
         line_bank(np.linspace(0.3, 0.5, 9), calibration=GRID),  # one coordinate of a library
     ],
-    ids=["supports", "steps", "order", "circle", "two", "basis", "library"],
+    ids=["supports", "steps", "order", "circle", "two", "three", "basis", "library"],
 )
 def test_everything_else_takes_the_ratio(bank):
     assert statistic(bank, Latent()) == "ratio"
+
+
+class Unfinished:
+    """A law that knows of a turn once it is completed with a bank, as others know their noise only then."""
+
+    def completed(self, bank):
+        return Latent().completed(bank)
+
+    def symmetries(self, bank, keys):
+        raise AssertionError("be completed with a bank")
+
+
+def test_a_law_is_asked_for_its_symmetries_when_it_is_complete():
+    assert statistic(turned(EQUAL), Unfinished()) == "score"
 
 
 def test_a_bank_is_a_line_where_every_step_goes_the_same_way():

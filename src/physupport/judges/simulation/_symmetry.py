@@ -38,12 +38,18 @@ def is_orbit(bank: Bank, laws: Sequence[Law]) -> bool:
 
     These are the orientations of a dictionary that turns in equal steps.
     """
-    if not bank.is_line:
+    inner = np.arange(1, bank.states.n_states - 1)
+    if len(inner) < 2 or not bank.is_line:  # of a single one nothing is seen to turn
         return False
-    inner = bank.index(np.arange(1, bank.states.n_states - 1), 0)
-    tuples = np.column_stack([inner, neighbours(bank, inner, 0)[:, :2]])
-    each = (first_alike(bank, law, law.keys(bank)(tuples.ravel()).reshape(tuples.shape)) for law in laws)
-    return any(not first.any() for first in each)
+    middle = bank.index(inner, 0)
+    tuples = np.column_stack([middle, neighbours(bank, middle, 0)[:, :2]])
+    completed = [law.completed(bank) for law in laws]
+    return any(not first_alike(bank, law, _keys(bank, law, tuples)).any() for law in completed)
+
+
+def _keys(bank: Bank, law: Law, tuples: IntArray) -> IntArray:
+    """Of tuples of explanations, as many."""
+    return law.keys(bank)(tuples.ravel()).reshape(tuples.shape)
 
 
 def _numbers(bank: Bank, law: Law, keys: IntArray) -> Array:
