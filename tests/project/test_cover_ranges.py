@@ -179,9 +179,62 @@ def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
     assert report.fields[0].box[0][0] <= 0.5123 <= report.fields[0].box[0][1]
     checked = verify(report.json(), {"deployment": ROWS})
     assert checked.is_verified, checked.findings
+    assert "that strengths and noise lie in the ranges of the cover is taken as it stands" in checked.notes
     path = tmp_path / "page.html"
     write_page(path, report, finished.details)
     assert "anywhere in the boxes and ranges of the cover" in path.read_text()
+
+
+ARRAY = """\
+level = 0.2
+
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "covariance"
+noise = { between = [0.95, 1.1] }
+proposal = 0.5
+
+[elements]
+coordinates = ["angle"]
+response = { kind = "uniform linear array", n_sensors = 4, spacing = 0.5 }
+
+[cover]
+snr = 9.0
+eta = 2.0
+box = { A = { angle = [-18.0, -14.0] }, B = { angle = [10.0, 14.0] } }
+
+[regions.A]
+strength = { between = [2.0, 2.6] }
+
+[regions.B]
+strength = { between = [1.5, 2.5] }
+count = 2
+presence = "optional"
+"""
+
+
+def test_several_complex_sources_have_ranges_of_their_own(tmp_path):
+    (tmp_path / "project.toml").write_text(ARRAY)
+    parts = np.random.default_rng(3).standard_normal((2, 14, 6)) * 0.5**0.5
+    numbers, phases = parts[0] + 1j * parts[1], 1j * np.pi * np.arange(4)
+    atoms = [np.exp(phases * np.sin(np.radians(angle))) / 2.0 for angle in (-15.0, 13.0)]
+    rows = numbers[:, :4] + 2.2**0.5 * numbers[:, 4:5] * atoms[0] + 2.0**0.5 * numbers[:, 5:] * atoms[1]
+    np.save(tmp_path / "rows.npy", rows)
+    finished = run_project(load_project(tmp_path / "project.toml"))
+    cover, bank = finished.assembled.protocol.cover, finished.assembled.bank
+    _, strengths, noise = cover.steps
+    assert (strengths.numbers, strengths.groups) == (28.0, 3)  # 14 rows of two real numbers, one of A and two of B
+    assert (noise.numbers, noise.groups) == (112.0, 1)
+    a, b, v = cover.ranges
+    assert bank.n_supports == a.count * (1 + b.count)  # A alone, and both
+    assert len(bank.deployment) == v.count
+    report = finished.result.report
+    checked = verify(report.json(), {"deployment": np.stack([rows.real, rows.imag], axis=2).reshape(14, 8)})
+    assert checked.is_verified, checked.findings
+    few = copy.deepcopy(report.document)
+    few["protocol"]["cover"]["ranges"][1]["most"] = 1
+    assert "be of 2 elements at once" in " / ".join(verify(few).findings)
 
 
 def test_ranges_are_counted_before_a_row_is_read_and_share_eta(write):

@@ -44,6 +44,8 @@ def cover_notes(protocol: Node) -> Iterator[str]:
     if node is None:
         return
     yield f"that no signal is stronger than the ratio {node['snr']:g} of the cover is taken as it stands"
+    if "ranges" in node:
+        yield "that strengths and noise lie in the ranges of the cover is taken as it stands"
     if node["bounds"] == "given" or node["response"] is None:
         yield "bounds of the responses between the cells' middles are taken as they stand"
 
