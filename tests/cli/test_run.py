@@ -181,7 +181,10 @@ def test_quiet_says_nothing(quick):
         (["--workers", "0"], "--workers must be a whole number at least 1, got 0."),
         (["--out", ""], "--out must hold nothing but an earlier report"),
         (["--resume", "--dry-run"], "--resume must come without --dry-run"),
-        (["--resume", "--level", "0.2"], "report must be of the same protocol, got another: "),
+        (
+            ["--resume", "--level", "0.2"],
+            "project.toml: output.folder: report must be of the same protocol, got another: ",
+        ),
     ],
 )
 def test_an_option_that_breaks_a_rule_is_named_and_nothing_is_written(quick, arguments, message):
