@@ -37,6 +37,24 @@ def finished(tmp_path_factory, write_peaks):
     return folder
 
 
+@pytest.mark.parametrize("kind", ["device", "FIFO"])
+@pytest.mark.parametrize("command", [["verify"], ["show"], ["plan", "--dictionary"]])
+def test_what_may_never_end_is_refused_unread(tmp_path, command, kind):
+    path = tmp_path / "pipe" if kind == "FIFO" else "/dev/zero"
+    if kind == "FIFO":
+        os.mkfifo(path)
+    assert "must be a file, got a device or a pipe" in refusal(*command, path)
+
+
+def test_standard_input_that_does_not_end_is_refused(monkeypatch):
+    monkeypatch.setattr("physupport.cli._text._MOST_TEXT", 2**21)
+    assert run("verify", "-", text="{" * 2**21).exit_code == 3  # read, and no report
+    message = refusal("verify", "-", text="{" * (2**21 + 1))
+    assert (
+        message == "report must have at most 2,097,152 characters on standard input, got more. Name the file instead."
+    )
+
+
 def test_a_report_comes_from_standard_input(finished):
     text = (finished / "report" / "report.json").read_text()
     answer = run("verify", "-", text=text)

@@ -1,7 +1,11 @@
 """`physupport map` and `physupport watch`, from project files to labels."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -125,6 +129,31 @@ def test_a_report_from_standard_input_that_is_no_text_is_refused():
     for command in ("show", "verify"):
         answer = CliRunner().invoke(app, [command, "-"], input=b"\xff\xfe\x00")
         assert "be a readable text file" in str(answer.exception)
+
+
+def test_ctrl_c_ends_the_waiting_and_the_report_follows(folder, write):
+    """As the installed program does it, which lets Ctrl-C end it at once wherever nothing is to be said."""
+    rows = 4.0 * LINES[:, 2] / np.linalg.norm(LINES[:, 2]) + np.random.default_rng(5).standard_normal((30, Q))
+    write(rows[:2], *ARRIVING)
+    np.savetxt("arriving.csv", rows, delimiter=",")
+    command = [sys.executable, "-m", "physupport", "watch", "arriving.csv", "--look", "10", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        looks = [watching.stdout.readline() for _ in range(3)]
+        watching.send_signal(signal.SIGINT)
+        out, err = watching.communicate(timeout=60)
+    assert [line.split()[0] for line in looks] == ["10", "20", "30"]
+    assert (watching.returncode, err) == (0, "Stopped.\n")
+    assert "FINE" in out
+    assert "L2" in out
+
+
+def test_a_map_whose_description_is_no_file_is_refused(folder, write):
+    write(EMPTY)
+    np.save("image.npy", np.zeros((2, Q)))
+    (folder / "map").mkdir()
+    os.mkfifo(folder / "map" / "map.json")
+    error = CliRunner().invoke(app, ["map", "--signals", "image.npy"]).exception
+    assert "must have a file map.json" in str(error)
 
 
 def test_no_rows_are_told(folder, write):

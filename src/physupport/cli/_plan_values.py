@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._errors import MisuseError
+from ._text import check_ends
 
 if TYPE_CHECKING:
     from ..local.shell import Amplitudes, LocalDictionary
@@ -40,6 +41,7 @@ def read_dictionary(path: Path) -> "LocalDictionary":
 
 def _table(name: str, path: Path) -> list[list[float]]:
     """The numbers of a text file, equally many in every row; blank lines and comments after # do not count."""
+    check_ends(name, path)
     try:
         # Spreadsheets write a byte-order mark, which this encoding drops.
         lines = path.read_text(encoding="utf-8-sig").splitlines()

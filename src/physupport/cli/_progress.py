@@ -119,6 +119,16 @@ class Stop:
 
 
 @contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises `KeyboardInterrupt`, for who has something to say then; elsewhere it ends the program at once."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def stopped_by_signal(told: "Callable[[Tick], None]") -> Iterator[Stop]:
     """Ctrl-C and SIGTERM, as batch systems send it, end the questions; as they were afterwards."""
     stop = Stop(told)

@@ -50,10 +50,34 @@ def rows_at(path: Path) -> dict[str, object]:
     return {f"data.deployment.{key}": value for key, value in given.items()}
 
 
+def check_ends(name: str, path: Path) -> None:
+    """Refuse what may never end; what is not there, or is a folder, is told by who opens it."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise MisuseError(name, "be a file", "a device or a pipe")
+
+
+# Characters of standard input, which may never end either, and of what is read at once.
+_MOST_TEXT, _PIECE = 2**28, 2**20
+
+
+def _standard_input(name: str) -> str:
+    pieces: list[str] = []
+    stream = typer.get_text_stream("stdin")
+    while piece := stream.read(_PIECE):
+        pieces.append(piece)
+        if len(pieces) * _PIECE > _MOST_TEXT:
+            rule = f"have at most {_MOST_TEXT:,} characters on standard input"
+            raise MisuseError(name, rule, "more", "Name the file instead.")
+    return "".join(pieces)
+
+
 def read_text(name: str, path: str) -> str:
     """The text of a file; - is standard input."""
     try:
-        return typer.get_text_stream("stdin").read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        if path == "-":
+            return _standard_input(name)
+        check_ends(f"{name} {path}", Path(path))
+        return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MisuseError(f"{name} {path}", "be a readable text file", error) from None
 

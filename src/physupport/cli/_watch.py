@@ -11,6 +11,7 @@ import typer
 from .._errors import MisuseError, visible
 from ._app import app
 from ._options import Trust
+from ._progress import interruptible
 from ._text import load_counted, show_report
 
 _SECONDS_BETWEEN = 0.5
@@ -44,11 +45,12 @@ def watch(
         proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
         evidence, report = begin_running(protocol, proposed), None
     try:
-        for block in _blocks(rows, look, follow):
-            evidence = evidence.after(np.array(block))
-            report = running_report(protocol, evidence)
-            told = "; ".join(f"{found.field} {found.label} {', '.join(found.cell[:4])}" for found in report.fields)
-            typer.echo(visible(f"{evidence.n_rows} rows: {told}"))
+        with interruptible():
+            for block in _blocks(rows, look, follow):
+                evidence = evidence.after(np.array(block))
+                report = running_report(protocol, evidence)
+                told = "; ".join(f"{found.field} {found.label} {', '.join(found.cell[:4])}" for found in report.fields)
+                typer.echo(visible(f"{evidence.n_rows} rows: {told}"))
     except KeyboardInterrupt:
         typer.echo("Stopped.", err=True)
     if report is None:

@@ -89,6 +89,8 @@ class Store:
         """A new folder, or one that was begun for the same map."""
         path = folder / _ABOUT
         if path.exists():
+            if not path.is_file():  # a pipe may never end
+                raise MisuseError("out", f"have a file {_ABOUT}", f"{folder}, where it is none")
             found = loaded(path.read_text(encoding="utf-8"), str(path))
             if found.get("digest") != about["digest"]:
                 rule = "be a new folder, or that of the same map: signals, bank, question and level"
