@@ -64,10 +64,10 @@ class Scaled(NamedTuple):
         r"""The level a' of the law before at which any test has level alpha under the law after.
 
         Of n numbers whose variances grow by :math:`\rho` the best test rejects where their squares are large:
-        :math:`a' = Q_n(\rho Q_n^{-1}(\alpha))` with :math:`Q_n(x) = P(\chi^2_n > x)`; of those that shrink, where they
-        are small.  Smaller factors are no easier to see: a number times c, with noise of variance :math:`1 - c^2` added,
-        stays what it was under the law before, and its factor comes down to any between.  Sets that grow and sets that
-        shrink are two moves, one after the other, and the worst number of each counts.
+        :math:`a' = Q_n(\rho Q_n^{-1}(\alpha))` with :math:`Q_n(x) = P(\chi^2_n > x)`; if they shrink, where small.
+        Smaller factors are no easier to see: a number times c, with noise of variance :math:`1 - c^2` added, stays what
+        it was under the law before, and its factor comes down to any between.  Sets that grow and sets that shrink are
+        two moves, one after the other, and the worst number of each counts.
         """
         asked = check_open("alpha", alpha, 0.0, 1.0)
         before = asked
