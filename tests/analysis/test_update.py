@@ -55,7 +55,7 @@ def ever_lost(noise, runs, seed=3):
         for _ in range(LOOKS):
             running = running.after(rows_of(rng, STEP))
         # What is rejected at a look stays rejected, so that the last look tells of all.
-        lost += int(running.judge(LEVEL).table.codes[1] == Verdict.REJECTED)
+        lost += int(running.judge(LEVEL).codes[1] == Verdict.REJECTED)
     return lost
 
 

@@ -54,16 +54,16 @@ def verdicts(
 
 
 def product_verdicts(
-    own: Bounds, keys: IntArray, ball: Callable[[int, int], arb], others: Bounds, level: float
+    log_e: Bounds, keys: IntArray, ball: Callable[[int, int], arb], log_e_beside: Bounds, level: float
 ) -> Verdicts:
     """Verdicts (k,) from e-values of keys (k,), times the final evidence of independent streams: an e-value again.
 
-    own: logs of the e-values of all keys.  ball: encloses that of a key, with so many bits.  others: (k,).
+    log_e: of the e-values of all keys.  ball: encloses that of a key, with so many bits.  log_e_beside: (k,).
     """
-    bounds = Bounds(sum_down(own.lower[keys], others.lower), sum_up(own.upper[keys], others.upper))
+    bounds = Bounds(sum_down(log_e.lower[keys], log_e_beside.lower), sum_up(log_e.upper[keys], log_e_beside.upper))
 
     def product(row: int, bits: int) -> arb:
-        ends = [arb(float(end[row])) for end in others]
+        ends = [arb(float(end[row])) for end in log_e_beside]
         return ball(int(keys[row]), bits) + ends[0].union(ends[1])
 
     return decided(bounds, np.array([level]), product, MOST_BITS).at_level(0)
@@ -92,13 +92,13 @@ class EvidenceJudge:
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block of explanations around e, as far as float64 decides it; balls are for what is asked alone."""
         near, bounds = self.evidence.along(e, block_around(e, count, self.size))
-        found = compared(bounds, np.array([self.level])).at_level(0)
-        is_decided = found.codes != _OPEN
-        near, found = near[is_decided], found.rows(is_decided)
+        near_verdicts = compared(bounds, np.array([self.level])).at_level(0)
+        is_decided = near_verdicts.codes != _OPEN
+        near, near_verdicts = near[is_decided], near_verdicts.rows(is_decided)
         if e in near:
-            return near, found
+            return near, near_verdicts
         single = np.array([e])
-        return np.append(near, single), Verdicts.joined([found, self.verdicts(single)])
+        return np.append(near, single), Verdicts.joined([near_verdicts, self.verdicts(single)])
 
     def encode(self) -> dict[str, object]:
         """What every evidence has; streams, checkpoints and numerators stand with the streams."""
@@ -225,22 +225,23 @@ class Docket:
     def look_up(self, e: int, n_asked: int) -> int:
         """The code of an explanation that is not known yet; verdicts that came along are kept if proven."""
         count = min(max(n_asked // _SHARE, _LEAST_AHEAD), _MOST_AHEAD)
-        explanations, found = self.judge.ahead(e, count)
+        explanations, verdicts = self.judge.ahead(e, count)
         row = np.flatnonzero(check_indices("explanations ahead", explanations, self.size) == e)
-        if len(found) != len(explanations) or not row.size or len(np.unique(explanations)) < len(explanations):
-            raise MisuseError("judge", f"give a verdict on explanation {e}", f"{len(found)} on {explanations.tolist()}")
-        found.rows(row).check(explanations[row], "margins of the judge")
-        is_kept = found.are_proven() & (self._codes[explanations] == UNKNOWN)
-        self._keep(explanations[is_kept], found.rows(is_kept))
+        if len(verdicts) != len(explanations) or not row.size or len(np.unique(explanations)) < len(explanations):
+            value = f"{len(verdicts)} on {explanations.tolist()}"
+            raise MisuseError("judge", f"give a verdict on explanation {e}", value)
+        verdicts.rows(row).check(explanations[row], "margins of the judge")
+        is_kept = verdicts.are_proven() & (self._codes[explanations] == UNKNOWN)
+        self._keep(explanations[is_kept], verdicts.rows(is_kept))
         return int(self._codes[e])
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Verdicts (k,), asking the judge for those that it has not given."""
         new = np.unique(explanations[self._codes[explanations] == UNKNOWN])
         if new.size:
-            found = self.judge.verdicts(new)
-            found.check(new, "margins of the judge")
-            self._keep(new, found)
+            fresh = self.judge.verdicts(new)
+            fresh.check(new, "margins of the judge")
+            self._keep(new, fresh)
         return Verdicts(self._codes[explanations], self._lower[explanations], self._upper[explanations])
 
     def _keep(self, explanations: IntArray, verdicts: Verdicts) -> None:

@@ -27,7 +27,6 @@ from ._evidence import Evidence, final_bounds
 from ._judge import Verdicts, around
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
 from ._specs import MOST_SPLITS, JudgeSpec, Sealed, SealedStream, register
-from .rotation._by_rotation import whitened_rows
 from .rotation._draws import Draws
 
 SPLITS = ("rows", "fission")
@@ -89,8 +88,8 @@ class BySplits:
     def open(self, sealed: Sealed) -> "SplitJudge":
         """Reads the rows, and scores all explanations."""
         rule = "average over splits where one stream has rows that are linear in free coefficients"
-        own = sealed.divided(lambda law: not self.splits(law), rule, "Leave split and splits out.")
-        return SplitJudge.of(self, sealed, *own)
+        parts = sealed.divided(lambda law: not self.splits(law), rule, "Leave split and splits out.")
+        return SplitJudge.of(self, sealed, *parts)
 
 
 @register("evidence of splits")
@@ -108,8 +107,8 @@ def by_evidence(split: str | None = None, n_splits: int | None = None, proposal:
         raise MisuseError("proposal", "be left out with split = 'fission'", proposal, "All of a row proposes.")
     if split in (None, "rows") and n_splits in (None, 1):
         return ByEvidence()
-    given = {"split": split, "n_splits": n_splits, "proposal": proposal}
-    return BySplits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    options = {"split": split, "n_splits": n_splits, "proposal": proposal}
+    return BySplits(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
 
 
 # Here and not with the judge of one split, as what files call evidence is either.
@@ -141,8 +140,8 @@ class _Trial:
 
     def ball(self, key: int, bits: int) -> arb:
         """Encloses the evidence, not its log."""
-        proposal, own = self.numerator
-        return (proposal.enclosure(own, bits)[0] - self.stream.enclosure(key, bits)[0]).exp()
+        proposal, numerator_key = self.numerator
+        return (proposal.enclosure(numerator_key, bits)[0] - self.stream.enclosure(key, bits)[0]).exp()
 
 
 @final
@@ -164,7 +163,7 @@ class SplitJudge:
     ) -> "SplitJudge":
         """All keys are scored."""
         spec.check_rows(stream.law, stream.rows.n_rows)
-        rows = whitened_rows(stream.rows, design, stream.law.is_complex)
+        rows = design.whitened_rows(stream.rows, stream.law.is_complex)
         trials = _trials(spec, design, rows, int(sealed.digest, 16))
         bounds = np.empty((2, len(design.supports) * len(design.deviations)))
         for setting, splits in enumerate(trials):
@@ -176,8 +175,8 @@ class SplitJudge:
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
         chosen = check_indices("explanations", explanations, self.size)
-        keys, others = self.stream.keys_of(chosen), final_bounds(self.evidence, chosen)
-        return product_verdicts(self.log_evidence, keys, self.ball, others, self.level)
+        keys, beside = self.stream.keys_of(chosen), final_bounds(self.evidence, chosen)
+        return product_verdicts(self.log_evidence, keys, self.ball, beside, self.level)
 
     def ball(self, key: int, bits: int) -> arb:
         """Encloses the log of the mean evidence against a key."""

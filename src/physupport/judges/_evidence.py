@@ -52,9 +52,9 @@ class Factor:
     def scored(self, most_entries: int) -> tuple[ScoredKeys, ScoredKeys]:
         """Keys and numerator, each scored once for every evidence with this factor and so much memory."""
         if most_entries not in self._kept:
-            own, proposal = ScoredKeys(self.name, self.stream, most_entries), self.numerator[0]
-            above = own if proposal is self.stream else ScoredKeys(f"the numerator of {self.name}", proposal)
-            self._kept[most_entries] = own, above
+            below, proposal = ScoredKeys(self.name, self.stream, most_entries), self.numerator[0]
+            above = below if proposal is self.stream else ScoredKeys(f"the numerator of {self.name}", proposal)
+            self._kept[most_entries] = below, above
         return self._kept[most_entries]
 
     def keys(self, indices: IntArray) -> IntArray:
@@ -188,14 +188,14 @@ def bank_evidence(
 
     Each is given as (stream, numerator); both are read along their joint path, whole to the last checkpoint.
     """
-    given = (
+    streams = (
         ("calibration", bank.calibration_keys, bank.n_calibration_keys, calibration),
         ("deployment", bank.deployment_keys, bank.n_deployment_keys, deployment),
     )
-    for name, _, n_keys, part in given:
+    for name, _, n_keys, part in streams:
         if part is not None and part[0].n_keys != n_keys:
             raise MisuseError(f"{name} stream", f"have the {n_keys} keys of the bank", f"{part[0].n_keys} keys")
-    factors = [Factor(name, part[0], keys_of, part[1]) for name, keys_of, _, part in given if part is not None]
+    factors = [Factor(name, part[0], keys_of, part[1]) for name, keys_of, _, part in streams if part is not None]
     if not factors:
         raise MisuseError("streams", "be given, calibration or deployment or both", "neither")
     return Evidence(bank.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))

@@ -1,7 +1,7 @@
 """Verdicts as columns, the contract of a judge, and the two simplest: a table, and judges of independent streams."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
 from typing import Protocol, final
@@ -49,6 +49,13 @@ class Verdicts:
         """Verdicts with the bounds that the codes alone imply."""
         lower = np.where(codes == Verdict.REJECTED, 0.0, -np.inf)
         return cls(codes, lower, np.where(codes == Verdict.ADMISSIBLE, 0.0, np.inf))
+
+    @classmethod
+    def measured(cls, lower: Array, upper: Array) -> "Verdicts":
+        """What bounds (k,) of the margins prove."""
+        decided = [lower > 0.0, upper <= 0.0]
+        codes = np.select(decided, [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
+        return cls(codes.astype(np.uint8), lower, upper)
 
     @classmethod
     def joined(cls, parts: Sequence["Verdicts"]) -> "Verdicts":
@@ -160,17 +167,22 @@ def around(judge: Judge, e: int, count: int) -> tuple[IntArray, Verdicts]:
     return near, judge.verdicts(near)
 
 
+_TABLE: dict[str, object] = {"judge": "table", "assumes": "the verdicts of the table come from a valid judge"}
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TableJudge:
     """Verdicts that are known already: an earlier exhaustive scoring, or an invented one to try a policy on.
 
-    Without margins each verdict has the margin bounds that its code alone implies.
+    Without margins each verdict has the margin bounds that its code alone implies.  content: what it writes into a
+    protocol about itself.
     """
 
     codes: NDArray[np.uint8]  # (M,) Verdict codes
     margins: Array | None = None  # (M, 2)
     level: float | None = None
+    content: Mapping[str, object] = field(default_factory=_TABLE.copy)
 
     def __post_init__(self) -> None:
         codes = np.array(self.codes)
@@ -196,8 +208,8 @@ class TableJudge:
         return around(self, e, count)
 
     def encode(self) -> dict[str, object]:
-        """The kind; the verdicts themselves are held-out data."""
-        return {"judge": "table", "assumes": "the verdicts of the table come from a valid judge"}
+        """Not the verdicts themselves, which are held-out data."""
+        return dict(self.content)
 
 
 @final
@@ -231,9 +243,9 @@ class Panel:
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the largest of all margins: one judge that rejects suffices, and admitting takes them all."""
-        each = [judge.verdicts(explanations) for judge in self.judges]
-        lower, upper = (np.max([getattr(part, side) for part in each], axis=0) for side in ("lower", "upper"))
-        codes = np.array([part.codes for part in each])  # (judges, k)
+        parts = [judge.verdicts(explanations) for judge in self.judges]
+        lower, upper = (np.max([getattr(part, side) for part in parts], axis=0) for side in ("lower", "upper"))
+        codes = np.array([part.codes for part in parts])  # (judges, k)
         is_rejected, is_open = (codes == Verdict.REJECTED).any(axis=0), (codes == Verdict.INDETERMINATE).any(axis=0)
         merged = np.select([is_rejected, is_open], [Verdict.REJECTED, Verdict.INDETERMINATE], Verdict.ADMISSIBLE)
         return Verdicts(merged.astype(np.uint8), lower, upper)

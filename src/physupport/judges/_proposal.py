@@ -65,12 +65,7 @@ def best_key(
 
 
 def best_explanation(
-    stream: Stream,
-    size: int,
-    keys_of: Callable[[IntArray], IntArray],
-    *,
-    scores: Scores | None = None,
-    most_bits: int = TIE_BITS,
+    stream: Stream, size: int, keys_of: Callable[[IntArray], IntArray], *, scores: Scores | None = None
 ) -> BestExplanation:
     """The explanation with the largest log likelihood of the proposal rows; of equal ones the lowest index.
 
@@ -81,7 +76,7 @@ def best_explanation(
     for part in blocks(np.arange(check_count("size", size)), BLOCK):
         keys = check_indices("keys", keys_of(part), stream.n_keys)
         np.minimum.at(first, keys, part)
-    tied = best_key(stream, np.flatnonzero(first < size), scores=scores, most_bits=most_bits).tied
+    tied = best_key(stream, np.flatnonzero(first < size), scores=scores).tied
     winner = int(tied[np.argmin(first[tied])])
     return BestExplanation(int(first[winner]), winner)
 

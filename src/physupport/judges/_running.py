@@ -19,7 +19,7 @@ from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows
 from ..laws import Law
-from ._judge import TableJudge, Verdict, Verdicts
+from ._judge import TableJudge, Verdicts
 from ._scored import Bounds
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -76,50 +76,17 @@ class RunningEvidence:
             np.maximum(self.peaks.lower, self.start.lower + low), np.maximum(self.peaks.upper, self.start.upper + high)
         )
 
-    def judge(self, level: float) -> "RunningJudge":
-        """What these rows say of every explanation at a level."""
+    def judge(self, level: float) -> TableJudge:
+        """What these rows say of every explanation at a level, which is that of all looks together."""
         limit = -np.log(level)
         lower, upper = self.peaks.lower - limit * (1.0 + 4.0 * _EPS), self.peaks.upper - limit * (1.0 - 4.0 * _EPS)
-        codes = np.select([lower > 0.0, upper <= 0.0], [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
-        table = TableJudge(codes.astype(np.uint8), np.stack([lower, upper], axis=1), level)
-        return RunningJudge(table, self.law.encode(), self.n_rows, self.digest)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class RunningJudge:
-    """The verdicts of one look."""
-
-    table: TableJudge
-    law: dict[str, object]
-    n_rows: int
-    digest: str
-
-    @property
-    def size(self) -> int:
-        """Of the bank."""
-        return self.table.size
-
-    @property
-    def level(self) -> float | None:
-        """Of all looks together."""
-        return self.table.level
-
-    def verdicts(self, explanations: IntArray) -> Verdicts:
-        """Those of the look."""
-        return self.table.verdicts(explanations)
-
-    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
-        """All are known."""
-        return self.table.ahead(e, count)
-
-    def encode(self) -> dict[str, object]:
-        """The law, and which rows were read."""
-        return {
+        verdicts = Verdicts.measured(lower, upper)
+        content = {
             "judge": "running evidence",
             "assumes": "rows are independent and have the law of one explanation, whenever they are looked at",
             "numerator": "uniform mixture of the bank",
-            "law": self.law,
+            "law": self.law.encode(),
             "rows": self.n_rows,
             "sha256": self.digest,
         }
+        return TableJudge(verdicts.codes, verdicts.margins(), level, content)

@@ -70,20 +70,20 @@ class Sealed:
 
         rule, remedy: what is told where not exactly one stream has a law that is the judge's own, and a design.
         """
-        own = self.streams[own_stream([stream.law for stream in self.streams], is_own, rule, remedy)]
-        design = own.law.design(self.bank)
+        judged = self.streams[own_stream([stream.law for stream in self.streams], is_own, rule, remedy)]
+        design = judged.law.design(self.bank)
         if design is None:
-            raise MisuseError("judge", rule, own.law.name, remedy)
-        others = [stream for stream in self.streams if stream is not own]
-        return own, design, self.evidence_of(others) if others else None
+            raise MisuseError("judge", rule, judged.law.name, remedy)
+        remaining = [stream for stream in self.streams if stream is not judged]
+        return judged, design, self.evidence_of(remaining) if remaining else None
 
 
 def own_stream(laws: Sequence[Law], is_own: Callable[[Law], bool], rule: str, remedy: str) -> int:
     """Which of the streams, by the laws of their rows, is the only one that is a judge's own; see `Sealed.divided`."""
-    own = [number for number, law in enumerate(laws) if is_own(law)]
-    if len(own) != 1:
+    numbers = [number for number, law in enumerate(laws) if is_own(law)]
+    if len(numbers) != 1:
         raise MisuseError("judge", rule, ", ".join(law.name for law in laws), remedy)
-    return own[0]
+    return numbers[0]
 
 
 class JudgeSpec(Protocol):
@@ -177,13 +177,13 @@ def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
     """A judge by name; options that are None count as left out."""
     if kind not in JUDGE_MAKERS:
         raise MisuseError("judge", f"be one of {', '.join(JUDGE_MAKERS)}", repr(kind))
-    make, given = JUDGE_MAKERS[kind], {name: value for name, value in options.items() if value is not None}
-    for name in given:
+    make, settings = JUDGE_MAKERS[kind], {name: value for name, value in options.items() if value is not None}
+    for name in settings:
         if name not in signature(make).parameters:
             takers = [repr(other) for other, maker in JUDGE_MAKERS.items() if name in signature(maker).parameters]
             remedy = f"It goes with the judge {' or '.join(takers)}." if takers else ""
             raise MisuseError(name, f"be left out with the judge {kind}", "a value", remedy)
-    return make(**given)
+    return make(**settings)
 
 
 def decoded(content: Mapping[str, object]) -> JudgeSpec:

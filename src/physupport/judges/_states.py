@@ -11,7 +11,7 @@ from .._arrays import check_indices
 from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
-from ._by_evidence import MOST_BITS, Progress, decided, verdicts
+from ._by_evidence import MOST_BITS, decided, verdicts
 from ._evidence import BLOCK, Evidence, blocks, largest
 from ._judge import Verdict, Verdicts
 from ._scored import Bounds, check_levels
@@ -50,11 +50,11 @@ def key_verdicts(
         with ctx.workprec(bits):
             return largest([balls[step] for step in steps.tolist()])
 
-    found = decided(bounds, at, ball, most_bits).rows(where)
-    is_rejected = found.codes == Verdict.REJECTED
-    codes = np.where(is_rejected, found.codes, np.uint8(Verdict.INDETERMINATE))
-    lower = np.where(is_rejected, found.lower, np.minimum(found.lower, 0.0))
-    return Verdicts(codes, lower, np.full(lower.shape, np.inf), found.bits)
+    by_key = decided(bounds, at, ball, most_bits).rows(where)
+    is_rejected = by_key.codes == Verdict.REJECTED
+    codes = np.where(is_rejected, by_key.codes, np.uint8(Verdict.INDETERMINATE))
+    lower = np.where(is_rejected, by_key.lower, np.minimum(by_key.lower, 0.0))
+    return Verdicts(codes, lower, np.full(lower.shape, np.inf), by_key.bits)
 
 
 def verdicts_by_state(
@@ -63,9 +63,7 @@ def verdicts_by_state(
     levels: ArrayLike,
     *,
     factor: int = 0,
-    most_bits: int = MOST_BITS,
     block: int = BLOCK,
-    progress: Progress | None = None,
 ) -> tuple[Verdicts, QueryCount]:
     """The verdicts of `verdicts`, asking every key of one factor first and then the explanations it leaves.
 
@@ -75,22 +73,20 @@ def verdicts_by_state(
     chosen, at = check_indices("indices", indices, evidence.size), check_levels(levels)
     check_count("factor", factor, 0, len(evidence.factors) - 1)
     parts: list[Verdicts] = []
-    asked: set[int] = set()
-    n_logical = done = 0
+    asked_keys: set[int] = set()
+    n_logical = 0
     for part in blocks(chosen, check_count("block", block)):
         keys = evidence.factors[factor].keys(part)
-        asked.update(np.unique(keys).tolist())
-        states = key_verdicts(evidence, factor, keys, at, most_bits=most_bits)
+        asked_keys.update(np.unique(keys).tolist())
+        states = key_verdicts(evidence, factor, keys, at)
         left = np.asarray(~(states.codes == Verdict.REJECTED).all(axis=1))
-        rest = verdicts(evidence, part[left], at, most_bits=most_bits)
+        rest = verdicts(evidence, part[left], at)
         # The explanations left have verdicts of their own, the others are rejected by their keys.
         order = np.argsort(np.concatenate([np.flatnonzero(~left), np.flatnonzero(left)]))
         parts.append(Verdicts.joined([states.rows(~left), rest]).rows(order))
-        n_logical, done = n_logical + len(rest), done + len(part)
-        if progress is not None:
-            progress(done, len(chosen))
+        n_logical += len(rest)
     # A key that comes again in a later block was asked before.
-    return Verdicts.joined(parts), QueryCount(n_logical, len(asked))
+    return Verdicts.joined(parts), QueryCount(n_logical, len(asked_keys))
 
 
 def _lone_steps(evidence: Evidence, factor: int) -> IntArray:

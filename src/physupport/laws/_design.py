@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from .._checks import check_array
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
+from ..io import RowSource
+from ..io._rows import as_complex
 
 # Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
 RANK_TOLERANCE = 1e-8
@@ -35,9 +37,7 @@ class Design:
     low: Array  # (E,)
     high: Array  # (E,)
     least: Array  # (E,)
-    cells: tuple[IntArray, Array] | None = (
-        None  # (E,) of which a column is a derivative, and its half step, inf if none
-    )
+    cells: tuple[IntArray, Array] | None = None  # (E,) of which a column is a derivative, and its half step, else inf
     exposure: Array | None = None  # (T,) of every row of counts; the same for all unless given
     is_estimated: bool = False  # whether the whitener comes from rows, so that white noise is not quite white
     is_cone: bool = False  # active coefficients are not negative, which evidence holds them to
@@ -50,9 +50,19 @@ class Design:
         """Whether a coefficient has an end, or a least absolute value."""
         return bool((np.isfinite(self.low) | np.isfinite(self.high) | (self.least > 0.0)).any())
 
+    @property
+    def active(self) -> tuple[tuple[int, ...], ...]:
+        """The active columns of each row of the supports."""
+        return tuple(tuple(row[row >= 0].tolist()) for row in self.supports)
+
     def whitened(self, columns: Field) -> Field:
         """Columns (q, k), or rows as columns, as the whitened channels see them."""
         return columns if self.whitener is None else np.asarray(self.whitener @ columns)
+
+    def whitened_rows(self, rows: RowSource, is_complex: bool) -> Field:
+        """(T, p) all rows, as numbers of the instrument."""
+        table = np.concatenate([*rows.blocks()]).T
+        return np.asarray(self.whitened(as_complex(table) if is_complex else table).T)
 
 
 def with_variants(columns: Field, supports: IntArray, variants: Field | None) -> tuple[Field, IntArray]:
@@ -60,8 +70,8 @@ def with_variants(columns: Field, supports: IntArray, variants: Field | None) ->
     if variants is None:
         return columns, supports
     count = columns.shape[1]
-    more = [np.where(supports >= 0, supports + count * v, -1) for v in range(1, len(variants) + 1)]
-    return np.hstack([columns, *variants]), np.hstack([supports, *more])
+    of_variants = [np.where(supports >= 0, supports + count * v, -1) for v in range(1, len(variants) + 1)]
+    return np.hstack([columns, *variants]), np.hstack([supports, *of_variants])
 
 
 def tangent_cells(half_steps: Array, count: int) -> tuple[IntArray, Array]:

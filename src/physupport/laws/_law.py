@@ -251,16 +251,16 @@ def law_named(name: str) -> type[Law]:
 def make_law(name: str, options: Mapping[str, object]) -> Law:
     """A law of this name; options that are None count as left out."""
     law = law_named(name)
-    known, given = signature(law).parameters, {key: value for key, value in options.items() if value is not None}
-    for option, value in given.items():
+    known, settings = signature(law).parameters, {key: value for key, value in options.items() if value is not None}
+    for option, value in settings.items():
         if option not in known:
             takers = [repr(other.name) for other in LAWS.values() if option in signature(other).parameters]
             rule = f"be given for {' and '.join(takers)} only" if takers else f"be one of {', '.join(known)}"
             raise MisuseError(option, rule, f"{value!r} for {name!r}")
     for option in _needed(law):
-        if option not in given:
+        if option not in settings:
             raise MisuseError(option, f"be given for {name!r}", "none")
-    return law(**given)
+    return law(**settings)
 
 
 def laws_of_files(part: Part) -> tuple[str, ...]:

@@ -74,9 +74,9 @@ class NoisyLaw(Law):
     def completed(self, bank: Bank) -> Self:
         """With the noises of the bank, if it has none of its own."""
         noises = self.column(bank, "noise", "noises", "[0.5]", 0.5) if self.noises is None else self.variances
-        made = replace(self, noises=read_only(check_array("noises", noises, (len(self.nuisances(bank)),))))
-        made.check_bank(bank)
-        return made
+        law = replace(self, noises=read_only(check_array("noises", noises, (len(self.nuisances(bank)),))))
+        law.check_bank(bank)
+        return law
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse other noises than those of the bank, where it has some: a report would be about the one it names."""
@@ -88,11 +88,11 @@ class NoisyLaw(Law):
         if "noise" in nuisances.names:
             self._check_same("noises", self.variances.tolist(), nuisances.column("noise").tolist())
 
-    def _check_same(self, option: str, own: list[object], of_bank: list[object]) -> None:
-        if own != of_bank:
-            where = next(i for i, (mine, other) in enumerate(zip(own, of_bank, strict=True)) if mine != other)
+    def _check_same(self, option: str, values: list[object], of_bank: list[object]) -> None:
+        if values != of_bank:
+            where = next(i for i, (value, other) in enumerate(zip(values, of_bank, strict=True)) if value != other)
             rule = f"be those of the bank in {self.name} rows, {of_bank[where]} in setting {where}"
-            raise MisuseError(option, rule, own[where], f"Leave {option} out, or the bank without this nuisance.")
+            raise MisuseError(option, rule, values[where], f"Leave {option} out, or the bank without this nuisance.")
 
     def column(self, bank: Bank, nuisance: str, option: str, example: str, value: float) -> Array:
         """What a law takes from the bank unless the option gives it."""

@@ -116,8 +116,8 @@ class Poisson(Law):
         """(q,) the mean of a row after some steps of expectation maximisation, near enough for a picture."""
         key = int(bank.deployment_keys(explanation)[0]) // len(bank.deployment)
         design = self.design(bank)
-        own = design.supports[key][design.supports[key] >= 0]
-        columns = np.hstack([design.columns[:, own], design.background])
+        active = design.supports[key][design.supports[key] >= 0]
+        columns = np.hstack([design.columns[:, active], design.background])
         counts = mean_row(rows)
         amounts = np.full(columns.shape[1], counts.sum() / max(columns.sum(), _LEAST))
         for _ in range(_STEPS):
@@ -137,10 +137,10 @@ class Poisson(Law):
         """All of it."""
         background = np.zeros((0, 0)) if self.background is None else np.asarray(self.background)
         exposure = None if self.exposure is None else np.asarray(self.exposure).tolist()
-        made: dict[str, object] = {"kind": self.name, "background": array_json(background), "exposure": exposure}
+        content: dict[str, object] = {"kind": self.name, "background": array_json(background), "exposure": exposure}
         if self.half_steps is not None:
-            made["half_steps"] = np.asarray(self.half_steps).tolist()
-        return made if self.variants is None else made | {"variants": array_json(np.asarray(self.variants))}
+            content["half_steps"] = np.asarray(self.half_steps).tolist()
+        return content if self.variants is None else content | {"variants": array_json(np.asarray(self.variants))}
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:

@@ -14,6 +14,9 @@ from .._typing import Array, Field
 from ..io import RowSource, as_pairs
 from ..io._rows import as_complex
 
+# Of the largest eigenvalue of a covariance; smaller ones are 0.
+_NO_NOISE = 1e-10
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +77,10 @@ def check_rank(whitener: Field, n_columns: int) -> None:
         raise MisuseError("covariance", rule, f"rank {len(whitener)} of {q} channels", remedy)
 
 
-def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
+def whitening(covariance: ArrayLike) -> Field:
     """(p, q) such that rows of this noise covariance (q, q), multiplied by it, have white noise of variance 1.
 
-    Directions without noise up to the tolerance (an average reference has one) are dropped, p < q: nothing about
+    Directions without noise up to rounding (an average reference has one) are dropped, p < q: nothing about
     them is tested.  A covariance with a negative eigenvalue beyond it is refused.
     """
     matrix = np.asarray(covariance)
@@ -86,9 +89,9 @@ def whitening(covariance: ArrayLike, tolerance: float = 1e-10) -> Field:
     if asymmetry > SYMMETRY_TOLERANCE * np.abs(matrix).max():
         raise MisuseError("covariance", "be square and equal to its conjugate transpose", f"shape {matrix.shape}")
     values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -tolerance * values[-1]:
+    if values[0] < -_NO_NOISE * values[-1]:
         raise MisuseError("covariance", "have no negative eigenvalue", f"{values[0]:.3g}", "Estimate it again.")
-    kept = values > tolerance * values[-1]
+    kept = values > _NO_NOISE * values[-1]
     if not kept.any():
         raise MisuseError("covariance", "have an eigenvalue above 0", "0", "Estimate it again, or leave it out.")
     if kept.all():

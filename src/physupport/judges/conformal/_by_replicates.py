@@ -83,14 +83,14 @@ class ByReplicates:
         """
         data, (element_of, pairs) = self.spec.replicates, _active(bank, self.spec.replicates)
         number = int(element_of[explanation])
-        own = (number,) if number < len(data.names) else pairs[number - len(data.names)]
-        chosen = [int(rng.choice(np.flatnonzero(data.element_of == e))) for e in own]
+        members = (number,) if number < len(data.names) else pairs[number - len(data.names)]
+        chosen = [int(rng.choice(np.flatnonzero(data.element_of == e))) for e in members]
         left = np.flatnonzero(~np.isin(data.unit_of, data.unit_of[chosen]))
         elements, units = ([names[i] for i in left] for names in (data.elements, data.units))
         groups = {name: str(data.group_of[e]) for e, name in enumerate(data.names) if name in {*elements}}
-        others = Replicates(data.spectra[left], tuple(elements), tuple(units), groups, data.background)
-        units_of = min(len(np.unique(data.unit_of[data.element_of == e])) for e in own)
-        rehearsal = replace(self, spec=replace(self.spec, replicates=others))
+        remaining = Replicates(data.spectra[left], tuple(elements), tuple(units), groups, data.background)
+        units_of = min(len(np.unique(data.unit_of[data.element_of == e])) for e in members)
+        rehearsal = replace(self, spec=replace(self.spec, replicates=remaining))
         return rehearsal, data.spectra[chosen].sum(axis=0)[None], Fraction(units_of + 1, units_of)
 
     def check_laws(self, laws: Sequence[Law]) -> None:
@@ -130,9 +130,9 @@ def _active(bank: Bank, replicates: Replicates) -> tuple[IntArray, list[tuple[in
     elements = np.where(active < 0, -1, number[np.asarray(states.library_index)[active]])
     counts = (elements >= 0).sum(axis=1)
     if not np.isin(counts, (1, 2)).all():
-        found = int(counts[~np.isin(counts, (1, 2))][0])
+        count = int(counts[~np.isin(counts, (1, 2))][0])
         remedy = "Make the region always present, and max_active at most 2."
-        raise MisuseError("judge conformal", "have explanations of one or two elements", f"one of {found}", remedy)
+        raise MisuseError("judge conformal", "have explanations of one or two elements", f"one of {count}", remedy)
     both = np.sort(elements, axis=1)[:, ::-1][:, :2]  # the larger first, -1 at last
     pairs, where = np.unique(both[counts == 2], axis=0, return_inverse=True)
     element_of = both[:, 0].astype(np.int64)
@@ -191,14 +191,14 @@ class BankReplicates:
 
     def facts(self, possible: IntArray) -> dict[str, object]:  # noqa: ARG002
         """Units that each element or pair is ranked among, its p-value, and what too few of them cannot exclude."""
-        judge, own = self.judge, self.spec.spec.replicates.names
-        names = [*own, *(f"{own[a]} and {own[b]}" for a, b in judge.pairs)]
+        judge, elements = self.judge, self.spec.spec.replicates.names
+        names = [*elements, *(f"{elements[a]} and {elements[b]}" for a, b in judge.pairs)]
         ranks = judge.ranks
         p_values = [float(p) for p in (*judge.p_gate, *(rank.p for rank in ranks))]
         units = [*judge.n_units[0].tolist(), *(list(rank.n_units) for rank in ranks)]
         smallest = [*judge.smallest[0].tolist(), *(float(rank.smallest) for rank in ranks)]
-        asked = np.isin(np.arange(judge.size), self.element_of)
-        best = int(np.where(asked, p_values, -1.0).argmax())
+        is_asked = np.isin(np.arange(judge.size), self.element_of)
+        best = int(np.where(is_asked, p_values, -1.0).argmax())
         return {
             "best": int(np.argmax(self.element_of == best)),
             "is_withheld": False,

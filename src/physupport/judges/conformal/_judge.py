@@ -102,9 +102,9 @@ class ConformalJudge:
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
         object.__setattr__(self, "signal", read_only(self.signal))
-        found = [self._p_values(index, sigma) for index, sigma in enumerate(self.spec.noise)]
+        p_values = [self._p_values(index, sigma) for index, sigma in enumerate(self.spec.noise)]
         for name, column in (("p_gate", 0), ("p_ratio", 1)):
-            object.__setattr__(self, name, tuple(map(max, zip(*(each[column] for each in found), strict=True))))
+            object.__setattr__(self, name, tuple(map(max, zip(*(tests[column] for tests in p_values), strict=True))))
         object.__setattr__(self, "ranks", self._ranks())
 
     def _ranks(self) -> tuple[PairRank, ...]:
@@ -150,8 +150,8 @@ class ConformalJudge:
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Rejected by either test, p <= its level; the margin is the larger log(level / p)."""
-        asked = check_indices("explanations", explanations, self.size).tolist()
-        over = [max(part / p for part, p in self._tests(e)) for e in asked]
+        chosen = check_indices("explanations", explanations, self.size).tolist()
+        over = [max(part / p for part, p in self._tests(e)) for e in chosen]
         is_rejected = np.array([ratio >= 1 for ratio in over], dtype=np.bool_)
         margins = np.array([log(ratio) for ratio in over])
         # The comparison of fractions is exact; its logarithm may round to the other side of 0.
@@ -163,8 +163,8 @@ class ConformalJudge:
         """Levels above 0 and p-values of an element, or a pair."""
         if e >= self.n_elements:
             return [(Fraction(self.level), self.ranks[e - self.n_elements].p)]
-        found = zip(self.levels, (self.p_gate[e], self.p_ratio[e]), strict=True)
-        return [(part, p) for part, p in found if part]
+        parts = zip(self.levels, (self.p_gate[e], self.p_ratio[e]), strict=True)
+        return [(part, p) for part, p in parts if part]
 
     @property
     def _labels(self) -> tuple[IntArray, IntArray]:
@@ -172,8 +172,8 @@ class ConformalJudge:
         return self.spec.replicates.group_of, np.arange(self.n_elements)
 
     def _ranked_units(self, labels: IntArray) -> IntArray:
-        own = self.spec.replicates.n_units(labels)
-        ranked = own if self.spec.pool is None else np.array([int(own[own == size].sum()) for size in own])
+        counts = self.spec.replicates.n_units(labels)
+        ranked = counts if self.spec.pool is None else np.array([int(counts[counts == size].sum()) for size in counts])
         return np.asarray(ranked[labels])
 
     def _p_values(self, index: int, sigma: float) -> tuple[list[Fraction], list[Fraction]]:
@@ -185,7 +185,7 @@ class ConformalJudge:
         ranked = data.unit(np.concatenate([data.spectra + sigma * drawn, self.signal[None]]))
         angles = np.arccos(np.clip(ranked @ references.T, -1.0, 1.0))  # (S + 1, S)
         angles[:-1][data.unit_of[:, None] == data.unit_of] = np.inf
-        gate, ratio = (self._ranked(*each) for each in zip(self._scores(angles), self._labels, strict=True))
+        gate, ratio = (self._ranked(*test) for test in zip(self._scores(angles), self._labels, strict=True))
         return gate, ratio if self.spec.share else [Fraction(1)] * self.n_elements
 
     def _scores(self, angles: Array) -> tuple[Array, Array]:
@@ -197,24 +197,24 @@ class ConformalJudge:
             is_group = (data.group_of == data.group_of[e])[data.element_of]
             is_other = ~is_own & (is_group if (is_group & ~is_own).any() else True)
             gate[:, e] = angles[:, is_group].min(axis=1)
-            others = angles[:, is_other].min(axis=1, initial=np.pi)
-            others[-1] = _nearest_but_one_unit(angles[-1, is_other], data.unit_of[is_other])
-            ratio[:, e] = angles[:, is_own].min(axis=1) / np.maximum(others, _TIE)
+            nearest_other = angles[:, is_other].min(axis=1, initial=np.pi)
+            nearest_other[-1] = _nearest_but_one_unit(angles[-1, is_other], data.unit_of[is_other])
+            ratio[:, e] = angles[:, is_own].min(axis=1) / np.maximum(nearest_other, _TIE)
         return gate, ratio
 
     def _ranked(self, scores: Array, labels: IntArray) -> list[Fraction]:
         """(1 + units' shares of spectra with at least the signal's score) / (K + 1), for every element."""
         data = self.spec.replicates
-        own = scores[np.arange(len(data.element_of)), data.element_of]  # (S,) under the element that it is
+        own_scores = scores[np.arange(len(data.element_of)), data.element_of]  # (S,) under the element that it is
         label = labels[data.element_of]
         unit = label * (1 + data.unit_of.max()) + data.unit_of
-        sizes, found = data.n_units(labels), []
+        sizes, p_values = data.n_units(labels), []
         for e in range(self.n_elements):
             is_in = label == labels[e] if self.spec.pool is None else sizes[label] == sizes[labels[e]]
-            exceeds, units = own[is_in] >= scores[-1, e] - _TIE, unit[is_in]
+            exceeds, units = own_scores[is_in] >= scores[-1, e] - _TIE, unit[is_in]
             shares = [Fraction(int(exceeds[units == u].sum()), int((units == u).sum())) for u in np.unique(units)]
-            found.append((1 + sum(shares, Fraction(0))) / (1 + len(shares)))
-        return found
+            p_values.append((1 + sum(shares, Fraction(0))) / (1 + len(shares)))
+        return p_values
 
 
 def _nearest_but_one_unit(angles: Array, units: IntArray) -> float:

@@ -49,7 +49,7 @@ def rank_pair(data: Replicates, elements: tuple[int, int], signal: Array, tie: f
         pairs, total, extra = [(unit, unit) for unit in common.tolist()], len(common) + 1, 1
         counts: tuple[int, ...] = (len(common),)
     else:
-        names = [np.unique(each).tolist() for each in units]
+        names = [np.unique(numbers).tolist() for numbers in units]
         pairs, counts = [(k, m) for k in names[0] for m in names[1]], (len(names[0]), len(names[1]))
         total, extra = (counts[0] + 1) * (counts[1] + 1), counts[0] + counts[1] + 1
     sizes = [int((units[0] == k).sum() * (units[1] == m).sum()) for k, m in pairs]
@@ -69,7 +69,7 @@ def _exceedances(products: Array, first: IntArray, second: IntArray, tie: float)
     """
     n = len(first)
     xx, xy, yy = products[:n, :n], products[:n, n:-1], products[n:-1, n:-1]
-    xx, xy, yy = (np.ascontiguousarray(each) for each in (xx, xy, yy))
+    xx, xy, yy = (np.ascontiguousarray(part) for part in (xx, xy, yy))
     nothing = np.full(1, -1)
     to_first, to_second = products[-1, :n].copy(), products[-1, n:-1].copy()
     cosine = _nearest(to_first, to_second, xy, first, second, nothing[0], nothing[0], 2.0)

@@ -41,8 +41,8 @@ class Replicates:
         if set(groups) != set(names):
             raise MisuseError("groups", "name the group of every element", sorted(set(names) ^ set(groups)))
         _, group_of = _numbered("groups", [groups[name] for name in names], len(names))
-        given = np.zeros((spectra.shape[1], 0)) if self.background is None else self.background
-        background = check_array("background", given, (spectra.shape[1], None))
+        columns = np.zeros((spectra.shape[1], 0)) if self.background is None else self.background
+        background = check_array("background", columns, (spectra.shape[1], None))
         left, values, _ = np.linalg.svd(background, full_matrices=False)
         baseline = left[:, values > 1e-10 * values.max(initial=0.0)]
         object.__setattr__(self, "names", names)

@@ -92,8 +92,7 @@ class BankCounts:
         cls, spec: ByCounts, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
     ) -> "BankCounts":
         """Reads the rows."""
-        supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
-        table = CountTable(design.columns, supports, design.background)
+        table = CountTable(design.columns, design.active, design.background)
         counts = Counts(table, int(sealed.digest, 16), spec.split, spec.n_splits, WIDTHS)
         rows = np.concatenate([*stream.rows.blocks()])
         judge = counts.judge(rows, sealed.level, design.exposure)
@@ -106,8 +105,8 @@ class BankCounts:
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
         chosen = check_indices("explanations", explanations, self.size)
-        keys, others = self.table_rows(chosen), final_bounds(self.evidence, chosen)
-        return product_verdicts(self.judge.log_evidence, keys, self.judge.ball, others, self.level)
+        keys, beside = self.table_rows(chosen), final_bounds(self.evidence, chosen)
+        return product_verdicts(self.judge.log_evidence, keys, self.judge.ball, beside, self.level)
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block around e: all of it is fitted."""

@@ -33,8 +33,8 @@ def log_supremum(columns: Array, counts: Array, amounts: Array, bits: int) -> ar
         shapes = arb_mat([_shape(column, seen) for column in columns])
         y = [arb(count) for count in counts[seen].tolist()]
         rough = _column([arb(amount) for amount in amounts.tolist()])
-        found = [_ends(shapes, y, fit) for fit in (rough, _polished(shapes, y, rough, bits))]
-        lower, upper = max(low.lower() for low, _ in found), min(high.upper() for _, high in found)
+        ends = [_ends(shapes, y, fit) for fit in (rough, _polished(shapes, y, rough, bits))]
+        lower, upper = max(low.lower() for low, _ in ends), min(high.upper() for _, high in ends)
         return lower.union(upper)
 
 

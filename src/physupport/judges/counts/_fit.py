@@ -42,25 +42,25 @@ def fit_all(
     amounts: (M, r), written: counts that the fit ascribes to each column.  bounds: (M, 2), written, of its best fit.
     """
     n, width = columns.shape[1], members.shape[1]
-    own, shapes, fitted = np.empty(width, np.int64), np.empty((n, width)), np.empty(width)
+    active, shapes, fitted = np.empty(width, np.int64), np.empty((n, width)), np.empty(width)
     for e in range(len(members)):
         r = 0
         for j in range(width):
             if members[e, j] >= 0:
-                own[r] = members[e, j]
+                active[r] = members[e, j]
                 r += 1
         for i in range(n):
             for j in range(r):
-                shape = columns[own[j], i] / sums[own[j]]
+                shape = columns[active[j], i] / sums[active[j]]
                 shapes[i, j] = shape if shape > _NOTHING else 0.0
         _fit(shapes, counts, r, steps, floor, fitted)
         for j in range(width):
             amounts[e, j] = fitted[j] if j < r else 0.0
-        bounds[e, 0], bounds[e, 1] = log_bounds(columns, sums, counts, own[:r], amounts[e])
+        bounds[e, 0], bounds[e, 1] = log_bounds(columns, sums, counts, active[:r], amounts[e])
 
 
 @njit(cache=True, nogil=True)
-def log_bounds(columns: Array, sums: Array, counts: Array, own: IntArray, amounts: Array) -> tuple[float, float]:
+def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amounts: Array) -> tuple[float, float]:
     r"""Numbers below and above :math:`\sup_{x\ge0}\ell(x)`, from any amounts :math:`c_jx_j`, rounding included.
 
     Below it is :math:`\ell` at x times N / (c . x).  Above, with :math:`G_j = \sum_i A_{ij}y_i/\mu_i`:
@@ -76,33 +76,33 @@ def log_bounds(columns: Array, sums: Array, counts: Array, own: IntArray, amount
         total += counts[i]
     if total == 0.0:
         return 0.0, 0.0
-    slopes, value, size, given = np.zeros(len(own)), 0.0, 0.0, 0.0
-    for j in range(len(own)):
-        given += amounts[j]
+    slopes, value, size, ascribed = np.zeros(len(active)), 0.0, 0.0, 0.0
+    for j in range(len(active)):
+        ascribed += amounts[j]
     for i in range(n):
         mean = 0.0
-        for j in range(len(own)):
-            mean += columns[own[j], i] * (amounts[j] / sums[own[j]])
+        for j in range(len(active)):
+            mean += columns[active[j], i] * (amounts[j] / sums[active[j]])
         if not 1e-250 < mean < 1e250:
-            return -np.inf, _without(columns, own, i)
+            return -np.inf, _without(columns, active, i)
         term = counts[i] * (exponent_of(mean) * LN2 + log_mantissa(mantissa_of(mean)))
         value += term
         size += abs(term)
-        for j in range(len(own)):
-            slopes[j] += columns[own[j], i] * (counts[i] / mean)
+        for j in range(len(active)):
+            slopes[j] += columns[active[j], i] * (counts[i] / mean)
     steepest = 0.0
-    for j in range(len(own)):
-        steepest = max(steepest, slopes[j] / sums[own[j]])
-    turn, scale = log(steepest), log(total / given)
-    error = 2.0 * U * ((n + 8.0) * size + total * (3.0 * (n + len(own)) + 64.0 + 4.0 * (abs(turn) + abs(scale))))
+    for j in range(len(active)):
+        steepest = max(steepest, slopes[j] / sums[active[j]])
+    turn, scale = log(steepest), log(total / ascribed)
+    error = 2.0 * U * ((n + 8.0) * size + total * (3.0 * (n + len(active)) + 64.0 + 4.0 * (abs(turn) + abs(scale))))
     return value - total + total * scale - error, value - total + total * turn + error
 
 
 @njit(cache=True, nogil=True)
-def _without(columns: Array, own: IntArray, i: int) -> float:
+def _without(columns: Array, active: IntArray, i: int) -> float:
     """-inf if none of the columns reaches a channel with counts: no amounts explain them; else nothing is known."""
-    for j in range(len(own)):
-        if columns[own[j], i] > 0.0:
+    for j in range(len(active)):
+        if columns[active[j], i] > 0.0:
             return np.inf
     return -np.inf
 
@@ -125,13 +125,13 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts
     for step in range(steps if total > 0.0 else 0):
         if not _derivatives(shapes, counts, amounts, slopes, matrix):
             return
-        given, product, trace, steepest = 0.0, 0.0, 0.0, 0.0
+        ascribed, product, trace, steepest = 0.0, 0.0, 0.0, 0.0
         for j in range(r):
-            given += amounts[j]
+            ascribed += amounts[j]
             product += amounts[j] * slacks[j]
             trace += matrix[j, j]
             steepest = max(steepest, slopes[j])
-        if total * log(max(steepest * given / total, 1.0)) <= GAP:
+        if total * log(max(steepest * ascribed / total, 1.0)) <= GAP:
             return
         if step >= _FIRST_LOOK and _log_sum(shapes, counts, amounts, r) - total + total * log(steepest) < floor:
             return

@@ -112,10 +112,10 @@ class CountJudge:
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the mean evidence over 1 / level."""
-        asked = check_indices("explanations", explanations, self.size)
-        bounds = Bounds(self.log_evidence.lower[asked], self.log_evidence.upper[asked])
+        chosen = check_indices("explanations", explanations, self.size)
+        bounds = Bounds(self.log_evidence.lower[chosen], self.log_evidence.upper[chosen])
         levels = np.array([self.level])
-        return decided(bounds, levels, lambda row, bits: self.ball(int(asked[row]), bits), MOST_BITS).at_level(0)
+        return decided(bounds, levels, lambda row, bits: self.ball(int(chosen[row]), bits), MOST_BITS).at_level(0)
 
     def worst(self, e: int) -> str:
         """The channels where an explanation, fitted to all counts, is farthest off in standard deviations."""
@@ -123,24 +123,24 @@ class CountJudge:
         amounts, _ = _fitted(self.spec.table, counts, np.array([e]))
         means = self.spec.table.means(e, amounts[0]) + 1.0 / len(counts)
         sums = np.concatenate([[[0.0, 0.0]], np.cumsum(np.stack([counts - means, means], axis=1), axis=0)])
-        found = (0.0, 0, 1)
+        farthest = (0.0, 0, 1)
         for width in _WINDOWS[: 1 + int(np.log2(len(counts)))]:
             residual, mean = (sums[width:] - sums[:-width]).T
             scores = np.abs(residual) / np.sqrt(mean)
-            found = max(found, (float(scores.max()), int(scores.argmax()), width))
-        _, start, width = found
+            farthest = max(farthest, (float(scores.max()), int(scores.argmax()), width))
+        _, start, width = farthest
         return f"channel {start}" if width == 1 else f"channels {start} to {start + width - 1}"
 
     def ball(self, e: int, bits: int) -> arb:
         """Encloses the log of the mean evidence."""
         members = self.spec.table.members[e]
-        own = members[members >= 0]
-        columns = self.spec.table.columns[own]
+        active = members[members >= 0]
+        columns = self.spec.table.columns[active]
         with ctx.workprec(bits):
             total = arb(0)
             for trial in self.trials:
                 amounts, _ = _fitted(self.spec.table, trial.counts, np.array([e]))  # to the end
-                supremum = log_supremum(columns, trial.counts, amounts[0, : len(own)], bits)
+                supremum = log_supremum(columns, trial.counts, amounts[0, : len(active)], bits)
                 total += (log_mixture(trial.opponents, trial.counts, bits) - supremum).exp()
             return (total / len(self.trials)).log()
 
@@ -148,13 +148,13 @@ class CountJudge:
 def _trials(spec: Counts, pair: tuple[Half, Half]) -> list[_Trial]:
     """Both halves of a split: the fits to each are its suprema, and opponents of the other."""
     fits = [_fits(spec.table, half.counts) for half in pair]
-    found = []
-    for mine, other in ((0, 1), (1, 0)):
-        amounts, log_sup = fits[other]
-        against = opponents(spec.table, amounts, log_sup[:, 0], pair[other], pair[mine].exposure, spec.widths)
-        counts = pair[mine].counts
-        found.append(_Trial(read_only(counts), against, fits[mine][1], against.log_bounds(counts)))
-    return found
+    trials = []
+    for judging, proposing in ((0, 1), (1, 0)):
+        amounts, log_sup = fits[proposing]
+        against = opponents(spec.table, amounts, log_sup[:, 0], pair[proposing], pair[judging].exposure, spec.widths)
+        counts = pair[judging].counts
+        trials.append(_Trial(read_only(counts), against, fits[judging][1], against.log_bounds(counts)))
+    return trials
 
 
 def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
@@ -163,10 +163,10 @@ def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
     Those with most columns come first: whatever is far below the best of them is fitted no further than to know that.
     """
     sizes = (table.members >= 0).sum(axis=1)
-    first, others = np.flatnonzero(sizes == sizes.max()), np.flatnonzero(sizes < sizes.max())
+    first, smaller = np.flatnonzero(sizes == sizes.max()), np.flatnonzero(sizes < sizes.max())
     amounts, bounds = np.empty(table.members.shape), np.empty((table.size, 2))
     amounts[first], bounds[first] = _fitted(table, counts, first, -np.inf)
-    amounts[others], bounds[others] = _fitted(table, counts, others, float(bounds[first, 0].max()) - _FAR)
+    amounts[smaller], bounds[smaller] = _fitted(table, counts, smaller, float(bounds[first, 0].max()) - _FAR)
     return amounts, bounds
 
 

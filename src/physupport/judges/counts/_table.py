@@ -35,8 +35,8 @@ class CountTable:
 
     def __post_init__(self) -> None:
         atoms = check_array("atoms", self.atoms, (None, None))
-        given = np.zeros((len(atoms), 0)) if self.background is None else self.background
-        background = check_array("background", given, (len(atoms), None))
+        beside = np.zeros((len(atoms), 0)) if self.background is None else self.background
+        background = check_array("background", beside, (len(atoms), None))
         supports = tuple(check_support("supports", support, atoms.shape[1], least=0) for support in self.supports)
         if not supports:
             raise MisuseError("supports", "hold at least one explanation", "none")
@@ -83,8 +83,8 @@ class CountTable:
         a common numerator its evidence is no smaller.
         """
         everything = range(np.shape(atoms)[1])
-        others = (tuple(k for k in everything if k != j) for j in everything)
-        return cls(atoms, (tuple(everything), *others), background)
+        all_but_one = (tuple(k for k in everything if k != j) for j in everything)
+        return cls(atoms, (tuple(everything), *all_but_one), background)
 
     @property
     def size(self) -> int:
@@ -93,8 +93,8 @@ class CountTable:
 
     def means(self, e: int, amounts: Array) -> Array:
         """(q,) means of amounts (r,), the counts of each column of an explanation."""
-        own = self.members[e][self.members[e] >= 0]
-        return np.asarray((amounts[: len(own)] / self.sums[own]) @ self.columns[own])
+        active = self.members[e][self.members[e] >= 0]
+        return np.asarray((amounts[: len(active)] / self.sums[active]) @ self.columns[active])
 
 
 def _sum(column: Array) -> float:

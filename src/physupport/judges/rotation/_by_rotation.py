@@ -10,9 +10,7 @@ from ..._arrays import check_indices
 from ..._checks import check_count
 from ..._errors import MisuseError
 from ..._stored import check_form
-from ..._typing import Array, Field, IntArray
-from ...io import RowSource
-from ...io._rows import as_complex
+from ..._typing import Array, IntArray
 from ...laws import Design, Law
 from .._evidence import Evidence
 from .._judge import Verdict, Verdicts, around
@@ -66,8 +64,7 @@ class ByRotation:
     def rotations(self, design: Design, n_rows: int, n_channels: int, seed: int) -> tuple[Rotation, ...]:
         """The same for rows of a design, asked directly: one of each noise setting."""
         _check_spans(design.radii is None and not design.is_cone)
-        supports = tuple(tuple(row[row >= 0].tolist()) for row in design.supports)
-        table = RotationTable(design.columns, supports, design.background, names=design.names)
+        table = RotationTable(design.columns, design.active, design.background, names=design.names)
         shared: dict[str, Any] = {
             "rows": design.rows,
             "seed": seed,
@@ -128,7 +125,7 @@ class BankRotation:
         cls, spec: ByRotation, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
     ) -> "BankRotation":
         """Reads the rows."""
-        rows = whitened_rows(stream.rows, design, stream.law.is_complex)
+        rows = design.whitened_rows(stream.rows, stream.law.is_complex)
         n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
         rotations = spec.rotations(design, len(rows), n_channels, int(sealed.digest, 16))
         judges = (rotation.judge(rows, sealed.level) for rotation in rotations)
@@ -143,8 +140,8 @@ class BankRotation:
         for setting, level in np.unique(np.stack([settings, levels]), axis=1).T.tolist():
             alike = np.flatnonzero((settings == setting) & (levels == level))
             distinct, where = np.unique(keys[alike], return_inverse=True)
-            found = self._judged(int(setting), distinct, level).rows(where)
-            codes[alike], bounds[:, alike] = found.codes, [found.lower, found.upper]
+            judged = self._judged(int(setting), distinct, level).rows(where)
+            codes[alike], bounds[:, alike] = judged.codes, [judged.lower, judged.upper]
         return Verdicts(codes, *bounds)
 
     def _judged(self, setting: int, keys: IntArray, level: float) -> Verdicts:
@@ -192,13 +189,6 @@ class BankRotation:
 def _said(finding: Finding) -> dict[str, object]:
     said: dict[str, object] = {"part": finding.part, "place": finding.place, "p": finding.p}
     return said | ({"is_own": True} if finding.is_own else {})
-
-
-def whitened_rows(source: RowSource, design: Design, is_complex: bool) -> Field:
-    """(T, p) all rows, as numbers of the instrument."""
-    rows = np.concatenate([*source.blocks()])
-    native = as_complex(rows.T) if is_complex else rows.T
-    return np.asarray(design.whitened(native).T)
 
 
 def _companions(design: Design) -> Companions | None:

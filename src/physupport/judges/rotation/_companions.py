@@ -74,11 +74,11 @@ class Companions:
     def p_value(self, rows: Rotations, e: int) -> float:
         """Smallest p-value of e over all tests, times their number."""
         energy, freedom = rows.residuals(e)
-        found = self._coefficients(rows, e, energy, freedom) if self.tests_coefficients else []
+        p_values = self._coefficients(rows, e, energy, freedom) if self.tests_coefficients else []
         if self.largest_noise is not None:
             radius = max(np.sqrt(energy) - rows.rounding(e), 0.0) * np.sqrt(rows.parts)
-            found.append(float(chdtrc(freedom, (radius / self.largest_noise) ** 2)))
-        return min(1.0, len(found) * float(np.nan_to_num(found, nan=1.0).min())) if found else 1.0
+            p_values.append(float(chdtrc(freedom, (radius / self.largest_noise) ** 2)))
+        return min(1.0, len(p_values) * float(np.nan_to_num(p_values, nan=1.0).min())) if p_values else 1.0
 
     def _coefficients(self, rows: Rotations, e: int, energy: float, freedom: int) -> list[float]:
         r"""T tests of :math:`\hat\theta`, two one-sided ones for two bounds.
@@ -92,20 +92,20 @@ class Companions:
             return float(ndtr(value) if rows.own_sigma > 0.0 else stdtr(freedom, value))
 
         fitted, spread = rows.coefficients(e)
-        found, reached = [], dict[float, float]()
+        p_values, reached = [], dict[float, float]()
         errors, off = spread * (rows.own_sigma or np.sqrt(energy / freedom)), spread * rows.rounding(e)
         bounds = (self._of_atoms(bound, rows, e, len(fitted)) for bound in (self.low, self.high, self.least))
-        own = np.arange(rows.table.atoms.shape[1]) if self.together is None else self.together
-        numbers = self._of_atoms(own, rows, e, len(fitted))
-        for value, error, more, low, high, least, number in zip(fitted, errors, off, *bounds, numbers, strict=True):
+        alone = np.arange(rows.table.atoms.shape[1]) if self.together is None else self.together
+        numbers = self._of_atoms(alone, rows, e, len(fitted))
+        for value, error, slack, low, high, least, number in zip(fitted, errors, off, *bounds, numbers, strict=True):
             if np.isfinite(low):
-                found.append(below((value + more - low) / error))
+                p_values.append(below((value + slack - low) / error))
             if np.isfinite(high):
-                found.append(below((high - value + more) / error))
+                p_values.append(below((high - value + slack) / error))
             if least > 0.0:
-                p = below((abs(value) + more - least) / error)
+                p = below((abs(value) + slack - least) / error)
                 reached[number] = max(reached.get(number, 0.0), float(np.nan_to_num(p, nan=1.0)))
-        return [*found, *reached.values(), *self._cells(rows, e, energy, freedom)]
+        return [*p_values, *reached.values(), *self._cells(rows, e, energy, freedom)]
 
     def _cells(self, rows: Rotations, e: int, energy: float, freedom: int) -> list[float]:
         """Whether all of the cone is excluded, of each derivative that is active."""
@@ -117,8 +117,8 @@ class Companions:
             return []
         weights = np.zeros((len(held), 2, len(support)))
         for pair, column in zip(weights, held, strict=True):
-            own, other, half = support.index(column), support.index(int(owners[column])), halves[column]
-            pair[:, own], pair[:, other] = ((1.0, 0.0), (0.0, half)) if rows.parts == 2 else (1.0, (-half, half))
+            place, owner, half = support.index(column), support.index(int(owners[column])), halves[column]
+            pair[:, place], pair[:, owner] = ((1.0, 0.0), (0.0, half)) if rows.parts == 2 else (1.0, (-half, half))
         fitted, spread = rows.coefficients(e, weights.reshape(-1, len(support)))
         errors, off = spread * (rows.own_sigma or np.sqrt(energy / freedom)), spread * rows.rounding(e)
         tails_of, known = _complex_tails if rows.parts == 2 else _real_tails, rows.own_sigma > 0.0

@@ -167,8 +167,8 @@ class FreeRows(Rotations):
 
     def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
         """One explanation after the other, its draws in chunks."""
-        found = [self._counted(int(e), level, is_full=is_full) for e in explanations]
-        table = np.array(found, dtype=np.float64).reshape(-1, 3)
+        counted = [self._counted(int(e), level, is_full=is_full) for e in explanations]
+        table = np.array(counted, dtype=np.float64).reshape(-1, 3)
         return Counts(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
 
     def _counted(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:

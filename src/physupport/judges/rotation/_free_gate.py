@@ -6,8 +6,6 @@ from typing import final
 
 import numpy as np
 
-from ..._checks import check_columns
-from ..._errors import MisuseError
 from ..._typing import Array
 from ._draws import OUTSIDERS
 from ._free import FreeRows, MomentDraws, hermitian_coordinates
@@ -22,15 +20,6 @@ class FreeOutsiders:
     outsiders: Outsiders
     rows: FreeRows
     draws: int
-
-    def check(self) -> None:
-        """Rows of free coefficients have no order along an axis that survives them."""
-        if self.outsiders.lags:
-            self.lags(0, 1)
-        if self.outsiders.spectrum and len(self.rows.rows) < 3:
-            raise MisuseError("spectrum", "be asked for of at least 3 rows", len(self.rows.rows))
-        if self.outsiders.columns is not None:
-            check_columns("outsiders", self.outsiders.columns, len(self.rows.table.atoms))
 
     @cached_property
     def _moments(self) -> MomentDraws:
@@ -59,10 +48,6 @@ class FreeOutsiders:
 
         place = self.outsiders.places[int(seen[observed.argmax()])]
         return Seen(place, *exceeding(self.draws, enough, reached))
-
-    def lags(self, e: int, enough: int) -> Seen:  # noqa: ARG002
-        """Refused."""
-        raise MisuseError("lags", "be asked for of a single row", "rows with free coefficients")
 
     @cached_property
     def _shares(self) -> dict[int, Array]:

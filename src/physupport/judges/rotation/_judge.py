@@ -9,7 +9,7 @@ from ..._arrays import check_indices
 from ..._checks import check_count, check_nonnegative, check_open, check_positive
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
-from .._judge import Verdict, Verdicts
+from .._judge import Verdicts
 from ._companions import Companions
 from ._contest import SCREEN_SHARE, Rotations, check_draws, count_margins
 from ._free import FreeRows
@@ -168,17 +168,16 @@ class RotationJudge:
         level: another one than its own, known before these rows were read.
         """
         levels = self.levels(self.level if level is None else level)
-        asked = check_indices("explanations", explanations, self.size)
-        lower, upper = count_margins(self.rows.rivals(asked, levels.rivals), levels.rivals, self.spec.draws)
+        chosen = check_indices("explanations", explanations, self.size)
+        lower, upper = count_margins(self.rows.rivals(chosen, levels.rivals), levels.rivals, self.spec.draws)
         if self.spec.companions is not None:
-            margins = self._companion_margins(self.spec.companions, asked, levels.companions)
+            margins = self._companion_margins(self.spec.companions, chosen, levels.companions)
             lower, upper = np.maximum(lower, margins - _CLOSED_ERROR), np.maximum(upper, margins + _CLOSED_ERROR)
         kept = np.flatnonzero(lower <= 0.0)
         if self.gate is not None and kept.size:
-            below, above = self._gate_margins(self.gate, asked[kept], levels.gate)
+            below, above = self._gate_margins(self.gate, chosen[kept], levels.gate)
             lower[kept], upper[kept] = np.maximum(lower[kept], below), np.maximum(upper[kept], above)
-        codes = np.select([lower > 0.0, upper <= 0.0], [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
-        return Verdicts(codes.astype(np.uint8), lower, upper)
+        return Verdicts.measured(lower, upper)
 
     def _companion_margins(self, companions: Companions, explanations: IntArray, level: float) -> Array:
         p_values = np.array([companions.p_value(self.rows, int(e)) for e in explanations])

@@ -21,8 +21,8 @@ _ABOVE = 1.0 + 1e-12
 
 def padded(values: NDArray[_Number], fill: float = 0.0) -> NDArray[_Number]:
     """The last axis filled up to whole blocks."""
-    more = [(0, 0)] * (values.ndim - 1) + [(0, -values.shape[-1] % BLOCK)]
-    return np.ascontiguousarray(np.pad(values, more, constant_values=fill))
+    missing = [(0, 0)] * (values.ndim - 1) + [(0, -values.shape[-1] % BLOCK)]
+    return np.ascontiguousarray(np.pad(values, missing, constant_values=fill))
 
 
 @njit(cache=True)
@@ -129,21 +129,21 @@ def _is_reached(
 def longest(products: Array) -> Array:
     """(b, M / BLOCK) the largest length of products (b, r, M) within every block of rivals."""
     n_draws, n_parts, size = products.shape
-    found = np.empty((n_draws, size // BLOCK))
+    lengths = np.empty((n_draws, size // BLOCK))
     for b in range(n_draws):
         for block in range(size // BLOCK):
             squares = np.zeros(BLOCK)
             for k in range(n_parts):
                 squares += products[b, k, block * BLOCK : (block + 1) * BLOCK] ** 2
-            found[b, block] = np.sqrt(squares.max())
-    return found
+            lengths[b, block] = np.sqrt(squares.max())
+    return lengths
 
 
 @njit(cache=True)
 def count(
     products: Array,
     tops: Array,
-    own: Array,
+    inner: Array,
     squares: Array,
     scatter: Array,
     gram: Array,
@@ -161,7 +161,7 @@ def count(
     r"""Exceedances and draws still to come: stops once `enough` are counted, or `fewest` are out of reach.
 
     Draw b makes :math:`U_j^T z^* = \alpha U_j^T g_b + (U_e^T U_j)^T(U_e^T z - \alpha U_e^T g_b)` with
-    :math:`\alpha = R / \sqrt{|Q g_b|^2 + h_b}`, or sigma where it is known (> 0).  products (b, r, M), own (l, b),
+    :math:`\alpha = R / \sqrt{|Q g_b|^2 + h_b}`, or sigma where it is known (> 0).  products (b, r, M), inner (l, b),
     squares (b,) = |g_b|^2, scatter (b,) = h_b.  Rivals of rank one whose floor (M,) is 0, not -inf, fit only where they
     are positive.  An exceedance is counted unless the energies of all rivals are below
     least (M,) by more than their rounding error, unit times the energy of the draw.
@@ -183,13 +183,13 @@ def count(
             break
         inside = 0.0
         for i in range(n_own):
-            inside += own[i, b] * own[i, b]
+            inside += inner[i, b] * inner[i, b]
         rest = max(squares[b] - inside, 1e-300)
         scale = sigma if sigma > 0.0 else radius / np.sqrt(rest + scatter[b])
         slack = unit * (fixed + scale * scale * (squares[b] + scatter[b])) * (1.0 + squares[b] / rest)
         length = 0.0
         for i in range(n_own):
-            beside[i] = along[i] - scale * own[i, b]
+            beside[i] = along[i] - scale * inner[i, b]
             length += beside[i] * beside[i]
         length, drawn, row = np.sqrt(length), products[b], products[b, 0]
         for block in range(n_blocks):
@@ -234,7 +234,7 @@ def screen_batch(
 @njit(cache=True)
 def count_batch(
     products: Array,
-    own: Array,
+    inner: Array,
     squares: Array,
     scatter: Array,
     grams: Array,
@@ -260,7 +260,7 @@ def count_batch(
                 counted[i], remaining[i] = count(
                     products[chosen],
                     tops,
-                    own[i, :, chosen],
+                    inner[i, :, chosen],
                     squares[chosen],
                     scatter[chosen],
                     grams[i],

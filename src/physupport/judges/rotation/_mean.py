@@ -27,7 +27,7 @@ def real_rows(bases: Field) -> Array:
     return np.concatenate([plain, turned], axis=-2)
 
 
-class _Asked(NamedTuple):
+class _Problem(NamedTuple):
     """Of explanations that are counted, as `count_batch` takes it."""
 
     grams: Array  # (k, l, r, M')
@@ -208,8 +208,8 @@ class MeanRows(Rotations):
             return self._pairs.counts(explanations, level, is_full=is_full)
         size = max(1, _BATCH_ENTRIES // (self.bases.shape[1] * len(self._flat)))
         batches = [explanations[i : i + size] for i in range(0, len(explanations), size)]
-        found = [self._batch(batch, level, is_full=is_full) for batch in batches]
-        least, most, bound = np.concatenate([np.empty((3, 0)), *found], axis=1)
+        counted = [self._batch(batch, level, is_full=is_full) for batch in batches]
+        least, most, bound = np.concatenate([np.empty((3, 0)), *counted], axis=1)
         return Counts(least.astype(np.int64), most.astype(np.int64), bound)
 
     @cached_property
@@ -225,13 +225,13 @@ class MeanRows(Rotations):
 
         Under a rotation of e its own fit stays, so that of the best every draw reaches the statistic.
         """
-        bases, own = self.bases[explanations], self.table.errors[explanations][:, None]
+        bases, own_errors = self.bases[explanations], self.table.errors[explanations][:, None]
         needed, errors, ranks, floors = self._needed
         along = bases @ self.vector  # (k, r)
         left = self.vector - np.einsum("kr,krm->km", along, bases)
         radii = np.sqrt((left**2).sum(axis=1) + self.scatter)
         whole = (along**2).sum(axis=1) + radii**2
-        least = needed - 8.0 * (errors + own) * whole[:, None]  # (k, M')
+        least = needed - 8.0 * (errors + own_errors) * whole[:, None]  # (k, M')
         places, rows = np.argsort(self._order)[explanations], np.arange(len(explanations))
         fits = self._fits(along, self._floors[explanations])
         is_best = ~(fits < least[rows, places] - self.unit * whole)
@@ -242,16 +242,16 @@ class MeanRows(Rotations):
             lengths = np.full(len(radii), self.own_sigma) if is_known else radii
             settings = (slack, lengths, self.freedom - self.ranks[explanations], is_known, ~is_best, limit)
             screen_batch(grams, along, ranks, floors, least, *settings, bounds)
-        found = np.stack([np.where(is_best, self.draws, 0), np.full(len(rows), self.draws), bounds])
+        counted = np.stack([np.where(is_best, self.draws, 0), np.full(len(rows), self.draws), bounds])
         chosen = np.flatnonzero(~is_best & ~(bounds <= limit))
         # p <= level exactly if fewer than `number` exceed; a full run neither has enough nor too few.
         number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
         stops = (self.draws + 1, 0) if is_full else (number, number)
-        asked = _Asked(grams[chosen], along[chosen], floors, least[chosen], radii[chosen])
-        found[:2, chosen] = self._counted(bases[chosen], asked, stops)
-        return found
+        problem = _Problem(grams[chosen], along[chosen], floors, least[chosen], radii[chosen])
+        counted[:2, chosen] = self._counted(bases[chosen], problem, stops)
+        return counted
 
-    def _counted(self, bases: Array, asked: _Asked, stops: tuple[int, int]) -> IntArray:
+    def _counted(self, bases: Array, problem: _Problem, stops: tuple[int, int]) -> IntArray:
         """(2, k) fewest and most exceedances."""
         counted, remaining = np.zeros(len(bases), dtype=np.int64), np.full(len(bases), self.draws)
         step = self.draws if self._is_kept else _CHUNK
@@ -259,5 +259,5 @@ class MeanRows(Rotations):
             chosen = slice(start, min(start + step, self.draws))
             normals, squares, scatter = (drawn[chosen] for drawn in self.normals)
             drawn = (self._products(chosen.start, chosen.stop), bases @ normals.T, squares, scatter)
-            count_batch(*drawn, *asked, self.own_sigma, self.unit, counted, remaining, *stops)
+            count_batch(*drawn, *problem, self.own_sigma, self.unit, counted, remaining, *stops)
         return np.stack([counted, counted + remaining])

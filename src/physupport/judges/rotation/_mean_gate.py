@@ -33,10 +33,6 @@ class MeanOutsiders:
     rows: MeanRows
     draws: int
 
-    def check(self) -> None:
-        """Lags are those of a single row, and only several rows scatter."""
-        self.outsiders.check(len(self.rows.rows), len(self.rows.table.atoms))
-
     @cached_property
     def _normals(self) -> tuple[Array, Array, Array]:
         drawn = Draws(self.rows.seed, OUTSIDERS)

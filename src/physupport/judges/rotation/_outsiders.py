@@ -11,7 +11,7 @@ from ..._arrays import check_whole, read_only
 from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
 from ..._typing import Array, Field
-from ._contest import Counts, most_rejected
+from ._contest import Counts, Rotations, most_rejected
 from ._draws import SPECTRA, Draws
 from ._table import check_sizes
 
@@ -63,10 +63,14 @@ class Outsiders:
         if not self.parts:
             raise MisuseError("outsiders", "have columns, lags or the spectrum", "none of them")
 
-    def check(self, n_rows: int, n_channels: int) -> None:
-        """Refuse what so many rows with a common mean cannot tell: one alone has lags, and only several scatter."""
-        if self.lags and n_rows > 1:
-            raise MisuseError("lags", "be asked for of a single row", f"{n_rows} rows")
+    def check(self, n_rows: int, n_channels: int, *, has_common_mean: bool = True) -> None:
+        """Refuse what so many rows cannot tell: one alone, of no free coefficients, has lags, and only several scatter.
+
+        Rows with coefficients of their own have no order along an axis that survives these.
+        """
+        if self.lags and (n_rows > 1 or not has_common_mean):
+            several = f"{n_rows} rows" if has_common_mean else "rows with free coefficients"
+            raise MisuseError("lags", "be asked for of a single row", several)
         if self.spectrum and n_rows < 3:
             raise MisuseError("spectrum", "be asked for of at least 3 rows", n_rows)
         if self.columns is not None:
@@ -106,9 +110,9 @@ def bumps(q: int, widths: Sequence[int], *, is_thin: bool = False) -> tuple[Arra
     return np.array(columns).T, places
 
 
-def scanned(columns: ArrayLike, *, share: float = SHARE, spectrum: bool = True) -> Outsiders:
+def scanned(columns: ArrayLike, *, spectrum: bool = True) -> Outsiders:
     """For several rows: the rest of a library, or a fine grid of directions (q, k), and the leading eigenvalue."""
-    return Outsiders(np.asarray(columns), spectrum=spectrum, share=share)
+    return Outsiders(np.asarray(columns), spectrum=spectrum)
 
 
 @final
@@ -138,16 +142,17 @@ class Seen(NamedTuple):
 
 
 class OutsiderTests(Protocol):
-    """The tests of rows of one kind; each stops once enough draws exceed what the rows show."""
+    """The tests of rows of one kind, by the names of `Outsiders.parts`; `lags` where rows have a common mean.
 
-    def check(self) -> None:
-        """Refuse what these rows cannot tell."""
+    Each stops once enough draws exceed what the rows show.
+    """
+
+    @property
+    def rows(self) -> Rotations:
+        """Whose residuals are looked through."""
 
     def columns(self, e: int, enough: int) -> Seen:
         """Largest part of the residual along a column."""
-
-    def lags(self, e: int, enough: int) -> Seen:
-        """Largest autocorrelation."""
 
     def spectrum(self, e: int, enough: int) -> Seen:
         """Leading eigenvalue."""
@@ -163,23 +168,23 @@ class Gate:
     draws: int
 
     def __post_init__(self) -> None:
-        self.tests.check()
+        rows = self.tests.rows
+        self.outsiders.check(len(rows.rows), len(rows.table.atoms), has_common_mean=rows.has_common_mean)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
     def _seen(self, e: int, enough: int) -> dict[str, Seen]:
-        tests = {"columns": self.tests.columns, "lags": self.tests.lags, "spectrum": self.tests.spectrum}
-        return {part: tests[part](e, enough) for part in self.outsiders.parts}
+        return {part: getattr(self.tests, part)(e, enough) for part in self.outsiders.parts}
 
     def findings(self, e: int) -> tuple[Finding, ...]:
         """What every part finds in all its draws; e is rejected if the p-value of one is at most its level."""
         seen = self._seen(e, self.draws + 1)
-        return tuple(Finding(part, found.place, found.least, self.draws, found.is_own) for part, found in seen.items())
+        return tuple(Finding(part, most.place, most.least, self.draws, most.is_own) for part, most in seen.items())
 
     def counts(self, explanations: Sequence[int], level: float) -> Counts:
         """Of the part that decides, the one with fewest exceedances: enough of them retain, as all draws would."""
         number = most_rejected(level, self.draws)
         seen = [self._seen(e, number).values() for e in explanations]
-        least, most = (np.array([min(found[i] for found in each) for each in seen], dtype=np.int64) for i in (1, 2))
+        least, most = (np.array([min(part[i] for part in parts) for parts in seen], dtype=np.int64) for i in (1, 2))
         return Counts(least, most, np.full(len(seen), np.inf))
 
 

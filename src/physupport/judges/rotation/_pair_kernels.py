@@ -24,9 +24,9 @@ def _flag(x: Array, left: Array, lowest: float, highest: float, edges: Array, fl
     """
     for i in range(len(flags)):
         one, two = edges[0, i] * x[i], edges[1, i] * x[i]
-        more, even_more = edges[2, i] * left[i], edges[3, i] * left[i]
-        is_below = (highest < one + more) & (highest < two + even_more)
-        is_above = (lowest > one - more) & (lowest > two - even_more)
+        width_at_least, width_at_largest = edges[2, i] * left[i], edges[3, i] * left[i]
+        is_below = (highest < one + width_at_least) & (highest < two + width_at_largest)
+        is_above = (lowest > one - width_at_least) & (lowest > two - width_at_largest)
         flags[i] = 0.0 if is_below & is_above else 1.0
 
 
@@ -41,13 +41,13 @@ def _lengths_left(x: Array, least: float, left: Array) -> None:
 @njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
 def _reaches(x: Array, i: int, block: int, gram: Array, inverse: Array, slack: float, least: float) -> bool:
     """Whether the pair of atom i with one of a block has (x^2 + y^2 - 2 g x y + slack) / (1 - g^2) >= least."""
-    found, one, square = 0.0, x[i], x[i] * x[i] + slack
-    others = x[block * PAIR_BLOCK : (block + 1) * PAIR_BLOCK]
+    reached, one, square = 0.0, x[i], x[i] * x[i] + slack
+    partners = x[block * PAIR_BLOCK : (block + 1) * PAIR_BLOCK]
     near, steep = gram[block, i], inverse[block, i]
     for k in range(PAIR_BLOCK):
-        fit = (square + others[k] * (others[k] - 2.0 * near[k] * one)) * steep[k]
-        found += 0.0 if fit < least else 1.0
-    return found > 0.0
+        fit = (square + partners[k] * (partners[k] - 2.0 * near[k] * one)) * steep[k]
+        reached += 0.0 if fit < least else 1.0
+    return reached > 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -61,10 +61,10 @@ def _range(x: Array, block: int) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
 def _single_reaches(x: Array, singles: Array, slack: float, least: float) -> bool:
-    found = 0.0
+    reached = 0.0
     for i in range(len(x)):
-        found += 0.0 if (x[i] * x[i] + slack) * singles[i] < least else 1.0
-    return found > 0.0
+        reached += 0.0 if (x[i] * x[i] + slack) * singles[i] < least else 1.0
+    return reached > 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -88,7 +88,7 @@ def count_pairs(
     products: Array,
     squares: Array,
     scatter: Array,
-    own: Array,
+    inner: Array,
     across: Array,
     along: Array,
     radius: float,
@@ -106,7 +106,7 @@ def count_pairs(
 ) -> tuple[int, int]:
     r"""Exceedances and draws still to come, as `_kernels.count`; stops also if there is none before `unseen` are left.
 
-    products (B, E) = A^T g_b, own (l, B) = U_e^T g_b, across (l, E) = U_e^T A, along (l,) = U_e^T z.  least (3,) are
+    products (B, E) = A^T g_b, inner (l, B) = U_e^T g_b, across (l, E) = U_e^T A, along (l,) = U_e^T z.  least (3,) are
     the energies that supports of 0, 1 and 2 atoms must reach; singles (E,) 1 for atoms that are a support alone, else
     0.  gram, inverse (blocks, E, PAIR_BLOCK): products of an atom with those of a block, and 1 / (1 - gram^2) for pairs
     i < k that are one, else 0, at most steepest; edges (blocks, 4, E) as in `_flag`.
@@ -122,14 +122,14 @@ def count_pairs(
             break
         inside = 0.0
         for i in range(n_own):
-            inside += own[i, b] ** 2
+            inside += inner[i, b] ** 2
         rest = max(squares[b] - inside, 1e-300)
         scale = sigma if sigma > 0.0 else radius / np.sqrt(rest + scatter[b])
         slack = unit * (fixed + scale * scale * (squares[b] + scatter[b])) * (1.0 + squares[b] / rest)
         for j in range(n_atoms):
             rotated[j] = scale * products[b, j]
         for i in range(n_own):
-            beside = along[i] - scale * own[i, b]
+            beside = along[i] - scale * inner[i, b]
             for j in range(n_atoms):
                 rotated[j] += beside * across[i, j]
         safe = least[2] - 2.0 * steepest * slack

@@ -125,7 +125,7 @@ class Pairs:
 
         These are of one and of two coordinates of a uniform direction, squared.
         """
-        is_known, found = self.rows.own_sigma > 0.0, {}
+        is_known, tails = self.rows.own_sigma > 0.0, {}
         one = _TOGETHER * limit / len(self.atoms) ** 2
         for rank in np.unique(self.rows.ranks).tolist():
             freedom = self.rows.freedom - rank
@@ -133,8 +133,8 @@ class Pairs:
             grid = np.linspace(0.0, cut, _STEPS + 1)
             single = chdtrc(1, grid) if is_known else betainc(0.5 * (freedom - 1), 0.5, 1.0 - grid)
             double = [tail(u, 2, freedom, is_known) for u in grid.tolist()]
-            found[rank] = cut, np.stack([single * (1.0 + 1e-9), double])
-        return found
+            tails[rank] = cut, np.stack([single * (1.0 + 1e-9), double])
+        return tails
 
     @cached_property
     def _unit(self) -> float:
@@ -161,17 +161,17 @@ class Pairs:
         number = most_rejected(level * (1.0 - SCREEN_SHARE - GLANCE_SHARE), draws)
         glance = int(1.0 / (GLANCE_SHARE * level))
         stops = (draws + 1, 0, -1) if is_full else (number, number, draws - glance if glance <= draws else -1)
-        found, tails = np.empty((4, len(explanations))), {} if is_full else self._tails(limit)
+        counted, tails = np.empty((4, len(explanations))), {} if is_full else self._tails(limit)
         for start in range(0, len(explanations), _BATCH):
             part = slice(start, start + _BATCH)
             batch = self._batch(explanations[part])
             bound = np.full(len(batch.energy), np.inf) if is_full else self._screened(batch, limit, tails)
-            found[0, part], found[1, part] = self._counted(batch, ~batch.is_best & ~(bound <= limit), stops)
-            found[1, part] = np.where(bound <= limit, draws, found[1, part])
-            found[2, part] = bound
-        is_seen = (found[0] == 0) & (found[2] > limit) & (found[1] <= stops[2])
-        found[3] = np.where(is_seen, np.log(GLANCE_SHARE * level * (glance + 1)), -np.inf)
-        return Counts(found[0].astype(np.int64), found[1].astype(np.int64), found[2], number, found[3])
+            counted[0, part], counted[1, part] = self._counted(batch, ~batch.is_best & ~(bound <= limit), stops)
+            counted[1, part] = np.where(bound <= limit, draws, counted[1, part])
+            counted[2, part] = bound
+        is_seen = (counted[0] == 0) & (counted[2] > limit) & (counted[1] <= stops[2])
+        counted[3] = np.where(is_seen, np.log(GLANCE_SHARE * level * (glance + 1)), -np.inf)
+        return Counts(counted[0].astype(np.int64), counted[1].astype(np.int64), counted[2], number, counted[3])
 
     def _batch(self, explanations: IntArray) -> _Batch:
         rows, bases, ranks = self.rows, self.rows.bases[explanations], self.rows.ranks[explanations]
@@ -188,9 +188,9 @@ class Pairs:
         def work(part: slice) -> None:
             for i in np.flatnonzero(~batch.is_best[part]) + part.start:
                 rank, radius = int(batch.ranks[i]), rows.own_sigma if is_known else float(np.sqrt(batch.energy[i]))
-                own, freedom, (cut, steps) = (batch.along[i], batch.across[i]), rows.freedom - rank, tails[rank]
+                basis, freedom, (cut, steps) = (batch.along[i], batch.across[i]), rows.freedom - rank, tails[rank]
                 bounds[i] = screen_pairs(
-                    *own, *self.tables, lowered, radius, freedom, is_known=is_known, limit=limit, cut=cut, tails=steps
+                    *basis, *self.tables, lowered, radius, freedom, is_known=is_known, limit=limit, cut=cut, tails=steps
                 )
 
         in_pieces(len(bounds), work)
@@ -198,19 +198,19 @@ class Pairs:
 
     def _counted(self, batch: _Batch, is_open: BoolArray, stops: tuple[int, int, int]) -> Array:
         """(2, k) least and most exceedances: all draws of what fits best, and none that were not asked for."""
-        rows, found = self.rows, np.zeros((2, len(is_open)))
-        found[:, batch.is_best] = rows.draws
+        rows, exceedances = self.rows, np.zeros((2, len(is_open)))
+        exceedances[:, batch.is_best] = rows.draws
         chosen = np.flatnonzero(is_open)
         normals, squares, scatter = rows.normals
-        own = batch.bases[chosen] @ normals.T  # (k, l, B)
+        inner = batch.bases[chosen] @ normals.T  # (k, l, B)
 
         def work(part: slice) -> None:
             for i in range(part.start, part.stop):
                 e = chosen[i]
-                drawn = (self.products, squares, scatter, own[i], batch.across[e], batch.along[e])
+                drawn = (self.products, squares, scatter, inner[i], batch.across[e], batch.along[e])
                 sizes = (float(np.sqrt(batch.energy[e])), rows.own_sigma, self._unit, self._least)
                 counted, remaining = count_pairs(*drawn, *sizes, *self.tables, self._steepest, *stops)
-                found[:, e] = counted, counted + remaining
+                exceedances[:, e] = counted, counted + remaining
 
         in_pieces(len(chosen), work)
-        return found
+        return exceedances

@@ -35,10 +35,10 @@ class Bounded:
     @classmethod
     def of(cls, design: Design, active: IntArray) -> Self | None:
         """Of active columns; None where nothing is said of them."""
-        own = np.arange(len(design.least)) if design.together is None else design.together
-        made = cls(design.low[active], design.high[active], design.least[active], own[active])
-        is_bounded = np.isfinite(made.low) | np.isfinite(made.high) | (made.least > 0.0)
-        return made if is_bounded.any() else None
+        numbers = np.arange(len(design.least)) if design.together is None else design.together
+        bounds = cls(design.low[active], design.high[active], design.least[active], numbers[active])
+        is_bounded = np.isfinite(bounds.low) | np.isfinite(bounds.high) | (bounds.least > 0.0)
+        return bounds if is_bounded.any() else None
 
     @property
     def groups(self) -> list[list[int]]:
@@ -79,15 +79,15 @@ class Bounded:
 
     def enclosed(self, fitted: Sequence[tuple[arb, arb]], inverse: Sequence[arb]) -> arb:
         """The rise in balls, of real and imaginary parts of coefficients and of the diagonal of G's inverse."""
-        found = [arb(0)]
+        rises = [arb(0)]
         for j, (real, _) in enumerate(fitted):
             ends = [arb(end) - real for end in self.low[j : j + 1] if np.isfinite(end)]
             ends += [real - arb(end) for end in self.high[j : j + 1] if np.isfinite(end)]
-            found += [_square(end) / inverse[j] for end in ends]
+            rises += [_square(end) / inverse[j] for end in ends]
         for group in self.groups:
             least = [_square(self._below_ball(j, *fitted[j])) / inverse[j] for j in group]
-            found.append(_smallest(least))
-        return -_smallest([-rise for rise in found])
+            rises.append(_smallest(least))
+        return -_smallest([-rise for rise in rises])
 
     def _below_ball(self, j: int, real: arb, imaginary: arb) -> arb:
         least, (is_up, is_down) = arb(self.least[j]), self._sides(j)

@@ -67,8 +67,8 @@ class CovarianceStream:
         m, counts = self.moments, self.checkpoints.astype(np.float64)
 
         def score(part: slice) -> None:
-            law, found = (atoms[part], variances[part], noises[part]), (values[part], errors[part])
-            covariance_scores(self.table, *law, counts, m.values, m.scales, m.slack, m.traces, *found)
+            law, filled = (atoms[part], variances[part], noises[part]), (values[part], errors[part])
+            covariance_scores(self.table, *law, counts, m.values, m.scales, m.slack, m.traces, *filled)
 
         in_pieces(len(atoms), score, least=16)
         return Scores(values, errors)

@@ -102,8 +102,8 @@ class Linear(Law):
         noises = self.noises
         if noises is None and "noise" in bank.deployment.names:
             noises = bank.deployment.column("noise")
-        (made := replace(self, noises=noises)).check_bank(bank)
-        return made
+        (law := replace(self, noises=noises)).check_bank(bank)
+        return law
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse a bank that this cannot be about; here all of the law is put together once."""
@@ -122,9 +122,9 @@ class Linear(Law):
             supports = np.where(is_strong, supports + count, supports)
             columns, names = np.hstack([columns, columns]), (*names, *names)
         if self.variants is not None:
-            more = [self.native(variant) for variant in np.asarray(self.variants)]
-            columns, supports = with_variants(columns, supports, np.array(more))
-            names = names * (1 + len(more))
+            variants = [self.native(variant) for variant in np.asarray(self.variants)]
+            columns, supports = with_variants(columns, supports, np.array(variants))
+            names = names * (1 + len(variants))
         lows, highs = ({region: box[end] for region, box in self.coefficients.items()} for end in (0, 1))
         places = {region: float(i) for i, region in enumerate(self.thresholds)}
         further = 0 if self.variants is None else len(np.asarray(self.variants)) * count

@@ -83,10 +83,10 @@ def _check_width(law: "Linear") -> None:
 def _check_covariance(law: "Linear", bank: Bank) -> None:
     assert law.covariance is not None
     check_covariance(native_covariance(law.covariance, law.is_complex), law.width(bank) // (2 if law.is_complex else 1))
-    more = 0 if law.variants is None else len(np.asarray(law.variants))
+    n_variants = 0 if law.variants is None else len(np.asarray(law.variants))
     beside = 0 if law.background is None else np.asarray(law.background).shape[1]
     assert law.whitener is not None
-    check_rank(law.whitener, int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + more) + beside)
+    check_rank(law.whitener, int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + n_variants) + beside)
 
 
 def _check_background(law: "Linear", bank: Bank) -> None:
@@ -116,10 +116,10 @@ def _check_regions(law: "Linear", bank: Bank) -> None:
             if region not in known:
                 raise MisuseError(name, f"name regions of the bank ({', '.join(known)})", repr(region))
     for region, threshold in law.thresholds.items():
-        own = states.blocks[states.regions.index(region)]
-        marks, others = bank.strengths[:, own[0]], np.delete(bank.strengths, own, axis=1)
-        strong = {row.tobytes() for row in others[marks >= threshold]}
-        if not all(row.tobytes() in strong for row in others[(marks > 0.0) & (marks < threshold)]):
+        block = states.blocks[states.regions.index(region)]
+        marks, strengths_beside = bank.strengths[:, block[0]], np.delete(bank.strengths, block, axis=1)
+        strong = {row.tobytes() for row in strengths_beside[marks >= threshold]}
+        if not all(row.tobytes() in strong for row in strengths_beside[(marks > 0.0) & (marks < threshold)]):
             rule = f"be reached by a strength of region {region!r} wherever the bank has one below it"
             raise MisuseError("thresholds", rule, threshold, "Give the region both strengths, as marks.")
 

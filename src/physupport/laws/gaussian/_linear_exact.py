@@ -60,9 +60,9 @@ class ExactRows:
 
     def _risen(self, bounds: Bounded, inverse: arb_mat, fitted: arb_mat) -> arb:
         """What bounds add to the squared distance of the mean; imaginary parts stand below all real ones."""
-        below, own = inverse.nrows() // 2, range(len(bounds.low))
-        parts = [(fitted[j, 0], fitted[j + below, 0] if self.parts == 2 else arb(0)) for j in own]
-        return bounds.enclosed(parts, [inverse[j, j] for j in own])
+        below, bounded = inverse.nrows() // 2, range(len(bounds.low))
+        parts = [(fitted[j, 0], fitted[j + below, 0] if self.parts == 2 else arb(0)) for j in bounded]
+        return bounds.enclosed(parts, [inverse[j, j] for j in bounded])
 
     def _scored(self, energy: arb) -> arb:
         """Of a residual sum of squares."""

@@ -170,8 +170,11 @@ class LinearStream:
     def mean(self, key: int) -> tuple[Field, float]:
         """(q,) the mean that fits all rows best, and the variance of a real coordinate: known, or as fits best."""
         columns, count, width = self._columns(key), int(self.checkpoints[-1]), self._width(key)
-        own = self._roots[0][-1][0] / np.sqrt(count)
-        mean = columns @ np.linalg.lstsq(columns, own, rcond=None)[0] if width is None else width.nearest(own, columns)
+        row_mean = self._roots[0][-1][0] / np.sqrt(count)
+        if width is None:
+            mean = np.asarray(columns @ np.linalg.lstsq(columns, row_mean, rcond=None)[0])
+        else:
+            mean = width.nearest(row_mean, columns)
         sigma = self.design.deviations[key % len(self.design.deviations)]
         if sigma is not None:
             return mean, float(sigma**2 / self.parts)
@@ -206,8 +209,8 @@ class LinearStream:
             raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
         scores = np.where(is_known, scored.values[:, -1], -np.inf)
         if not is_mean:
-            own = leading_point(self._roots[0][-1], int(self.checkpoints[-1]))
-            return likely_mixture(scores, lambda i: self.covariance(int(keys[i])), own)
+            leading = leading_point(self._roots[0][-1], int(self.checkpoints[-1]))
+            return likely_mixture(scores, lambda i: self.covariance(int(keys[i])), leading)
         best = self.mean(int(keys[np.argmax(scores)]))[1]
         free = MeanPoint(np.concatenate([*self.rows.blocks()]).mean(axis=0), best)
         return likely_mixture(scores, lambda i: self._point(*self.mean(int(keys[i]))), free)
@@ -264,8 +267,8 @@ class LinearStream:
         has_mean = self.design.rows == "same mean"
         with ctx.workprec(bits):
             settings = (columns, has_mean, width, cone, sigma, self._bounds(key))
-            made = [ExactRows(self._table[:t], *settings) for t in self.checkpoints]
-            return [one.random_likelihood() if self.design.is_random else one.likelihood() for one in made]
+            exact = [ExactRows(self._table[:t], *settings) for t in self.checkpoints]
+            return [one.random_likelihood() if self.design.is_random else one.likelihood() for one in exact]
 
 
 def _check_residual(design: Design) -> None:

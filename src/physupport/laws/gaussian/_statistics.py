@@ -57,21 +57,21 @@ class Moments:
 def prefix_moments(sources: Sequence[RowSource], checkpoints: IntArray, products: Products) -> list[Moments]:
     """Sums of products over the first t rows for every checkpoint t, in one reading of the sources."""
     state: list[tuple[Array, Array, Array]] = []
-    found: list[list[tuple[Array, Array, Array, int]]] = []
+    prefixes: list[list[tuple[Array, Array, Array, int]]] = []
     counts: list[int] = []
     for pieces, is_checkpoint in pieces_in_step(sources, checkpoints):
         pairs = products(*pieces)
         if not state:
             sizes = [(left.shape[1], right.shape[1]) for left, right in pairs]
             state = [(np.zeros(size), np.zeros(size), np.zeros(size)) for size in sizes]
-            found, counts = [[] for _ in pairs], [0 for _ in pairs]
+            prefixes, counts = [[] for _ in pairs], [0 for _ in pairs]
         for k, (left, right) in enumerate(pairs):
             add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), *state[k])
             counts[k] += len(left)
             if is_checkpoint:
                 high, low, size = state[k]
-                found[k].append((high.copy(), low.copy(), size.copy(), counts[k]))
-    return [_moments(each) for each in found]
+                prefixes[k].append((high.copy(), low.copy(), size.copy(), counts[k]))
+    return [_moments(of_product) for of_product in prefixes]
 
 
 def _moments(prefixes: list[tuple[Array, Array, Array, int]]) -> Moments:

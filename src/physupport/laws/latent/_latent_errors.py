@@ -232,8 +232,8 @@ def law_families(laws: tuple[CodeLaw, ...], noises: Array, n_atoms: int) -> tupl
     for kind in sorted(set(kinds)):
         members = np.array([k == kind for k in kinds])
         trees, used = _trees(kind, n_atoms)
-        own = np.where(members & (len(trees) == 0), variances[:, -1], 0.0)
-        families.append(Family(members, noises, own, trees, used, weights, trusted))
+        full_variances = np.where(members & (len(trees) == 0), variances[:, -1], 0.0)
+        families.append(Family(members, noises, full_variances, trees, used, weights, trusted))
     return tuple(families)
 
 

@@ -25,9 +25,9 @@ def clear(x: Array, line: int, value: float) -> None:
 
 
 @inside(FMA)
-def add_terms(x: Array, a: int, h: Array, own: int, line: int) -> None:
-    """Add the four terms of h[own] . x from the a-th on to a line of x behind the coordinates."""
-    h0, h1, h2, h3 = h[own, a], h[own, a + 1], h[own, a + 2], h[own, a + 3]
+def add_terms(x: Array, a: int, h: Array, node: int, line: int) -> None:
+    """Add the four terms of h[node] . x from the a-th on to a line of x behind the coordinates."""
+    h0, h1, h2, h3 = h[node, a], h[node, a + 1], h[node, a + 2], h[node, a + 3]
     p, t = np.uintp(a * S), np.uintp(line * S)
     for i in range(ROWS):
         j = p + i
@@ -35,19 +35,19 @@ def add_terms(x: Array, a: int, h: Array, own: int, line: int) -> None:
 
 
 @inside(FMA)
-def nested_step(x: Array, h: Array, own: int, m: Array, r: Array, level: int, s: Array, size: int) -> None:
+def nested_step(x: Array, h: Array, node: int, m: Array, r: Array, level: int, s: Array, size: int) -> None:
     """Four active sets, with and without the first two atoms: their exponents, and m 2^-r onto the sums of their sizes.
 
-    own: the one with both, whose parent's exponents are on that level of r and whose own go to the next; size: of the
+    node: the one with both, whose parent's exponents are on that level of r and whose own go to the next; size: of the
     one with neither, whose exponents go to the last level.  The lines behind the coordinates hold all terms but the
     last four of the inner products.
     """
     a = h.shape[1] - 4
-    a0, a1, a2, a3 = h[own, a], h[own, a + 1], h[own, a + 2], h[own, a + 3]
-    b0, b1, b2, b3 = h[own - 1, a], h[own - 1, a + 1], h[own - 1, a + 2], h[own - 1, a + 3]
-    c0, c1, c2, c3 = h[own - 2, a], h[own - 2, a + 1], h[own - 2, a + 2], h[own - 2, a + 3]
-    d0, d1, d2, d3 = h[own - 3, a], h[own - 3, a + 1], h[own - 3, a + 2], h[own - 3, a + 3]
-    both, second, first, neither = m[own], m[own - 1], m[own - 2], m[own - 3]
+    a0, a1, a2, a3 = h[node, a], h[node, a + 1], h[node, a + 2], h[node, a + 3]
+    b0, b1, b2, b3 = h[node - 1, a], h[node - 1, a + 1], h[node - 1, a + 2], h[node - 1, a + 3]
+    c0, c1, c2, c3 = h[node - 2, a], h[node - 2, a + 1], h[node - 2, a + 2], h[node - 2, a + 3]
+    d0, d1, d2, d3 = h[node - 3, a], h[node - 3, a + 1], h[node - 3, a + 2], h[node - 3, a + 3]
+    both, second, first, neither = m[node], m[node - 1], m[node - 2], m[node - 3]
     p, below, last, onto = np.uintp(a * S), np.uintp(level * S), np.uintp(len(r)) - S1, np.uintp(size * S)
     for i in range(ROWS):
         j, k = p + i, onto + i
@@ -79,13 +79,13 @@ def nested_block(passes: IntArray, x: Array, h: Array, m: Array, r: Array, s: Ar
     for size in range(len(s) // S):
         clear(s, size, 0.0)
     for k in range(len(passes)):
-        own = passes[k, 1]
+        node = passes[k, 1]
         if d > 4:
             for missing in range(4):
                 clear(x, d + missing, 0.0)
                 for a in range(0, d - 4, 4):
-                    add_terms(x, a, h, own - missing, d + missing)
-        nested_step(x, h, own, m, r, passes[k, 0], s, passes[k, 2])
+                    add_terms(x, a, h, node - missing, d + missing)
+        nested_step(x, h, node, m, r, passes[k, 0], s, passes[k, 2])
 
 
 @inside(FMA)

@@ -166,10 +166,10 @@ def latent_energy_variance(law: CodeLaw, atoms: Array, noise: float) -> float:
         return nan
     t, rest = 1.0 / (1.0 + s**2), q - len(s)  # outside the span of D the eigenvalue is 1
     b = (right.T * (1.0 - t)) @ right  # a_1 B, (n, n)
-    own, trace_b, trace_a = float(np.sum(np.diag(b) ** 2)), float(np.sum(1.0 - t)), float(np.sum(t)) + rest
-    pairs = trace_b**2 - own + 2.0 * (float(np.sum(b**2)) - own)
+    diagonal, trace_b, trace_a = float(np.sum(np.diag(b) ** 2)), float(np.sum(1.0 - t)), float(np.sum(t)) + rest
+    pairs = trace_b**2 - diagonal + 2.0 * (float(np.sum(b**2)) - diagonal)
     square = moments.a1**2 or 1.0  # codes that are always 0 have b = 0
-    codes = 3.0 * moments.a2d / square * own + moments.a2o / square * pairs
+    codes = 3.0 * moments.a2d / square * diagonal + moments.a2o / square * pairs
     cross = 4.0 * float(np.sum((1.0 - t) * t))
     disturbance = trace_a**2 + 2.0 * (float(np.sum(t**2)) + rest)
     return float(codes + cross + disturbance + 2.0 * trace_b * trace_a - float(q) ** 2)
