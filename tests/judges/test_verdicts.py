@@ -12,7 +12,9 @@ from physupport.judges import (
     Evidence,
     Factor,
     QueryCount,
+    TableJudge,
     Verdict,
+    Verdicts,
     joint_path,
     key_verdicts,
     verdicts,
@@ -223,3 +225,29 @@ def test_a_factor_that_is_never_read_alone_rejects_no_state(table_stream):
 
 def test_counts_add_up():
     assert QueryCount(3, 1) + QueryCount(4) == QueryCount(7, 1)
+
+
+BOUNDS = st.floats(-3.0, 3.0, allow_subnormal=False)
+
+
+@given(st.lists(st.tuples(BOUNDS, BOUNDS).map(sorted), min_size=1, max_size=6))
+def test_bounds_decide_exactly_what_they_prove(bounds):
+    lower, upper = np.array(bounds).T
+    measured = Verdicts.measured(lower, upper)
+    assert measured.are_proven().all()
+    for code, low, high in zip(measured.codes, lower, upper, strict=True):
+        assert (code == Verdict.REJECTED) == (low > 0.0)
+        assert (code == Verdict.ADMISSIBLE) == (high <= 0.0)
+    other = Verdicts(np.where(measured.codes == Verdict.REJECTED, Verdict.ADMISSIBLE, 1), lower, upper)
+    assert not (other.are_proven() & (measured.codes != Verdict.INDETERMINATE)).any()
+
+
+def test_a_table_says_of_itself_what_it_was_given_and_else_that_it_is_a_table():
+    codes = np.array([0, 1, 2], dtype=np.uint8)
+    assert TableJudge(codes).encode()["judge"] == "table"
+    content = {"judge": "invented", "assumes": "nothing"}
+    written = TableJudge(codes, content=content).encode()
+    assert written == content
+    written["judge"] = "another"
+    assert TableJudge(codes, content=content).encode() == content
+    assert TableJudge(codes).encode()["judge"] == "table"

@@ -159,10 +159,11 @@ class Law(Protocol):
         return Mixture((self.opponent(bank, proposal, key), free), (0.5, 0.5))
 
     def opponents_of(self, bank: Bank, proposal: Proposal, key: int) -> Iterator[Opponent]:
-        """All that proposal rows and their best key may give, for who checks a report."""
-        yield self.opponent(bank, proposal, key)
-        if self.free_opponent(bank, proposal, key) is not None:
-            yield self.half_free(bank, proposal, key)
+        """All that proposal rows and their best key may give, for who checks a report; the free one comes last."""
+        yield (opponent := self.opponent(bank, proposal, key))
+        free = self.free_opponent(bank, proposal, key)
+        if free is not None:
+            yield Mixture((opponent, free), (0.5, 0.5))
 
     def decode_opponent(self, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
         """What `encode` of an opponent made; anything else is refused.  stream: its name."""

@@ -113,8 +113,8 @@ class NoisyLaw(Law):
             raise MisuseError("law", "be completed with a bank", "no noises")
         return np.asarray(self.noises, dtype=np.float64)
 
-    def entry_noises(self, nuisance: IntArray) -> Array:
-        """(k,) noise variances of each real entry of a row: half of the complex ones for pairs."""
+    def entry_noises(self, nuisance: IntArray | slice = slice(None)) -> Array:
+        """(k,) noise variances of each real entry of a row: half of the complex ones for pairs; of all unless given."""
         return np.asarray(self.entry_noise(self.variances[nuisance]))
 
     def entry_noise(self, noise: V) -> V:

@@ -74,7 +74,7 @@ class Mean(NoisyLaw):
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
         """The mean of the rows, and their scatter."""
-        return mean_opponent(proposal.rows, float(self.entry_noises(np.arange(len(self.variances))).max()))
+        return mean_opponent(proposal.rows, float(self.entry_noises().max()))
 
     def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:  # noqa: ARG002
         """(q,) the mean of the explanation, whatever the rows."""

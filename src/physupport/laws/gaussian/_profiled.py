@@ -86,7 +86,7 @@ class ProfiledMean(NoisyLaw):
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
         """The mean of the rows, and their scatter."""
-        return mean_opponent(proposal.rows, float(self.entry_noises(np.arange(len(self.variances))).max()))
+        return mean_opponent(proposal.rows, float(self.entry_noises().max()))
 
     def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:
         """(q,) the mean with the coefficients of the box that fit best."""

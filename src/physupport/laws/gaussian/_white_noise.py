@@ -52,21 +52,15 @@ class ResidualMoments:
         return self.reference, self.energy, self.cross, self.gram
 
 
-def code_products(rows: Array, codes: Array) -> list[tuple[Array, Array]]:
-    """What the residual sums need: energy, rows with codes, codes with codes."""
-    entries = rows.reshape(-1, 1)
+def code_products(rows: Array, codes: Array | None = None) -> list[tuple[Array, Array]]:
+    """What the residual sums need: energy, rows with codes, codes with codes; one code is always 1 unless given."""
+    entries, codes = rows.reshape(-1, 1), np.ones((len(rows), 1)) if codes is None else codes
     return [(entries, entries), (codes, rows), (codes, codes)]
-
-
-def mean_products(rows: Array) -> list[tuple[Array, Array]]:
-    """The same for one code that is always 1."""
-    return code_products(rows, np.ones((len(rows), 1)))
 
 
 def residual_moments(sources: Sequence[RowSource], checkpoints: IntArray) -> ResidualMoments:
     """Statistics of rows, or of rows and codes, about the least-squares fit of all rows up to the last checkpoint."""
-    products = code_products if len(sources) == 2 else mean_products
-    energy, cross, gram = prefix_moments(sources, checkpoints, products)
+    energy, cross, gram = prefix_moments(sources, checkpoints, code_products)
     with np.errstate(all="ignore"):
         reference = np.linalg.pinv(gram.rounded()[0][-1], hermitian=True) @ cross.rounded()[0][-1]
     # Only accuracy hangs on the reference: one that overflowed is replaced.
@@ -145,17 +139,6 @@ def white_noise_scores(
             values[k, t], errors[k, t] = settle(-v, e)
 
 
-def white_noise_likelihood(sums: Array, e_sums: Array, which: IntArray, noises: Array, counts: Array) -> Scores:
-    """Scores of keys whose residual sums stand in the given rows."""
-    values, errors = np.empty((2, len(which), len(counts)))
-
-    def score(part: slice) -> None:
-        white_noise_scores(sums, e_sums, which[part], noises[part], counts, values[part], errors[part])
-
-    in_pieces(len(which), score, least=1024)
-    return Scores(values, errors)
-
-
 def check_noises(noises: object, is_complex: bool, count: int | None = None) -> Array:
     """Positive variances, (m,), of each entry of a row: half of the complex variance for pairs."""
     array = check_array("noises", np.atleast_1d(np.asarray(noises)), (count,))
@@ -164,11 +147,10 @@ def check_noises(noises: object, is_complex: bool, count: int | None = None) -> 
     return array / 2.0 if is_complex else array
 
 
-def check_width(rows: RowSource, width: int) -> RowSource:
+def check_width(rows: RowSource, width: int) -> None:
     """Rows as wide as the atoms."""
     if rows.width != width:
         raise MisuseError("rows", f"have {width} entries, as the atoms have", f"{rows.width} entries")
-    return rows
 
 
 # Fills sums and errors (m, c) for the problems of a slice.
@@ -230,8 +212,15 @@ class WhiteNoiseStream(Generic[R]):
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
-        keys = check_indices("keys", keys, self.n_keys)
-        return white_noise_likelihood(*self.residuals.sums(keys, self.moments), self.moments.counts)
+        keys, counts = check_indices("keys", keys, self.n_keys), self.moments.counts
+        sums, e_sums, which, noises = self.residuals.sums(keys, self.moments)
+        values, errors = np.empty((2, len(which), len(counts)))
+
+        def score(part: slice) -> None:
+            white_noise_scores(sums, e_sums, which[part], noises[part], counts, values[part], errors[part])
+
+        in_pieces(len(which), score, least=1024)
+        return Scores(values, errors)
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """Prefix log likelihoods of one key as balls."""
@@ -242,8 +231,7 @@ class WhiteNoiseStream(Generic[R]):
 
     @cached_property
     def _exact(self) -> ExactMoments:
-        products = code_products if len(self.sources) == 2 else mean_products
-        return exact_moments(self.sources, self.checkpoints, products)
+        return exact_moments(self.sources, self.checkpoints, code_products)
 
 
 def white_noise_stream(
