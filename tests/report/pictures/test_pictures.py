@@ -149,7 +149,7 @@ def test_over_an_axis_a_row_is_a_line():
 @pytest.mark.parametrize("room", [WIDE, COLUMN], ids=["page", "paper"])
 def test_channels_that_are_names_have_bars_and_signs_sorted_by_the_first_fit(room):
     picture = rows_picture(row(["E1", "E2", "E3"]), room)
-    bars, first, second = picture.panel.marks
+    bars, second, first = picture.panel.marks  # the first fit lies on top
     assert (bars.places, bars.lengths) == ([1.0, 0.0, 2.0], [2.0, -4.0, 1.0])
     assert (first.sign, second.sign) == ("series-0", "series-1")
     assert first.titles[1] == "E2: −3"

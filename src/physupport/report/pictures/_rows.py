@@ -9,6 +9,8 @@ from ._model import Axis, Bars, Key, Line, Mark, Panel, Picture, Points, Tick
 from ._rooms import WIDE, Room, numbered, padded
 from ._words import number, shortened
 
+_MOST_SPARSE = 30  # channels with signs of full size
+
 
 def rows_picture(rows: Entry, room: Room) -> Picture:
     """Measured values over the channels with the fits, and in a strip what the first of them leaves.
@@ -28,7 +30,8 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
     what = "kept explanations" if rows["is_kept"] else "the best explanation, which is not kept"
     words = f"{len(measured)} channels with the fits of {what}; the first leaves at most {number(_size(left))}."
     margins = (64.0, 30.0, 8.0, 46.0) if room is WIDE else (50.0, 12.0, 8.0, 46.0)
-    panel, strip = Panel(drawn.axis, vertical, drawn.marks), None if room.is_paper else _residual(drawn, left)
+    is_dense = not drawn.is_ordered and len(measured) > _MOST_SPARSE
+    panel, strip = Panel(drawn.axis, vertical, drawn.marks, is_dense), None if room.is_paper else _residual(drawn, left)
     size = room.width, 187.0 if room.is_paper else 320.0
     return Picture("Measured row and fits", words, size, margins, panel, strip, keys=drawn.keys)
 
@@ -67,10 +70,10 @@ def _over_names(rows: Entry, room: Room) -> _Drawn:
     axis = Axis(-1.0, float(len(names)), ticks, "channel, sorted by the first fit")
     marks: list[Mark] = [Bars(places, rows["measured"], "measured-bar", "measured", thickness=0.7, is_upright=True)]
     keys = [Key("measured-bar", _measured(rows))]
-    for k, fit in enumerate(rows["fits"]):
+    for k, fit in reversed([*enumerate(rows["fits"])]):  # the first lies on top
         titles = [f"{name}: {number(value)}" for name, value in zip(names, fit["values"], strict=True)]
         marks.append(Points(f"series-{k}", places, fit["values"], titles))
-        keys.append(Key(f"series-{k}", _said(fit["says"])))
+        keys.insert(1, Key(f"series-{k}", _said(fit["says"])))
     return _Drawn(axis, places, marks, keys, is_ordered=False)
 
 

@@ -126,6 +126,8 @@ def _mark(axes: "Axes", mark: model.Mark, panel: model.Panel) -> None:
 
 def _points(axes: "Axes", mark: model.Points, is_dense: bool) -> None:
     place, size, name = _place(axes, mark.shares), 3.5 if is_dense else 5.0, mark.sign.replace("-", " ")
+    if mark.sign.startswith("series") and is_dense:
+        size = 2.4  # several stand in one place
     if mark.sign == "plug-in":
         place, size, name = _lifted(axes, place, 4.2 if is_dense else 5.5), 3.2, "point-valued method"
     style = {"markersize": size} | SIGNS[mark.sign]
