@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from numpy.random import SeedSequence
 
 from physupport import MisuseError
-from physupport.io import Split, split_rows, split_streams
+from physupport.io import split_rows, split_streams
 from physupport.judges import JointPath, doubling_checkpoints, joint_path
 from physupport.laws import check_checkpoints
 
@@ -26,7 +26,7 @@ def test_every_row_is_in_exactly_one_part(n_rows, fraction, seed):
 
 def test_the_split_is_the_permutation_of_the_seed_cut_at_the_floor():
     order = np.random.default_rng(11).permutation(4096)
-    parts = Split(0.45, 11).rows(4096)
+    parts = split_rows(4096, 0.45, 11)
     np.testing.assert_array_equal(parts.proposal, order[:1843])
     np.testing.assert_array_equal(parts.held_out, order[1843:])
 
@@ -58,7 +58,7 @@ def test_the_fraction_is_the_decimal_number_as_written(percent, hundreds):
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -0.2, float("nan")])
 def test_a_fraction_that_empties_a_part_is_refused(fraction):
     with pytest.raises(MisuseError, match="fraction must lie strictly between 0 and 1"):
-        Split(fraction, 0)
+        split_rows(10, fraction, 0)
 
 
 def test_a_record_too_short_to_propose_is_refused():
@@ -69,7 +69,7 @@ def test_a_record_too_short_to_propose_is_refused():
 @pytest.mark.parametrize("seed", [-1, 1.5, None])
 def test_a_seed_that_is_no_whole_number_is_refused(seed):
     with pytest.raises(MisuseError, match="seed must be a whole number"):
-        Split(0.5, seed)
+        split_rows(10, 0.5, seed)
 
 
 def test_as_many_fractions_as_streams():

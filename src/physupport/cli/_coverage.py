@@ -35,11 +35,11 @@ def coverage(
     console, draw = table_console(), draw_coverage if can_draw() else None
     with study_progress() as progress:
         outcome = repeat_study(study, datasets, seed, threads, progress(study))
-    made = write_outcome(outcome, out, draw)
+    paths = write_outcome(outcome, out, draw)
     table = Table("rate", "guaranteed", "here, with its exact 95% interval", "agrees", box=None, pad_edge=False)
     for line in outcome.lines:
         table.add_row(line.name, line.published, line.here, "yes" if line.agrees else "NO")
     console.print(table)
-    console.print(f"Written to {out / outcome.study}: {', '.join(path.name for path in made)}.", soft_wrap=True)
+    console.print(f"Written to {out / outcome.study}: {', '.join(path.name for path in paths)}.", soft_wrap=True)
     if not outcome.agrees:
         raise typer.Exit(DIFFERS)

@@ -67,22 +67,22 @@ def map_(
     with misuse_named(lambda name: "--out" if name in ("out", "override output.map") else name):
         assembled, folder = assemble(loaded), loaded.map_folder
     with misuse_named(_option):
-        given = _signals(assembled, signals, channels, repeats, member)
+        mapped = _signals(assembled, signals, channels, repeats, member)
     if signal is not None:
-        _report_one(loaded, overrides, given, signal, quiet)
+        _report_one(loaded, overrides, mapped, signal, quiet)
         return
     tables = assembled.tables
     calibration = tables["calibration"].values if "calibration" in tables else None
     with run_progress(quiet) as status, assembled.named(), misuse_named(_option):
         status.stage("Tables of the bank")
-        protocol = MapProtocol.of(assembled.protocol, rate, calibration=calibration, repeats=given.repeats)
-        found = map_signals(given, protocol, folder, scheduler=scheduler, progress=_progress(status))
-    is_small = given.count <= MOST_SIGNALS
+        protocol = MapProtocol.of(assembled.protocol, rate, calibration=calibration, repeats=mapped.repeats)
+        result = map_signals(mapped, protocol, folder, scheduler=scheduler, progress=_progress(status))
+    is_small = mapped.count <= MOST_SIGNALS
     if is_small:
-        write_map_page(folder / "map.html", found, given, assembled.title, protocol.judge)
-        found.save(folder / "map.npz")
+        write_map_page(folder / "map.html", result, mapped, assembled.title, protocol.judge)
+        result.save(folder / "map.npz")
     if not quiet:
-        show_lines(found.lines())
+        show_lines(result.lines())
         small = "; map.npz, the same in one file; map.html, its page" if is_small else ""
         typer.echo(f"\nWritten to {visible(str(folder))}: map.json; map.zarr, arrays in chunks{small}.")
 
@@ -112,7 +112,7 @@ def _progress(status: Status) -> Callable[[int, int], None]:
     """Blocks done, and the time that the others will take at the speed so far."""
     started: list[tuple[float, int]] = []
 
-    def told(done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
         now = monotonic()
         if not started or done <= started[0][1]:
             started[:] = [(now, done)]
@@ -122,7 +122,7 @@ def _progress(status: Status) -> Callable[[int, int], None]:
         status.more = f"about {timedelta(seconds=round(left))} left"
         status.changed(status)
 
-    return told
+    return show
 
 
 def _report_one(project: "Project", overrides: dict[str, object], signals: "Signals", text: str, quiet: bool) -> None:

@@ -8,10 +8,9 @@ import typer
 from .._errors import MisuseError, misuse_named
 from ._app import app
 from ._options import Trust
-from ._plan_judges import show_judges
 from ._plan_show import as_json as plan_json, check_picture, draw_map
 from ._plan_values import MOST_ATOMS, OPTIONS, amplitude_ranges, check_active, checked, numbers, read_dictionary, rows
-from ._text import show_lines
+from ._text import load_project_at, show_lines
 
 if TYPE_CHECKING:
     from ..local.shell import LocalDictionary
@@ -69,7 +68,7 @@ def plan(
     With --project, say what each judge would leave of the rows of a project.
     """
     if project is not None:
-        show_judges(project, as_json, trust, strength)
+        _show_judges(project, as_json, trust, strength)
         return
     import numpy as np
 
@@ -121,3 +120,19 @@ def _dictionary(scale: float | None, atoms: int | None, path: Path | None) -> "L
     if scale is not None or atoms is not None:
         raise MisuseError("--dictionary", "come without --scale and --atoms", path, "The file has both.")
     return read_dictionary(path)
+
+
+def _show_judges(project: Path, as_json: bool, trust: bool, strength: float) -> None:
+    """A line for every judge of the rows of a project, and what these were made of; or JSON."""
+    import json
+
+    from ..project import assemble, compare_judges, comparison_notes
+
+    with misuse_named(lambda argument: "--strength" if argument == "strength" else argument):
+        assembled = assemble(load_project_at(project, {}, trust=trust))
+        forecasts = compare_judges(assembled, strength=strength)
+    if as_json:
+        typer.echo(json.dumps([forecast.as_dict() for forecast in forecasts], indent=2, allow_nan=False))
+        return
+    show_lines(f"- {forecast.sentence()}" for forecast in forecasts)
+    show_lines([" ".join(comparison_notes(assembled, forecasts, strength))])

@@ -68,11 +68,11 @@ def draw_map(design: "Design", path: Path) -> None:
     scales = map_scales(design, 13)
     rows = design.n_calibration * np.geomspace(1e-4, 1e4, 49)
     console = Console(stderr=True)
-    found = resolution_map(
+    resolutions = resolution_map(
         design, scales, rows, lambda each: track(list(each), "Drawing", console=console, transient=True)
     )
     figure, axes = plt.subplots(figsize=(3.4, 2.5), layout="constrained")
-    plot_resolution(found, axes)
+    plot_resolution(resolutions, axes)
     try:
         figure.savefig(path, dpi=200)
     except (OSError, ValueError) as error:

@@ -102,13 +102,13 @@ def _write_lines(status: Status, done: Event) -> None:
 class Stop:
     """What to call after every query: from the first one on a signal ends the questions, and never loses an answer."""
 
-    told: "Callable[[Tick], None]"
+    listener: "Callable[[Tick], None]"
     number: int = 0  # of the signal that ended them
     _is_asked: bool = False
 
     def __call__(self, tick: "Tick") -> bool:
         self._is_asked = True
-        self.told(tick)
+        self.listener(tick)
         return not self.number
 
     def interrupt(self, number: int, _frame: object) -> None:
@@ -129,9 +129,9 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def stopped_by_signal(told: "Callable[[Tick], None]") -> Iterator[Stop]:
+def stopped_by_signal(listener: "Callable[[Tick], None]") -> Iterator[Stop]:
     """Ctrl-C and SIGTERM, as batch systems send it, end the questions; as they were afterwards."""
-    stop = Stop(told)
+    stop = Stop(listener)
     before = {number: signal.signal(number, stop.interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop

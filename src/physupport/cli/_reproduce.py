@@ -64,7 +64,7 @@ def reproduce(
         raise typer.Exit(DIFFERS)
 
 
-def _show(console: "Console", outcome: "Outcome", out: Path, made: list[Path]) -> None:
+def _show(console: "Console", outcome: "Outcome", out: Path, paths: list[Path]) -> None:
     """The comparison as a table; remarks follow it, so that the columns stay narrow, and then what was written."""
     from rich.table import Table
 
@@ -77,4 +77,4 @@ def _show(console: "Console", outcome: "Outcome", out: Path, made: list[Path]) -
     for line in outcome.lines:
         if line.note:
             console.print(f"- {line.name}: {line.note}", soft_wrap=not console.is_terminal)
-    console.print(f"Written to {out / outcome.study}: {', '.join(path.name for path in made)}.\n", soft_wrap=True)
+    console.print(f"Written to {out / outcome.study}: {', '.join(path.name for path in paths)}.\n", soft_wrap=True)

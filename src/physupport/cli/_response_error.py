@@ -28,8 +28,8 @@ def response_error(
     from ..project import response_error as measured, write_error
 
     loaded = load_project_at(project, trust=trust)
-    found = measured(loaded, sources)
-    show_lines(found.lines())
+    widths = measured(loaded, sources)
+    show_lines(widths.lines())
     if not dry_run:
-        path, picture = write_error(loaded, found)
-        typer.echo(f"\nWritten: error = {found.error:g} to {visible(str(path))}, and {visible(str(picture))}.")
+        path, picture = write_error(loaded, widths)
+        typer.echo(f"\nWritten: error = {widths.error:g} to {visible(str(path))}, and {visible(str(picture))}.")

@@ -56,14 +56,14 @@ def run(
     use_workers(workers)
     if resume and dry_run:
         raise MisuseError("--resume", "come without --dry-run", "both")
-    given: dict[str, object] = {
+    options: dict[str, object] = {
         "level": level,
         "budget": None if budget is None else _budget(budget),
         "seed": seed,
         "policy": policy,
         "output.folder": None if out is None else str(out),
     }
-    overrides = {key: value for key, value in given.items() if value is not None}
+    overrides = {key: value for key, value in options.items() if value is not None}
     try:
         with misuse_named(_option):
             loaded = load_counted(project, overrides, trust=trust)
@@ -154,13 +154,13 @@ def _dry_run(project: "Project", as_json: bool) -> None:
 
     assembled = assemble(project)
     started = process_time()  # to start the program and read the files, which a run does again
-    found: Forecast = forecast(assembled)
-    found = replace(found, seconds=found.seconds + started)
+    estimate: Forecast = forecast(assembled)
+    estimate = replace(estimate, seconds=estimate.seconds + started)
     if not as_json:  # before the hash, which may take its time
-        show_lines(f"- {sentence}" for sentence in [*found.sentences(), *assembled.notes])
+        show_lines(f"- {sentence}" for sentence in [*estimate.sentences(), *assembled.notes])
     with assembled.named():
         protocol = freeze(assembled.protocol, assembled.tables).digest
     if as_json:
-        typer.echo(json.dumps(found.as_dict() | {"protocol": protocol}, indent=2, allow_nan=False))
+        typer.echo(json.dumps(estimate.as_dict() | {"protocol": protocol}, indent=2, allow_nan=False))
     else:
         show_lines([f"- The hash of the protocol, to be deposited before the held-out rows are read: {protocol}."])

@@ -98,11 +98,11 @@ def show_report(report: "Report", details: "Details | None" = None) -> None:
     show_lines([*map(named, doubts), *report.answers])
     console.print()
     table = Table("region", "label", "in words", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for found in report.fields:
-        table.add_row(Text(visible(found.field)), str(found.label), found.plain, Text(visible(_cell(found))))
+    for answer in report.fields:
+        table.add_row(Text(visible(answer.field)), str(answer.label), answer.plain, Text(visible(_cell(answer))))
     console.print(table, width=width)
     console.print()
-    show_lines([f"- {said}" for said in (*(found.sentence for found in report.fields), named(report.sentence))])
+    show_lines([f"- {said}" for said in (*(answer.sentence for answer in report.fields), named(report.sentence))])
     show_lines(report.text().split("\n")[-1:])
 
 

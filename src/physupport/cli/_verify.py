@@ -65,10 +65,10 @@ def _beside(report: "Report", path: str) -> "Details | None":
     from ..report import Details
 
     try:
-        found = None if path == "-" else Details.load(Path(path).parent / "details.json")
+        details = None if path == "-" else Details.load(Path(path).parent / "details.json")
     except (OSError, ValueError):  # misuse is a ValueError, too
         return None
-    return found if found is not None and found.report == report.digests["document"] else None
+    return details if details is not None and details.report == report.digests["document"] else None
 
 
 @contextmanager
@@ -172,15 +172,13 @@ def _with(verification: "Verification", other: "Verification | Differences") -> 
 
 
 def _json(verification: "Verification") -> str:
-    import json
-
-    told = {
+    content = {
         "verified": verification.is_verified,
         "rows_scored": verification.are_verdicts_scored,
         "findings": list(verification.findings),
         "notes": list(verification.notes),
     }
-    return json.dumps(told, indent=2)
+    return json.dumps(content, indent=2)
 
 
 def _show(verification: "Verification") -> None:

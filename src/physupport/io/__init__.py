@@ -15,7 +15,6 @@ from ._rows import (
     HashedRows as HashedRows,
     ReadRows as ReadRows,
     RowSource as RowSource,
-    Split as Split,
     SplitRows as SplitRows,
     as_pairs as as_pairs,
     mean_row as mean_row,

@@ -36,12 +36,12 @@ def _read_camera(name: str, path: Path, member: str | None) -> Held:
         header = file.read(_CAMERA_HEADER)
     if len(header) < _CAMERA_HEADER:
         raise MisuseError(name, "begin with `$`, or with the 4100 bytes of a camera", f"{len(header)} bytes")
-    found = {key: unpack_from(form, header, place)[0] for key, (place, form) in _PLACES.items()}
-    if found["kind"] not in _CAMERA_TYPES:
-        raise MisuseError(name, "begin with `$`, or with the header of a camera", f"the number type {found['kind']}")
-    end = found["footer"] if found["version"] >= 3 and found["footer"] else None  # a text follows the frames
-    shape = (found["frames"] * found["strips"], found["width"])
-    values = _mapped(name, path, _CAMERA_TYPES[found["kind"]], shape, _CAMERA_HEADER, end)
+    fields = {key: unpack_from(form, header, place)[0] for key, (place, form) in _PLACES.items()}
+    if fields["kind"] not in _CAMERA_TYPES:
+        raise MisuseError(name, "begin with `$`, or with the header of a camera", f"the number type {fields['kind']}")
+    end = fields["footer"] if fields["version"] >= 3 and fields["footer"] else None  # a text follows the frames
+    shape = (fields["frames"] * fields["strips"], fields["width"])
+    values = _mapped(name, path, _CAMERA_TYPES[fields["kind"]], shape, _CAMERA_HEADER, end)
     return Held(values, axes=SPECTRUM_AXES, unit="counts")
 
 
@@ -93,10 +93,10 @@ class Image:
 
     def __getitem__(self, part: tuple[slice, ...]) -> NDArray[np.generic]:
         """Some lines and samples."""
-        found = np.array(check_uncut(self.cube)[part], dtype=self.dtype)
+        pixels = np.array(check_uncut(self.cube)[part], dtype=self.dtype)
         if self.missing is not None:
-            found[found == self.missing] = np.nan
-        return (found if self.is_good is None else found[..., self.is_good]) / self.scale
+            pixels[pixels == self.missing] = np.nan
+        return (pixels if self.is_good is None else pixels[..., self.is_good]) / self.scale
 
 
 def open_image(path: Path) -> Image:

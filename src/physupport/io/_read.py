@@ -122,10 +122,10 @@ def sound(name: str, path: Path) -> Iterator[None]:
 def check_file(name: str, path: Path) -> None:
     """A file that is there and holds something; a device or a pipe may never end."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise MisuseError(name, "be a file that can be read", error.strerror) from error
-    if not S_ISREG(found.st_mode):
-        raise MisuseError(name, "be a file", "a folder" if S_ISDIR(found.st_mode) else "a device or a pipe")
-    if found.st_size == 0:
+    if not S_ISREG(status.st_mode):
+        raise MisuseError(name, "be a file", "a folder" if S_ISDIR(status.st_mode) else "a device or a pipe")
+    if status.st_size == 0:
         raise MisuseError(name, "hold at least one number", "an empty file")

@@ -26,11 +26,11 @@ def held_recording(label: str, value: Any) -> Held:  # noqa: ANN401  mne carries
     if _is_covariance(value):
         data = np.asarray(value["data"])
         return Held(np.diag(data) if data.ndim == 1 else data, axes=_AXES, headings=(None, names))
-    found = np.asarray(value.get_data())  # (channels, times) or (epochs, channels, times)
-    if found.ndim == 3 and found.shape[2] != 1:
+    samples = np.asarray(value.get_data())  # (channels, times) or (epochs, channels, times)
+    if samples.ndim == 3 and samples.shape[2] != 1:
         remedy = "Crop the epochs to a time: which one is not to be guessed, and times are not independent rows."
-        raise MisuseError(label, "have one time an epoch", f"{found.shape[2]} times", remedy)
-    rows = found.T if found.ndim == 2 else found[:, :, 0]
+        raise MisuseError(label, "have one time an epoch", f"{samples.shape[2]} times", remedy)
+    rows = samples.T if samples.ndim == 2 else samples[:, :, 0]
     return Held(rows, axes=_AXES, headings=(None, names), unit=_unit(label, value.info))
 
 

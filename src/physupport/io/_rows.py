@@ -171,38 +171,23 @@ class SplitRows:
         return len(self.proposal) + len(self.held_out)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Split:
+def split_rows(n_rows: int, fraction: float, seed: int | SeedSequence) -> SplitRows:
     """A random cut of a record: this share of the rows proposes, the rest judges.
 
-    The share is the decimal number as written: 0.29 of 100 rows are 29, although the float64 nearest to 0.29 lies below
-    it.
+    A permutation of the rows, of which the first floor(fraction n) propose and the others are held out as permuted; the
+    seed is that of `numpy.random.default_rng`.  The share is the decimal number as written: 0.29 of 100 rows are 29,
+    although the float64 nearest to 0.29 lies below it.
 
-    >>> Split(0.5, seed=7).rows(6).proposal.tolist()
+    >>> split_rows(6, 0.5, seed=7).proposal.tolist()
     [5, 2, 0]
     """
-
-    fraction: float
-    seed: int | SeedSequence
-
-    def __post_init__(self) -> None:
-        check_open("fraction", self.fraction, 0.0, 1.0)
-        _seed_sequence(self.seed)
-
-    def rows(self, n_rows: int) -> SplitRows:
-        """A permutation of the rows; the first floor(fraction n) propose, the others are held out as permuted."""
-        n = check_count("n_rows", n_rows)
-        n_proposal = int(Fraction(repr(float(self.fraction))) * n)
-        if n_proposal == 0:
-            raise MisuseError("split", "leave rows to the proposal", f"{self.fraction:g} of {n} rows")
-        order = np.random.default_rng(_seed_sequence(self.seed)).permutation(n).astype(np.int64)
-        return SplitRows(order[:n_proposal], order[n_proposal:])
-
-
-def split_rows(n_rows: int, fraction: float, seed: int | SeedSequence) -> SplitRows:
-    """The split of one record of rows; the seed is that of `numpy.random.default_rng`."""
-    return Split(fraction, seed).rows(n_rows)
+    share, generator = check_open("fraction", fraction, 0.0, 1.0), np.random.default_rng(_seed_sequence(seed))
+    n = check_count("n_rows", n_rows)
+    n_proposal = int(Fraction(repr(float(share))) * n)
+    if n_proposal == 0:
+        raise MisuseError("split", "leave rows to the proposal", f"{fraction:g} of {n} rows")
+    order = generator.permutation(n).astype(np.int64)
+    return SplitRows(order[:n_proposal], order[n_proposal:])
 
 
 def undivided_rows(n_rows: int) -> SplitRows:
@@ -241,11 +226,11 @@ def as_pairs(values: ArrayLike, axis: int = -1) -> Array:
     >>> as_pairs([[1 + 2j, 3j]]).tolist()
     [[1.0, 2.0, 0.0, 3.0]]
     """
-    given = check_uncut(np.asarray(values))
-    if given.dtype.kind in "iufc" and given.dtype.itemsize > 8:
-        for part in (given.real, given.imag):
+    numbers = check_uncut(np.asarray(values))
+    if numbers.dtype.kind in "iufc" and numbers.dtype.itemsize > 8:
+        for part in (numbers.real, numbers.imag):
             as_float64("complex numbers", part)
-    last = np.moveaxis(given.astype(np.complex128), axis, -1)
+    last = np.moveaxis(numbers.astype(np.complex128), axis, -1)
     pairs = np.ascontiguousarray(last).view(np.float64)
     return np.ascontiguousarray(np.moveaxis(pairs, -1, axis))
 

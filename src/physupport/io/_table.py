@@ -142,10 +142,10 @@ def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) 
     is_number = isinstance(channels, int | np.integer) and not isinstance(channels, bool)
     if is_number and channels in (0, 1):
         return int(channels)
-    found = [axis for axis, names in enumerate(axes) if channels in names]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    matches = [axis for axis, names in enumerate(axes) if channels in names]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise MisuseError(name, "have axes of different names", f"{shown(channels)} twice", "Give the axis by number.")
     known = [repr(each) for names in axes for each in names]
     rule = f"be read with channels one of its axes, {', '.join(['0', *known])} or 1"

@@ -88,7 +88,7 @@ class BySplits:
     def open(self, sealed: Sealed) -> "SplitJudge":
         """Reads the rows, and scores all explanations."""
         rule = "average over splits where one stream has rows that are linear in free coefficients"
-        parts = sealed.divided(lambda law: not self.splits(law), rule, "Leave split and splits out.")
+        parts = sealed.divided(lambda law: not self.splits(law), rule, ", or leave split and splits out")
         return SplitJudge.of(self, sealed, *parts)
 
 

@@ -11,7 +11,7 @@ from .._lazy import Registry
 from .._typing import IntArray
 from ..banks import Bank
 from ..io import RowSource
-from ..laws import Design, Law
+from ..laws import Design, Law, laws_of_files, make_law
 from ._judge import Judge
 from ._path import joint_path
 
@@ -64,24 +64,29 @@ class Sealed:
         return Evidence(self.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
 
     def divided(
-        self, is_own: Callable[[Law], bool], rule: str, remedy: str
+        self, is_own: Callable[[Law], bool], rule: str, otherwise: str
     ) -> "tuple[SealedStream, Design, Evidence | None]":
         """The one stream that a judge decides from, the columns of its explanations, and the evidence of the others.
 
-        rule, remedy: what is told where not exactly one stream has a law that is the judge's own, and a design.
+        rule, otherwise: what is told where not exactly one stream has a law that is the judge's own, and a design.
         """
-        judged = self.streams[own_stream([stream.law for stream in self.streams], is_own, rule, remedy)]
+        judged = self.streams[own_stream([stream.law for stream in self.streams], is_own, rule, otherwise)]
         design = judged.law.design(self.bank)
         if design is None:
-            raise MisuseError("judge", rule, judged.law.name, remedy)
+            raise MisuseError("judge", rule, judged.law.name)
         remaining = [stream for stream in self.streams if stream is not judged]
         return judged, design, self.evidence_of(remaining) if remaining else None
 
 
-def own_stream(laws: Sequence[Law], is_own: Callable[[Law], bool], rule: str, remedy: str) -> int:
-    """Which of the streams, by the laws of their rows, is the only one that is a judge's own; see `Sealed.divided`."""
+def own_stream(laws: Sequence[Law], is_own: Callable[[Law], bool], rule: str, otherwise: str = "") -> int:
+    """Which of the streams, by the laws of their rows, is the only one that is a judge's own.
+
+    otherwise: what helps where there is none, beside another law.
+    """
     numbers = [number for number, law in enumerate(laws) if is_own(law)]
     if len(numbers) != 1:
+        takers = [repr(name) for name in laws_of_files("deployment") if is_own(make_law(name, {}))]
+        remedy = f"Take the law {' or '.join(takers)} for the deployment rows{otherwise}." if takers else ""
         raise MisuseError("judge", rule, ", ".join(law.name for law in laws), remedy)
     return numbers[0]
 

@@ -24,7 +24,7 @@ from ._nulls import LEAST_DRAWS
 _SLACK = 1e-9  # of logs of evidence, far more than their rounding
 
 
-class Said(NamedTuple):
+class SignalVerdicts(NamedTuple):
     """What a judge says of one signal."""
 
     codes: NDArray[np.uint8]  # (M,) at how many levels, from the largest, an explanation is rejected
@@ -35,14 +35,14 @@ class Said(NamedTuple):
     misfit: float  # p-value of the gate for it; nan without one
 
 
-class Asked(Protocol):
+class SignalAsker(Protocol):
     """Can be asked about one signal."""
 
     @property
     def n_explanations(self) -> int:
         """How many there are."""
 
-    def said(self, rows: Field, levels: Array) -> Said:
+    def ask(self, rows: Field, levels: Array) -> SignalVerdicts:
         """Of the rows (T, q) of a signal, at levels (L,) that fall."""
 
 
@@ -51,14 +51,14 @@ class Asked(Protocol):
 class OneByOne:
     """The judge of a block that asks about every signal by itself."""
 
-    asked: Asked
+    asker: SignalAsker
     levels: Array
 
     def judge(self, rows: Field) -> BlockVerdicts:
         """Of signals (S, T, q)."""
         is_data, n = are_data(rows), len(rows)
-        nothing = Said(np.zeros(self.asked.n_explanations, dtype=np.uint8), -1, False, np.nan, np.nan, np.nan)
-        said = [self.asked.said(rows[s], self.levels) if is_data[s] else nothing for s in range(n)]
+        nothing = SignalVerdicts(np.zeros(self.asker.n_explanations, dtype=np.uint8), -1, False, np.nan, np.nan, np.nan)
+        said = [self.asker.ask(rows[s], self.levels) if is_data[s] else nothing for s in range(n)]
         codes, best, is_rejected, amplitude, noise, misfit = (np.array(column) for column in zip(*said, strict=True))
         return BlockVerdicts(codes, best, is_rejected, amplitude, noise, np.full(n, -1), is_data, misfit)
 
@@ -75,7 +75,7 @@ def rejected_at(rejected: Sequence[BoolArray]) -> NDArray[np.uint8]:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class AskedRotation:
+class RotationAsker:
     """The rotation judge of each signal: for pairs, complex rows, known noise and companions."""
 
     spec: Rotation
@@ -85,7 +85,7 @@ class AskedRotation:
         """Of the table."""
         return self.spec.table.size
 
-    def said(self, rows: Field, levels: Array) -> Said:
+    def ask(self, rows: Field, levels: Array) -> SignalVerdicts:
         """One judge, asked at every level."""
         every, table = np.arange(self.n_explanations), self.spec.table
         judge = self.spec.judge(rows, float(levels[0]))
@@ -96,7 +96,7 @@ class AskedRotation:
         along = table.bases[facts.best].conj() @ (table.complement.conj().T @ asked.T)  # (r, T)
         sizes = float(np.linalg.norm(along) / np.sqrt(len(asked))), float(np.sqrt(energy / freedom))
         misfit = misfit_of([finding.p for finding in facts.findings])
-        return Said(rejected_at(rejected), facts.best, facts.is_best_rejected, *sizes, misfit)
+        return SignalVerdicts(rejected_at(rejected), facts.best, facts.is_best_rejected, *sizes, misfit)
 
 
 @final
@@ -167,32 +167,32 @@ class ProtocolSignals:
             raise MisuseError("draws", f"be at least {LEAST_DRAWS}, as they serve several signals", draws)
         return OneByOne(self, levels)
 
-    def said(self, rows: Field, levels: Array) -> Said:
+    def ask(self, rows: Field, levels: Array) -> SignalVerdicts:
         """What a report would say of these rows, at each of the levels."""
-        judge, found = self._asked(rows, self.protocol)
-        rejected = [found.codes == Verdict.REJECTED]
+        judge, verdicts = self._opened(rows, self.protocol)
+        rejected = [verdicts.codes == Verdict.REJECTED]
         if self.are_e_values:  # the margin is the log of the evidence times the level
-            rejected += [found.lower > np.log(levels[0] / level) + _SLACK for level in levels[1:].tolist()]
+            rejected += [verdicts.lower > np.log(levels[0] / level) + _SLACK for level in levels[1:].tolist()]
         else:
             rejected += self._reopened(rows, levels[1:])
         facts = judge_facts(judge, np.flatnonzero(~rejected[0])) or {}
-        best = int(str(facts.get("best", found.upper.argmin())))
+        best = int(str(facts.get("best", verdicts.upper.argmin())))
         is_misfit = bool(facts.get("is_best_rejected")) and bool(getattr(self.protocol.judge, "withholds", False))
         findings = cast("Sequence[Mapping[str, float]]", facts.get("findings", ()))
         misfit = misfit_of([finding["p"] for finding in findings])
-        return Said(rejected_at(rejected), best, is_misfit, *self._sizes(rows, best), misfit)
+        return SignalVerdicts(rejected_at(rejected), best, is_misfit, *self._sizes(rows, best), misfit)
 
     def _reopened(self, rows: Field, levels: Array) -> list[BoolArray]:
         """At each level, until one is too small for the judge to reject anything."""
         rejected = []
         for level in levels.tolist():
             try:
-                rejected.append(self._asked(rows, replace(self.protocol, level=level))[1].codes == Verdict.REJECTED)
+                rejected.append(self._opened(rows, replace(self.protocol, level=level))[1].codes == Verdict.REJECTED)
             except MisuseError:
                 break
         return rejected
 
-    def _asked(self, rows: Field, protocol: AnalysisProtocol) -> tuple[Judge, Verdicts]:
+    def _opened(self, rows: Field, protocol: AnalysisProtocol) -> tuple[Judge, Verdicts]:
         given = {"deployment": as_pairs(rows) if self.law.is_complex else rows}
         seal = protocol.read(**({} if self.calibration is None else {"calibration": self.calibration}), **given)
         return seal.judge, seal.verdicts()

@@ -78,12 +78,12 @@ class SignalJudge(Protocol):
 
 def check_levels(levels: ArrayLike) -> Array:
     """(L,) falling, within (0, 1); a single number is one level."""
-    asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
-    for level in asked.tolist():
+    values = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    for level in values.tolist():
         check_open("level", level, 0.0, 1.0)
-    if not (np.diff(asked) < 0.0).all():
-        raise MisuseError("levels", "fall", asked.tolist())
-    return asked
+    if not (np.diff(values) < 0.0).all():
+        raise MisuseError("levels", "fall", values.tolist())
+    return values
 
 
 @final
@@ -111,28 +111,28 @@ class Tabulated:
 
     def judge(self, rows: Field) -> BlockVerdicts:
         """Of signals (S, T, q); pieces of a block stay in the nearest cache."""
-        found = _empty(len(rows), self.nulls.size)
+        filled = _empty(len(rows), self.nulls.size)
         is_data, spectrum = are_data(rows), np.zeros((2, len(rows)), dtype=np.uint8)
         for start in range(0, len(rows), _PIECE):
             part = slice(start, start + _PIECE)
             clean = np.where(is_data[part, None, None], rows[part].real, 0.0)
-            self._fill(clean, found.part(part))
+            self._fill(clean, filled.part(part))
             spectrum[:, part] = self._spectrum(clean)
-        np.maximum(found.codes, spectrum[0, :, None], out=found.codes)
+        np.maximum(filled.codes, spectrum[0, :, None], out=filled.codes)
         ranks = self.spec.table.ranks
-        freedom = self.background.shape[0] * rows.shape[1] - self.background.shape[1] - ranks[found.best]
+        freedom = self.background.shape[0] * rows.shape[1] - self.background.shape[1] - ranks[filled.best]
         return BlockVerdicts(
-            codes=found.codes,
-            best=np.where(is_data, found.best, -1),
-            is_best_rejected=((found.beyond > 0) | (spectrum[0] > 0)) & is_data,
-            amplitude=np.where(is_data, found.amplitude, np.nan) / np.sqrt(rows.shape[1]),
-            noise=np.where(is_data, found.residual / np.sqrt(freedom), np.nan),
-            outsider=np.where(is_data, found.outsider, -1),
+            codes=filled.codes,
+            best=np.where(is_data, filled.best, -1),
+            is_best_rejected=((filled.beyond > 0) | (spectrum[0] > 0)) & is_data,
+            amplitude=np.where(is_data, filled.amplitude, np.nan) / np.sqrt(rows.shape[1]),
+            noise=np.where(is_data, filled.residual / np.sqrt(freedom), np.nan),
+            outsider=np.where(is_data, filled.outsider, -1),
             is_data=is_data,
-            misfit=np.where(is_data, self.nulls.misfits[np.maximum(found.misfit, spectrum[1])], np.nan),
+            misfit=np.where(is_data, self.nulls.misfits[np.maximum(filled.misfit, spectrum[1])], np.nan),
         )
 
-    def _fill(self, rows: Array, found: Found) -> None:
+    def _fill(self, rows: Array, filled: Found) -> None:
         (n, n_rows, q), gate = rows.shape, self.nulls.gate
         whole, scatter, squares = np.empty((n, q)), np.empty(n), np.empty(n)
         summaries(rows, whole, scatter, squares)
@@ -145,7 +145,7 @@ class Tabulated:
         terms = 16.0 * (q + 8) + 8.0 * (q + n_rows) * (np.sqrt(squares) + 1e-300) / (beside + 1e-300)
         units = EPS * terms + 8.0 * self.spec.table.errors.max()
         along, has_gate = in_order(channels, self.columns), self.spec.outsiders is not None
-        judge_signals(channels, scatter, along, parts, units, self.nulls.rivals, gate, has_gate, found)
+        judge_signals(channels, scatter, along, parts, units, self.nulls.rivals, gate, has_gate, filled)
 
     def _spectrum(self, rows: Array) -> NDArray[np.uint8]:
         """(2, S) at how many levels the leading eigenvalue of repeated rows rejects all, and at how many p-values."""

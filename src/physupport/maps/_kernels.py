@@ -38,7 +38,7 @@ class GateLimits(NamedTuple):
     misfit_limits: Array  # (2, P, M) of columns and of lags, at p-values of a part that fall
 
 
-class Found(NamedTuple):
+class Found(NamedTuple):  # compiled kernels on disk know it by this name
     """What the kernel fills, one entry a signal."""
 
     codes: NDArray[np.uint8]  # (S, M) at how many levels, from the largest, an explanation is rejected
@@ -246,7 +246,7 @@ def judge_signals(
     rivals: RivalLimits,
     gate: GateLimits,
     has_gate: bool,
-    found: Found,
+    filled: Found,
 ) -> None:
     """Rivals and then outsiders of every signal: channels (S, q) c beside the background, along (S, M) = u.c.
 
@@ -254,18 +254,18 @@ def judge_signals(
     by, over |c|.
     """
     for s in range(len(channels)):
-        energy, row, codes = scatter[s], channels[s], found.codes[s]
+        energy, row, codes = scatter[s], channels[s], filled.codes[s]
         for i in range(len(row)):
             energy += row[i] * row[i]
         best = _reject_by_rivals(along[s], energy, units[s], rivals, codes)
-        found.best[s], found.amplitude[s], found.outsider[s] = best, along[s, best], -1
-        found.residual[s] = np.sqrt(max(energy - along[s, best] ** 2, 0.0))
-        found.beyond[s], found.misfit[s] = 0, 0
+        filled.best[s], filled.amplitude[s], filled.outsider[s] = best, along[s, best], -1
+        filled.residual[s] = np.sqrt(max(energy - along[s, best] ** 2, 0.0))
+        filled.beyond[s], filled.misfit[s] = 0, 0
         if has_gate:
-            found.beyond[s] = _reject_by_outsiders(
+            filled.beyond[s] = _reject_by_outsiders(
                 row, along[s], parts[s], energy, units[s], rivals.shapes, gate, best, codes
             )
-            radius = np.sqrt(found.residual[s] ** 2 + 4.0 * units[s] * energy)
-            found.misfit[s] = _misfit(row, along[s, best], parts[s], radius, rivals.shapes, gate, best)
-        if found.beyond[s] > 0:
-            found.outsider[s] = _most_along(along[s, best], parts[s], gate.along[best], gate.inverse[best])
+            radius = np.sqrt(filled.residual[s] ** 2 + 4.0 * units[s] * energy)
+            filled.misfit[s] = _misfit(row, along[s, best], parts[s], radius, rivals.shapes, gate, best)
+        if filled.beyond[s] > 0:
+            filled.outsider[s] = _most_along(along[s, best], parts[s], gate.along[best], gate.inverse[best])

@@ -52,28 +52,28 @@ def map_signals(
     get blocks of signals and give arrays back; one that dies is done again.  Neither changes a byte of the result.
     progress: called with the blocks that are done and their number.
     """
-    given = as_signals(signals, channels=channels, repeats=repeats, member=member)
+    opened = as_signals(signals, channels=channels, repeats=repeats, member=member)
     judge = protocol.judge
-    if given.channels != judge.channels or (given.is_complex and not judge.is_complex):
+    if opened.channels != judge.channels or (opened.is_complex and not judge.is_complex):
         rule = f"have {judge.channels} {'complex' if judge.is_complex else 'real'} channels, as the atoms have"
-        raise MisuseError("signals", rule, f"{given.values.dtype} of shape {(*given.shape, given.channels)}")
-    store = Store.begin(Path(out), _about(given, protocol, check_count("block", block)))
-    _check_same(store, given)
+        raise MisuseError("signals", rule, f"{opened.values.dtype} of shape {(*opened.shape, opened.channels)}")
+    store = Store.begin(Path(out), _about(opened, protocol, check_count("block", block)))
+    _check_same(store, opened)
     if store.about["is_complete"]:
         return SignalMap(store)
     count = get_num_threads() if threads is None else check_count("threads", threads)
     layers = ("first", "share") if protocol.rate is not None else ("first",)
     for layer in layers:
         for name, (dtype, further) in protocol.fields(layer).items():
-            store.add(name, dtype, further, {"units": given.unit} if name in _MEASURED else {})
+            store.add(name, dtype, further, {"units": opened.unit} if name in _MEASURED else {})
     store.check_room()
-    work = protocol.work(given.count, count, given.repeats)
+    work = protocol.work(opened.count, count, opened.repeats)
     with _workers(work, scheduler, count) as (executor, shared, window):
         for layer in layers:
             level = _share_level(store, protocol) if layer == "share" else 0
             if level is not None:
-                _fill(_Layer(store, given, layer, level), executor, shared, window, progress)
-    _finish(store, given)
+                _fill(_Layer(store, opened, layer, level), executor, shared, window, progress)
+    _finish(store, opened)
     return SignalMap(store)
 
 
@@ -155,10 +155,10 @@ def _share_level(store: Store, protocol: MapProtocol) -> int | None:
     statements = np.cumsum(tally[::-1])[::-1][1:]  # (L,) signals that state something at each level
     assert protocol.rate is not None
     number = chosen_level(levels, statements, protocol.rate, count, protocol.judge.are_e_values)
-    told = {"level": 0.0, "statements": 0} if number is None else {
+    stated = {"level": 0.0, "statements": 0} if number is None else {
         "level": float(levels[number]), "statements": int(statements[number])
     }  # fmt: skip
-    store.about["share"] = {"rate": protocol.rate, "signals": count, **told}
+    store.about["share"] = {"rate": protocol.rate, "signals": count, **stated}
     store.write_about()
     return number
 

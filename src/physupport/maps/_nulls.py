@@ -214,8 +214,8 @@ def _gate(spec: Rotation, freedom: _Freedom, levels: Array, pool: ThreadPoolExec
     """Of explanations alone: the direction of a residual has one law under each."""
     table, outsiders = spec.table, spec.outsiders
     bases = np.ascontiguousarray(table.bases[:, 0].T)  # (m, M)
-    given = np.zeros((len(table.complement), 0)) if outsiders is None or outsiders.columns is None else outsiders.unit
-    columns = np.ascontiguousarray(table.complement.T @ given)  # (m, k)
+    outside = np.zeros((len(table.complement), 0)) if outsiders is None or outsiders.columns is None else outsiders.unit
+    columns = np.ascontiguousarray(table.complement.T @ outside)  # (m, k)
     along = bases.T @ columns  # (M, k)
     left = (columns**2).sum(axis=0) - along**2
     inverse = np.where(left > LEAST_LEFT**2, 1.0 / np.sqrt(np.maximum(left, LEAST_LEFT**2)), 0.0)
@@ -225,7 +225,7 @@ def _gate(spec: Rotation, freedom: _Freedom, levels: Array, pool: ThreadPoolExec
     numbers, n = _numbers(levels, spec.gate_draws) + _misfit_numbers(spec), len(levels)
     limits = np.full((2, len(numbers), table.size), np.inf)
     filled = GateLimits(
-        *_runs(given), along, inverse, limits[0, :n], is_lag, limits[1, :n],
+        *_runs(outside), along, inverse, limits[0, :n], is_lag, limits[1, :n],
         *_shifted(own_shapes, len(is_lag)), limits[:, n:],
     )  # fmt: skip
     if outsiders is None:

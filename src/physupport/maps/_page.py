@@ -18,7 +18,7 @@ from ..questions import Label
 from ._engine import SignalJudge
 from ._labels import LABELS
 from ._protocol import GATES
-from ._result import SignalMap, kept_elements, label_in_words, said, said_over_map
+from ._result import SignalMap, kept_elements, label_in_words, map_sentence, signal_sentence
 from ._signals import Signals
 
 # Pages beyond are slow to open; the arrays of the map hold everything anyway.
@@ -34,7 +34,7 @@ _FINE, _GROUP = LABELS.index(Label.FINE), LABELS.index(Label.GROUP)
 
 def write_map_page(
     path: str | os.PathLike[str],
-    found: SignalMap,
+    labelled: SignalMap,
     signals: Signals,
     title: str = "Map",
     judge: SignalJudge | None = None,
@@ -45,10 +45,12 @@ def write_map_page(
     """
     if signals.count > MOST_SIGNALS:
         raise MisuseError("map", f"have at most {MOST_SIGNALS:,} signals for a page", f"{signals.count:,}")
-    data = json.dumps(_content(found, signals, judge), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    data = json.dumps(_content(labelled, signals, judge), separators=(",", ":"), allow_nan=False).replace(
+        "<", "\\u003c"
+    )
     parts = {
         "TITLE": escape(visible(title)),
-        "LINES": "".join(f"<p>{escape(visible(line))}</p>" for line in found.lines()),
+        "LINES": "".join(f"<p>{escape(visible(line))}</p>" for line in labelled.lines()),
         "DATA": data,
     }
     template = (files("physupport.maps") / "page.html").read_text(encoding="utf-8")
@@ -57,10 +59,10 @@ def write_map_page(
     Path(path).write_text(text, encoding="utf-8", newline="")
 
 
-def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> dict[str, object]:
-    shape, count, about = signals.shape, signals.count, found.about
+def _content(labelled: SignalMap, signals: Signals, judge: SignalJudge | None) -> dict[str, object]:
+    shape, count, about = signals.shape, signals.count, labelled.about
     columns = shape[-1] if len(shape) > 1 else min(count, _LINE)
-    arrays = {name: found.array(name) for name in found.store.names}
+    arrays = {name: labelled.array(name) for name in labelled.store.names}
     flat = {name: array.reshape(count, *array.shape[len(shape) :]) for name, array in arrays.items()}
     entries = [{name: array[i] for name, array in flat.items()} for i in range(count)]
     slots = whole(about["slots"], None, None)
@@ -80,8 +82,8 @@ def _content(found: SignalMap, signals: Signals, judge: SignalJudge | None) -> d
         "colours": [_COLOURS[name] for name in _NAMES],
         "has_second": len(layers) > 1,
         "places": [", ".join(map(str, place)) for place in np.ndindex(*shape)],
-        "sentences": [visible(said(about, entry)) for entry in entries],
-        "over_map": [visible(said_over_map(about, entry)) for entry in entries] if len(layers) > 1 else [],
+        "sentences": [visible(signal_sentence(about, entry)) for entry in entries],
+        "over_map": [visible(map_sentence(about, entry)) for entry in entries] if len(layers) > 1 else [],
         "kept": [
             [[*map(visible, kept_elements(about, i, entry["kept"]))] for i in range(len(about["regions"]))]
             for entry in entries
@@ -129,10 +131,10 @@ def _shown(entry: dict[str, NDArray[Any]], slots: IntArray) -> list[int]:
     if int(entry["best"]) < 0:
         return []
     kept = np.flatnonzero(np.unpackbits(entry["kept"], count=len(slots), bitorder="little")).tolist()
-    told: dict[tuple[int, ...], int] = {}
+    first_of: dict[tuple[int, ...], int] = {}
     for e in [int(entry["best"]), *kept]:
-        told.setdefault(tuple(slots[e].tolist()), e)
-    return [*told.values()]
+        first_of.setdefault(tuple(slots[e].tolist()), e)
+    return [*first_of.values()]
 
 
 def _numbers(values: Field) -> list[float]:

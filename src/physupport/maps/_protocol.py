@@ -148,31 +148,31 @@ class BlockWork:
 
     def first(self, rows: Field) -> Pieces:
         """The layer at the level of each signal, and at how many levels its labels still state something."""
-        found = self.judge.judge(rows)
-        kept = found.kept()
-        is_empty = found.is_data & ~kept.any(axis=1)
-        gate = np.select([~found.is_data, is_empty, found.is_best_rejected], [NO_DATA, EMPTY, WITHHELD], OPEN).astype(
-            np.uint8
-        )
+        verdicts = self.judge.judge(rows)
+        kept = verdicts.kept()
+        is_empty = verdicts.is_data & ~kept.any(axis=1)
+        gate = np.select(
+            [~verdicts.is_data, is_empty, verdicts.is_best_rejected], [NO_DATA, EMPTY, WITHHELD], OPEN
+        ).astype(np.uint8)
         sets = self._sets(kept, gate)
         return sets | {
-            "best": found.best.astype(np.int32),
-            "amplitude": found.amplitude,
-            "noise": found.noise,
-            "outsider": found.outsider.astype(np.int32),
+            "best": verdicts.best.astype(np.int32),
+            "amplitude": verdicts.amplitude,
+            "noise": verdicts.noise,
+            "outsider": verdicts.outsider.astype(np.int32),
             "gate": gate,
-            "misfit": found.misfit,
-            "evidence": self._evidence(found, (gate == OPEN)[:, None] & STATEMENTS[sets["label"]]),
+            "misfit": verdicts.misfit,
+            "evidence": self._evidence(verdicts, (gate == OPEN)[:, None] & STATEMENTS[sets["label"]]),
         }
 
-    def _evidence(self, found: BlockVerdicts, stands: BoolArray) -> NDArray[np.uint8]:
+    def _evidence(self, verdicts: BlockVerdicts, stands: BoolArray) -> NDArray[np.uint8]:
         """(S, R) at how many levels a label states something, of regions (S, R) where it does so at the first.
 
         What is kept grows as levels fall, so that a label which states nothing at one of them states nothing beyond.
         """
         evidence, standing = stands.astype(np.uint8), np.flatnonzero(stands.any(axis=1))
         for level in range(1, self.n_levels):
-            labels, _ = self.labeller.label(found.codes[standing] <= level)
+            labels, _ = self.labeller.label(verdicts.codes[standing] <= level)
             still = STATEMENTS[labels] & (evidence[standing] == level)
             evidence[standing] += still
             standing = standing[still.any(axis=1)]

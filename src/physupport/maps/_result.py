@@ -86,21 +86,21 @@ class SignalMap:
 
     def lines(self) -> list[str]:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""
-        told, (labels, gates) = [], self._counts()
+        sentences, (labels, gates) = [], self._counts()
         for region, counts in zip(self.regions, labels, strict=True):
             parts = "; ".join(
                 f"{n:,} {label_in_words(str(label))}" for label, n in zip(LABELS, counts.tolist(), strict=True) if n
             )
-            told.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or 'nothing'}.")
+            sentences.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or 'nothing'}.")
         others = ", ".join(f"{gates[i]:,} {name}" for i, name in enumerate(GATES) if i != OPEN)
-        told.append(f"Of {gates.sum():,} signals: {others}.")
+        sentences.append(f"Of {gates.sum():,} signals: {others}.")
         share = self.about["share"]
         if share is not None:
-            told.append(
+            sentences.append(
                 f"Over the map, with an expected share of at most {share['rate']:g} of them false: "
                 f"{share['statements']:,} statements, at level {share['level']:.2g}."
             )
-        return told
+        return sentences
 
     def _counts(self) -> tuple[IntArray, IntArray]:
         """(R, labels) open signals with each label, and (gates,) all of them; read block by block."""
@@ -114,7 +114,7 @@ class SignalMap:
 
     def sentence(self, index: tuple[int, ...], *, share: bool = False) -> str:
         """What is said of one signal, at its own level; share: in the second layer."""
-        return (said_over_map if share else said)(self.about, self.entry(index))
+        return (map_sentence if share else signal_sentence)(self.about, self.entry(index))
 
     def _number(self, region: str) -> int:
         if region not in self.regions:
@@ -132,7 +132,7 @@ def label_in_words(name: str) -> str:
     return f"{words} ({name})" if words else name
 
 
-def said(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
+def signal_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
     """What the entries of one signal say in words."""
     gate, noise = int(entry["gate"]), float(entry["noise"])
     if gate == NO_DATA:
@@ -147,7 +147,7 @@ def said(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
     return f"{_fields(about, entry, '')}{of} at level {about['level']:g} for this signal by itself."
 
 
-def said_over_map(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
+def map_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
     """What the second layer says of one signal in words."""
     share = about["share"]
     if share is None:

@@ -8,7 +8,7 @@ import numpy as np
 from .._hashes import pieces_hash
 from .._typing import Array, Field, IntArray
 from ..judges.rotation import Rotation
-from ._alone import AskedRotation, OneByOne
+from ._alone import OneByOne, RotationAsker
 from ._engine import BlockJudge, BlockVerdicts, Tabulated, check_levels, in_order
 from ._nulls import is_tabulated
 
@@ -67,10 +67,10 @@ class RotatedSignals:
 
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:
         """The table of critical values, if there is one."""
-        spec, asked = self.spec, check_levels(levels)
-        judge: BlockJudge = OneByOne(AskedRotation(spec), asked)
+        spec, falling = self.spec, check_levels(levels)
+        judge: BlockJudge = OneByOne(RotationAsker(spec), falling)
         if is_tabulated(spec):
-            judge = Tabulated.of(spec, asked, threads, repeats)
+            judge = Tabulated.of(spec, falling, threads, repeats)
         return numbered(judge, self.keys, self.whitener)
 
     def fitted(self, rows: Field, explanation: int) -> Field:
@@ -102,11 +102,13 @@ class _Keyed:
     def judge(self, rows: Field) -> BlockVerdicts:
         """Of signals (S, T, q) as they are measured."""
         n, n_rows = rows.shape[:2]
-        given = rows
+        whitened = rows
         if self.whitener is not None:
-            given = in_order(rows.reshape(n * n_rows, -1), self.whitener.T).reshape(n, n_rows, -1)
-        found = self.judge_.judge(given)
+            whitened = in_order(rows.reshape(n * n_rows, -1), self.whitener.T).reshape(n, n_rows, -1)
+        verdicts = self.judge_.judge(whitened)
         if self.keys is None:
-            return found
-        first = np.array([int(np.argmax(self.keys == key)) for key in range(found.codes.shape[1])])
-        return replace(found, codes=found.codes[:, self.keys], best=np.where(found.best < 0, -1, first[found.best]))
+            return verdicts
+        first = np.array([int(np.argmax(self.keys == key)) for key in range(verdicts.codes.shape[1])])
+        return replace(
+            verdicts, codes=verdicts.codes[:, self.keys], best=np.where(verdicts.best < 0, -1, first[verdicts.best])
+        )

@@ -60,10 +60,10 @@ class Signals:
 
     def read(self, part: tuple[slice, ...] = ()) -> Field:
         """(S, T, q) the signals of a part of the axes, the last fastest, and no other; all unless a part is given."""
-        found = self._part(part or (slice(None),))
-        if isinstance(found, np.ma.MaskedArray):  # what is masked is missing
-            found = np.ma.filled(found.astype(np.complex128 if self.is_complex else np.float64), np.nan)
-        block = np.asarray(found).reshape(-1, self.repeats, self.channels)
+        rows = self._part(part or (slice(None),))
+        if isinstance(rows, np.ma.MaskedArray):  # what is masked is missing
+            rows = np.ma.filled(rows.astype(np.complex128 if self.is_complex else np.float64), np.nan)
+        block = np.asarray(rows).reshape(-1, self.repeats, self.channels)
         if self.is_complex:
             return np.ascontiguousarray(block, dtype=np.complex128)
         return np.ascontiguousarray(as_float64("signals", block))
@@ -98,8 +98,8 @@ def as_signals(value: object, *, channels: Axis = None, repeats: Axis = None, me
     return _ordered(found, channels, repeats)
 
 
-def _ordered(found: Opened, channels: Axis, repeats: Axis) -> Signals:
-    values = found.values
+def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
+    values = opened.values
     count = len(values.shape)
     least = 2 if repeats is None else 3
     if count < least or 0 in values.shape:
@@ -107,9 +107,9 @@ def _ordered(found: Opened, channels: Axis, repeats: Axis) -> Signals:
         raise MisuseError("signals", rule, f"shape {tuple(values.shape)}")
     if np.dtype(values.dtype).kind not in "iufc":
         raise MisuseError("signals", "hold numbers", f"dtype {values.dtype}")
-    last = [_axis("channels", channels if channels is not None else count - 1, found.names, count)]
+    last = [_axis("channels", channels if channels is not None else count - 1, opened.names, count)]
     if repeats is not None:
-        last.insert(0, _axis("repeats", repeats, found.names, count))
+        last.insert(0, _axis("repeats", repeats, opened.names, count))
     order = [*(i for i in range(count) if i not in last), *last]
     if len(order) != count:
         raise MisuseError("repeats", "be another axis than the channels", repr(repeats))
@@ -118,24 +118,24 @@ def _ordered(found: Opened, channels: Axis, repeats: Axis) -> Signals:
             rule, remedy = "have repeated rows and channels last, in such a file", "Give the array itself, transposed."
             raise MisuseError("signals", rule, "another order", remedy)
         values = values.transpose(*(values.dims[i] for i in order)) if is_labelled(values) else values.transpose(order)
-    names = [found.names[i] if found.names else f"axis {i}" for i in order]
+    names = [opened.names[i] if opened.names else f"axis {i}" for i in order]
     leading = names[: -len(last)]
-    bands = found.coordinates.get(names[-1])
+    bands = opened.coordinates.get(names[-1])
     return Signals(
         values,
         tuple(leading),
-        {axis: found.coordinates[axis] for axis in leading if axis in found.coordinates},
-        found.unit,
+        {axis: opened.coordinates[axis] for axis in leading if axis in opened.coordinates},
+        opened.unit,
         () if bands is None else tuple(f"{each} {bands.unit}".rstrip() for each in bands.values.tolist()),
         repeats is not None,
     )
 
 
-def _axis(argument: str, given: str | int, names: tuple[str, ...], count: int) -> int:
-    if given in names:
-        return names.index(str(given))
-    number = int(given) if isinstance(given, int) or given.lstrip("-").isdigit() else count
+def _axis(argument: str, axis: str | int, names: tuple[str, ...], count: int) -> int:
+    if axis in names:
+        return names.index(str(axis))
+    number = int(axis) if isinstance(axis, int) or axis.lstrip("-").isdigit() else count
     if not -count <= number < count:
         known = f"{names} or " if names else ""
-        raise MisuseError(argument, f"be one of the axes {known}0 to {count - 1}", repr(given))
+        raise MisuseError(argument, f"be one of the axes {known}0 to {count - 1}", repr(axis))
     return number % count

@@ -91,12 +91,12 @@ class Store:
         if path.exists():
             if not path.is_file():  # a pipe may never end
                 raise MisuseError("out", f"have a file {_ABOUT}", f"{folder}, where it is none")
-            found = loaded(path.read_text(encoding="utf-8"), str(path))
-            if found.get("digest") != about["digest"]:
+            earlier = loaded(path.read_text(encoding="utf-8"), str(path))
+            if earlier.get("digest") != about["digest"]:
                 rule = "be a new folder, or that of the same map: signals, bank, question and level"
                 raise MisuseError("out", rule, f"{folder}, which holds another")
             (folder / _GROUP).mkdir(exist_ok=True)
-            return cls(folder, found)
+            return cls(folder, earlier)
         if folder.exists() and (not folder.is_dir() or {each.name for each in folder.iterdir()} - {_part(path).name}):
             raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
         try:

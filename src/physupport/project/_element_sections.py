@@ -19,6 +19,7 @@ from ._sections import (
     VariantFiles,
     broken,
     needed,
+    one_of,
 )
 from ._streams import Text
 
@@ -49,12 +50,7 @@ class Elements(Section):
     axis_unit: str = ""
     shared: FileSpec | None = None
 
-    @model_validator(mode="after")
-    def _one_origin(self) -> "Elements":
-        if (self.responses is None) == (self.response is None):
-            origins = "neither" if self.responses is None else "both"
-            raise broken("have one of the keys responses and response", origins)
-        return self
+    _one_origin = one_of("responses", "response")
 
     @model_validator(mode="after")
     def _axis_has_its_unit(self) -> "Elements":
@@ -99,11 +95,7 @@ class Parameter(Section):
     pattern: Values | None = None
     coordinate: Text | None = None
 
-    @model_validator(mode="after")
-    def _one_way(self) -> "Parameter":
-        if (self.between is None) == (self.values is None):
-            raise broken("have one of the keys values and between", "neither" if self.values is None else "both")
-        return self
+    _one_way = one_of("values", "between")
 
     @property
     def points(self) -> tuple[float, ...]:

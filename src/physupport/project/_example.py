@@ -38,13 +38,13 @@ _MODULES: Final = {
 }  # fmt: skip
 
 
-def _made(name: str) -> Example:
+def _example_named(name: str) -> Example:
     module = import_module(f"._example_{_MODULES[name]}", __package__)
     example: Example = getattr(module, f"{name.replace('-', '_')}_example")()
     return example
 
 
-EXAMPLES: Final[dict[str, Callable[[], Example]]] = {name: partial(_made, name) for name in _MODULES}
+EXAMPLES: Final[dict[str, Callable[[], Example]]] = {name: partial(_example_named, name) for name in _MODULES}
 
 
 def write_example(folder: str | Path, example: str = "four-region") -> tuple[Path, ...]:
@@ -52,20 +52,20 @@ def write_example(folder: str | Path, example: str = "four-region") -> tuple[Pat
     folder = Path(folder)
     if example not in EXAMPLES:
         raise MisuseError("example", f"be one of {', '.join(EXAMPLES)}", repr(example))
-    made = EXAMPLES[example]()
-    for name in made.files:
+    example_files = EXAMPLES[example]()
+    for name in example_files.files:
         if (folder / name).exists():
             remedy = "Nothing was written: name another folder."
             raise MisuseError("folder", f"have no {name} yet", f"one in {folder.resolve()}", remedy)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in made.texts.items():
+        for name, text in example_files.texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
-        for name, array in made.arrays.items():
+        for name, array in example_files.arrays.items():
             np.save(folder / name, array, allow_pickle=False)
     except OSError as error:
         raise MisuseError("folder", "be one that can be written", f"{folder} ({error.strerror})") from None
-    return tuple(folder / name for name in made.files)
+    return tuple(folder / name for name in example_files.files)
 
 
 def csv_table(header: list[str], rows: list[list[object]]) -> str:

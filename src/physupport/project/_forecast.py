@@ -1,5 +1,6 @@
 """What a run would ask and cost, said before it happens; of the data, only proposal rows are looked at."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import final
@@ -174,37 +175,40 @@ def _judging(assembled: Assembled, queries: int) -> float:
     Opening the judge on these also meets what it would refuse: no row of the data is needed for that.
     """
     protocol, bank, rng = assembled.protocol, assembled.bank, np.random.default_rng(0)
-    made = {
+    rows = {
         name: plan.law.completed(bank).sample(bank, 0, rng, min(len(assembled.tables[name].values), _MOST_ROWS))
         for name, plan in protocol.streams.items()
     }
     start = perf_counter()
-    judge = protocol.read(**made).judge
+    judge = protocol.read(**rows).judge
     judge.verdicts(np.arange(1))  # compiles, too, which makes the first part of the estimate one from above
-    opened, count = perf_counter() - start, min(bank.size, _FEW_KEYS)
-    while True:
-        chosen = np.unique(np.linspace(0, bank.size - 1, count).astype(np.int64))
-        start = perf_counter()
-        judge.verdicts(chosen)
-        taken = perf_counter() - start
-        if taken > _LONG_ENOUGH or count == bank.size:
-            return opened + taken / len(chosen) * min(bank.size, queries)
-        count = min(4 * count, bank.size)
+    opened = perf_counter() - start
+
+    def ask(count: int) -> None:
+        judge.verdicts(np.unique(np.linspace(0, bank.size - 1, count).astype(np.int64)))
+
+    return opened + _seconds_each(ask, bank.size) * min(bank.size, queries)
 
 
 def _measured(law: Law, bank: Bank, rows: ArrayRows, n_laws: int) -> tuple[float, float]:
     """Seconds to read a row, and to score a key; the first time is not counted, because it compiles."""
     law.stream(bank, rows, [rows.n_rows]).log_likelihood(np.arange(1))
-    start, count = perf_counter(), min(n_laws, _FEW_KEYS)
+    start = perf_counter()
     stream = law.stream(bank, rows, [rows.n_rows])
     read = perf_counter() - start
+    return read / rows.n_rows, _seconds_each(lambda count: stream.log_likelihood(np.arange(count)), n_laws)
+
+
+def _seconds_each(work: Callable[[int], object], most: int) -> float:
+    """Seconds that work on one thing takes, measured on a few of them, and then on more until the clock can tell."""
+    count = min(most, _FEW_KEYS)
     while True:
         start = perf_counter()
-        stream.log_likelihood(np.arange(count))
-        scored = perf_counter() - start
-        if scored > _LONG_ENOUGH or count == n_laws:
-            return read / rows.n_rows, scored / count
-        count = min(4 * count, n_laws)
+        work(count)
+        taken = perf_counter() - start
+        if taken > _LONG_ENOUGH or count == most:
+            return taken / count
+        count = min(4 * count, most)
 
 
 def _unseen(name: str) -> str:

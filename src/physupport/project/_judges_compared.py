@@ -79,19 +79,19 @@ def compare_judges(
         raise MisuseError("strength", "be left out where the project has the strengths", strength)
     truths = np.linspace(0, bank.size - 1, count + 2)[1:-1].astype(np.int64)
     n_rows = {name: len(assembled.tables[name].values) for name in protocol.streams}
-    made = []
+    data = []
     for number, truth in enumerate(truths.tolist()):
         rng = np.random.default_rng([seed, number])
         rows = {
             name: law.sample(scaled if law.is_linear else bank, truth, rng, n_rows[name]) for name, law in laws.items()
         }
-        made.append((truth, rows))
-    forecasts = [_forecast(assembled, kind, made) for kind in JUDGE_MAKERS]
+        data.append((truth, rows))
+    forecasts = [_forecast(assembled, kind, data) for kind in JUDGE_MAKERS]
     # The one that says most first.
     return tuple(sorted(forecasts, key=lambda forecast: (forecast.kept is None, forecast.kept)))
 
 
-def _forecast(assembled: Assembled, kind: str, made: list[tuple[int, Rows]]) -> JudgeForecast:
+def _forecast(assembled: Assembled, kind: str, data: list[tuple[int, Rows]]) -> JudgeForecast:
     protocol = assembled.protocol
     plans = protocol.streams
     try:
@@ -99,26 +99,26 @@ def _forecast(assembled: Assembled, kind: str, made: list[tuple[int, Rows]]) -> 
             judge = protocol.judge if kind == assembled.judge else make_judge(kind, {})
             check_laws(judge, [plan.law for plan in plans.values()])
             for name, plan in plans.items():
-                check_rows(judge, plan.law, len(made[0][1][name]))
+                check_rows(judge, plan.law, len(data[0][1][name]))
             start = process_time()
             runs = [
                 _left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth)
-                for seed, (truth, rows) in enumerate(made)
+                for seed, (truth, rows) in enumerate(data)
             ]
     except MisuseError as error:
-        return JudgeForecast(kind, len(made), why=str(error))
+        return JudgeForecast(kind, len(data), why=str(error))
     kept, elements, extents, is_kept, fields = zip(*runs, strict=True)
-    told = [extent for extent in extents if extent is not None]
+    distances = [extent for extent in extents if extent is not None]
     settings, (region, possible) = assembled.project.settings, fields[0]
     is_one = region not in settings.regions or settings.regions[region].count == (1, 1)
     return JudgeForecast(
         kind,
-        len(made),
+        len(data),
         float(np.mean(kept)),
         float(np.mean(elements)),
-        float(np.mean(told)) if len(told) == len(made) else None,
+        float(np.mean(distances)) if len(distances) == len(data) else None,
         int(sum(is_kept)),
-        (process_time() - start) / len(made),
+        (process_time() - start) / len(data),
         region=region,
         possible=possible,
         things="sets of elements" if not is_one else "elements" if settings.cover is None else "cells",
@@ -144,10 +144,10 @@ def _left(protocol: AnalysisProtocol, rows: Rows, truth: int) -> tuple[float, in
     sample = _sample(seal.judge.size, truth)
     left = sample[seal.judge.verdicts(sample).codes != Verdict.REJECTED]
     question = predicates(seal.question)
-    field, said = next(iter(question.says(left).items()))
-    numbers = np.unique(said.numbers[said.numbers >= 0]).astype(np.int64)
+    field, column = next(iter(question.says(left).items()))
+    numbers = np.unique(column.numbers[column.numbers >= 0]).astype(np.int64)
     is_kept = bool((left == truth).any())
-    return len(left) / len(sample), len(numbers), question.extent(0, numbers), is_kept, (field, len(said.names))
+    return len(left) / len(sample), len(numbers), question.extent(0, numbers), is_kept, (field, len(column.names))
 
 
 def _sample(size: int, truth: int) -> IntArray:
@@ -190,12 +190,13 @@ def _coefficients(assembled: Assembled, strength: float) -> str:
         name: " or ".join(f"{strength * mark:g}" for mark in region_marks(region))
         for name, region in settings.regions.items()
     }
-    told = ", ".join(f"{size} in {name}" for name, size in sizes.items())
-    told = f"{told if len({*sizes.values()}) > 1 else next(iter(sizes.values()))} (--strength)"
+    by_region = ", ".join(f"{size} in {name}" for name, size in sizes.items())
+    is_alike = len({*sizes.values()}) == 1
+    size = f"{next(iter(sizes.values())) if is_alike else by_region} (--strength)"
     if law.is_counted:
         counts = strength * float(np.abs(assembled.bank.states.elements).sum(axis=0).mean())
-        return f"amounts of {told}, where 1 is about {counts / strength:.3g} counts"
-    return f"coefficients of {'variance ' if settings.data.deployment.rows == 'random' else ''}{told}"
+        return f"amounts of {size}, where 1 is about {counts / strength:.3g} counts"
+    return f"coefficients of {'variance ' if settings.data.deployment.rows == 'random' else ''}{size}"
 
 
 def _noise(assembled: Assembled) -> str:

@@ -180,7 +180,7 @@ def _read(path: Path) -> dict[str, Any]:
         _check_dots(text)
         return tomllib.loads(text)
     except ValueError as error:  # also of numbers with more digits than Python reads
-        raise MisuseError(path.name, "be TOML", _said(str(error))) from None
+        raise MisuseError(path.name, "be TOML", _fault(str(error))) from None
     except RecursionError:
         raise MisuseError(path.name, "be TOML that is not nested too deeply", "hundreds of levels") from None
 
@@ -195,7 +195,7 @@ def _check_dots(text: str) -> None:
         raise RecursionError
 
 
-def _said(message: str) -> str:
+def _fault(message: str) -> str:
     """What is wrong with the text and where, without the full stop that follows anyway."""
     return message[:1].lower() + message[1:].rstrip(".")
 

@@ -154,10 +154,14 @@ def _covariance(project: Project, physical: Physical) -> Array | None:
     with np.errstate(invalid="ignore"):
         if not np.isfinite(values.astype(np.complex128)).all():
             raise MisuseError(project.name(f"{_KEY}.{key}"), "be finite", "a number that is not")
-    made = _CHECKS[key](project.name(f"{_KEY}.{key}"), values, q)
-    if np.iscomplexobj(made) and not physical.is_complex:
+    covariance = _CHECKS[key](project.name(f"{_KEY}.{key}"), values, q)
+    if np.iscomplexobj(covariance) and not physical.is_complex:
         raise MisuseError(project.name(f"{_KEY}.{key}"), "be real as the responses are", "complex numbers")
-    return as_pairs(made, axis=0) if physical.is_complex and made.ndim == 2 else np.asarray(made, dtype=np.float64)
+    return (
+        as_pairs(covariance, axis=0)
+        if physical.is_complex and covariance.ndim == 2
+        else np.asarray(covariance, dtype=np.float64)
+    )
 
 
 def _variance(key: str, values: Field, q: int) -> Field:

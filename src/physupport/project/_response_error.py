@@ -60,15 +60,15 @@ class ResponseError:
     def lines(self) -> list[str]:
         """What a reader should know, the answer first."""
         count = len(self.sines)
-        told = [
+        sentences = [
             f"error = {self.error:g}: the largest sine of the angle between a response and {count} sources at known "
             f"places, leave one out.",
             f"A further source like these lies beyond it with a probability of about 1/{count + 1} at most; noise in "
             f"the measured rows enlarges it on average.",
         ]
         for name, (largest, number) in self.by_region.items():
-            told.append(f"  {name}: largest {largest:.3g} of {number}")
-        return told
+            sentences.append(f"  {name}: largest {largest:.3g} of {number}")
+        return sentences
 
 
 def response_error(project: Project, sources: str = "sources.csv") -> ResponseError:

@@ -33,7 +33,7 @@ def trusted_function(project: Project, name: str) -> Response:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the module may raise anything
-        raise MisuseError(key, "be a function that can be imported", f"{name!r} ({_said(error)})") from error
+        raise MisuseError(key, "be a function that can be imported", f"{name!r} ({_error_text(error)})") from error
     if not hasattr(imported, attribute):
         raise MisuseError(key, "be a function that can be imported", f"{name!r} (no {attribute!r} in {module!r})")
     if not callable(function := getattr(imported, attribute)):
@@ -59,12 +59,12 @@ def _guarded(name: str, function: Callable[[Array], Any]) -> Response:
             raise
         except BaseException as error:
             rule = f"answer for {len(places)} places of {places.shape[1]} coordinates"
-            raise MisuseError(f"function {name!r}", rule, _said(error)) from error
+            raise MisuseError(f"function {name!r}", rule, _error_text(error)) from error
 
     return response
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Type and text of an exception, on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
 
@@ -78,20 +78,20 @@ def _imported(project: Project, module: str) -> ModuleType:
         first, _, inner = module.partition(".")
         name = path.relative_to(folder).as_posix()
         with recorded(project, "elements.response.function", name, path):
-            top = _made(path, f"_project_{pieces_hash(ascii(folder))[:16]}_{first}")
+            top = _fresh_module(path, f"_project_{pieces_hash(ascii(folder))[:16]}_{first}")
         return import_module(f"{top.__name__}.{inner}") if inner else top
 
 
-def _made(path: Path, name: str) -> ModuleType:
+def _fresh_module(path: Path, name: str) -> ModuleType:
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"no module in {path.name}")
     for earlier in [module for module in sys.modules if module.startswith(f"{name}.")]:
         del sys.modules[earlier]
-    made = module_from_spec(spec)
-    sys.modules[name] = made  # as the import statement does: a module may look itself up
-    spec.loader.exec_module(made)
-    return made
+    fresh = module_from_spec(spec)
+    sys.modules[name] = fresh  # as the import statement does: a module may look itself up
+    spec.loader.exec_module(fresh)
+    return fresh
 
 
 @contextmanager

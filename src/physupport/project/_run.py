@@ -147,19 +147,23 @@ def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Diffe
     """
     settings = project.settings
     findings = [
-        f"the project file has the {name} {here!r}, the report {there!r}"
-        for name, here, there in (
+        f"the project file has the {name} {described_part!r}, the report {there!r}"
+        for name, described_part, there in (
             ("level", settings.level, promised_level(protocol)),
             ("seed", settings.seed, protocol.get("seed")),
         )
-        if here != there
+        if described_part != there
     ]
     if isinstance(settings.elements.response, FunctionResponse) and not project.is_trusted:
         note = "elements and questions of the project file were not compared: they need its function, run with --trust"
         return Differences(tuple(findings), (note,))
     try:
         described = assemble(project).protocol
-        parts = [name for name, here in _parts(described, protocol) if here != _told(name, protocol)]
+        parts = [
+            name
+            for name, described_part in _parts(described, protocol)
+            if described_part != _stored_part(name, protocol)
+        ]
     except MisuseError as error:
         return Differences((*findings, f"the project file describes no protocol: {error}"))
     deciding, safe = [name for name in parts if name not in _SAFE], [name for name in parts if name in _SAFE]
@@ -168,22 +172,22 @@ def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Diffe
     return Differences((*findings, *([f"{other} {', '.join(deciding)}"] if deciding else ())), notes)
 
 
-def _parts(protocol: AnalysisProtocol, told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """What a protocol says of itself before any row is read, as JSON has it, given the numbers of rows."""
     bank, question, policy = protocol.bank, protocol.question, protocol.policy
     if bank is not None:
         yield "bank", bank.digest
         yield "budget", budget_queries(protocol.budget, bank.size)
     # What waits for the proposal rows is given what they are said to have favoured.
-    proposed = Proposed({}, {}, Proposals(tuple(told["proposals"])))
+    proposed = Proposed({}, {}, Proposals(tuple(stored["proposals"])))
     for name, part in (("question", question), ("policy", policy)):
         yield name, json.loads(json.dumps((part(proposed) if callable(part) else part).describe()))
     cover = protocol.cover
     yield "cover", None if cover is None else json.loads(json.dumps({"asked": protocol.level} | cover.encode()))
-    yield "stop", protocol.stop if told.get("stop") is not None else None
+    yield "stop", protocol.stop if stored.get("stop") is not None else None
     # Reports of before judges described themselves do not name theirs.
-    yield "judge", json.loads(json.dumps(protocol.judge.encode())) if told.get("judge") is not None else None
-    rows = {stream["name"]: stream["rows"] for stream in told["streams"]}
+    yield "judge", json.loads(json.dumps(protocol.judge.encode())) if stored.get("judge") is not None else None
+    rows = {stream["name"]: stream["rows"] for stream in stored["streams"]}
     yield (
         "streams",
         [
@@ -202,7 +206,7 @@ def _described(plan: StreamPlan, bank: Bank | None, rows: int, is_split: bool) -
     return [json.loads(json.dumps(law.encode())), float(fraction), stops]
 
 
-def _told(name: str, protocol: Mapping[str, Any]) -> object:
+def _stored_part(name: str, protocol: Mapping[str, Any]) -> object:
     """The same part of the protocol in a report."""
     if name != "streams":
         return protocol.get(name)

@@ -18,6 +18,7 @@ from ._sections import (
     as_values,
     broken,
     needed,
+    one_of,
     variances,
 )
 from ._streams import UNKNOWN, Data, Share, Text, check_of_law, may_propose, with_open_strengths
@@ -161,11 +162,7 @@ class ClaimSpec(Section):
     all: list[Text] | None = None
     exactly_one: list[Text] | None = None
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> "ClaimSpec":
-        if sum(value is not None for value in (self.any, self.all, self.exactly_one)) != 1:
-            raise broken("have one of the keys any, all and exactly_one", "none or several")
-        return self
+    _one_kind = one_of("any", "all", "exactly_one")
 
 
 class AskedResolution(Section):
@@ -189,11 +186,7 @@ class Supports(Section):
     choices: Annotated[list[list[Text]], Field(min_length=1)] | None = Field(default=None, alias="list")
     leave_one_out: bool = False
 
-    @model_validator(mode="after")
-    def _one_rule(self) -> "Supports":
-        if (self.max_active is not None) + (self.choices is not None) + self.leave_one_out > 1:
-            raise broken("have at most one of the keys max_active, list and leave_one_out", "several")
-        return self
+    _one_rule = one_of("max_active", "list", "leave_one_out", least=0)
 
 
 class Output(Section):

@@ -37,6 +37,20 @@ def needed(key: str) -> PydanticCustomError:
     return PydanticCustomError("needed", "required", {"key": key})
 
 
+def one_of(*keys: str, least: int = 1) -> Any:  # noqa: ANN401  a validator of pydantic
+    """For a table that has exactly one of these keys, or with least = 0 at most one."""
+
+    def check(table: "Section") -> "Section":
+        values = {field.alias or name: getattr(table, name) for name, field in type(table).model_fields.items()}
+        present = [key for key in keys if values[key] is not None and values[key] is not False]
+        if not least <= len(present) <= 1:
+            rule = f"have {'one' if least else 'at most one'} of the keys {', '.join(keys[:-1])} and {keys[-1]}"
+            raise broken(rule, " and ".join(present) or ("none" if len(keys) > 2 else "neither"))
+        return table
+
+    return model_validator(mode="after")(check)
+
+
 class Section(BaseModel):
     """One table of the file; a key that it does not know is refused, with the nearest that it does."""
 

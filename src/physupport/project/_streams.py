@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 from .._errors import MisuseError, shown
 from ..judges import MOST_SPLITS, make_judge, splits_rows
 from ..laws import LAWS, Part, law_named, laws_of_files, make_law
-from ._sections import Between, FileName, FileSpec, Probabilities, Section, Values, broken, needed, variances
+from ._sections import Between, FileName, FileSpec, Probabilities, Section, Values, broken, needed, one_of, variances
 
 
 def _channels(value: object) -> object:
@@ -32,11 +32,7 @@ class NoiseFile(Section):
     covariance: FileSpec | None = None
     rows: FileSpec | None = None
 
-    @model_validator(mode="after")
-    def _one_of_them(self) -> "NoiseFile":
-        if sum(spec is not None for spec in (self.variance, self.covariance, self.rows)) != 1:
-            raise broken("have one of the keys variance, covariance and rows", "another number of them")
-        return self
+    _one_of_them = one_of("variance", "covariance", "rows")
 
 
 def _noise(value: object) -> object:

@@ -86,12 +86,12 @@ def read_tangents(
 
     if law_named(project.settings.data.deployment.law).is_counted:
         corners = product(*((half, -half) for half in halves.values()))
-        made = [columns(dict(zip(halves, corner, strict=True))) for corner in corners]
+        further = [columns(dict(zip(halves, corner, strict=True))) for corner in corners]
     else:
-        made = [(columns({name: half}) - columns({name: -half})) / (2.0 * half) for name, half in halves.items()]
-        for slopes in made:  # what is shared is never active here, and stands for itself
+        further = [(columns({name: half}) - columns({name: -half})) / (2.0 * half) for name, half in halves.items()]
+        for slopes in further:  # what is shared is never active here, and stands for itself
             slopes[:, slopes.shape[1] - shared.shape[1] :] = shared
-    return np.array(made), np.array([*halves.values()])
+    return np.array(further), np.array([*halves.values()])
 
 
 def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from .._codec import real
+from ..laws import LAWS
 from ._phrases import Entry, gate_of, plain
 
 
@@ -38,5 +39,11 @@ def _mixed(law: Entry) -> Iterator[str]:
         yield f"or, between values, at most {steps} off one of them, where responses are nearly straight"
     elif "variants" in law:
         count = 1 + int(law["variants"].get("shape", (0,))[0])
-        parts = "without negative parts" if law.get("is_cone") or law.get("kind") == "poisson" else "of either sign"
+        parts = "without negative parts" if _is_cone(law) else "of either sign"
         yield f"each is a mix of the {count} variants of its element, {parts}"
+
+
+def _is_cone(law: Entry) -> bool:
+    """Whether variants of a response are mixed without negative parts: it says so, or has amounts, which never are."""
+    kind = LAWS.get(str(law.get("kind")))
+    return bool(law.get("is_cone")) or (kind is not None and kind.is_counted)

@@ -61,7 +61,7 @@ def _query_findings(report: Report, folder: Path) -> Iterator[str]:
 
 def _says(rules: Rules, index: IntArray) -> dict[str, Said]:
     """What explanations say, by the names that the rules have for it."""
-    columns = {name: rules.said(name) for name in rules.says(0)}
+    columns = {name: rules.column(name) for name in rules.says(0)}
     return {name: Said(column.names, column.numbers[index]) for name, column in columns.items() if column is not None}
 
 
@@ -70,9 +70,9 @@ def _page_findings(report: Report, folder: Path) -> Iterator[str]:
     if page is None or details is None:
         return
     try:
-        made = page_html(report, Details.from_json(details))
+        rebuilt = page_html(report, Details.from_json(details))
     except Exception as error:  # details have no schema: what was forged may fail anywhere
         yield f"details.json is none of the report: {error}"
         return
-    if made != page:
+    if rebuilt != page:
         yield "report.html is not the page of the report"

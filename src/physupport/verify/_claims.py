@@ -10,8 +10,9 @@ from .._codec import bound
 from .._stored import Node, Refusal
 from .._typing import BoolArray, IntArray
 from ..judges import Verdict
+from ..questions import Said
 from ._trace import ReadTrace
-from ._view import Column, Derived, Rules
+from ._view import Derived, Rules
 
 _UNIVERSAL = ("FINE", "GROUP", "ABSENT")
 
@@ -119,24 +120,24 @@ def _witness_findings(entry: Node, trace: ReadTrace, rules: Rules, witnessed: Bo
 
 def _set_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
     """What is kept, by the least evidence against it, what was not asked about, and how far the kept lie apart."""
-    said, told = rules.said(entry["field"]), entry.get("set")
-    if said is None or told is None:
-        if said is not None or "set" not in entry:
+    column, stored = rules.column(entry["field"]), entry.get("set")
+    if column is None or stored is None:
+        if column is not None or "set" not in entry:
             yield f"{entry['field']}: the set of what is left is not told"
         return
-    best = _least_evidence(said.numbers, trace)
+    best = _least_evidence(column.numbers, trace)
     kept = [
-        {"name": _name(said, number), "explanation": int(trace.queries[query]), "margin": trace.margin(query)}
+        {"name": _name(column, number), "explanation": int(trace.queries[query]), "margin": trace.margin(query)}
         for number, query in best.items()
     ]
-    if [{**each, "margin": [*map(bound, each["margin"])]} for each in told["kept"]] != kept:
+    if [{**each, "margin": [*map(bound, each["margin"])]} for each in stored["kept"]] != kept:
         yield f"{entry['field']}: what is kept is not what the trace gives"
-    left = sorted({*np.delete(said.numbers, trace.queries).tolist()} - {*best}, key=lambda each: (each < 0, each))
-    if told["not_asked"] != [_name(said, number) for number in left]:
+    left = sorted({*np.delete(column.numbers, trace.queries).tolist()} - {*best}, key=lambda each: (each < 0, each))
+    if stored["not_asked"] != [_name(column, number) for number in left]:
         yield f"{entry['field']}: what was not asked about is not what the trace gives"
     extents = (rules.extent, "extent", "kept", best), (rules.hull, "box", "possible", {*best, *left})
     for found, name, what, numbers in extents:
-        if told.get(name) != found(entry["field"], [number for number in numbers if number >= 0]):
+        if stored.get(name) != found(entry["field"], [number for number in numbers if number >= 0]):
             yield f"{entry['field']}: the {name} is not that of what is {what}"
 
 
@@ -151,8 +152,8 @@ def _least_evidence(numbers: IntArray, trace: ReadTrace) -> dict[int, int]:
     return dict(sorted(best.items(), key=lambda item: worth[item[1]]))
 
 
-def _name(said: Column, number: int) -> str | None:
-    return None if number < 0 else said.names[number]
+def _name(column: Said, number: int) -> str | None:
+    return None if number < 0 else column.names[number]
 
 
 def _excluded_findings(entry: Node, trace: ReadTrace, rules: Rules) -> Iterator[str]:
@@ -216,12 +217,12 @@ def check_digest(name: str, stored: object, derived: object) -> None:
 
 def claim_findings(document: Node, trace: ReadTrace, rules: Rules, is_withheld: bool) -> Iterator[str]:
     """Claims, each from which explanations bear it out; reports of before there were any have none."""
-    told, claims = document.get("claims", []), rules.claims
-    if [entry["claim"] for entry in told] != [*claims]:
+    stored, claims = document.get("claims", []), rules.claims
+    if [entry["claim"] for entry in stored] != [*claims]:
         yield "the claims are not those of the question"
         return
     possible, witnessed = trace.possible(len(trace)), trace.witnessed(len(trace))
-    for entry in told:
+    for entry in stored:
         holds = claims[entry["claim"]]
         sides = bool(holds[possible].any()), bool((~holds)[possible].any())
         both = [np.flatnonzero(mask & witnessed) for mask in (holds, ~holds)]

@@ -10,9 +10,10 @@ from .._codec import real
 from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, RegionSets, SetSpacing, Spacing, check_distances
+from ..questions import Said
 from ..report import rebuilt_view
 from ._groups import read_claims, read_groups
-from ._view import Column, Derived, distance_notes, view_notes
+from ._view import Derived, distance_notes, view_notes
 
 _ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 _NAMES = {
@@ -172,9 +173,9 @@ class RegionalRules:
         slots = {name: int(region.slots[e]) for name, region in self.regions.items()}
         return {name: self.regions[name].elements[slot] if slot >= 0 else None for name, slot in slots.items()}
 
-    def said(self, field: str) -> Column | None:
+    def column(self, field: str) -> Said | None:
         """The element of a region."""
-        return Column(self.regions[field].elements, self.regions[field].slots)
+        return Said(self.regions[field].elements, self.regions[field].slots)
 
     def extent(self, field: str, numbers: Sequence[int]) -> float | None:
         """Of elements, where anybody said how far they are apart."""

@@ -12,9 +12,9 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, check_distances
 from ..judges import Verdict
-from ..questions import Answer, Progress, Question, predicates, said_by
+from ..questions import Answer, Progress, Question, Said, predicates, said_by
 from ._trace import ReadTrace
-from ._view import Column, Derived
+from ._view import Derived
 
 _NAMES = {
     "question", "version", "n_explanations", "names", "places", "distances", "proposal_distances", "delta_fine",
@@ -85,9 +85,9 @@ class ResolutionRules:
         """The place."""
         return {"place": self.names[int(self.places[e])]}
 
-    def said(self, field: str) -> Column | None:  # noqa: ARG002
+    def column(self, field: str) -> Said | None:  # noqa: ARG002
         """The place."""
-        return Column(self.names, self.places)
+        return Said(self.names, self.places)
 
     def extent(self, field: str, numbers: Sequence[int]) -> float | None:  # noqa: ARG002
         """Of places, without the proposal."""
@@ -187,11 +187,10 @@ class OwnRules:
         """What the question says that it says."""
         return said_by(self.question, e)
 
-    def said(self, field: str) -> Column | None:
+    def column(self, field: str) -> Said | None:
         """The column of the name of the field, or the only one."""
         said = predicates(self.question).says(np.arange(self.question.n_explanations))
-        column = said.get(field, *said.values()) if len(said) == 1 else said.get(field)
-        return None if column is None else Column(column.names, column.numbers)
+        return said.get(field, *said.values()) if len(said) == 1 else said.get(field)
 
     def extent(self, field: str, numbers: Sequence[int]) -> float | None:
         """As the question gives it."""

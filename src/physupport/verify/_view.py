@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from .._stored import Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, SetSpacing, Spacing, bank_regions
+from ..questions import Said
 
 # Of the largest entry: the same computation on another machine differs by less.
 _ROUNDING = 1e-9
@@ -71,13 +72,6 @@ def _is_near(stored: Array, derived: Array) -> bool:
     return bool((np.abs(stored - derived) <= _ROUNDING * np.abs(derived).max(initial=0.0)).all())
 
 
-class Column(NamedTuple):
-    """Names, and of every explanation the number of its name, -1 for nothing."""
-
-    names: tuple[str, ...]
-    numbers: IntArray  # (M,)
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Derived:
@@ -117,7 +111,7 @@ class Rules(Protocol):
     def says(self, e: int) -> Mapping[str, str | None]:
         """What an explanation says."""
 
-    def said(self, field: str) -> "Column | None":
+    def column(self, field: str) -> Said | None:
         """What every explanation says of a field; None where it says nothing."""
 
     @property

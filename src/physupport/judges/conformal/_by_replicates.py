@@ -15,7 +15,7 @@ from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
 from .._judge import Verdicts, around
-from .._specs import Sealed, register
+from .._specs import Sealed, own_stream, register
 from ._judge import ByConformal, ConformalJudge
 from ._replicates import Replicates
 
@@ -95,10 +95,10 @@ class ByReplicates:
 
     def check_laws(self, laws: Sequence[Law]) -> None:
         """One stream alone, of real rows that are linear."""
-        if len(laws) != 1 or not laws[0].is_linear or laws[0].is_complex:
-            rule = "be 'conformal' only where one stream has real rows that are linear in free coefficients"
-            remedy = "Take the law 'gaussian' for the deployment rows."
-            raise MisuseError("judge", rule, ", ".join(law.name for law in laws), remedy)
+        rule = "be 'conformal' only where one stream has real rows that are linear in free coefficients"
+        own_stream(laws, lambda law: law.is_linear and not law.is_complex, rule)
+        if len(laws) > 1:
+            raise MisuseError("judge", rule, ", ".join(law.name for law in laws), "Leave the other rows out.")
 
     def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
         """One: it is one unit more."""

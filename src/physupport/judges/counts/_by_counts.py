@@ -21,7 +21,7 @@ from ._splits import SPLITS
 from ._table import CountTable
 
 _RULE = "be 'counts' only where one stream has rows that count"
-_REMEDY = "Take the law 'poisson' for the deployment rows, or leave judge out."
+_OTHERWISE = ", or leave judge out"
 _FORM = {"judge": str, "assumes": str, "split": tuple(SPLITS), "n_splits": int}
 
 
@@ -58,7 +58,7 @@ class ByCounts:
 
     def check_laws(self, laws: Sequence[Law]) -> None:
         """One of them counts."""
-        own_stream(laws, lambda law: law.is_counted, _RULE, _REMEDY)
+        own_stream(laws, lambda law: law.is_counted, _RULE, _OTHERWISE)
 
     def splits(self, law: Law) -> bool:
         """Counts are split here, not by the protocol."""
@@ -66,7 +66,7 @@ class ByCounts:
 
     def open(self, sealed: Sealed) -> "BankCounts":
         """The tables of the bank, and the evidence of the other streams."""
-        return BankCounts.of(self, sealed, *sealed.divided(lambda law: law.is_counted, _RULE, _REMEDY))
+        return BankCounts.of(self, sealed, *sealed.divided(lambda law: law.is_counted, _RULE, _OTHERWISE))
 
 
 @register("counts", make=ByCounts)

@@ -24,7 +24,7 @@ from ._table import RotationTable
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
 _MOST_LOG, _EXP_ERROR = 700.0, 1e-12
 _RULE = "be 'rotation' only where one stream has rows that are linear in free coefficients"
-_REMEDY = "Take the law 'gaussian' for the deployment rows, or the judge 'evidence'."
+_OTHERWISE = ", or the judge 'evidence'"
 _FORM = {"judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": (dict, None)}
 
 
@@ -82,7 +82,7 @@ class ByRotation:
 
     def check_laws(self, laws: Sequence[Law]) -> None:
         """One of them is linear."""
-        own_stream(laws, lambda law: not self.splits(law), _RULE, _REMEDY)
+        own_stream(laws, lambda law: not self.splits(law), _RULE, _OTHERWISE)
 
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
@@ -90,7 +90,7 @@ class ByRotation:
 
     def open(self, sealed: Sealed) -> "BankRotation":
         """The tables of the bank, and the evidence of the other streams."""
-        return BankRotation.of(self, sealed, *sealed.divided(lambda law: not self.splits(law), _RULE, _REMEDY))
+        return BankRotation.of(self, sealed, *sealed.divided(lambda law: not self.splits(law), _RULE, _OTHERWISE))
 
 
 def _check_spans(has_spans: bool) -> None:
