@@ -120,7 +120,10 @@ def test_a_threshold_above_the_largest_coefficient_says_nothing_and_is_refused(m
 @pytest.mark.parametrize(
     ("array", "words"),
     [
-        (np.ones((7, 2)), "background.atoms must be columns of 8 entries, one for each channel, got (7, 2)"),
+        (
+            np.ones((7, 2)),
+            "background.atoms must have 8 rows, one for each channel, and a column for each atom, got (7, 2)",
+        ),
         (np.ones((8, 2, 1)), "background.atoms must be columns of 8 entries"),
         (1j * np.ones((8, 1)), "background.atoms must be real as the responses are, got complex numbers"),
     ],

@@ -13,8 +13,7 @@ from .._errors import MisuseError
 from .._typing import Array, BoolArray, Field
 from ..analysis import AnalysisProtocol, ProposedStream
 from ..banks import Bank
-from ..io import ArrayRows, as_pairs
-from ..io._rows import as_complex
+from ..io import ArrayRows, as_complex, as_pairs
 from ..judges import Judge, Verdict, Verdicts, check_rows, gives_e_values, judge_facts
 from ..judges.rotation import Rotation
 from ..laws import Law

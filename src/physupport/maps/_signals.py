@@ -11,8 +11,7 @@ import numpy as np
 from .._checks import as_float64
 from .._errors import MisuseError
 from .._typing import Field
-from ..io._table import check_uncut
-from ._opened import Coordinate, Opened, is_labelled, labelled, opened
+from ..io import Coordinate, Opened, check_uncut, is_labelled, open_array, open_labelled
 
 Axis: TypeAlias = str | int | None
 
@@ -92,9 +91,9 @@ def as_signals(value: object, *, channels: Axis = None, repeats: Axis = None, me
     if isinstance(value, Signals):
         return value
     if isinstance(value, str | os.PathLike):
-        return _ordered(opened(Path(value), member), channels, repeats)
+        return _ordered(open_array(Path(value), member, "signals"), channels, repeats)
     is_array = hasattr(value, "shape") and hasattr(value, "__getitem__")
-    found = labelled(value) if is_labelled(value) else Opened(value if is_array else np.asarray(value))
+    found = open_labelled(value) if is_labelled(value) else Opened(value if is_array else np.asarray(value))
     return _ordered(found, channels, repeats)
 
 

@@ -1,4 +1,4 @@
-"""The list of elements that a project names: ids, regions, coordinates."""
+"""The elements of a project, their responses in every setting of the instrument, and how many explanations follow."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from ._cover import Table, cover_tangents, project_cover, project_parameters, ta
 from ._element_list import read_element_file
 from ._inputs import Numbers
 from ._load import Project, named_by_key
-from ._responses import nominal_responses, read_numbers
+from ._responses import nominal_responses, read_atoms
 from ._schema import ProjectFile, Region
 from ._variants import (
     check_variants,
@@ -216,16 +216,12 @@ def _shared(project: Project, entries: int, is_complex: bool) -> Array:
     spec = project.settings.elements.shared
     if spec is None:
         return np.zeros((entries, 0))
-    key, q = project.name("elements.shared"), entries // 2 if is_complex else entries
-    columns = read_numbers(project, "elements.shared", spec)
-    if columns.ndim != 2 or len(columns) != q:
-        raise MisuseError(key, f"have {q} rows, one for each channel, and a column for each atom", columns.shape)
-    if np.iscomplexobj(columns) and not is_complex:
-        raise MisuseError(key, "be real as the responses are", "complex numbers")
+    key, q = "elements.shared", entries // 2 if is_complex else entries
+    columns = read_atoms(project, key, spec, q, is_complex=is_complex)
     real = as_pairs(columns, axis=0) if is_complex else columns.astype(np.float64)
     norms = np.linalg.norm(real, axis=0)
     if not norms.all():
-        raise MisuseError(key, "have columns other than 0", f"0 in column {int(norms.argmin())}")
+        raise MisuseError(project.name(key), "have columns other than 0", f"0 in column {int(norms.argmin())}")
     return np.asarray(real / norms)
 
 

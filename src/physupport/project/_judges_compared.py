@@ -63,9 +63,7 @@ class JudgeForecast:
         )
 
 
-def compare_judges(
-    assembled: Assembled, data_sets: int = 8, seed: int = 0, strength: float = 1.0
-) -> tuple[JudgeForecast, ...]:
+def compare_judges(assembled: Assembled, data_sets: int = 8, *, strength: float = 1.0) -> tuple[JudgeForecast, ...]:
     """Every judge on the same simulated rows, as many as the data have, of explanations spread over the bank.
 
     Strengths and noise are those of the bank; where coefficients are free they are `strength`, without a background,
@@ -81,7 +79,7 @@ def compare_judges(
     n_rows = {name: len(assembled.tables[name].values) for name in protocol.streams}
     data = []
     for number, truth in enumerate(truths.tolist()):
-        rng = np.random.default_rng([seed, number])
+        rng = np.random.default_rng([0, number])
         rows = {
             name: law.sample(scaled if law.is_linear else bank, truth, rng, n_rows[name]) for name, law in laws.items()
         }

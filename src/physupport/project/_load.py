@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, final
 from pydantic import ValidationError
 
 from .._errors import MissingError, MisuseError, misuse_named, shown
-from ..io._read import files_read
+from ..io import files_read
 from ._schema import ProjectFile
 
 # What pydantic calls a broken rule, and how we say it; what it knows of the rule is filled in.

@@ -12,7 +12,7 @@ from ..laws import law_named
 from ._elements import Physical
 from ._inputs import read_recorded
 from ._load import Project
-from ._responses import read_numbers
+from ._responses import read_atoms
 from ._schema import Region
 from ._sections import File
 from ._streams import Calibration, Deployment, NoiseFile
@@ -110,7 +110,7 @@ def background_columns(project: Project, physical: Physical) -> Array | None:
     if spec.reference:
         columns.append(np.ones((q, 1)))
     if spec.atoms is not None:
-        columns.append(_columns(project, "background.atoms", spec.atoms, q, physical.is_complex))
+        columns.append(_atoms(project, spec.atoms, physical))
     made = np.hstack(columns)
     return as_pairs(made, axis=0) if physical.is_complex else np.asarray(made, dtype=np.float64)
 
@@ -130,13 +130,10 @@ def _splines(axis: Array, count: int) -> Array:
     return np.asarray(BSpline.design_matrix(axis, knots, 3).toarray())
 
 
-def _columns(project: Project, key: str, file: File, q: int, is_complex: bool) -> Field:
-    columns = read_numbers(project, key, file)
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    if columns.ndim != 2 or len(columns) != q:
-        raise MisuseError(project.name(key), f"be columns of {q} entries, one for each channel", columns.shape)
-    if np.iscomplexobj(columns) and not is_complex:
-        raise MisuseError(project.name(key), "be real as the responses are", "complex numbers")
+def _atoms(project: Project, file: File, physical: Physical) -> Field:
+    """(q, m) of a size that squares can have."""
+    key = "background.atoms"
+    columns = read_atoms(project, key, file, physical.n_channels, is_complex=physical.is_complex)
     sizes = np.abs(columns).max(axis=0, initial=0.0)
     if ((sizes > 0.0) & ((sizes < _SMALLEST) | (sizes > 1.0 / _SMALLEST))).any():
         rule = f"have columns whose largest entries lie between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, or are 0"

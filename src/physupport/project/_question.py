@@ -10,7 +10,7 @@ from .._errors import MisuseError, misuse_named
 from .._typing import Field
 from ..analysis import Proposed
 from ..banks import Bank, BankRegions, Spacing, bank_regions
-from ..io._rows import as_complex
+from ..io import as_complex
 from ..laws import law_named
 from ..questions import Claim, RegionalMap, RegionRule, Resolution
 from ..questions._claim import KINDS

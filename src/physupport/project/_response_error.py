@@ -12,7 +12,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array, Field
-from ..io._rows import as_complex
+from ..io import as_complex
 from ..report.page import picture_svg
 from ..report.pictures import Picture, sines_picture
 from ..responses import source_errors
@@ -23,7 +23,7 @@ from ._load import Project, load_project
 from ._mixture import background_columns
 from ._spectra import read_spectra
 
-_KEY = "sources"
+_KEY, _PICTURE = "sources", "response-error.svg"
 _TABLE = re.compile(rb"^[ \t]*\[[ \t]*elements[ \t]*\][ \t]*(#[^\r\n]*)?\r?$", re.MULTILINE)
 _ERROR = re.compile(rb"^([ \t]*error[ \t]*=[ \t]*)([0-9.eE_+-]+)", re.MULTILINE)
 _NEXT = re.compile(rb"^[ \t]*\[", re.MULTILINE)
@@ -100,7 +100,7 @@ def _native(physical: Physical, columns: Array) -> Field:
     return as_complex(columns) if physical.is_complex else columns
 
 
-def write_error(project: Project, measured: ResponseError, picture: str = "response-error.svg") -> tuple[Path, Path]:
+def write_error(project: Project, measured: ResponseError) -> tuple[Path, Path]:
     """Write the key into the project file, of which every other byte stays, and the picture beside it.
 
     A project whose law or judge does not take it is refused, with what would.
@@ -108,8 +108,8 @@ def write_error(project: Project, measured: ResponseError, picture: str = "respo
     assemble(load_project(project.path, {"elements.error": measured.error}, trust=project.is_trusted))
     path, before = project.path, project.path.read_bytes()
     after = with_error(before, measured.error, project.name("elements"))
-    beside = project.file("picture", picture)
-    replace_file(picture, beside, picture_svg(measured.picture).encode("utf-8"))
+    beside = project.file("picture", _PICTURE)
+    replace_file(_PICTURE, beside, picture_svg(measured.picture).encode("utf-8"))
     replace_file(path.name, path, after)
     return path, beside
 

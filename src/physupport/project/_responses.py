@@ -13,7 +13,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._hashes import pieces_hash
-from .._typing import Array, IntArray
+from .._typing import Array, Field, IntArray
 from ..responses import RESPONSES, Peak, Response
 from ._inputs import Numbers, read_recorded, recorded
 from ._load import Project, named_by_key
@@ -128,6 +128,18 @@ def read_numbers(project: Project, key: str, spec: File) -> Numbers:
         where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
         raise MisuseError(project.name(key), "be finite", f"{values[where]} at index {where} of {spec.file}")
     return values
+
+
+def read_atoms(project: Project, key: str, spec: File, n_channels: int, *, is_complex: bool) -> Field:
+    """(q, m) columns of a file beside those of the elements, real where these are; a list of numbers is one column."""
+    numbers = read_numbers(project, key, spec)
+    columns = numbers[:, None] if numbers.ndim == 1 else numbers
+    if columns.ndim != 2 or len(columns) != n_channels:
+        rule = f"have {n_channels} rows, one for each channel, and a column for each atom"
+        raise MisuseError(project.name(key), rule, columns.shape)
+    if np.iscomplexobj(columns) and not is_complex:
+        raise MisuseError(project.name(key), "be real as the responses are", "complex numbers")
+    return columns
 
 
 def nominal_responses(project: Project, lines: IntArray) -> tuple[Response | Numbers, ...]:

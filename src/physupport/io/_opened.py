@@ -1,4 +1,4 @@
-"""What holds an array of signals: files of many kinds, and arrays with names on their axes; none is read as a whole."""
+"""Arrays of any number of axes, opened and not read: files of many kinds, and arrays with names on their axes."""
 
 import sys
 from importlib import import_module
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
-from ..io import open_image, read_array
-from ..io._binary import as_text, check_claim, datasets, open_hdf5, own_dataset
-from ..io._read import check_file, sound
-from ..io._table import chosen_member
+from ._binary import as_text, check_claim, datasets, open_hdf5, own_dataset
+from ._frames import open_image
+from ._read import check_file, read_array, sound
+from ._table import chosen_member
 
 
 class Coordinate(NamedTuple):
-    """Where along an axis the signals lie."""
+    """Where along an axis the entries lie."""
 
     values: NDArray[Any]  # numbers, or texts
     unit: str = ""
@@ -38,7 +38,7 @@ def is_labelled(value: object) -> bool:
     return xarray is not None and isinstance(value, xarray.DataArray)
 
 
-def labelled(value: Any) -> Opened:  # noqa: ANN401  xarray carries no types
+def open_labelled(value: Any) -> Opened:  # noqa: ANN401  xarray carries no types
     """A DataArray, which reads from its file what it is asked for."""
     dims = tuple(map(str, value.dims))
     coordinates = {
@@ -49,9 +49,9 @@ def labelled(value: Any) -> Opened:  # noqa: ANN401  xarray carries no types
     return Opened(value, dims, coordinates, str(value.attrs.get("units", "")))
 
 
-def opened(path: Path, member: str | None) -> Opened:
-    """What is in a file, mapped or opened where it can be."""
-    name, ending = f"signals {path}", path.suffix.lower()
+def open_array(path: Path, member: str | None, label: str) -> Opened:
+    """What is in a file, mapped or opened where it can be.  label: what it is for, in messages."""
+    name, ending = f"{label} {path}", path.suffix.lower()
     if ending == ".zarr":
         if not path.exists():
             raise MisuseError(name, "be a Zarr array or group", "no such file")
