@@ -124,7 +124,7 @@ def test_a_threshold_above_the_largest_coefficient_says_nothing_and_is_refused(m
             np.ones((7, 2)),
             "background.atoms must have 8 rows, one for each channel, and a column for each atom, got (7, 2)",
         ),
-        (np.ones((8, 2, 1)), "background.atoms must be columns of 8 entries"),
+        (np.ones((8, 2, 1)), "background.atoms must have 8 rows, one for each channel"),
         (1j * np.ones((8, 1)), "background.atoms must be real as the responses are, got complex numbers"),
     ],
 )
