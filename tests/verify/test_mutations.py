@@ -6,6 +6,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from physupport.io import as_pairs
+from physupport.project import load_project, protocol_differences, read_tables, run_project, write_example
 from physupport.verify import verify
 
 NEXT_FLOAT = 2
@@ -177,3 +179,45 @@ def test_fewer_queries_with_all_hashes_made_to_fit_must_claim_less(reports, rese
     forged["outcome"]["queries"] -= 1
     forged["outcome"]["possible"] += 1
     assert any("the report says" in text for text in verify(resealed(forged)).findings)
+
+
+# What decides how much is said, or in which order, and nothing about whether it is true.
+SAFE = ("program.", "protocol.policy", "protocol.budget", "protocol.until_witnessed", "protocol.plausibility")
+
+
+def says_the_same(path, forged, document):
+    """Whether a change is a rounding, an order, the shape of nothing, or a proposal that is as good as another."""
+    asked = [sorted(written["trace"]["queries"]["values"]) for written in (forged, document)]
+    is_order = path[:3] == ("trace", "queries", "values") and asked[0] == asked[1]
+    return path[-1] == NEXT_FLOAT or is_order or path[-3:-1] == ("shape", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["four-region", "raman", "soil", "array"])
+def test_beside_its_project_nothing_that_decides_can_be_changed_in_the_report_of_an_example(tmp_path, resealed, name):
+    """With every hash made to fit: refused for itself, for another protocol than the project's, or by the rows."""
+    write_example(tmp_path, name)
+    project = load_project(tmp_path / "project.toml")
+    document = run_project(project).result.report.document
+    tables = {stream: table.values for stream, table in read_tables(project).items()}
+    rows = {stream: as_pairs(values) if values.dtype.kind == "c" else values for stream, values in tables.items()}
+    assert verify(document, rows).is_verified
+    assert protocol_differences(project, document["protocol"]).findings == ()
+    passed, count, without = [], 0, 0
+    for path, mutant in mutants(document, 1):
+        forged = resealed(mutant)
+        if forged == document or has_same_claims(forged, document):
+            continue
+        count += 1
+        if not verify(forged).is_verified:
+            continue
+        without += 1
+        if protocol_differences(project, forged["protocol"]).findings:
+            continue
+        if name_of(path).startswith(SAFE) or says_the_same(path, forged, document):
+            continue
+        if verify(forged, rows).is_verified:
+            passed.append(path)
+    assert passed == []
+    assert count > 150
+    assert without > 10  # which passes where neither project nor rows are given
