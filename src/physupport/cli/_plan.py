@@ -10,7 +10,7 @@ from ._app import app
 from ._options import Trust
 from ._plan_show import as_json as plan_json, check_picture, draw_map
 from ._plan_values import MOST_ATOMS, OPTIONS, amplitude_ranges, check_active, checked, numbers, read_dictionary, rows
-from ._text import load_project_at, show_lines
+from ._text import load_counted, show_lines
 
 if TYPE_CHECKING:
     from ..local.shell import LocalDictionary
@@ -126,10 +126,11 @@ def _show_judges(project: Path, as_json: bool, trust: bool, strength: float) -> 
     """A line for every judge of the rows of a project, and what these were made of; or JSON."""
     import json
 
+    loaded = load_counted(project, {}, trust=trust)
     from ..project import assemble, compare_judges, comparison_notes
 
     with misuse_named(lambda argument: "--strength" if argument == "strength" else argument):
-        assembled = assemble(load_project_at(project, {}, trust=trust))
+        assembled = assemble(loaded)
         forecasts = compare_judges(assembled, strength=strength)
     if as_json:
         typer.echo(json.dumps([forecast.as_dict() for forecast in forecasts], indent=2, allow_nan=False))
