@@ -14,7 +14,7 @@ from ..._stored import check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
-from .._judge import Verdict, Verdicts, alone
+from .._judge import Verdicts, alone
 from .._scored import Bounds
 from .._specs import Sealed, register
 from ..rotation._contest import Counts, check_draws, count_margins
@@ -175,8 +175,7 @@ class SimulationJudge:
                 self.counts(asked[is_left]), self.drawn_level, self.spec.draws, is_screened=False
             )
             lower[is_left], upper[is_left] = np.maximum(lower[is_left], below), np.maximum(upper[is_left], above)
-        codes = np.select([lower > 0.0, upper <= 0.0], [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
-        return Verdicts(codes.astype(np.uint8), lower, upper)
+        return Verdicts.measured(lower, upper)
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:  # noqa: ARG002
         """The gate alone would be cheap for others; what it leaves is not."""
