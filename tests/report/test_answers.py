@@ -85,6 +85,11 @@ def test_what_was_not_asked_about_is_not_said_in_the_words_for_what_is_kept(unas
     assert ("not asked" in found) == bool(unasked)
 
 
+def test_what_elements_are_called_changes_no_sentence():
+    ends = answer("one of a kind", "b"), answer("a kind", "b")
+    assert all(end.partition("; ")[2] == ends[0].partition("; ")[2] != "" for end in ends)
+
+
 def test_a_group_is_told_by_its_name():
     assert answer("a", "b", group="both") == "Line: both (a or b), and these data cannot tell which."
     assert answer("a", "b", group="line").startswith("Line: a or b; ")  # the region itself is no news

@@ -86,7 +86,7 @@ def _present(entry: Entry, names: Sequence[str]) -> str:
     if entry["label"] == Label.FINE:
         return either
     if entry["group"] in (None, entry["field"]):
-        return f"{either}{which}" if either.startswith("one of ") else f"{either}; one of them is there{which}"
+        return f"{either}{which}" if _is_counted(entry, names) else f"{either}; one of them is there{which}"
     return f"{plain(entry['group'])} ({either}){which}"
 
 
@@ -112,10 +112,15 @@ def _either(entry: Entry, names: Sequence[str]) -> str:
     """One of them; of very many their number, if it is said how far they lie apart; of cells all of them together."""
     if entry["cells"]:
         return " or ".join([entry["cells"], *(name for name in names if name == "nothing")])
-    if len(names) > MOST_NAMES and _where(entry, names):
+    if _is_counted(entry, names):
         return f"one of {len(names)} elements"
     # Of several elements at once both words are needed: a and b, a, or b.
     return _joined([name.replace(JOINT, " and ") if entry["is_set"] else name for name in names], "or")
+
+
+def _is_counted(entry: Entry, names: Sequence[str]) -> bool:
+    """Whether elements are told by their number and how far they lie apart, being too many to be named."""
+    return len(names) > MOST_NAMES and bool(_where(entry, names))
 
 
 def _joined(names: Sequence[str], word: str) -> str:
