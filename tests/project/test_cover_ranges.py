@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,8 @@ from physupport._hashes import content_hash
 from physupport.judges import Verdict
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash
+from physupport.report._covers import cover_sentence
+from physupport.report._outcome import outcome_sentence
 from physupport.report.page import write_page
 from physupport.verify import verify
 
@@ -182,7 +185,14 @@ def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
     assert "that strengths and noise lie in the ranges of the cover is taken as it stands" in checked.notes
     path = tmp_path / "page.html"
     write_page(path, report, finished.details)
-    assert "anywhere in the boxes and ranges of the cover" in path.read_text()
+    assert re.search(r"anywhere in the boxes and ranges of the cover, eta 0\.4\d+ of places alone", path.read_text())
+
+
+def test_where_nothing_is_left_beside_a_cover_the_truth_may_be_anywhere_that_it_does_not_reach(honest):
+    outcome = {**honest["outcome"], "status": "EMPTY"}
+    said = outcome_sentence({**honest, "outcome": outcome})
+    assert "the truth is not in the boxes and ranges of the cover, is above its signal-to-noise ratio of 12.5" in said
+    assert "the truth is not in the bank or" not in said
 
 
 ARRAY = """\
@@ -232,6 +242,10 @@ def test_several_complex_sources_have_ranges_of_their_own(tmp_path):
     report = finished.result.report
     checked = verify(report.json(), {"deployment": np.stack([rows.real, rows.imag], axis=2).reshape(14, 8)})
     assert checked.is_verified, checked.findings
+    # Two sources of B have one strength: of others nothing is promised.
+    told = "strength of A 2 to 2.6; strength of B 1.5 to 2.5, the same of all elements there; noise"
+    assert told in cover_sentence(report.document["protocol"])
+    assert f"the strength of B ({b.count}, 1.5 to 2.5, the same of all elements there)" in finished.assembled.notes[0]
     few = copy.deepcopy(report.document)
     few["protocol"]["cover"]["ranges"][1]["most"] = 1
     assert "be of 2 elements at once" in " / ".join(verify(few).findings)

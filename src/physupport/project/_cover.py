@@ -115,14 +115,18 @@ def cover_note(project: Project, cover: Cover) -> str:
     return (
         f"The elements are cells ({counts}) that fill the declared boxes: by {bounds} bounds of the responses the "
         f"level {wanted:g} holds anywhere in these up to a signal-to-noise ratio of {cover.snr:g}, and the judge runs "
-        f"at {level:.4g} (eta = {cover.eta:.3g}).{_ranges_words(cover)}"
+        f"at {level:.4g} (eta = {cover.eta:.3g}{' of places alone' if cover.ranges else ''}).{_ranges_words(cover)}"
     )
 
 
 def _ranges_words(cover: Cover) -> str:
     """Cells of strengths and noise, if there are some."""
     names = {each.region: f"the strength of {each.region}" if each.region else "the noise" for each in cover.ranges}
-    told = [f"{names[each.region]} ({each.count}, {each.low:g} to {each.high:g})" for each in cover.ranges]
+    shared = {each.region: ", the same of all elements there" if each.most > 1 else "" for each in cover.ranges}
+    told = [
+        f"{names[each.region]} ({each.count}, {each.low:g} to {each.high:g}{shared[each.region]})"
+        for each in cover.ranges
+    ]
     return f" It also holds anywhere in the ranges of {' and '.join(told)}, each in cells of its own." if told else ""
 
 

@@ -20,6 +20,16 @@ def where_truth_is(protocol: Entry) -> str:
     )
 
 
+def where_truth_is_not(protocol: Entry) -> str:
+    """The opposite: why nothing may be left that the laws allow."""
+    if "cover" not in protocol:
+        return "the truth is not in the bank"
+    return (
+        f"the truth is not in the {_whole(protocol['cover'])}, is above its signal-to-noise ratio of "
+        f"{protocol['cover']['snr']:g}, or is not in the bank in all else,"
+    )
+
+
 def _whole(cover: Entry) -> str:
     """What is covered."""
     return "boxes and ranges of the cover" if "ranges" in cover else "boxes of the cover"
@@ -35,11 +45,7 @@ def cover_sentence(protocol: Entry) -> str:
         f"{plain(part['called'] or part['kind'])} {part['values'][0]:g} to {part['values'][1]:g}"
         for part in cover["parameters"]
     ]
-    also += [
-        f"{'noise' if each['region'] is None else 'strength of ' + plain(each['region'])} "
-        f"{each['low']:g} to {each['high']:g}"
-        for each in cover.get("ranges", ())
-    ]
+    also += map(_range_words, cover.get("ranges", ()))
     proof = "" if cover["bounds"] == "proven" else " Bounds of the responses were given, and are not proven here."
     law = f"eta {cover['eta']:.3g}" if cover["is_shift"] else f"kappa {cover['kappa']:.3g}"
     law += " of places alone" if "ranges" in cover else ""
@@ -47,6 +53,13 @@ def cover_sentence(protocol: Entry) -> str:
         f" Elements are cells that fill boxes ({'; '.join([boxes, *also])}); the level {cover['asked']!r} holds "
         f"anywhere in these because the judge ran at {protocol['level']:.4g} ({law}).{proof}"
     )
+
+
+def _range_words(part: Entry) -> str:
+    """What has a range; elements of a region that are there at once have one strength, and not one each."""
+    what = "noise" if part["region"] is None else f"strength of {plain(part['region'])}"
+    shared = ", the same of all elements there" if part["most"] > 1 else ""
+    return f"{what} {part['low']:g} to {part['high']:g}{shared}"
 
 
 def placed_fields(document: Entry) -> list[Entry]:

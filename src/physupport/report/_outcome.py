@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._claims import claim_sentence, claims_of
-from ._covers import cover_sentence, promised_level, where_truth_is
+from ._covers import cover_sentence, promised_level, where_truth_is, where_truth_is_not
 from ._phrases import Entry, confidence, count_of_queries, cut, gate_of, listed, plain, sentence_of
 from ._widths import width_sentence
 
@@ -80,9 +80,9 @@ def _outcome(document: Entry) -> str:
             )
         case "EMPTY":
             return (
-                f"EMPTY: no explanation survives. Either the truth is not in the bank or a law is misspecified, or an "
-                f"event of probability {most} {level!r} has occurred. A wider bank, or laws that fit the rows, would "
-                f"change this; more queries would not.{_missing(gate)}{opposed(document)}"
+                f"EMPTY: no explanation survives. Either {where_truth_is_not(protocol)} or a law is misspecified, or "
+                f"an event of probability {most} {level!r} has occurred. A wider bank, or laws that fit the rows, "
+                f"would change this; more queries would not.{_missing(gate)}{opposed(document)}"
             )
         case "WITHHELD":
             return (
