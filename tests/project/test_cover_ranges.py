@@ -185,7 +185,13 @@ def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
     assert "that strengths and noise lie in the ranges of the cover is taken as it stands" in checked.notes
     path = tmp_path / "page.html"
     write_page(path, report, finished.details)
-    assert re.search(r"anywhere in the boxes and ranges of the cover, eta 0\.4\d+ of places alone", path.read_text())
+    page = path.read_text()
+    assert re.search(r"anywhere in the boxes and ranges of the cover, eta 0\.4\d+ of places alone", page)
+    assert "and is in the bank in all else, the explanation of its cell is rejected with probability at most 10" in page
+    # Ranks among draws are no evidence, and hold for the rows at hand alone.
+    assert "Margin: how near the judge is to rejecting" in page
+    assert "log evidence minus threshold" not in page
+    assert "at all checkpoints together" not in page
 
 
 def test_where_nothing_is_left_beside_a_cover_the_truth_may_be_anywhere_that_it_does_not_reach(honest):
@@ -246,6 +252,10 @@ def test_several_complex_sources_have_ranges_of_their_own(tmp_path):
     told = "strength of A 2 to 2.6; strength of B 1.5 to 2.5, the same of all elements there; noise"
     assert told in cover_sentence(report.document["protocol"])
     assert f"the strength of B ({b.count}, 1.5 to 2.5, the same of all elements there)" in finished.assembled.notes[0]
+    write_page(tmp_path / "page.html", report, finished.details)
+    page = (tmp_path / "page.html").read_text()
+    assert "Margin: log evidence minus threshold" in page  # judged by evidence
+    assert "at all checkpoints together" in page
     few = copy.deepcopy(report.document)
     few["protocol"]["cover"]["ranges"][1]["most"] = 1
     assert "be of 2 elements at once" in " / ".join(verify(few).findings)

@@ -26,7 +26,7 @@ from ._phrases import (
 def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order."""
     names = [entry["field"] for entry in document["fields"]]
-    is_evidence, remedy = _is_evidence(document), _remedy(document)
+    is_evidence, remedy = has_evidence(document), _remedy(document)
     return tuple(
         _field_sentence(
             {
@@ -44,7 +44,7 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
 
 def sharper_sentences(document: Entry) -> list[str]:
     """What would tell apart what witnesses hold together, where nobody can say how many more rows it takes."""
-    if _is_evidence(document):
+    if has_evidence(document):
         return []
     kind, remedy = document["question"]["kind"], _remedy(document).rstrip(",")
     open_fields = [entry for entry in document["fields"] if entry["witnesses"]]
@@ -57,7 +57,7 @@ def _told(entry: Entry) -> str:
     return "whether anything is there" if is_presence else f"{'what is left' if rivals == 'them' else rivals} apart"
 
 
-def _is_evidence(document: Entry) -> bool:
+def has_evidence(document: Entry) -> bool:
     """Where no stream has a numerator, margins are not log evidence."""
     return all(stream["numerator"] for stream in document["protocol"]["streams"])
 

@@ -12,7 +12,7 @@ from .._details import axis_named, misfit_doubts
 from .._diagnosis import LEVELS_NOTE, field_notes, misfit_sentence, outcome_notes, refine_sentences
 from .._outcome import doubt_sentence, outcome_sentence
 from .._phrases import Entry, has_places, in_words
-from .._sentences import field_sentences, sharper_sentences
+from .._sentences import field_sentences, has_evidence, sharper_sentences
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there
@@ -64,6 +64,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "outcome": outcome,
         "protocol": protocol,
         "judge": judge_line(protocol.get("judge")),
+        "is_evidence": has_evidence(report),
         "level": promised_level(protocol),
         "level_percent": percent(promised_level(protocol)),
         "truth_is": where_truth_is(protocol),
