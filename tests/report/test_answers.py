@@ -12,7 +12,7 @@ from physupport.questions import RegionalMap, RegionRule
 from physupport.report import Report
 from physupport.report._answers import answers
 from physupport.report._details import misfit_doubts
-from physupport.report._outcome import doubt_sentence
+from physupport.report._outcome import doubt_sentence, remarks
 from physupport.report._phrases import in_words
 from physupport.report._sentences import sharper_sentences
 
@@ -171,6 +171,14 @@ def test_a_misfit_stands_before_all_answers():
     gate = {"findings": [{"part": "fit", "place": "", "p": 1e-5}], "is_best_rejected": True, "is_withheld": False}
     assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate}).startswith("The rows do not look like")
     assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate | {"is_best_rejected": False}}) == ""
+
+
+def test_a_likelihood_that_is_not_unusual_is_said_to_be_no_more_than_that():
+    gate = {"findings": [{"part": "fit", "place": "", "p": 0.52}], "is_best_rejected": False, "is_withheld": False}
+    said = remarks({"outcome": {"status": "REPORT"}, "protocol": {"streams": []}, "gate": gate})
+    assert said.startswith("The likelihood of all rows together is not unusual for what is left (p = 0.52); ")
+    assert "a misfit in strength, place or shape can go unseen by it: compare the measured rows with the fits." in said
+    assert "look like" not in said
 
 
 @pytest.mark.parametrize(

@@ -187,9 +187,13 @@ def _is_unlike(gate: Entry) -> bool:
 
 
 def _fitted(p: float, is_misfit: bool) -> str:
-    """Whether the rows look like those of what is left at all."""
+    """Whether the likelihood of all rows is one that what is left would make; it is one number, and no more is said."""
     if not is_misfit:
-        return f" The rows look like those of what is left (p = {p:.2g})."
+        return (
+            f" The likelihood of all rows together is not unusual for what is left (p = {p:.2g}); that is one "
+            f"number of all of them, and a misfit in strength, place or shape can go unseen by it: compare the "
+            f"measured rows with the fits."
+        )
     return (
         f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
         f"and what is said may not be either."

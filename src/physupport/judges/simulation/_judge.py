@@ -207,15 +207,16 @@ class SimulationJudge:
     def fit(self, explanation: int) -> float:
         r"""Two-sided p-value of the log likelihood of the rows under an explanation that the gate leaves.
 
-        It asks whether the rows look like those of the explanation at all, whatever its rivals, and rejects nothing:
-        if the explanation made the rows, it is at most t with probability at most t.
+        It asks whether the explanation would make rows of such a likelihood, whatever its rivals, and rejects nothing:
+        if the explanation made the rows, it is at most t with probability at most t.  One number stands for all rows:
+        what is far from the explanation along few directions may not move it beyond its own spread.
         """
         values = self._log_likelihoods(explanation)[:, 0]
         tails = 1.0 + min(int(np.sum(values[1:] <= values[0])), int(np.sum(values[1:] >= values[0])))
         return float(min(1.0, 2.0 * tails / (1.0 + self.spec.draws)))
 
     def facts(self, possible: IntArray) -> dict[str, object]:
-        """Whether the rows look like those of what is possible: the largest `fit`, of the best if nothing is.
+        """Whether something possible makes rows of such a likelihood: the largest `fit`, of the best if nothing is.
 
         If what made the rows is possible, it is at most t with probability at most t.  No label is withheld.
         """
