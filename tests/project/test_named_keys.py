@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
+
+from physupport.cli import app
+from physupport.project import load_project, run_project
 
 OPEN = [('law = "covariance"', 'law = "gaussian"'), ("noise = 0.5\nproposal = 0.4\n", ""),
         ("strength = 2.0\ntolerance", "tolerance"), ("strength = 2.0\npresence", "presence")]  # fmt: skip
 COUNTS = [("gaussian", "poisson")]
+NOTHING = ("budget = 1.0", "budget = 0")
 SHORT = ("count = 8 }", "count = 4 }")
 
 
@@ -29,6 +34,8 @@ FAULTS = {
         [*OPEN, judged('judge = "evidence"'), ('law = "gaussian"', 'law = "gaussian"\nsplit = "fission"')],
         {"deployment": rows()},
     ),
+    "budget: rotation": ([*OPEN, judged('judge = "rotation"'), NOTHING], {"deployment": rows()}),
+    "budget: simulation": ([judged('judge = "simulation"'), NOTHING], {}),
     "data.deployment.exposure": (
         [*OPEN, *COUNTS, ('law = "poisson"', 'law = "poisson"\nexposure = [1, 2]')],
         {"deployment": rows()},
@@ -48,6 +55,17 @@ def test_a_refusal_names_the_file_and_its_key(name, write, refused):
     key = KEYS.get(name, name.partition(":")[0])
     message = refused(write(*changes, **files))
     assert message.startswith((f"project.toml: {key} ", f"project.toml: {key}: ")), message
+
+
+def test_no_budget_is_refused_by_its_option_too_and_abstains_where_rows_propose(write, refused):
+    path = write(judged('judge = "simulation"'))
+    rule = "budget must allow at least one query with a judge that sets no rows aside to propose, got 0"
+    assert refused(path, overrides={"budget": 0}).startswith(f"override {rule}")
+    told = CliRunner().invoke(app, ["run", str(path), "--budget", "0"])
+    assert str(told.exception).startswith(f"--{rule}")
+    result = run_project(load_project(write(), {"budget": 0})).result
+    *_, second = result.report.fields
+    assert (len(result.trace), str(second.label)) == (0, "ABSTAIN")
 
 
 def test_a_cover_that_the_strengths_of_the_bank_leave_is_told_by_its_key(write, refused, tmp_path):

@@ -10,7 +10,7 @@ from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid
 from ..io import Table
-from ..judges import JudgeSpec, check_laws, check_rows, make_judge
+from ..judges import JudgeSpec, check_laws, check_rows, make_judge, splits_rows
 from ..judges.conformal import Replicates
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
@@ -176,12 +176,16 @@ def _judge(project: Project, kind: str, replicates: Replicates | None) -> JudgeS
 def _check_judge(
     project: Project, judge: JudgeSpec, plans: Mapping[str, StreamPlan], n_rows: Mapping[str, int]
 ) -> None:
-    """Refuse a judge that does not take these laws, or not so many rows."""
+    """Refuse a judge that does not take these laws, or not so many rows, or that would have nothing to tell of."""
     with misuse_named(project.name):
         check_laws(judge, [plan.law for plan in plans.values()])
     for name, plan in plans.items():
         with named_by_key(project, f"data.{name}"):
             check_rows(judge, plan.law, n_rows[name])
+    # Where no rows propose, only queries say which explanation is best, which the pages of a report show.
+    if not project.settings.budget and not all(splits_rows(judge, plan.law) for plan in plans.values()):
+        rule = "allow at least one query with a judge that sets no rows aside to propose"
+        raise MisuseError(project.name("budget"), rule, project.settings.budget)
 
 
 def _policy(project: Project, question: RegionalMap | RegionResolution) -> Policy | Callable[[Proposed], Policy]:
