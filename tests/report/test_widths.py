@@ -64,3 +64,44 @@ def test_a_report_says_how_far_responses_may_be_off(tmp_path, judge, elements, m
     assert (sentence in report.sentence) == (said is not None)
     assert said is not None or "responses" not in report.sentence
     assert "grid of variant" not in report.sentence
+
+
+COVERED = """
+level = 0.1
+
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "gaussian"
+noise = 0.25
+
+[elements]
+coordinates = ["x"]
+response = { kind = "peak", axis = { from = 0, to = 1, count = 40 }, width = 0.08 }
+
+[parameters.width]
+between = [0.95, 1.05]
+
+[cover]
+snr = 30.0
+tangents = true
+
+[cover.box.line]
+x = [0.4, 0.5]
+
+[regions.line]
+tolerance = 0.1
+"""
+
+
+def test_beside_a_cover_its_cells_alone_say_how_far_responses_go(tmp_path):
+    (tmp_path / "project.toml").write_text(COVERED)
+    wave = np.exp(-0.5 * ((np.linspace(0.0, 1.0, Q) - 0.4142) / 0.08) ** 2)
+    noise = 0.5 * np.random.default_rng(3).standard_normal((50, Q))
+    np.save(tmp_path / "rows.npy", 2.0 * wave / np.linalg.norm(wave) + noise)
+    report = run_project(load_project(tmp_path / "project.toml")).result.report
+    assert len(report.document["protocol"]["streams"][0]["law"]["half_steps"]) == 2  # tangents along x and the width
+    assert report.document["outcome"]["status"] == "REPORT"
+    assert "Elements are cells that fill boxes (line: x 0.4 to 0.5; width 0.95 to 1.05)" in report.sentence
+    assert "For its responses" not in report.sentence
+    assert "between values" not in report.sentence

@@ -13,7 +13,7 @@ def width_sentence(document: Entry) -> str:
     if gate_of(document).get("assumes"):
         return ""  # replicates have a width of their own, and the judge says what it assumes
     laws = [stream["law"] for stream in protocol["streams"] if "law" in stream]
-    told = [*_settings(document), *(part for law in laws for part in _mixed(law))]
+    told = [*_settings(document), *(part for law in laws for part in _mixed(law, "cover" in protocol))]
     return f" For its responses that means: {'; '.join(told)}." if told else ""
 
 
@@ -30,11 +30,13 @@ def _settings(document: Entry) -> Iterator[str]:
             yield f"{plain(name)} is one of {len(values)} values, {min(values):g} to {max(values):g}"
 
 
-def _mixed(law: Entry) -> Iterator[str]:
-    """What a law leaves open."""
+def _mixed(law: Entry, is_covered: bool) -> Iterator[str]:
+    """What a law leaves open; of cells with tangents a cover tells, with what a straight line leaves in its level."""
     if "error" in law:
         yield f"each lies within an angle of sine {law['error']:g} of the one listed, in any direction"
     if "half_steps" in law:
+        if is_covered:
+            return
         steps = " and ".join(f"{step:g}" for step in law["half_steps"])
         yield f"or, between values, at most {steps} off one of them, where responses are nearly straight"
     elif "variants" in law:
