@@ -180,3 +180,14 @@ def test_a_mixture_of_two_elements_is_named(folder):
     assert report.document["gate"]["units"]["b and c"] == [UNITS]
     assert (str(stone.label), stone.cell) == ("FINE", ("b + c",))
     assert "K = 9 units, so that no p-value is below 0.1" in report.sentence
+
+
+def test_elements_of_different_numbers_of_units_are_told_as_one_range(folder):
+    units = {"a": 40, "b": 40, "c": 24}
+    lines = [f"{n},u{u}," + ",".join(map(repr, spectrum(n, u).tolist())) for n in LINES for u in range(units[n])]
+    header = "element,unit," + ",".join(f"ch {i}" for i in range(Q))
+    report = run_project(folder(table="\n".join([header, *lines]))).result.report
+    assert report.document["gate"]["units"] == units
+    told = "Ranked among K = 24 to 40 units by explanation, so that no p-value is below 0.0244 to 0.04."  # 1 / (K + 1)
+    assert told in report.sentence
+    assert report.sentence.count("Ranked among") == report.sentence.count("so that no p-value") == 1

@@ -211,15 +211,15 @@ def _ranked(gate: Entry) -> str:
     units, smallest = gate.get("units"), gate.get("smallest_p")
     if not units or not smallest:
         return ""
-    few = min(smallest, key=smallest.__getitem__), max(smallest, key=smallest.__getitem__)
-    said = dict.fromkeys(
-        f"K = {_count(units[name])} units, so that no p-value is below {smallest[name]:.3g}" for name in few
-    )
-    return f" Ranked among {' to '.join(said)}."
+    # Of two elements there are the units of each.
+    counts = [n for each in units.values() for n in (each if isinstance(each, list) else [each])]
+    among, least = _between(f"{min(counts)}", f"{max(counts)}"), [f"{p:.3g}" for p in sorted(smallest.values())]
+    by = " by explanation" if " " in among else ""
+    return f" Ranked among K = {among} units{by}, so that no p-value is below {_between(least[0], least[-1])}."
 
 
-def _count(units: int | list[int]) -> str:
-    return " and ".join(map(str, units)) if isinstance(units, list) else str(units)
+def _between(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def _too_few(gate: Entry) -> str:
