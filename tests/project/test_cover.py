@@ -195,6 +195,11 @@ def test_tables_of_responses_need_a_bound_and_places_in_the_middles_of_cells(wri
         ("[cover]", "[parameters.shift]\nbetween = [0.0, 1.0]\n[cover]", "to have a proven slope"),
         ("[regions.line]", "[resolution]\nfine = 0.1\ngroup = 0.2\n[regions.line]", "resolution must be left out"),
         ("snr = 8.1", "snr = 1e9", "need at most 1048576 cells"),
+        (
+            "snr = 8.1\neta = 0.8",
+            "snr = 1e3\neta = 1e3",
+            "^project.toml: cover.eta: level must leave some.*got 0.1. ",
+        ),
     ],
 )
 def test_what_does_not_go_with_a_cover_is_refused_by_its_key(write, old, new, words):

@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from .._typing import Array, IntArray
 from ..banks import Cover, Library, cover_boxes
 from ..laws import make_law
@@ -109,7 +109,9 @@ def cover_tangents(cover: Cover, shared: Array) -> Array | None:
 
 def cover_note(project: Project, cover: Cover) -> str:
     """What the cover costs and promises."""
-    level, wanted = cover.level(project.settings.level), project.settings.level
+    wanted = project.settings.level
+    with misuse_named(lambda _: f"{project.name('cover.eta')}: level"):  # either may be changed
+        level = cover.level(wanted)
     counts = ", ".join(f"{len(cells.places)} of {name}" for name, cells in cover.regions.items())
     bounds = "given" if cover.is_given else "proven"
     return (
