@@ -374,6 +374,12 @@ def test_lines_count_what_the_arrays_say(mapped):
     assert mapped.lines()[1] == f"Of 130 signals: {', '.join(counts)}."
 
 
+def test_an_image_without_data_is_not_told_as_one_with_nothing_in_it(protocol, image, tmp_path):
+    found = map_signals(np.full_like(image[0][:2], np.nan), protocol, tmp_path / "out", block=32, threads=1)
+    assert found.lines()[0] == "axis, each signal by itself at level 0.1: no data to judge."
+    assert found.lines()[1] == "Of 26 signals: 0 withheld, 0 empty, 26 no data."
+
+
 def test_a_disk_without_room_is_told_before_and_while_it_is_written(protocol, image, mapped, tmp_path, monkeypatch):
     monkeypatch.setattr(_store, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(MisuseError, match=r"room for .* GB more for the arrays, got 1e-06 GB"):

@@ -87,11 +87,12 @@ class SignalMap:
     def lines(self) -> list[str]:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""
         sentences, (labels, gates) = [], self._counts()
+        without = "no data to judge" if gates[NO_DATA] == gates.sum() else "no signal with a label"
         for region, counts in zip(self.regions, labels, strict=True):
             parts = "; ".join(
                 f"{n:,} {label_in_words(str(label))}" for label, n in zip(LABELS, counts.tolist(), strict=True) if n
             )
-            sentences.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or 'nothing'}.")
+            sentences.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or without}.")
         others = ", ".join(f"{gates[i]:,} {name}" for i, name in enumerate(GATES) if i != OPEN)
         sentences.append(f"Of {gates.sum():,} signals: {others}.")
         share = self.about["share"]
