@@ -144,6 +144,90 @@ def test_a_bank_that_is_too_large_is_refused_before_anything_is_loaded_to_build_
     assert (answer.returncode, answer.stdout) == (2, "\n")  # none of them
 
 
+COVER = """
+level = 0.1
+judge = "simulation"
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "mean"
+noise = 0.25
+proposal = 0.5
+[elements]
+coordinates = ["x"]
+response = { kind = "peak", axis = { from = 0, to = 1, count = 20 }, width = 0.1 }
+[cover]
+snr = 80.0
+eta = 0.8
+[cover.box.A]
+x = [0.3, 0.7]
+[cover.box.B]
+x = [0.3, 0.7]
+[regions.A]
+strength = 1.0
+[regions.B]
+strength = 1.0
+"""
+SOME = "strength = { between = [1e-3, 1e3] }"
+# What is said -> changes of the file above, whose bank has some 10^6 explanations.
+LARGE_COVERS = {
+    "need at most 1048576 cells": [("snr = 80.0", "snr = 1e9")],
+    "describe at most 200,000,000 explanations": [("snr = 80.0", "snr = 1e4")],
+    "the range of the strength of 'A' must need at most 1048576 cells": [("strength = 1.0", SOME), ("0.25", "1e-9")],
+    "explanations, got": [("strength = 1.0", SOME)],
+}
+
+
+@pytest.fixture
+def cover(tmp_path):
+    def written(*changes):
+        text = COVER
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "project.toml").write_text(text)
+        np.save(tmp_path / "rows.npy", np.ones((16, 20)))
+        return str(tmp_path)
+
+    return written
+
+
+# After the imports that every project needs: the processor and the memory that the message takes.
+COST = """
+import resource, time
+from physupport.project import check_size, load_project
+from physupport import MisuseError
+project = load_project({path!r})
+check, start = check_size, time.process_time()
+try:
+    check(project)
+except MisuseError:
+    print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("words", LARGE_COVERS)
+def test_a_cover_that_is_too_large_is_refused_before_anything_is_loaded_to_build_it(cover, words):
+    folder = cover(*LARGE_COVERS[words])
+    answer = run("-c", STARTED.format(arguments=["run", folder], engine=ENGINE))
+    assert words in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert (answer.returncode, answer.stdout) == (2, "\n")  # none of them
+    took, most = map(float, run("-c", COST.format(path=f"{folder}/project.toml")).stdout.split())
+    assert took < 1.0  # of the processor
+    assert most * (1 if sys.platform == "darwin" else 1024) < 300e6  # bytes there, thousands of them elsewhere
+
+
+def test_supports_of_a_cover_are_not_made_to_count_them(cover):
+    """Twenty regions that may be left out are a million supports, which took over a second to make."""
+    names = [f"R{i}" for i in range(20)]
+    boxes = "".join(f"[cover.box.{name}]\nx = [0.3, 0.7]\n" for name in names)
+    regions = "".join(f'[regions.{name}]\nstrength = 1.0\npresence = "optional"\n' for name in names)
+    path = cover((COVER[COVER.index("[cover.box.A]") :], boxes + regions))
+    took, _ = map(float, run("-c", COST.format(path=f"{path}/project.toml")).stdout.split())
+    assert took < 0.5
+
+
 def test_negative_control_a_bank_of_two_loads_the_engine(huge):
     answer = run("-c", STARTED.format(arguments=["run", "--dry-run", huge("mean", count=1)], engine=ENGINE))
     assert answer.returncode == 0, answer.stderr

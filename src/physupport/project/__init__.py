@@ -6,7 +6,6 @@ from .._lazy import published
 
 if TYPE_CHECKING:
     from ._assemble import Assembled as Assembled, assemble as assemble
-    from ._elements import check_size as check_size
     from ._example import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_example as write_example
     from ._folder import FILES as FILES
     from ._forecast import Forecast as Forecast, StreamForecast as StreamForecast, forecast as forecast
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         protocol_differences as protocol_differences,
         run_project as run_project,
     )
+    from ._size import check_size as check_size
     from ._tables import read_tables as read_tables
 else:
     __getattr__, __dir__, __all__ = published(__name__)

@@ -13,7 +13,7 @@ from ..responses import Parameter, Response
 from ._load import Project, named_by_key
 from ._responses import nominal_responses
 from ._shares import eta_shares
-from ._supports import project_supports
+from ._supports import most_active
 from ._variants import read_axis
 
 
@@ -52,21 +52,24 @@ class Table:
         return [len(np.unique(column)) for column in self.places[self.members(region)].T]
 
 
-def project_cover(project: Project, table: Table | None = None) -> Cover:
-    """The cover of the boxes that the file declares; of a table of responses, whose places are the middles of cells."""
+def project_cover(project: Project, table: Table | None = None, *, only_counts: bool = False) -> Cover:
+    """The cover of the boxes that the file declares; of a table of responses, whose places are the middles of cells.
+
+    only_counts: cells are counted and nobody asks for an answer, so that a function with given slopes is not run.
+    """
     settings, spec, parameters = project.settings, project.settings.cover, project_parameters(project)
     _check_alone(project, table)
     if spec is None:
         raise MisuseError(project.name("cover"), "be given", "nothing")
     is_covered = [parameter.between is not None for parameter in settings.parameters.values()]
-    active = max(sum(settings.regions[name].count[1] for name in support) for support in project_supports(project))
+    active, is_known = most_active(project), table is not None or (only_counts and spec.slopes is not None)
     law, boxes = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows}), _boxes(project)
     unit = law.moved(max(active, 1))
     if unit is None:
         raise MisuseError(project.name("cover"), "go with a law that says how far its rows move", repr(law.name))
     with named_by_key(project, "cover"):
         return cover_boxes(
-            _response(project) if table is None else None,
+            None if is_known else _response(project),
             boxes,
             snr=spec.snr,
             eta=eta_shares(project)[0],

@@ -56,24 +56,13 @@ class Physical:
         return entries // 2 if self.is_complex else entries
 
 
-def check_size(project: Project) -> None:
-    """Refuse a bank that is too large, knowing the keys of the file and the list of elements, and nothing else.
-
-    For who would load judges, kernels and pictures only then: they take longer than this.  Reading checks it again.
-    """
-    if project.settings.cover is None:
-        listed = read_element_file(project)
-        check_bank_size(project, listed.regions, len(listed.lines))
-
-
 def read_elements(project: Project) -> Physical:
     """The elements that a list has, or the cells of a cover."""
     if project.settings.cover is None:
         return _read_list(project)
     table = None if project.settings.elements.file is None else _read_table(project)
     cover = project_cover(project, table[0] if table else None)
-    regions = [name for name, cells in cover.regions.items() for _ in cells.places]
-    check_bank_size(project, regions, cells=cover.counts.tolist())
+    check_cover_size(project, cover)
     with named_by_key(project, "cover"):
         library = cover.library() if table is None else table_library(project, cover, table[0])
         settings = cover.settings() if table is None else table[1]
@@ -169,6 +158,14 @@ def check_bank_size(
         remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
         many = f"{size:,} or more" if size < _LEAST_ROUNDED else f"about 10^{log10(size):.0f}"
         raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", many, remedy)
+
+
+def check_cover_size(project: Project, cover: Cover) -> None:
+    """The same of a cover, by its cells of places, of parameters and, where they are known, of ranges."""
+    regions = [name for name, cells in cover.regions.items() for _ in range(int(cells.counts.prod()))]
+    counts = {each.region: each.count for each in cover.ranges}
+    strengths = {name: count for name, count in counts.items() if name is not None}
+    check_bank_size(project, regions, cells=[*cover.counts.tolist(), counts.get(None, 1)], strengths=strengths)
 
 
 def _n_sets(project: Project, region: str, count: int) -> int:

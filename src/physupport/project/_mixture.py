@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.special import comb
 
 from .._errors import MisuseError
 from .._typing import Array, Field
@@ -117,6 +116,8 @@ def background_columns(project: Project, physical: Physical) -> Array | None:
 
 def _bernstein(axis: Array, degree: int) -> Array:
     """(q, degree + 1) polynomials that are nowhere negative and sum up to 1."""
+    from scipy.special import comb  # slow to load, and few rows are counts
+
     right, powers = (0.5 * (axis + 1.0))[:, None], np.arange(degree + 1)
     return np.asarray(comb(degree, powers) * right**powers * (1.0 - right) ** (degree - powers))
 

@@ -6,7 +6,7 @@ from .._errors import MisuseError
 from .._typing import Array
 from ..banks import Cover
 from ..laws import cover_ranges, make_law
-from ._elements import Physical, check_bank_size
+from ._elements import Physical, check_cover_size
 from ._load import Project, named_by_key
 from ._mixture import known_noises, region_marks
 from ._sections import Between
@@ -15,33 +15,34 @@ from ._shares import eta_shares, noise_range, strength_ranges
 
 def with_ranges(project: Project, physical: Physical, n_rows: int) -> Physical:
     """The same elements, with a cover that has the ranges of the file in cells; n_rows: of the deployment."""
-    cover, settings = physical.cover, project.settings
-    noise, strengths = noise_range(project), strength_ranges(project)
-    if cover is None or not (noise or strengths):
+    if physical.cover is None:
         return physical
+    width, is_complex = len(physical.library.responses), physical.is_complex
+    return replace(physical, cover=ranged_cover(project, physical.cover, n_rows, width, is_complex=is_complex))
+
+
+def ranged_cover(project: Project, cover: Cover, n_rows: int, width: int, *, is_complex: bool) -> Cover:
+    """The same cover with the ranges of the file, if there are some, in cells; width: real numbers of a row."""
+    settings, noise, strengths = project.settings, noise_range(project), strength_ranges(project)
+    if not (noise or strengths):
+        return cover
     _check_thresholds(project)
     _, *etas = eta_shares(project)
     rows = settings.data.deployment
-    options = {"is_complex": physical.is_complex, "noises": known_noises(rows)}
+    options = {"is_complex": is_complex, "noises": known_noises(rows)}
     with named_by_key(project, "cover"):
         covered = cover_ranges(
             cover,
             make_law(rows.law, options),
             n_rows,
-            len(physical.library.responses),
+            width,
             noise=noise,
             strengths=strengths,
             etas=(etas[0], etas[1]),
             most={name: region.count[1] for name, region in settings.regions.items()},
         )
-    counts = {each.region: each.count for each in covered.ranges}
-    check_bank_size(
-        project,
-        physical.library.regions,
-        cells=[*covered.counts.tolist(), counts.get(None, 1)],
-        strengths={name: count for name, count in counts.items() if name is not None},
-    )
-    return replace(physical, cover=covered)
+    check_cover_size(project, covered)
+    return covered
 
 
 def bank_noises(project: Project, cover: Cover | None) -> Array | tuple[float, ...] | None:

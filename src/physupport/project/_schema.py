@@ -21,7 +21,7 @@ from ._sections import (
     one_of,
     variances,
 )
-from ._streams import UNKNOWN, Data, Share, Text, check_of_law, may_propose, with_open_strengths
+from ._streams import UNKNOWN, Data, Share, Text, check_of_law, lacks_proposal, with_open_strengths
 
 
 def _budget(value: object) -> object:
@@ -259,8 +259,8 @@ class ProjectFile(Section):
     @model_validator(mode="after")
     def _law_has_what_it_needs(self) -> "ProjectFile":
         for name, stream in (("calibration", self.data.calibration), ("deployment", self.data.deployment)):
-            if stream is not None and may_propose(self.judge, stream.law):
-                check_of_law("proposal", f"data.{name}.proposal", stream.law, stream.proposal is not None)
+            if stream is not None and lacks_proposal(stream, self.judge):
+                raise needed(f"data.{name}.proposal")
         law = self.data.deployment.law
         check_of_law("background", "background", law, self.background is not None)
         for key in ("tangents", "error"):

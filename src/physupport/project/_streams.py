@@ -96,6 +96,12 @@ def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
         raise broken(f"be left out with the law {law}", "a value", f"It goes with the law {takers}.", key=place)
 
 
+def lacks_proposal(stream: Stream, judge: str | None) -> bool:
+    """Whether its law needs rows that propose and it has none; the judge, who takes long to load, is asked last."""
+    is_needed = law_named(stream.law).file_keys.get("proposal", False)
+    return stream.proposal is None and is_needed and may_propose(judge, stream.law)
+
+
 def may_propose(judge: str | None, law: str) -> bool:
     """Whether some rows of a law may propose; not if the judge that is named has all of them judge."""
     try:

@@ -12,18 +12,33 @@ from ._load import Project
 
 def project_supports(project: Project) -> list[tuple[str, ...]]:
     """Those listed, all regions and all but each optional one, or whatever the presence of the regions allows."""
-    regions, supports = project.settings.regions, project.settings.supports
+    supports = project.settings.supports
     if supports.choices is not None:
         return _listed(project, supports.choices)
     if supports.leave_one_out:
         return _left_out(project)
+    always, optional = _by_presence(project)
+    return region_supports(always, optional, supports.max_active)
+
+
+def most_active(project: Project) -> int:
+    """Elements that are active at once, at most; where every combination of regions is a support, none is made."""
+    regions, supports = project.settings.regions, project.settings.supports
+    if supports.choices is not None or supports.leave_one_out:
+        return max(sum(regions[name].count[1] for name in support) for support in project_supports(project))
+    always, optional = ([regions[name].count[1] for name in names] for names in _by_presence(project))
+    most = len(regions) if supports.max_active is None else supports.max_active
+    return sum(always) + sum(sorted(optional, reverse=True)[: most - len(always)])
+
+
+def _by_presence(project: Project) -> tuple[list[str], list[str]]:
+    """Regions that are always there, and optional ones, after a look at how many there may be."""
+    regions, most = project.settings.regions, project.settings.supports.max_active
     always = [name for name, region in regions.items() if region.presence == "always"]
-    optional = [name for name, region in regions.items() if region.presence == "optional"]
-    most = supports.max_active
     if most is not None and not len(always) <= most <= len(regions):
         rule = f"lie between {len(always)}, the regions that are always there, and {len(regions)}, all of them"
         raise MisuseError(project.name("supports.max_active"), rule, most)
-    return region_supports(always, optional, most)
+    return always, [name for name, region in regions.items() if region.presence == "optional"]
 
 
 def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None:
