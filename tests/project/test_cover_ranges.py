@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from physupport import MisuseError
 from physupport._hashes import content_hash
+from physupport.analysis import StreamPlan
 from physupport.judges import Verdict
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash
@@ -230,6 +231,29 @@ presence = "optional"
 """
 
 
+def refuse_as_real(protocol, document):
+    """Rows of a real law with half as many numbers of each amplitude would run at more than twice the level."""
+    ranges = tuple(replace(each, size=each.size / 2.0) if each.region else each for each in protocol.cover.ranges)
+    forged = replace(protocol, streams={"deployment": StreamPlan("covariance", 0.5)})
+    cover = replace(protocol.cover, ranges=ranges)
+    assert cover.level(0.2) > 2.0 * protocol.run_level
+    with pytest.raises(MisuseError, match="cover must have real answers, as rows of the law, got complex"):
+        replace(forged, cover=cover).read(deployment=np.zeros((14, 8)))
+    changed = copy.deepcopy(document)
+    changed["protocol"]["streams"][0]["law"]["is_complex"] = False
+    changed["protocol"]["cover"]["ranges"] = cover.encode()["ranges"]
+    changed["protocol"]["level"] = cover.level(0.2)
+    assert "cover must have real answers" in " / ".join(verify(changed).findings)
+
+
+def test_fewer_rows_than_there_are_make_smaller_sizes_and_are_found_by_the_rows(honest):
+    document = copy.deepcopy(honest)
+    protocol, (strength, noise) = document["protocol"], document["protocol"]["cover"]["ranges"]
+    protocol["streams"][0].update(rows=4, checkpoints=[4])
+    strength["size"], noise["size"] = strength["size"] / 2.0, noise["size"] / 4.0
+    assert "rows have shape (16, 6), not (4, 6)" in " / ".join(verify(document, {"deployment": ROWS}).findings)
+
+
 def test_several_complex_sources_have_ranges_of_their_own(tmp_path):
     (tmp_path / "project.toml").write_text(ARRAY)
     parts = np.random.default_rng(3).standard_normal((2, 14, 6)) * 0.5**0.5
@@ -256,6 +280,7 @@ def test_several_complex_sources_have_ranges_of_their_own(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "Margin: log evidence minus threshold" in page  # judged by evidence
     assert "at all checkpoints together" in page
+    refuse_as_real(finished.assembled.protocol, report.document)
     few = copy.deepcopy(report.document)
     few["protocol"]["cover"]["ranges"][1]["most"] = 1
     assert "be of 2 elements at once" in " / ".join(verify(few).findings)

@@ -147,6 +147,13 @@ class Cover:
         return self.response
 
     @property
+    def is_complex(self) -> bool | None:
+        """Whether answers are complex, by that of the first cell; None where nobody here can work it out."""
+        return (
+            None if self.response is None else settings_grid(self.response, self.places[:1], (), self.axis).is_complex
+        )
+
+    @property
     def places(self) -> Array:
         """(E, d) the middles of all cells."""
         return np.concatenate([cells.places for cells in self.regions.values()])

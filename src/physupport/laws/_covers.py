@@ -67,6 +67,11 @@ def check_cover(cover: Cover, bank: Bank | None, streams: Sequence[tuple[Law, in
         raise MisuseError(
             "cover", f"be of {active} active elements of {law.name} rows", f"{cover.active}, {cover.unit}"
         )
+    if cover.is_complex not in (None, law.is_complex):  # noise and amplitudes of complex rows are shared by two numbers
+        kinds = {True: "complex", False: "real"}
+        raise MisuseError(
+            "cover", f"have {kinds[law.is_complex]} answers, as rows of the law", kinds[not law.is_complex]
+        )
     least = _largest_snr(cover, bank, law, n_rows)
     if least is not None and cover.snr < least * (1.0 - _ROUNDING):
         raise MisuseError("snr", f"be at least {least:.6g}, which the strengths of the bank have", cover.snr)
