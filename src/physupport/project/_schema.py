@@ -139,7 +139,7 @@ def _strength(value: object) -> tuple[float, ...] | Between:
         return Between.model_validate(value)
     if isinstance(value, str):
         raise broken(f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}", shown(value))
-    return variances(value)
+    return variances(value, (*Between.model_fields,))
 
 
 class Region(Section):

@@ -68,10 +68,13 @@ class Section(BaseModel):
         return data
 
 
-def as_values(value: object) -> tuple[float, ...]:
-    """A number, a list of numbers, or {from, to, count}: all become the list."""
+def as_values(value: object, others: tuple[str, ...] = ()) -> tuple[float, ...]:
+    """A number, a list of numbers, or {from, to, count}: all become the list.
+
+    others: keys of tables that may stand in their place, for who misspells one of these.
+    """
     if isinstance(value, dict):
-        return _spread(value)
+        return _spread(value, others)
     entries = value if isinstance(value, list | tuple) else [value]
     if not entries:
         raise broken("hold at least one number", "none")
@@ -79,7 +82,7 @@ def as_values(value: object) -> tuple[float, ...]:
 
 
 def _number(entry: object) -> float:
-    if isinstance(entry, bool) or not isinstance(entry, int | float) or not abs(entry) < float("inf"):
+    if not isinstance(entry, int | float) or not _is_finite(entry):
         raise broken("be a number, a list of numbers, or { from, to, count }", shown(entry))
     # Python compares whole numbers with floats without rounding.
     if abs(entry) > sys.float_info.max or float(entry) != entry:
@@ -87,10 +90,18 @@ def _number(entry: object) -> float:
     return float(entry)
 
 
-def _spread(table: dict[str, Any]) -> tuple[float, ...]:
+def _is_finite(entry: object) -> bool:
+    return isinstance(entry, int | float) and not isinstance(entry, bool) and abs(entry) < float("inf")
+
+
+def _spread(table: dict[str, Any], others: tuple[str, ...]) -> tuple[float, ...]:
     """Equally many steps from one end to the other, both included."""
-    if {*table} != {"from", "to", "count"}:
-        raise broken("have the keys from, to and count", ", ".join(map(str, table)) or "none")
+    keys = ("from", "to", "count")
+    if {*table} != {*keys}:
+        stray = [key for key in table if key not in keys]
+        near = get_close_matches(stray[0], [*keys, *others], 1) if stray else []
+        remedy = f"Did you mean {near[0]}?" if near else ""
+        raise broken("have the keys from, to and count", ", ".join(map(str, table)) or "none", remedy)
     for key in ("from", "to"):
         if isinstance(table[key], list | dict):
             raise broken(f"have a number as {key}", shown(table[key]))
@@ -138,6 +149,8 @@ def _ends(value: object) -> object:
     """Two numbers, the lower one first."""
     if not isinstance(value, list) or len(value) != 2:
         raise broken("be [low, high]", shown(value))
+    if not all(map(_is_finite, value)):
+        raise broken("be [low, high], two numbers that are finite", shown(value))
     low, high = as_values(value)
     if not low < high:
         raise broken("be [low, high] with low below high", shown(value))
@@ -163,9 +176,9 @@ def _checked(*checks: Any) -> BeforeValidator:  # noqa: ANN401
     return BeforeValidator(validate)
 
 
-def variances(value: object) -> tuple[float, ...]:
-    """Distinct numbers above 0, in one of their spellings."""
-    return _distinct(_positive(as_values(value)))
+def variances(value: object, others: tuple[str, ...] = ()) -> tuple[float, ...]:
+    """Distinct numbers above 0, in one of their spellings; others: as in `as_values`."""
+    return _distinct(_positive(as_values(value, others)))
 
 
 Values = Annotated[tuple[float, ...], _checked()]

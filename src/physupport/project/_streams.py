@@ -45,7 +45,7 @@ def _noise(value: object) -> object:
     for table in (NoiseFile, Between):
         if isinstance(value, dict) and {*value} & {*table.model_fields}:
             return table.model_validate(value)
-    return variances(value)
+    return variances(value, (*NoiseFile.model_fields, *Between.model_fields))
 
 
 Noise = Annotated[
