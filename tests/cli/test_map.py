@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -12,8 +13,9 @@ import pytest
 from scipy.stats import binom
 from typer.testing import CliRunner
 
+from physupport import MisuseError
 from physupport.cli import app
-from physupport.maps import SignalMap
+from physupport.maps import SignalMap, _map
 from physupport.verify import verify
 
 Q, PLACES = 60, np.linspace(8.0, 52.0, 9)
@@ -173,6 +175,18 @@ def test_a_folder_that_cannot_be_made_is_refused(folder, write, one):
     write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--out", "rows.npy/inside", *one])
     assert "--out must be a folder that can be made and written to, got rows.npy/inside" in str(ran.exception)
+
+
+def test_a_scheduler_that_does_not_answer_is_refused_after_seconds(write, monkeypatch):
+    write(EMPTY, *LINEAR)
+    assert _map._ANSWER == 5  # as the page on maps says; Dask itself waits 30
+    monkeypatch.setattr(_map, "_ANSWER", 1)
+    with socket.socket() as taken:  # nobody listens there, nor can anybody begin to
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        ran = CliRunner().invoke(app, ["map", "--scheduler", address])
+    assert f"answers, got {address} (Timed out trying to connect to {address} after 1 s)" in str(ran.exception)
+    assert isinstance(ran.exception, MisuseError)
 
 
 def test_a_scheduler_that_has_no_address_is_refused(write):

@@ -46,7 +46,8 @@ def map_(
         str | None, typer.Option(help="Report on one signal only, such as 3,17, with its page; into the same folder.")
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="local, or the address of a Dask scheduler. No byte depends on it.")
+        str | None,
+        typer.Option(help="local, or the address of a Dask scheduler, which has 5 s to answer. No byte depends on it."),
     ] = None,
     workers: Workers = None,
     trust: Trust = False,

@@ -26,6 +26,8 @@ from ._store import Store
 # Signals of a block, which is a chunk of the arrays; a thread holds the codes of one block at a time.
 BLOCK = 8192
 _RETRIES = 5
+_ANSWER = 5  # seconds in which a scheduler that is there answers, also from far away
+_WORKERS = 30  # seconds in which the first of its workers takes the tables
 _VERSION = 3  # of the arrays of a map
 Progress = Callable[[int, int], None]
 
@@ -235,14 +237,16 @@ def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[t
     # Its page takes any free port: another cluster may have the usual one.
     local = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": ":0"}
     try:
-        connected = distributed.Client(**local) if scheduler == "local" else distributed.Client(scheduler)
-    except (OSError, ValueError) as error:
+        connected = distributed.Client(
+            **(local if scheduler == "local" else {"address": scheduler, "timeout": _ANSWER})
+        )
+    except Exception as error:  # another server's answers may be taken for anything
         rule = "be local, or the address of one that answers"
         raise MisuseError("scheduler", rule, f"{scheduler} ({error})") from None
     with connected as client:
         executor = client.get_executor(pure=False, retries=_RETRIES)
         try:
-            yield executor, client.scatter(work, broadcast=True), 2 * max(1, len(client.ncores()))
+            yield executor, client.scatter(work, broadcast=True, timeout=_WORKERS), 2 * max(1, len(client.ncores()))
         except CancelledError:
             remedy = "What is done stays: the same call goes on."
             raise MisuseError("scheduler", "keep one worker alive, which has the tables", "none", remedy) from None
