@@ -11,12 +11,16 @@ from physupport._exp import exp2_minus
 
 # One block of arguments, weights and sums stays in the first-level cache.
 _LENGTH = 256
+# A tenth of a second: a processor changes its pace within milliseconds.
+_REPEATS = 800_000
 
 
 @dataclass(frozen=True)
-class Peak:
-    per_core: float  # exponentials a second
-    total: float  # with all threads
+class Rates:
+    """Exponentials a second on all threads, the best of several rounds."""
+
+    ours: float
+    peak: float
 
 
 @njit(fastmath={"contract"})
@@ -32,22 +36,19 @@ def _loops(x, weights, sums, repeats):
         _loop(x[thread], weights[thread], sums[thread], repeats)
 
 
-def exp_fma_peak(repeats=20000, trials=5):
-    """Best of several trials, on one thread and on all."""
-    rng = np.random.default_rng(0)
-    rates = []
-    for threads in (1, numba.get_num_threads()):
-        x, weights = rng.uniform(0.0, 10.0, (threads, _LENGTH)), rng.uniform(0.0, 1.0, (threads, _LENGTH))
-        sums = np.zeros_like(x)
-        _loops(x, weights, sums, 1)
-        times = []
-        for _ in range(trials):
-            start = time.perf_counter()
-            _loops(x, weights, sums, repeats)
-            times.append(time.perf_counter() - start)
-        rates.append(threads * _LENGTH * repeats / min(times))
-    return Peak(*rates)
-
-
-if __name__ == "__main__":
-    print(exp_fma_peak())
+def rates(work, exponentials, rounds=10):
+    """Work that takes so many exponentials, in turns with the pure loop, so that both meet the same machine."""
+    rng, threads = np.random.default_rng(0), numba.get_num_threads()
+    x, weights = rng.uniform(0.0, 10.0, (threads, _LENGTH)), rng.uniform(0.0, 1.0, (threads, _LENGTH))
+    sums = np.zeros_like(x)
+    work()
+    _loops(x, weights, sums, 1)
+    ours, peak = [], []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        between = time.perf_counter()
+        _loops(x, weights, sums, _REPEATS)
+        ours.append(between - start)
+        peak.append(time.perf_counter() - between)
+    return Rates(exponentials / min(ours), threads * _LENGTH * _REPEATS / min(peak))

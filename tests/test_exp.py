@@ -101,9 +101,9 @@ def test_the_row_loop_compiles_to_packed_machine_code():
     if int(config.OPT) < 3:
         pytest.skip("NUMBA_OPT asks for code that is compiled sooner and not packed")
     compiled = njit(fastmath={"contract"})(kernels.nested_step.py_func)
-    x, r, s = (np.zeros(lines * kernels.S) for lines in (8, 3, 3))
-    compiled(x, np.ones((4, 4)), 3, np.ones(4), r, 0, s, 0)
+    v, s = np.zeros(5 * kernels.S), np.zeros(4 * kernels.S)
+    compiled(v, 0, np.ones((8, 2)), np.ones(8), 7, s, 0)
     (assembly,) = compiled.inspect_asm().values()
     assert "ymm" in assembly or "zmm" in assembly
-    # Four polynomials of degree 11 and four inner products of four terms.
-    assert len(re.findall(r"vfn?m(?:add|sub)\w*pd|vmulpd", assembly)) >= 56
+    # Eight polynomials of degree 11, eight weights, seven squares and four turns.
+    assert len(re.findall(r"vfn?m(?:add|sub)\w*pd|vmulpd", assembly)) >= 8 * 11 + 8 + 7 + 2 * 4

@@ -46,7 +46,7 @@ class Batch:
     factor: IntArray  # (k,) increasing
     first_key: IntArray  # (F + 1,)
     nuisance: IntArray  # (k,)
-    weights: Array  # (k, sizes), filled up with zeros to a multiple of four
+    weights: Array  # (k, sizes), filled up with zeros to a multiple of three, six at least
     reference: Array  # (F, 2) sums of reference exponents, compensated
     product: Array  # (k,) product of the densities without its power of two
     power: IntArray  # (k,)
@@ -73,7 +73,8 @@ class Batch:
         notes = (np.zeros((f, n_notes)), np.ones((k, n_notes)), np.zeros((k, n_notes), dtype=np.int64))
         running = (np.zeros((f, 2)), np.ones(k), np.zeros(k, dtype=np.int64))
         nuisance = nuisance[order]
-        weights = np.pad(family.weights[nuisance], ((0, 0), (0, -family.weights.shape[1] % 4)))
+        sizes = family.weights.shape[1]
+        weights = np.pad(family.weights[nuisance], ((0, 0), (0, max(6, sizes + -sizes % 3) - sizes)))
         return cls(
             family, factors, elements, index, positions[order], factor, first_key, nuisance, weights, *running, notes
         )
@@ -89,8 +90,8 @@ class Batch:
             noted = self.noted[0][part], self.noted[1], self.noted[2]
             work = self._work()
             kernel(
-                table, self.index[part], paths, f.directions[part], f.multipliers[part], ends, notes,
-                self.first_key[part.start : part.stop + 1], self.weights, sums, noted, work,
+                table, self.index[part], paths, f.directions[part], f.turns[part], f.multipliers[part],
+                ends, notes, self.first_key[part.start : part.stop + 1], self.weights, sums, noted, work,
             )  # fmt: skip
             self.spare.append(work)
 
@@ -101,9 +102,10 @@ class Batch:
         try:
             return self.spare.pop()
         except IndexError:
-            n_levels = self.factors.atoms.shape[2] + 1 if self.family.is_nested else 1
+            n = self.factors.atoms.shape[2]
+            n_lines = (n - 2) * (n + 1) + 1 if self.family.is_nested else 1
             most_keys = int(np.diff(self.first_key).max())
-            return make_work(self.factors.directions.shape[2], self.weights.shape[1], n_levels, most_keys)
+            return make_work(self.factors.directions.shape[2], self.weights.shape[1], n_lines, most_keys)
 
     def _coordinates(self, segment: Array) -> Array:
         """(C, length) what the densities see of the rows: their entries, or their inner products with fewer atoms."""

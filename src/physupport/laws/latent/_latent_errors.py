@@ -192,7 +192,7 @@ _ABSENT: Final = -1.0
 class Family:
     """Nuisances that one kind of tree serves.
 
-    Nested: two atoms or more, one active variance and a positive weight of the full set; the tree hangs from the full
+    Nested: three atoms or more, one active variance and a positive weight of the full set; the tree hangs from the full
     set.  Mixed: all others that agree in which sizes occur with which variance; one tree a variance, rooted at the
     empty set.
     """
@@ -240,7 +240,7 @@ def law_families(laws: tuple[CodeLaw, ...], noises: Array, n_atoms: int) -> tupl
 def _kind(occurs: BoolArray, variances: Array) -> tuple[float, ...]:
     """Nothing for nested laws; for others the variance of each size, marked where the size does not occur."""
     active = variances[1:][occurs[1:]]
-    if len(occurs) > 2 and occurs[-1] and np.all(active == variances[-1]):
+    if len(occurs) > 3 and occurs[-1] and np.all(active == variances[-1]):
         return ()
     return (0.0 if occurs[0] else _ABSENT, *np.where(occurs[1:], variances[1:], _ABSENT).tolist())
 

@@ -1,7 +1,9 @@
 r"""Compiled row loops of the latent-code stream: sums of exponentials over all active sets, a block of rows at a time.
 
 Active sets are bit masks J.  Exponents are kept in powers of two: with h scaled by :math:`\sqrt{\log_2(e)/2}`,
-:math:`r_J = \sum (h \cdot y)^2` along a path of the tree makes :math:`2^{-r_J}` a Gaussian exponential.  Blocks have
+:math:`r_J = \sum (h \cdot y)^2` along a path of the tree makes :math:`2^{-r_J}` a Gaussian exponential.  In the tree
+that hangs from the full set the product v = h . y of a set that lacks several atoms is a sum of two products of larger
+sets, so that an active set costs two multiplications however many coordinates the rows have.  Blocks have
 the fixed length B, and the lines of a work array the fixed distance S: few pointers, at constant distances, which the
 compiler can tell apart, so that the loops over rows become packed machine code.  Slices would be counted references,
 each a pause of the processor; positions without a sign need no look at whether they count from the end.
@@ -13,7 +15,7 @@ from numba import njit
 
 from ..._exp import exp2_minus, inside
 from ..._typing import Array, IntArray
-from ._latent_sums import FIRST, FMA, ROWS, S1, S2, S3, S4, S5, S6, S7, B, Notes, S, Sums, Work, carry
+from ._latent_sums import FIRST, FMA, ROWS, S1, S2, S3, B, Notes, S, Sums, Work, carry
 
 
 @inside()
@@ -25,67 +27,85 @@ def clear(x: Array, line: int, value: float) -> None:
 
 
 @inside(FMA)
-def add_terms(x: Array, a: int, h: Array, node: int, line: int) -> None:
-    """Add the four terms of h[node] . x from the a-th on to a line of x behind the coordinates."""
+def add_terms(x: Array, a: int, h: Array, node: int, onto: Array, line: int) -> None:
+    """Add the four terms of h[node] . x from the a-th on to a line."""
     h0, h1, h2, h3 = h[node, a], h[node, a + 1], h[node, a + 2], h[node, a + 3]
     p, t = np.uintp(a * S), np.uintp(line * S)
     for i in range(ROWS):
         j = p + i
-        x[t + i] += h0 * x[j] + h1 * x[j + S1] + h2 * x[j + S2] + h3 * x[j + S3]
+        onto[t + i] += h0 * x[j] + h1 * x[j + S1] + h2 * x[j + S2] + h3 * x[j + S3]
 
 
 @inside(FMA)
-def nested_step(x: Array, h: Array, node: int, m: Array, r: Array, level: int, s: Array, size: int) -> None:
-    """Four active sets, with and without the first two atoms: their exponents, and m 2^-r onto the sums of their sizes.
+def turn(v: Array, start: int, j: int, below: int, turns: Array, node: int) -> None:
+    r"""The lines of a set, from those of the set that has the atom j as well: r, and v of each atom k < j to be left.
 
-    node: the one with both, whose parent's exponents are on that level of r and whose own go to the next; size: of the
-    one with neither, whose exponents go to the last level.  The lines behind the coordinates hold all terms but the
-    last four of the inner products.
+    :math:`r + v_j^2` and :math:`a v_k + b v_j`, with (a, b) = turns[node - 2^k].  start: line of r of the larger set,
+    behind which come its v_0, v_1, ...; below: that of the smaller set, which is node.
     """
-    a = h.shape[1] - 4
-    a0, a1, a2, a3 = h[node, a], h[node, a + 1], h[node, a + 2], h[node, a + 3]
-    b0, b1, b2, b3 = h[node - 1, a], h[node - 1, a + 1], h[node - 1, a + 2], h[node - 1, a + 3]
-    c0, c1, c2, c3 = h[node - 2, a], h[node - 2, a + 1], h[node - 2, a + 2], h[node - 2, a + 3]
-    d0, d1, d2, d3 = h[node - 3, a], h[node - 3, a + 1], h[node - 3, a + 2], h[node - 3, a + 3]
-    both, second, first, neither = m[node], m[node - 1], m[node - 2], m[node - 3]
-    p, below, last, onto = np.uintp(a * S), np.uintp(level * S), np.uintp(len(r)) - S1, np.uintp(size * S)
+    p, t = np.uintp(start * S), np.uintp(below * S)
+    q = np.uintp((start + 1 + j) * S)
+    for i in range(ROWS):
+        v[t + i] = v[p + i] + v[q + i] * v[q + i]
+    for k in range(j):
+        a, b = turns[node - (1 << k), 0], turns[node - (1 << k), 1]
+        p, t = np.uintp((start + 1 + k) * S), np.uintp((below + 1 + k) * S)
+        for i in range(ROWS):
+            v[t + i] = a * v[p + i] + b * v[q + i]
+
+
+@inside(FMA)
+def nested_step(v: Array, start: int, turns: Array, m: Array, node: int, s: Array, size: int) -> None:
+    """Eight active sets, with and without the first three atoms: m 2^-r onto the sums of their sizes.
+
+    node: the one with all three, whose r, v_0, v_1, v_2 are on the lines from start on; size: of the one with none,
+    whose exponents go to the last line of v.
+    """
+    a_01, b_01, a_02, b_02 = turns[node - 3, 0], turns[node - 3, 1], turns[node - 5, 0], turns[node - 5, 1]
+    a_12, b_12, a_012, b_012 = turns[node - 6, 0], turns[node - 6, 1], turns[node - 7, 0], turns[node - 7, 1]
+    m_all, m_0, m_1, m_01 = m[node], m[node - 1], m[node - 2], m[node - 3]
+    m_2, m_02, m_12, m_012 = m[node - 4], m[node - 5], m[node - 6], m[node - 7]
+    p, last, onto = np.uintp(start * S), np.uintp(len(v)) - S1, np.uintp(size * S)
     for i in range(ROWS):
         j, k = p + i, onto + i
-        x0, x1, x2, x3 = x[j], x[j + S1], x[j + S2], x[j + S3]
-        v_both = x[j + S4] + a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
-        v_second = x[j + S5] + b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
-        v_first = x[j + S6] + c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
-        v_neither = x[j + S7] + d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
-        r_both = r[below + i] + v_both * v_both
-        r_first = r_both + v_first * v_first
-        r_neither = r_first + v_neither * v_neither
-        r[below + S1 + i] = r_both
-        r[last + i] = r_neither
-        s[k + S2] += both * exp2_minus(r_both)
-        s[k + S1] += second * exp2_minus(r_both + v_second * v_second) + first * exp2_minus(r_first)
-        s[k] += neither * exp2_minus(r_neither)
+        r, v_0, v_1, v_2 = v[j], v[j + S1], v[j + S2], v[j + S3]
+        v_01, v_02, v_12 = a_01 * v_0 + b_01 * v_1, a_02 * v_0 + b_02 * v_2, a_12 * v_1 + b_12 * v_2
+        v_012 = a_012 * v_02 + b_012 * v_12
+        r_1, r_2 = r + v_1 * v_1, r + v_2 * v_2
+        r_12 = r_2 + v_12 * v_12
+        r_012 = r_12 + v_012 * v_012
+        v[last + i] = r_012
+        s[k + S3] += m_all * exp2_minus(r)
+        s[k + S2] += m_0 * exp2_minus(r + v_0 * v_0) + m_1 * exp2_minus(r_1) + m_2 * exp2_minus(r_2)
+        s[k + S1] += (
+            m_01 * exp2_minus(r_1 + v_01 * v_01) + m_02 * exp2_minus(r_2 + v_02 * v_02) + m_12 * exp2_minus(r_12)
+        )
+        s[k] += m_012 * exp2_minus(r_012)
 
 
 @inside()
-def nested_block(passes: IntArray, x: Array, h: Array, m: Array, r: Array, s: Array) -> None:
+def nested_block(passes: IntArray, x: Array, h: Array, turns: Array, m: Array, v: Array, s: Array) -> None:
     r"""Sums over the active sets of each size, of :math:`m_J 2^{-r_J}` with r counted from the full set.
 
-    passes: (2^(n-2), 3) parent level, set that holds the first two atoms, and its size less two, depth first and the
-    empty set last, whose exponents are left at the end of r: ((n + 1) S,); x: ((d + 4) S,); h: (2^n, d), m: (2^n,);
-    s: (at least (n + 1) S,) receives the sums.
+    passes: (2^(n-3), 4) level of the set that has one atom more, that atom, the set, which holds the first three atoms,
+    and its size less three, depth first and the smallest set last; x: (d S,); h: (n, d), turns: (2^n, 2), m: (2^n,);
+    v: (((n - 2) (n + 1) + 1) S,) has r and v_0, v_1, ... of a set on each level, and the exponents of the empty set at
+    its end; s: (at least (n + 1) S,) receives the sums.
     """
-    d = h.shape[1]
-    clear(r, FIRST, 0.0)
+    n, d = h.shape
     for size in range(len(s) // S):
         clear(s, size, 0.0)
-    for k in range(len(passes)):
-        node = passes[k, 1]
-        if d > 4:
-            for missing in range(4):
-                clear(x, d + missing, 0.0)
-                for a in range(0, d - 4, 4):
-                    add_terms(x, a, h, node - missing, d + missing)
-        nested_step(x, h, node, m, r, passes[k, 0], s, passes[k, 2])
+    clear(v, FIRST, 0.0)
+    for k in range(n):
+        clear(v, k + 1, 0.0)
+        for a in range(0, d, 4):
+            add_terms(x, a, h, k, v, k + 1)
+    for p in range(len(passes)):
+        below = FIRST
+        if p:
+            start, below = passes[p, 0] * (n + 1), (passes[p, 0] + 1) * (n + 1)
+            turn(v, start, passes[p, 1], below, turns, passes[p, 2])
+        nested_step(v, below, turns, m, passes[p, 2], s, passes[p, 3])
 
 
 @inside(FMA)
@@ -106,7 +126,7 @@ def mixed_block(used: IntArray, x: Array, h: Array, m: Array, a: Array, top: Arr
         parent = node - mask + (mask & (mask - 1))
         clear(x, d, 0.0)
         for k in range(0, d, 4):
-            add_terms(x, k, h, node, d)
+            add_terms(x, k, h, node, x, d)
         for i in range(ROWS):
             a[node, i] = a[parent, i] + x[product + i] * x[product + i] if mask else 0.0
         if used[node // n_sets, count_bits(mask)]:
@@ -142,14 +162,14 @@ def load(table: Array, index: IntArray, f: int, start: int, n_rows: int, x: Arra
 
 @njit(cache=True, nogil=True)
 def score_nested(
-    table: Array, index: IntArray, passes: IntArray, h: Array, m: Array, ends: IntArray, notes: IntArray,
+    table: Array, index: IntArray, passes: IntArray, h: Array, turns: Array, m: Array, ends: IntArray, notes: IntArray,
     first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work,
 ) -> None:  # fmt: skip
     """Carry every key over some rows.
 
-    table: (C, length) coordinates of the rows, of which index: (F, d) says the ones that a factor needs; h: (F, 2^n,
-    d), padded to a multiple of four, and m: the trees; stretches end at ends: (e,), the last of them with the rows, and
-    where notes: (e,) is a number, the sums are noted under it; keys first_key[f] .. first_key[f + 1] - 1 belong to
+    table: (C, length) coordinates of the rows, of which index: (F, d) says the ones that a factor needs; h: (F, n, d),
+    padded to a multiple of four, turns and m: the trees; stretches end at ends: (e,), the last of them with the rows,
+    and where notes: (e,) is a number, the sums are noted under it; keys first_key[f] .. first_key[f + 1] - 1 belong to
     factor f and differ in their weights: (k, sizes).  Each factor is the work of one thread, in the order of the rows:
     the result does not depend on how many threads there are.
     """
@@ -158,13 +178,13 @@ def score_nested(
         for start in range(0, table.shape[1], B):
             n_rows = min(B, table.shape[1] - start)
             load(table, index, f, start, n_rows, work[0])
-            nested_block(passes, work[0], h[f], m[f], work[2], work[1])
+            nested_block(passes, work[0], h[f], turns[f], m[f], work[2], work[1])
             stretch = carry(f, start, n_rows, stretch, ends, notes, first_key, weights, work, sums, noted)
 
 
 @njit(cache=True, nogil=True)
 def score_mixed(
-    table: Array, index: IntArray, used: IntArray, h: Array, m: Array, ends: IntArray, notes: IntArray,
+    table: Array, index: IntArray, used: IntArray, h: Array, _: Array, m: Array, ends: IntArray, notes: IntArray,
     first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work,
 ) -> None:  # fmt: skip
     """The same along trees rooted at the empty set."""

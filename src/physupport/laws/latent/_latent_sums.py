@@ -18,50 +18,61 @@ FMA = {"contract"}
 ROWS = np.uintp(B)
 # For a plain 0 everything would be compiled once more.
 FIRST: int = np.int64(0)  # type: ignore[assignment]
-S1, S2, S3, S4, S5, S6, S7 = (np.uintp(k * S) for k in range(1, 8))
+S1, S2, S3, S4, S5 = (np.uintp(k * S) for k in range(1, 6))
 # Running sums of reference exponents (F, 2) with what rounding lost, products (k,) and powers of two (k,) of densities.
 Sums = tuple[Array, Array, IntArray]
 # The same at c checkpoints: (F, c), (k, c), (k, c).
 Notes = tuple[Array, Array, IntArray]
 
-# Of one thread: coordinates and four lines ((d + 4) S,), sums over the sets of each size (sizes S,), exponents along a
-# path (levels S,), densities (m, S), lanes of the reference (S,), and lanes of the products (m, S) with their powers of
-# two, for up to m keys a factor.
+# Of one thread: coordinates and one more line ((d + 1) S,), sums over the sets of each size (sizes S,), lines of sets
+# along a path (lines S,), parts of densities (S,), lanes of the reference (S,), and lanes of the products (m, S) with
+# their powers of two, for up to m keys a factor.
 Work = tuple[Array, Array, Array, Array, Array, Array, IntArray]
 # Bytes that a processor fetches at once: packed numbers that lie across two of these take twice as long.
 _FETCHED = 64
 
 
-def make_work(n_coordinates: int, n_sizes: int, n_levels: int, n_keys: int) -> Work:
+def make_work(n_coordinates: int, n_sizes: int, n_lines: int, n_keys: int) -> Work:
     """As the loops expect it at their start; n_coordinates is a multiple of four."""
-    counts = (n_coordinates + 4, n_sizes, n_levels, n_keys, 1, n_keys, n_keys)
+    counts = (n_coordinates + 1, n_sizes, n_lines, 1, 1, n_keys, n_keys)
     numbers = np.zeros(sum(counts) * S + _FETCHED // 8)
     first = -numbers.ctypes.data % _FETCHED // 8  # where a line begins; it has a multiple of these bytes
     ends = [first + S * count for count in accumulate(counts, initial=0)]
-    x, s, levels, z, tops, lanes, lane_powers = (numbers[start:end] for start, end in pairwise(ends))
+    x, s, v, z, tops, lanes, lane_powers = (numbers[start:end] for start, end in pairwise(ends))
     lanes[:] = 1.0
     by_key = (n_keys, S)
-    return x, s, levels, z.reshape(by_key), tops, lanes.reshape(by_key), lane_powers.view(np.int64).reshape(by_key)
+    return x, s, v, z, tops, lanes.reshape(by_key), lane_powers.view(np.int64).reshape(by_key)
 
 
 @inside(FMA)
-def densities(weights: Array, key: int, s: Array, z: Array, k: int) -> None:
-    """The densities of the rows of a block.  The sizes come in fours, the last of which may be idle."""
-    for i in range(ROWS):
-        z[k, i] = 0.0
-    for size in range(0, weights.shape[1], 4):
-        w0, w1, w2, w3 = weights[key, size], weights[key, size + 1], weights[key, size + 2], weights[key, size + 3]
+def multiply(
+    weights: Array, key: int, s: Array, low: int, high: int, z: Array, lanes: Array, lane_powers: IntArray, k: int
+) -> None:
+    """Multiply the densities of some rows of a block, lane by lane, into products kept in [1, 2) and powers of two.
+
+    A density is the sum of the weighted sums over the active sets of each size.  The sizes come in threes and are six
+    at least, the last of which may be idle; what comes before the last six is gathered in z, which stays zero if there
+    is nothing.
+    """
+    rows = range(np.uintp(low), np.uintp(high))
+    if weights.shape[1] > 6:
+        for i in rows:
+            z[i] = 0.0
+    for size in range(0, weights.shape[1] - 6, 3):
+        w0, w1, w2 = weights[key, size], weights[key, size + 1], weights[key, size + 2]
         p = np.uintp(size * S)
-        for i in range(ROWS):
+        for i in rows:
             j = p + i
-            z[k, i] += w0 * s[j] + w1 * s[j + S1] + w2 * s[j + S2] + w3 * s[j + S3]
-
-
-@inside()
-def multiply(z: Array, low: int, high: int, lanes: Array, lane_powers: IntArray, k: int) -> None:
-    """Multiply densities, lane by lane, into products kept in [1, 2) and powers of two beside them."""
-    for i in range(np.uintp(low), np.uintp(high)):
-        longer = z[k, i] * lanes[k, i]
+            z[i] += w0 * s[j] + w1 * s[j + S1] + w2 * s[j + S2]
+    size = weights.shape[1] - 6
+    w0, w1, w2 = weights[key, size], weights[key, size + 1], weights[key, size + 2]
+    w3, w4, w5 = weights[key, size + 3], weights[key, size + 4], weights[key, size + 5]
+    p = np.uintp(size * S)
+    for i in rows:
+        j = p + i
+        density = z[i] + w0 * s[j] + w1 * s[j + S1] + w2 * s[j + S2]
+        density += w3 * s[j + S3] + w4 * s[j + S4] + w5 * s[j + S5]
+        longer = density * lanes[k, i]
         lane_powers[k, i] += exponent_of(longer)
         lanes[k, i] = mantissa_of(longer)
 
@@ -115,15 +126,13 @@ def carry(
     _, s, top, z, tops, lanes, lane_powers = work
     reference, product, power = sums
     n_keys, last = first_key[f + 1] - first_key[f], np.uintp(len(top)) - S1
-    for k in range(n_keys):
-        densities(weights, first_key[f] + k, s, z, k)
     low = FIRST
     while low < n_rows:
         high = min(n_rows, ends[stretch] - start)
         for i in range(np.uintp(low), np.uintp(high)):
             tops[i] += top[last + i]
         for k in range(n_keys):
-            multiply(z, low, high, lanes, lane_powers, k)
+            multiply(weights, first_key[f] + k, s, low, high, z, lanes, lane_powers, k)
         low = high
         if start + high < ends[stretch]:
             continue
