@@ -179,6 +179,19 @@ def test_so_few_draws_as_should_not_serve_all_signals_are_refused():
     assert found.judge(rows).codes.shape == (2, 12)
 
 
+@pytest.mark.parametrize("sigma", [None, 1.0])  # with a table for all signals, and without
+def test_so_few_rotations_as_should_not_serve_all_signals_are_refused(sigma):
+    table = RotationTable(ATOMS, [(i,) for i in range(6)], BASE)
+    spec = Rotation(table, seed=7, draws=3999, sigma=sigma, outsiders=scanned(ATOMS))
+    for name in ("draws", "gate_draws"):
+        rule = f"^{name} must be at least 999, as they serve several signals, and enough to reject at the level, got"
+        for few, level in ((199, 0.1), (999, 1e-3)):
+            with pytest.raises(MisuseError, match=f"{rule} {few}"):
+                RotatedSignals(replace(spec, **{name: few})).block_judge(np.array([level]), 1, 5)
+    rows = measured([9.0, 9.0], 4, 5)[0]
+    assert RotatedSignals(spec).block_judge(np.array([0.1]), 1, 5).judge(rows).codes.shape == (2, 6)
+
+
 def test_axes_are_put_in_order_and_rows_that_cannot_be_judged_are_refused():
     values = np.arange(120.0).reshape(5, 4, 6)
     signals = as_signals(values, channels=0, repeats="2")

@@ -188,6 +188,14 @@ def check_draws(name: str, numbers: list[int], draws: int) -> None:
         raise MisuseError(name, rule, draws)
 
 
+def check_shared_draws(spec: Rotation, level: float) -> None:
+    """The same of rotations without a table, whose draws serve several signals as well."""
+    shares = Levels.of(level, spec.companions, spec.outsiders)
+    check_draws("draws", _numbers(np.array([shares.rivals * (1.0 - SCREEN_SHARE)]), spec.draws), spec.draws)
+    if spec.outsiders is not None:
+        check_draws("gate_draws", _numbers(np.array([shares.gate]), spec.gate_draws), spec.gate_draws)
+
+
 def _largest(values: Array, numbers: list[int]) -> Array:
     """(L, ...) the K-th largest of values (B, ...) for every K; inf for K = 0."""
     ordered = np.sort(values, axis=0)

@@ -10,7 +10,7 @@ from .._typing import Array, Field, IntArray
 from ..judges.rotation import Rotation
 from ._alone import OneByOne, RotationAsker
 from ._engine import BlockJudge, BlockVerdicts, Tabulated, check_levels, in_order
-from ._nulls import is_tabulated
+from ._nulls import check_shared_draws, is_tabulated
 
 
 @final
@@ -66,11 +66,13 @@ class RotatedSignals:
         }
 
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:
-        """The table of critical values, if there is one."""
+        """The table of critical values, if there is one; either way, enough draws to serve all signals."""
         spec, falling = self.spec, check_levels(levels)
-        judge: BlockJudge = OneByOne(RotationAsker(spec), falling)
         if is_tabulated(spec):
-            judge = Tabulated.of(spec, falling, threads, repeats)
+            judge: BlockJudge = Tabulated.of(spec, falling, threads, repeats)
+        else:
+            check_shared_draws(spec, float(falling[0]))
+            judge = OneByOne(RotationAsker(spec), falling)
         return numbered(judge, self.keys, self.whitener)
 
     def fitted(self, rows: Field, explanation: int) -> Field:
