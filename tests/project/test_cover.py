@@ -14,6 +14,7 @@ from physupport.analysis._running import begin_running
 from physupport.maps import MapProtocol
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash
+from physupport.report._covers import grid_end
 from physupport.report.page import write_page
 from physupport.responses import settings_grid
 from physupport.verify import verify
@@ -109,6 +110,31 @@ def test_one_cell_that_is_left_is_as_wide_as_it_is(write):
     assert field.label == "FINE"
     assert field.extent > 0.0
     assert field.box[0][0] <= 0.5 <= field.box[0][1]
+
+
+def test_the_end_of_a_grid_of_cells_is_that_of_its_box(write):
+    rows = wave(0.302) + 0.5 * np.random.default_rng(5).standard_normal((16, 20))
+    report = run_project(load_project(write(rows=rows))).result.report
+    (edge,) = report.document["edges"]
+    assert (edge["of"], edge["end"]) == ("region line", "lowest")
+    assert edge["value"] == pytest.approx(0.3 + report.document["protocol"]["cover"]["regions"][0]["half"][0])
+    assert "touches the end of the grid of region line (0.3): nobody looked beyond it" in report.sentence
+
+
+def test_the_end_of_a_grid_of_cells_of_a_parameter_is_that_of_its_range(write):
+    tables = (
+        "[parameters.width]\nbetween = [0.9, 1.1]\n\n[parameters.left]\nkind = 'position'\nbetween = [-0.02, 0.01]\n\n"
+    )
+    assembled = assemble(load_project(write(("[cover]\n", f"{tables}[cover]\n"))))
+    cover, bank = assembled.protocol.cover, assembled.bank
+    protocol = {"cover": cover.encode()}
+    ends = {"width": (0.9, 1.1), "left": (-0.02, 0.01), "region line": (0.3, 0.7)}
+    assert {*bank.states.parameter_values} == {"width", "left"}
+    for name, both in ends.items():
+        for end, wanted in zip(("lowest", "highest"), both, strict=True):
+            assert grid_end(protocol, {"of": name, "end": end, "value": 0.5}) == wanted
+    other = {"of": "deployment noise", "end": "lowest", "value": 0.25}
+    assert grid_end(protocol, other) == grid_end({}, other) == 0.25  # without cells the last value is the end
 
 
 PEAK = '{ kind = "peak", axis = { from = 0, to = 1, count = 20 }, width = 0.1 }'

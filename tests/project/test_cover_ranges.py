@@ -15,7 +15,7 @@ from physupport.analysis import StreamPlan
 from physupport.judges import Verdict
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash
-from physupport.report._covers import cover_sentence
+from physupport.report._covers import cover_sentence, grid_end
 from physupport.report._outcome import outcome_sentence
 from physupport.report.page import write_page
 from physupport.verify import verify
@@ -193,6 +193,12 @@ def test_a_report_speaks_of_the_ranges_and_verifies(write, tmp_path):
     assert "Margin: how near the judge is to rejecting" in page
     assert "log evidence minus threshold" not in page
     assert "at all checkpoints together" not in page
+
+
+def test_the_end_of_a_grid_of_noise_is_that_of_its_range(honest):
+    for end, wanted in (("lowest", 0.9), ("highest", 1.19)):
+        edge = {"of": "deployment noise", "end": end, "value": 1.0}
+        assert grid_end(honest["protocol"], edge) == wanted
 
 
 def test_where_nothing_is_left_beside_a_cover_the_truth_may_be_anywhere_that_it_does_not_reach(honest):

@@ -10,29 +10,45 @@ def promised_level(protocol: Entry) -> float:
     return float(protocol["cover"]["asked"] if "cover" in protocol else protocol["level"])
 
 
-def where_truth_is(protocol: Entry) -> str:
-    """What a promise is about."""
+# Where the truth is if a promise holds, and where it may be where nothing is left that the laws allow: without a cover,
+# and with one.
+_IS = (
+    "the truth is in the bank",
+    "the truth lies in the {whole}, at a signal-to-noise ratio of at most {snr:g}, and is in the bank in all else",
+)
+_IS_NOT = (
+    "the truth is not in the bank",
+    "the truth is not in the {whole}, is above its signal-to-noise ratio of {snr:g}, "
+    "or is not in the bank in all else,",
+)
+
+
+def where_truth_is(protocol: Entry, *, is_there: bool = True) -> str:
+    """What a promise is about; is_there: False for the opposite."""
+    without, beside = _IS if is_there else _IS_NOT
     if "cover" not in protocol:
-        return "the truth is in the bank"
-    return (
-        f"the truth lies in the {_whole(protocol['cover'])}, at a signal-to-noise ratio of at most "
-        f"{protocol['cover']['snr']:g}, and is in the bank in all else"
-    )
+        return without
+    whole = "boxes and ranges of the cover" if "ranges" in protocol["cover"] else "boxes of the cover"
+    return beside.format(whole=whole, snr=protocol["cover"]["snr"])
 
 
-def where_truth_is_not(protocol: Entry) -> str:
-    """The opposite: why nothing may be left that the laws allow."""
-    if "cover" not in protocol:
-        return "the truth is not in the bank"
-    return (
-        f"the truth is not in the {_whole(protocol['cover'])}, is above its signal-to-noise ratio of "
-        f"{protocol['cover']['snr']:g}, or is not in the bank in all else,"
-    )
+def grid_end(protocol: Entry, edge: Entry) -> float:
+    """Where a grid ends that is touched: of cells the end of what they fill, which is half a cell beyond the last."""
+    cover = protocol.get("cover", {})
+    # Only regions along a line have edges.
+    filled = {f"region {part['region']}": (part["low"][0], part["high"][0]) for part in cover.get("regions", ())}
+    filled |= {_label(part): part["values"] for part in cover.get("parameters", ())}
+    for part in cover.get("ranges", ()):  # strengths have no edges
+        if part["region"] is None:
+            filled["deployment noise"] = part["low"], part["high"]
+    low, high = filled.get(edge["of"], (edge["value"], edge["value"]))
+    return float(low if edge["end"] == "lowest" else high)
 
 
-def _whole(cover: Entry) -> str:
-    """What is covered."""
-    return "boxes and ranges of the cover" if "ranges" in cover else "boxes of the cover"
+def _label(parameter: Entry) -> str:
+    """What the bank calls a parameter."""
+    number = f" {parameter['coordinate']}" if parameter["coordinate"] else ""
+    return str(parameter["called"] or f"{parameter['kind']}{number}")
 
 
 def cover_sentence(protocol: Entry) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._claims import claim_sentence, claims_of
-from ._covers import cover_sentence, promised_level, where_truth_is, where_truth_is_not
+from ._covers import cover_sentence, grid_end, promised_level, where_truth_is
 from ._phrases import Entry, confidence, count_of_queries, cut, gate_of, listed, plain, sentence_of
 from ._widths import width_sentence
 
@@ -61,7 +61,7 @@ def edge_sentence(document: Entry) -> str:
     """A warning where what is kept touches the end of a grid; empty if it does not."""
     # Variants are a list, in no order that would end somewhere.
     edges = [edge for edge in document.get("edges", ()) if edge["of"] != "variant"]
-    touched = [f"{edge['of']} ({edge['value']:.6g})" for edge in edges]
+    touched = [f"{edge['of']} ({grid_end(document['protocol'], edge):.6g})" for edge in edges]
     if not touched or document["outcome"]["status"] == "EMPTY":
         return ""
     return f" What is kept touches the end of the grid of {cut(touched)}: nobody looked beyond it."
@@ -80,9 +80,9 @@ def _outcome(document: Entry) -> str:
             )
         case "EMPTY":
             return (
-                f"EMPTY: no explanation survives. Either {where_truth_is_not(protocol)} or a law is misspecified, or "
-                f"an event of probability {most} {level!r} has occurred. A wider bank, or laws that fit the rows, "
-                f"would change this; more queries would not.{_missing(gate)}{opposed(document)}"
+                f"EMPTY: no explanation survives. Either {where_truth_is(protocol, is_there=False)} or a law is "
+                f"misspecified, or an event of probability {most} {level!r} has occurred. A wider bank, or laws that "
+                f"fit the rows, would change this; more queries would not.{_missing(gate)}{opposed(document)}"
             )
         case "WITHHELD":
             return (
