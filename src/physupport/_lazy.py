@@ -7,7 +7,8 @@ A package lists its public names as imports that only type checkers run, beside 
     else:
         __getattr__, __dir__, __all__ = published(__name__)
 
-The list is read back from there, so that it stands in one place.  Reading a project file, or saying that it is too
+The list is read back from there, so that it stands in one place.  A zip file may hold the package; bytecode alone does
+not do, for which numba could not keep a kernel either.  Reading a project file, or saying that it is too
 large, then loads neither kernels nor what draws.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from inspect import getsource
 from itertools import chain
+from types import ModuleType
 from typing import TypeVar, final
 
 Entry = TypeVar("Entry")
@@ -26,7 +28,7 @@ Published = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 def published(package: str) -> Published:
     """`__getattr__`, `__dir__` and `__all__` of a package whose names its source imports, most of them for checkers."""
     module = sys.modules[package]
-    homes = dict(_listed(ast.parse(getsource(module))))
+    homes = dict(_listed(ast.parse(_source(module))))
 
     def load(name: str) -> object:
         if name not in homes:
@@ -37,6 +39,15 @@ def published(package: str) -> Published:
         return value
 
     return load, lambda: sorted({*vars(module), *homes}), [*homes]
+
+
+def _source(module: ModuleType) -> str:
+    """The text of a package, in a folder or in a zip file."""
+    try:
+        return getsource(module)
+    except OSError:
+        rule = f"{module.__name__} needs its Python sources, and this installation has compiled files only"
+        raise ImportError(f"{rule}: install it with its .py files.", name=module.__name__) from None
 
 
 def _listed(tree: ast.Module) -> Iterator[tuple[str, str]]:
