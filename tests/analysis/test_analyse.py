@@ -137,6 +137,17 @@ def test_protocols_that_differ_in_the_level_share_what_was_proposed_and_scored(p
         replace(protocol, streams={**protocol.streams, "deployment": StreamPlan("covariance", 0.25)}).read(**parts)
 
 
+def test_what_says_for_whom_it_was_proposed_is_taken_whatever_its_type(protocol, tables):
+    class Late:
+        """Proposes when it is first asked for."""
+
+        def proposed_for(self, asking, name):
+            return asking.propose(name, tables[name])
+
+    seal = protocol.read(calibration=Late(), deployment=tables["deployment"])
+    assert seal.digest == protocol.read(**tables).digest
+
+
 def test_what_another_protocol_proposed_is_refused(protocol, tables, instrument):
     other = AnalysisProtocol(protocol.question, protocol.policy, 0.05, 1.0, instrument.bank, protocol.streams, seed=1)
     proposed = other.propose("calibration", tables["calibration"])

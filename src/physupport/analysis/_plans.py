@@ -117,6 +117,13 @@ class ProposedStream:
                 best, opponent = chosen.index, choose(bank, proposal, chosen.key)
         return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
 
+    def proposed_for(self, protocol: "AnalysisProtocol", name: str) -> "ProposedStream":
+        """The same, which serves every protocol that would propose it; others are refused."""
+        if not protocol.proposes_like(self.protocol) or self.name != name:
+            rule = "be proposed by this protocol for this stream, or by one of its bank, streams and seed"
+            raise MisuseError(name, rule, f"what another made: {self.name}")
+        return self
+
     @cached_property
     def held_out(self) -> HashedRows:
         """The held-out rows in their order."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import final
+from typing import cast, final
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -145,17 +145,16 @@ class AnalysisProtocol:
         return self._sealed(Proposed({}, {}, suggested), judge.size, content, (), judge)
 
     def _proposed(self, name: str, table: NDArray[np.generic] | ProposedStream) -> ProposedStream:
-        if not isinstance(table, ProposedStream):
-            return self.propose(name, table)
-        maker = table.protocol
-        is_alike = maker is self or (
-            (maker.bank, maker.seed, maker.ranks) == (self.bank, self.seed, self.ranks)
-            and [*maker.streams.items()] == [*self.streams.items()]
+        """What was proposed says for whom it serves; rows as they are have still to be proposed."""
+        serving: Callable[[AnalysisProtocol, str], ProposedStream] | None = getattr(table, "proposed_for", None)
+        return serving(self, name) if serving else self.propose(name, cast("NDArray[np.generic]", table))
+
+    def proposes_like(self, other: "AnalysisProtocol") -> bool:
+        """Whether another protocol would propose the same of any rows: bank, streams, seed and ranks are its own."""
+        return other is self or (
+            (other.bank, other.seed, other.ranks) == (self.bank, self.seed, self.ranks)
+            and [*other.streams.items()] == [*self.streams.items()]
         )
-        if not is_alike or table.name != name:
-            rule = "be proposed by this protocol for this stream, or by one of its bank, streams and seed"
-            raise MisuseError(name, rule, f"what another made: {table.name}")
-        return table
 
     def _sealed(
         self,
