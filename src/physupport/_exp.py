@@ -5,12 +5,12 @@ the same result follows whether or not the compiler fuses a multiplication with 
 """
 
 from collections.abc import Callable
-from typing import TypeVar, cast
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from ._compiled import kept
 from ._typing import Array
 
 U = 2.0**-53
@@ -34,18 +34,6 @@ _MANTISSA = 0x000FFFFFFFFFFFFF
 _ONE = 0x3FF0000000000000
 
 
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def inside(fastmath: set[str] | None = None) -> Callable[[Function], Function]:
-    """Compiles what only compiled functions call: no way in from Python, no file of its own, in two thirds of the time.
-
-    A new user waits for it.  fastmath: which liberties the compiler has with sums and products.
-    """
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "fastmath": fastmath or False}
-    return cast(Callable[[Function], Function], njit(**options))  # type: ignore[call-overload]  # two are not in its types
-
-
 def _reinterpretation(source: types.Type, target: types.Type) -> Callable[..., object]:
     """The typing rule of a function that keeps the 64 bits and changes what they mean."""
 
@@ -61,7 +49,7 @@ bits_of: Callable[[float], int] = intrinsic(_reinterpretation(types.float64, typ
 number_of: Callable[[int], float] = intrinsic(_reinterpretation(types.int64, types.float64))
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def exp2_minus(r: float) -> float:
     r""":math:`2^{-\min(r, 1000)}` for r >= 0, with relative error at most 4u.
 
@@ -89,19 +77,19 @@ def exp2_minus(r: float) -> float:
     return number_of(bits_of(s) + (bits_of(shifted) << 52))
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def mantissa_of(x: float) -> float:
     """The factor in [1, 2) of a positive normal number; the rest is a power of two."""
     return number_of((bits_of(x) & _MANTISSA) | _ONE)
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def exponent_of(x: float) -> int:
     """The power of two of a positive normal number."""
     return (bits_of(x) >> 52) - 1023
 
 
-@njit(cache=True)
+@kept()
 def log_mantissa(m: float) -> float:
     r""":math:`\log m` for 1 <= m < 2, with absolute error at most 8u.
 
@@ -122,7 +110,7 @@ def log_mantissa(m: float) -> float:
     return value + LN2 if high else value
 
 
-@njit(cache=True)
+@kept()
 def log_mantissas(m: Array) -> Array:
     """`log_mantissa` of every entry."""
     values = np.empty_like(m)

@@ -13,8 +13,8 @@ positive: all give the error infinity (or no number, which `settle` turns into i
 """
 
 import numpy as np
-from numba import njit
 
+from .._compiled import kept
 from .._typing import Array
 
 U = 2.0**-53
@@ -27,28 +27,28 @@ LOG_TWO_PI = 1.8378770664093456
 LOG_TWO_PI_ERROR = 2.0**-53
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def add(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     """Sum: the errors add."""
     v = a + b
     return v, UP * (ea + eb + U * abs(v)) + TINY
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def sub(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     """Difference: the errors add."""
     v = a - b
     return v, UP * (ea + eb + U * abs(v)) + TINY
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def mul(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     r"""Product: :math:`xy - ab = a(y - b) + (x - a)(b + (y - b))`."""
     v = a * b
     return v, UP * (abs(a) * eb + ea * (abs(b) + eb) + U * abs(v)) + TINY
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@kept(inline="always", error_model="numpy")
 def div(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     r"""Quotient: :math:`x/y - a/b = ((x - a) - (a/b)(y - b))/y` and :math:`|y| \ge |b| - e_b`.
 
@@ -61,7 +61,7 @@ def div(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     return v, UP * ((ea + abs(v) * eb) / (abs(b) - eb) + U * abs(v)) + TINY
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@kept(inline="always", error_model="numpy")
 def sqrt(a: float, ea: float) -> tuple[float, float]:
     r"""Root: :math:`|\sqrt x - \sqrt a| = |x - a|/(\sqrt x + \sqrt a) \le e_a/\sqrt a` for x >= 0; needs a > 0."""
     if not a > 0.0:
@@ -70,7 +70,7 @@ def sqrt(a: float, ea: float) -> tuple[float, float]:
     return v, UP * (ea / v + U * v) + TINY
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@kept(inline="always", error_model="numpy")
 def log(a: float, ea: float) -> tuple[float, float]:
     r"""Logarithm: :math:`|\log x - \log a| \le e_a/(a - e_a)`, the mean value theorem; needs :math:`e_a \le a/2`."""
     if not (a > 0.0 and 2.0 * ea <= a):
@@ -79,7 +79,7 @@ def log(a: float, ea: float) -> tuple[float, float]:
     return v, UP * (ea / (a - ea) + LOG_ERROR * abs(v)) + TINY
 
 
-@njit(cache=True)
+@kept()
 def dot(a: Array, ea: Array, b: Array, eb: Array) -> tuple[float, float]:
     """Inner product of two vectors of balls, in the order of the entries.
 
@@ -93,7 +93,7 @@ def dot(a: Array, ea: Array, b: Array, eb: Array) -> tuple[float, float]:
     return v, e * (1.0 + 2.0 * U * (len(a) + 8)) + (len(a) + 1) * TINY
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def settle(v: float, e: float) -> tuple[float, float]:
     """The same ball, or the whole line where value or error left the finite numbers."""
     if np.isfinite(v) and e < np.inf:

@@ -1,12 +1,12 @@
 """Compiled loops over draws: what decides under one explanation, of every rotation."""
 
 import numpy as np
-from numba import njit
 
+from .._compiled import kept
 from .._typing import Array, BoolArray, IntArray
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def rival_draws(drawn: Array, squares: Array, gram: Array, e: int, grid: Array, reach: IntArray, out: Array) -> None:
     r"""Out (B, G): :math:`D_b(a) = \max_j |a G_j + v_{bj}| - a`, at least 0, with :math:`v = U^T Qg / |Qg|`.
 
@@ -23,7 +23,7 @@ def rival_draws(drawn: Array, squares: Array, gram: Array, e: int, grid: Array, 
                 largest[g] = value if value > largest[g] else largest[g]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def rival_tails(gram: Array, grid: Array, reach: IntArray, depths: Array, rest: float, out: Array) -> None:
     r"""Out (d, G): :math:`\sum_j (1 - s_j^2)^{rest}`, at least :math:`P(D \ge d)`.
 
@@ -42,7 +42,7 @@ def rival_tails(gram: Array, grid: Array, reach: IntArray, depths: Array, rest: 
                     out[d, g] += np.exp(rest * np.log(left))
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def column_draws(drawn: Array, own: Array, squares: Array, along: Array, inverse: Array, out: Array) -> None:
     r"""Out (B,): largest :math:`|\langle Qg, b\rangle| / (|Qb||Qg|)`; drawn (B, k) = g.b, own (B,) = g.u_e."""
     for b in range(len(drawn)):
@@ -52,7 +52,7 @@ def column_draws(drawn: Array, own: Array, squares: Array, along: Array, inverse
         out[b] = largest / np.sqrt(max(squares[b] - own[b] * own[b], 1e-300))
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _largest_lag(left: Array, size: int, is_lag: BoolArray, sums: Array) -> float:
     """Largest absolute sum of products at a distance; left has as many zeros at its end as there are lags."""
     sums[:] = 0.0
@@ -67,7 +67,7 @@ def _largest_lag(left: Array, size: int, is_lag: BoolArray, sums: Array) -> floa
     return largest
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def lag_draws(channels: Array, own: Array, squares: Array, shape: Array, is_lag: BoolArray, out: Array) -> None:
     """Out (B,): largest autocorrelation of Qg over the channels; channels (B, q) of g, own (B,) = g.u_e."""
     size = len(shape)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from .._checks import check_count, check_positive
+from .._compiled import kept
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..judges.rotation import Draws, Rotation, RotationTable
@@ -121,7 +121,7 @@ class ByFission:
         )
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _log_numerator(along: Array, drawn: Array, sigma: float, t: float, penalties: Array, terms: Array) -> float:
     """Log of the mixture over w_2's density under 0; terms (2, M) is for scratch."""
     wide, narrow = 2.0 * sigma**2 * (1.0 + t * t), 2.0 * sigma**2 * (1.0 + 1.0 / (t * t))
@@ -139,7 +139,7 @@ def _log_numerator(along: Array, drawn: Array, sigma: float, t: float, penalties
     return float(highest + np.log(total) - np.log(whole))
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _judge(
     along: Array,
     energy: Array,

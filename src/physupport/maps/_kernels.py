@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .._compiled import kept
 from .._typing import Array, BoolArray, IntArray
 
 
@@ -56,7 +56,7 @@ class Found(NamedTuple):  # compiled kernels on disk know it by this name
         return Found(self.codes[rows], self.best[rows], *gate, *sizes, self.outsider[rows])
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def summaries(rows: Array, whole: Array, scatter: Array, squares: Array) -> None:
     """Of signals (S, T, q): sqrt(T) times the mean (S, q), the energy around it (S,), and of all (S,)."""
     n_rows = rows.shape[1]
@@ -73,7 +73,7 @@ def summaries(rows: Array, whole: Array, scatter: Array, squares: Array) -> None
             whole[s] /= np.sqrt(n_rows)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def products(rows: Array, matrix: Array, out: Array) -> None:
     """Out (S, k) = rows (S, n) matrix (n, k), every entry summed in the order of n whatever the block."""
     size = rows.shape[1]
@@ -90,7 +90,7 @@ def products(rows: Array, matrix: Array, out: Array) -> None:
                 sums[j] += row[i] * matrix[i, j]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def sums_over_runs(channels: Array, runs: IntArray, scales: Array, out: Array) -> None:
     """Out (S, r) = products of channels (S, q) with columns that are scales over runs and 0 elsewhere."""
     before = np.zeros(channels.shape[1] + 1)
@@ -101,7 +101,7 @@ def sums_over_runs(channels: Array, runs: IntArray, scales: Array, out: Array) -
             out[s, k] = (before[runs[k, 1]] - before[runs[k, 0]]) * scales[k]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _cell(a: float, grid: Array, per_octave: int) -> int:
     """The last point of the grid that is at most a."""
     if not a >= grid[1]:
@@ -112,7 +112,7 @@ def _cell(a: float, grid: Array, per_octave: int) -> int:
     return cell
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # a signal of zeros divides by 0, and what is no number keeps
+@kept(nogil=True, error_model="numpy")  # a signal of zeros divides by 0, and what is no number keeps
 def _reject_by_rivals(along: Array, energy: float, unit: float, rivals: RivalLimits, codes: NDArray[np.uint8]) -> int:
     """Fills codes (M,); the best fit.  along (M,) = u.w, energy = |w|^2, unit: rounding of a product over |w|.
 
@@ -144,7 +144,7 @@ def _reject_by_rivals(along: Array, energy: float, unit: float, rivals: RivalLim
     return best
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _most_along(along: float, parts: Array, first: Array, second: Array) -> int:
     """Number of the column that most of a residual is along; -1 without columns."""
     place, largest = -1, -1.0
@@ -155,7 +155,7 @@ def _most_along(along: float, parts: Array, first: Array, second: Array) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _reached(value: float, bounds: Array, e: int, scale: float, slack: float) -> int:
     """At how many levels (L, M) a value is beyond what an explanation allows."""
     code = 0
@@ -164,7 +164,7 @@ def _reached(value: float, bounds: Array, e: int, scale: float, slack: float) ->
     return code
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _lag_sum(channels: Array, shape: Array, own: float, lag: int) -> float:
     """Of products of the residual c - x u with itself at a distance."""
     even, odd, count = 0.0, 0.0, len(channels) - lag
@@ -176,7 +176,7 @@ def _lag_sum(channels: Array, shape: Array, own: float, lag: int) -> float:
     return even + odd
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _misfit(channels: Array, own: float, parts: Array, radius: float, shapes: Array, gate: GateLimits, e: int) -> int:
     """At how many p-values what a fit leaves is beyond what e allows, along columns or from one channel to another."""
     code = 0
@@ -191,7 +191,7 @@ def _misfit(channels: Array, own: float, parts: Array, radius: float, shapes: Ar
     return code
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _reject_by_outsiders(
     channels: Array,
     along: Array,
@@ -236,7 +236,7 @@ def _reject_by_outsiders(
     return misfit
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def judge_signals(
     channels: Array,
     scatter: Array,

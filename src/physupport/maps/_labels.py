@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .._compiled import kept
 from .._errors import MisuseError
 from .._typing import BoolArray, IntArray
 from ..questions import Label, RegionalMap
@@ -84,7 +84,7 @@ def _words(members: int, size: int) -> Words:
     return np.frombuffer(members.to_bytes(8 * count, "little"), dtype="<u8").astype(np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _meets(first: Words, second: Words) -> bool:
     for i in range(len(first)):  # noqa: SIM110  numba has no any of a generator
         if first[i] & second[i]:
@@ -92,7 +92,7 @@ def _meets(first: Words, second: Words) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _sector(members: Words, groups: Words) -> int:
     """The smallest group that holds all members."""
     for g in range(len(groups)):
@@ -104,7 +104,7 @@ def _sector(members: Words, groups: Words) -> int:
     return len(groups) - 1
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _is_close(members: Words, far: Words) -> bool:
     for element in range(len(far)):
         if members[element >> 6] >> np.uint64(element & 63) & np.uint64(1) and _meets(far[element], members):
@@ -112,7 +112,7 @@ def _is_close(members: Words, far: Words) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _label(members: Words, is_any: bool, absent: bool, is_witnessed: bool, region: _Region, sector: int) -> int:
     fine, group, presence, absence, ambiguity = region.asks
     if not is_any and not absent:
@@ -130,7 +130,7 @@ def _label(members: Words, is_any: bool, absent: bool, is_witnessed: bool, regio
     return _SUPPORT if ambiguity and is_any and is_witnessed else _ABSTAIN
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _label_signals(kept: BoolArray, region: _Region, labels: NDArray[np.uint8], groups: NDArray[np.int16]) -> None:
     members = np.empty(region.far.shape[1], dtype=np.uint64)
     for s in range(len(kept)):

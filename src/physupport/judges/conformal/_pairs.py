@@ -18,8 +18,8 @@ from math import lcm
 from typing import final
 
 import numpy as np
-from numba import njit
 
+from ..._compiled import kept
 from ..._typing import Array, BoolArray, IntArray
 from ._replicates import Replicates
 
@@ -77,7 +77,7 @@ def _exceedances(products: Array, first: IntArray, second: IntArray, tie: float)
     return np.asarray(_mixtures(xx, xy, yy, first, second, angle, _CELLS))
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _nearest(
     to_first: Array, to_second: Array, between: Array, first: IntArray, second: IntArray, k: int, m: int, enough: float
 ) -> float:
@@ -99,7 +99,7 @@ def _nearest(
     return float(best)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _mixtures(
     xx: Array, xy: Array, yy: Array, first: IntArray, second: IntArray, angle: float, n_cells: int
 ) -> BoolArray:

@@ -7,8 +7,8 @@ measured by is :math:`\ell(x) = \sum_i y_i\log\mu_i - c\cdot x`; :math:`\log y!`
 from math import log, sqrt
 
 import numpy as np
-from numba import njit
 
+from ..._compiled import kept
 from ..._exp import LN2, U, exponent_of, log_mantissa, mantissa_of
 from ..._typing import Array, IntArray
 
@@ -23,7 +23,7 @@ _FIRST_LOOK = 3
 _STEP, _CENTRE, _RIDGE = 0.99, 0.03, 1e-15
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def fit_all(
     columns: Array,
     sums: Array,
@@ -59,7 +59,7 @@ def fit_all(
         bounds[e, 0], bounds[e, 1] = log_bounds(columns, sums, counts, active[:r], amounts[e])
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amounts: Array) -> tuple[float, float]:
     r"""Numbers below and above :math:`\sup_{x\ge0}\ell(x)`, from any amounts :math:`c_jx_j`, rounding included.
 
@@ -98,7 +98,7 @@ def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amo
     return value - total + total * scale - error, value - total + total * turn + error
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _without(columns: Array, active: IntArray, i: int) -> float:
     """-inf if none of the columns reaches a channel with counts: no amounts explain them; else nothing is known."""
     for j in range(len(active)):
@@ -107,7 +107,7 @@ def _without(columns: Array, active: IntArray, i: int) -> float:
     return -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts: Array) -> None:
     r"""Amounts v that maximise :math:`\sum_i y_i\log(\sum_j P_{ij}v_j) - \sum_j v_j` over v >= 0, nearly.
 
@@ -152,7 +152,7 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts
             slacks[j] += length * slopes[j]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _log_sum(shapes: Array, counts: Array, amounts: Array, r: int) -> float:
     r""":math:`\sum_i y_i\log\mu_i`."""
     value = 0.0
@@ -164,7 +164,7 @@ def _log_sum(shapes: Array, counts: Array, amounts: Array, r: int) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _derivatives(shapes: Array, counts: Array, amounts: Array, slopes: Array, matrix: Array) -> bool:
     """Write G (r,) and the lower half of VHV (r, r); False where a mean is 0."""
     r, row = len(slopes), np.empty(len(slopes))
@@ -188,7 +188,7 @@ def _derivatives(shapes: Array, counts: Array, amounts: Array, slopes: Array, ma
     return True
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _solve(matrix: Array, right: Array) -> None:
     """Solve a positive definite system given by its lower half, in place (Cholesky)."""
     r = len(right)

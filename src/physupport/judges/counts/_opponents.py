@@ -5,9 +5,9 @@ from math import log, pi, sqrt
 from typing import final
 
 import numpy as np
-from numba import njit
 from scipy.ndimage import gaussian_filter1d
 
+from ..._compiled import kept
 from ..._exp import LN2, U, exponent_of, log_mantissa, mantissa_of
 from ..._typing import Array
 from ._splits import Half
@@ -68,7 +68,7 @@ def _corrected(fit: Array, counts: Array, width: float) -> Array:
     return np.asarray(fit * (smooth[0] + one) / (smooth[1] + one))
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _log_likelihoods(weights: Array, means: Array, counts: Array) -> tuple[Array, Array]:
     """Values (J,) with the log of the weight, and bounds (J,) of their errors: see `log_bounds` of a fit."""
     values, errors = np.empty(len(means)), np.empty(len(means))

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.random import PCG64, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from ..._checks import check_array
+from ..._compiled import kept
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 
@@ -81,7 +81,7 @@ def halves(rows: IntArray, exposure: Array, how: str, count: int, seed: int) -> 
     return [SPLITS[how](rows, exposure, bits) for _ in range(count)]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _heads(counts: IntArray, words: NDArray[np.uint64]) -> IntArray:
     """(q,) ones among as many random bits as there are counts."""
     heads, w = np.zeros_like(counts), 0

@@ -3,9 +3,9 @@
 from typing import TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..._compiled import kept
 from ..._typing import Array, BoolArray, IntArray
 
 BLOCK = 32  # rivals at a time: looked at together or not at all, and few enough for registers
@@ -25,7 +25,7 @@ def padded(values: NDArray[_Number], fill: float = 0.0) -> NDArray[_Number]:
     return np.ascontiguousarray(np.pad(values, missing, constant_values=fill))
 
 
-@njit(cache=True)
+@kept()
 def tail(u: float, rank: int, freedom: int, is_known: bool) -> float:
     r"""At least :math:`P(X \ge u)` for X ~ Beta(k/2, (d-k)/2), or chi-square of k degrees where the noise is known.
 
@@ -46,7 +46,7 @@ def tail(u: float, rank: int, freedom: int, is_known: bool) -> float:
     return min(total, 1.0)
 
 
-@njit(cache=True)
+@kept()
 def screen(
     gram: Array,
     along: Array,
@@ -89,7 +89,7 @@ def screen(
     return total
 
 
-@njit(cache=True, fastmath=_ANY_ORDER)
+@kept(fastmath=_ANY_ORDER)
 def _is_reached_once(
     row: Array, first: Array, scale: float, along: float, floors: Array, least: Array, slack: float
 ) -> bool:
@@ -102,7 +102,7 @@ def _is_reached_once(
     return reached > 0.0
 
 
-@njit(cache=True, fastmath=_ANY_ORDER)
+@kept(fastmath=_ANY_ORDER)
 def _is_reached(
     products: Array, gram: Array, scale: float, along: Array, floors: Array, least: Array, slack: float, room: Array
 ) -> bool:
@@ -125,7 +125,7 @@ def _is_reached(
     return reached > 0.0
 
 
-@njit(cache=True)
+@kept()
 def longest(products: Array) -> Array:
     """(b, M / BLOCK) the largest length of products (b, r, M) within every block of rivals."""
     n_draws, n_parts, size = products.shape
@@ -139,7 +139,7 @@ def longest(products: Array) -> Array:
     return lengths
 
 
-@njit(cache=True)
+@kept()
 def count(
     products: Array,
     tops: Array,
@@ -209,7 +209,7 @@ def count(
     return counted, remaining
 
 
-@njit(cache=True)
+@kept()
 def screen_batch(
     grams: Array,
     along: Array,
@@ -231,7 +231,7 @@ def screen_batch(
             bounds[i] = screen(grams[i], along[i], ranks, floors, lowered, radii[i], freedom[i], is_known, limit)
 
 
-@njit(cache=True)
+@kept()
 def count_batch(
     products: Array,
     inner: Array,

@@ -1,8 +1,8 @@
 """Compiled counts for supports of one or two atoms: fits of all pairs from the products with single atoms."""
 
 import numpy as np
-from numba import njit
 
+from ..._compiled import kept
 from ..._typing import Array
 from ._kernels import tail
 
@@ -14,7 +14,7 @@ _ANY_ORDER = {"reassoc", "contract", "nsz"}
 _ROUNDED = 1e-5
 
 
-@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+@kept(nogil=True, fastmath=_ANY_ORDER)
 def _flag(x: Array, left: Array, lowest: float, highest: float, edges: Array, flags: Array) -> None:
     """1 where pairs of an atom i with one of a block may fit to t or more, left (i,) = sqrt(t - x_i^2), -inf of none.
 
@@ -30,7 +30,7 @@ def _flag(x: Array, left: Array, lowest: float, highest: float, edges: Array, fl
         flags[i] = 0.0 if is_below & is_above else 1.0
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _lengths_left(x: Array, least: float, left: Array) -> None:
     """What pairs with each atom still need, as a length; what is no number stays so, and is looked at."""
     for i in range(len(x)):
@@ -38,7 +38,7 @@ def _lengths_left(x: Array, least: float, left: Array) -> None:
         left[i] = -np.inf if rest < 0.0 else np.sqrt(rest)
 
 
-@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+@kept(nogil=True, fastmath=_ANY_ORDER)
 def _reaches(x: Array, i: int, block: int, gram: Array, inverse: Array, slack: float, least: float) -> bool:
     """Whether the pair of atom i with one of a block has (x^2 + y^2 - 2 g x y + slack) / (1 - g^2) >= least."""
     reached, one, square = 0.0, x[i], x[i] * x[i] + slack
@@ -50,7 +50,7 @@ def _reaches(x: Array, i: int, block: int, gram: Array, inverse: Array, slack: f
     return reached > 0.0
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _range(x: Array, block: int) -> tuple[float, float]:
     """Least and largest of a block; what is no number leaves the comparisons with it open."""
     lowest, highest = x[block * PAIR_BLOCK], x[block * PAIR_BLOCK]
@@ -59,7 +59,7 @@ def _range(x: Array, block: int) -> tuple[float, float]:
     return lowest, highest
 
 
-@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+@kept(nogil=True, fastmath=_ANY_ORDER)
 def _single_reaches(x: Array, singles: Array, slack: float, least: float) -> bool:
     reached = 0.0
     for i in range(len(x)):
@@ -67,7 +67,7 @@ def _single_reaches(x: Array, singles: Array, slack: float, least: float) -> boo
     return reached > 0.0
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _pair_reaches(
     x: Array, gram: Array, inverse: Array, edges: Array, slack: float, least: float, safe: float, room: Array
 ) -> bool:
@@ -83,7 +83,7 @@ def _pair_reaches(
     return False
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def count_pairs(
     products: Array,
     squares: Array,
@@ -142,17 +142,17 @@ def count_pairs(
     return counted, remaining
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _pair_fit(one: float, two: float, gram: float, inverse: float) -> float:
     return (one * one + two * two - 2.0 * gram * one * two) * inverse
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _looked_up(square: float, tails: Array, steps: float) -> float:
     return float(tails[int(min(square * steps, len(tails) - 1.0))])
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _chance(fit: float, along: float, common: float, root: float, tails: Array, steps: float) -> float:
     r"""At least the probability that a rotation lifts a pair from a fit f^2 to t^2, t = root: the less of two bounds.
 
@@ -173,7 +173,7 @@ def _chance(fit: float, along: float, common: float, root: float, tails: Array, 
     return min(one, _looked_up(need * need / min(1.0, both), tails[1], steps))
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def screen_pairs(
     along: Array,
     across: Array,

@@ -1,8 +1,8 @@
 """Row kernels of centred Gaussian mixtures. Each row is computed alone: no result depends on how rows are blocked."""
 
 import numpy as np
-from numba import njit
 
+from ..._compiled import kept
 from ..._exp import LOG2_E, exp2_minus
 from ..._typing import Array, IntArray
 
@@ -14,7 +14,7 @@ _LINE = _PASS + 8
 _FMA = {"contract"}
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _inverse_factors(factors: Array) -> Array:
     """L^-1 of lower triangular factors (m, q, q), filled up with zeros to a multiple of four."""
     m, q = factors.shape[0], factors.shape[1]
@@ -30,7 +30,7 @@ def _inverse_factors(factors: Array) -> Array:
     return inverses
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _load(rows: Array, start: int, columns: Array) -> int:
     """Put rows from start on into the lines of columns, and say how many there are."""
     count = min(_PASS, len(rows) - start)
@@ -40,7 +40,7 @@ def _load(rows: Array, start: int, columns: Array) -> int:
     return count
 
 
-@njit(cache=True, nogil=True, fastmath=_FMA)
+@kept(nogil=True, fastmath=_FMA)
 def _add_terms(columns: Array, inverses: Array, i: int, a: int, c: int, z: Array, k: int) -> None:
     """Add four terms, from the c-th on, of the a-th entry of the whitened columns to z[k]."""
     f0, f1, f2, f3 = inverses[i, a, c], inverses[i, a, c + 1], inverses[i, a, c + 2], inverses[i, a, c + 3]
@@ -48,7 +48,7 @@ def _add_terms(columns: Array, inverses: Array, i: int, a: int, c: int, z: Array
         z[k, b] += f0 * columns[c, b] + f1 * columns[c + 1, b] + f2 * columns[c + 2, b] + f3 * columns[c + 3, b]
 
 
-@njit(cache=True, nogil=True, fastmath=_FMA)
+@kept(nogil=True, fastmath=_FMA)
 def _add_squares(columns: Array, inverses: Array, i: int, a: int, z: Array, joint: Array) -> None:
     """Add four squared entries of the whitened columns, from the a-th on, to joint[i]; z holds their terms before."""
     w00, w10, w11 = inverses[i, a, a], inverses[i, a + 1, a], inverses[i, a + 1, a + 1]
@@ -64,7 +64,7 @@ def _add_squares(columns: Array, inverses: Array, i: int, a: int, z: Array, join
         joint[i, b] += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _joint_log_densities(columns: Array, inverses: Array, offsets: Array, z: Array, joint: Array, top: Array) -> None:
     """joint[i, b] = log w_i + log density of column b under component i, and top[b] the largest of them.
 
@@ -89,7 +89,7 @@ def _joint_log_densities(columns: Array, inverses: Array, offsets: Array, z: Arr
             top[b] = max(top[b], joint[i, b])
 
 
-@njit(cache=True, nogil=True, fastmath=_FMA)
+@kept(nogil=True, fastmath=_FMA)
 def _log_sums(joint: Array, top: Array, sums: Array) -> None:
     """sums[b] = log of the sum of exponentials down column b, with the largest term, top[b], taken out."""
     for b in range(_PASS):
@@ -101,7 +101,7 @@ def _log_sums(joint: Array, top: Array, sums: Array) -> None:
         sums[b] = top[b] + np.log(sums[b]) if top[b] > -np.inf else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def mixture_log_density(rows: Array, factors: Array, offsets: Array) -> Array:
     """Log density of every row, (n,); rows (n, q), Cholesky factors (m, q, q), offsets (m,)."""
     inverses = _inverse_factors(factors)
@@ -117,7 +117,7 @@ def mixture_log_density(rows: Array, factors: Array, offsets: Array) -> Array:
     return log_density
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _whiten(columns: Array, inverses: Array, i: int, whitened: Array) -> None:
     """Whitened = L^-1 columns under component i."""
     for a in range(len(columns)):
@@ -128,7 +128,7 @@ def _whiten(columns: Array, inverses: Array, i: int, whitened: Array) -> None:
                 whitened[a, b] += inverses[i, a, c] * columns[c, b]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def responsible_squares(rows: Array, factors: Array, offsets: Array) -> Array:
     """Responsibility-weighted products of the whitened row, the features in which every score is linear.
 
@@ -162,7 +162,7 @@ def responsible_squares(rows: Array, factors: Array, offsets: Array) -> Array:
     return features
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def coloured(normals: Array, factors: Array, labels: IntArray) -> Array:
     """Row b of the result is L_i times row b of the normals, i the label of the row; (n, q)."""
     n, q = normals.shape

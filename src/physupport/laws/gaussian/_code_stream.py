@@ -6,9 +6,9 @@ from typing import ClassVar, final
 
 import numpy as np
 from flint import fmpq
-from numba import njit
 from numpy.typing import ArrayLike
 
+from ..._compiled import kept
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import StateFamily
@@ -111,7 +111,7 @@ def known_code_stream(
     return white_noise_stream((rows, codes), residuals, table.shape[1], checkpoints)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _dictionary_residuals(atoms: IntArray, table: Array, known: Known, sums: Array, e_sums: Array) -> None:
     """Residual sums of squares of dictionaries; atoms: (k, n) rows of the table (E, q).  Fills (k, c), (k, c)."""
     reference = known[0]

@@ -9,9 +9,8 @@ forming it, which would square the condition number of coherent atoms.  :math:`w
 """
 
 import numpy as np
-from numba import njit
 
-from ..._exp import inside
+from ..._compiled import inside, kept
 from ..._typing import Array, IntArray
 from .._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, TINY, U, add, div, dot, log, mul, settle, sub
 
@@ -79,7 +78,7 @@ def quadratic_form(
     return value, error * (1.0 + 2.0 * U * (2 * q + 16)) + TINY
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def covariance_scores(
     table: Array,
     elements: IntArray,

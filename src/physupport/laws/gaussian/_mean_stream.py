@@ -5,10 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 from flint import fmpq
-from numba import njit
 from numpy.typing import ArrayLike
 
 from ..._checks import check_array
+from ..._compiled import kept
 from ..._typing import Array, IntArray
 from ...banks import Bank, array_bank
 from ...io import RowSource
@@ -85,7 +85,7 @@ def point_stream(
     return mean_stream(bank, rows, [noise], checkpoints)
 
 
-@njit(cache=True)
+@kept()
 def mean_difference(
     elements: IntArray, coefficients: Array, table: Array, reference: Array, delta: Array, e_delta: Array
 ) -> None:
@@ -100,7 +100,7 @@ def mean_difference(
         delta[0, a], e_delta[0, a] = sub(v, e, reference[0, a], 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _mean_residuals(
     elements: IntArray, coefficients: Array, table: Array, known: Known, sums: Array, e_sums: Array
 ) -> None:

@@ -10,8 +10,8 @@ arithmetic.
 """
 
 import numpy as np
-from numba import njit
 
+from ..._compiled import kept
 from ..._typing import Array, BoolArray, IntArray
 from .._balls import add, div, dot, mul, sub
 from ._mean_stream import mean_difference
@@ -23,7 +23,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _MOST_LISTED = 8
 
 
-@njit(cache=True)
+@kept()
 def factor(atoms: Array, chosen: BoolArray, basis: Array, triangle: Array, pivots: IntArray) -> int:
     """Gram-Schmidt, twice for every atom: chosen atoms = triangle @ basis; returns the rank.
 
@@ -53,7 +53,7 @@ def factor(atoms: Array, chosen: BoolArray, basis: Array, triangle: Array, pivot
     return rank
 
 
-@njit(cache=True)
+@kept()
 def face_step(atoms: Array, residual: Array, free: BoolArray, step: Array) -> None:
     """Step of the free coefficients to the least-squares solution of their face; zero for bound and dependent ones."""
     r, q = atoms.shape
@@ -67,7 +67,7 @@ def face_step(atoms: Array, residual: Array, free: BoolArray, step: Array) -> No
         step[pivots[i]] = value / triangle[pivots[i], i]
 
 
-@njit(cache=True)
+@kept()
 def advance(x: Array, step: Array, free: BoolArray, lower: float, upper: float) -> tuple[int, float]:
     """Move x along the step until a free coefficient meets a bound; returns that coefficient, or -1, and the length."""
     length, blocking = 1.0, -1
@@ -83,7 +83,7 @@ def advance(x: Array, step: Array, free: BoolArray, lower: float, upper: float) 
     return blocking, length
 
 
-@njit(cache=True)
+@kept()
 def steepest(atoms: Array, residual: Array, x: Array, held: BoolArray, lower: float, upper: float) -> int:
     """The held coefficient whose move into the box lowers the loss fastest, or -1 if none lowers it."""
     best, fastest = -1, 0.0
@@ -96,7 +96,7 @@ def steepest(atoms: Array, residual: Array, x: Array, held: BoolArray, lower: fl
     return best
 
 
-@njit(cache=True)
+@kept()
 def active_set(atoms: Array, target: Array, lower: float, upper: float, x: Array) -> bool:
     """Minimise ||target - x @ atoms|| over the box from a feasible x, in place; whether the end is a minimum."""
     r = len(x)
@@ -121,7 +121,7 @@ def active_set(atoms: Array, target: Array, lower: float, upper: float, x: Array
     return False
 
 
-@njit(cache=True)
+@kept()
 def list_faces(atoms: Array, target: Array, lower: float, upper: float, x: Array) -> None:
     """Replace x by the best feasible least-squares solution over all 3^r faces of the box, if that is better."""
     r = len(x)
@@ -143,7 +143,7 @@ def list_faces(atoms: Array, target: Array, lower: float, upper: float, x: Array
             x[:] = trial
 
 
-@njit(cache=True)
+@kept()
 def fit_boxes(target: Array, atoms: Array, lower: float, upper: float, coefficients: Array, duals: Array) -> None:
     """Solve every problem: target (q,), atoms (k, r, q).
 
@@ -170,7 +170,7 @@ def fit_boxes(target: Array, atoms: Array, lower: float, upper: float, coefficie
         duals[k] = dual
 
 
-@njit(cache=True)
+@kept()
 def fit_box(atoms: Array, lower: Array, upper: Array, target: Array, x: Array, dual: Array) -> None:
     """Coefficients in the box and dual vector, both in plain float64.
 
@@ -192,7 +192,7 @@ def fit_box(atoms: Array, lower: Array, upper: Array, target: Array, x: Array, d
             x[j] = min(max(lower[j] + (upper[j] - lower[j]) * unit[0, j], lower[j]), upper[j])
 
 
-@njit(cache=True)
+@kept()
 def duality_slack(
     atoms: Array, lower: Array, upper: Array, x: Array, residual: Array, e_residual: Array, dual: Array
 ) -> float:
@@ -215,13 +215,13 @@ def duality_slack(
     return (v + e) * (1.0 + 2.0**-51)
 
 
-@njit(cache=True)
+@kept()
 def at(pair: Balls, t: int) -> Balls:
     """Values and errors at one checkpoint, as a list of one."""
     return pair[0][t : t + 1], pair[1][t : t + 1]
 
 
-@njit(cache=True)
+@kept()
 def profile_sums(
     elements: IntArray,
     lower: Array,
@@ -262,7 +262,7 @@ def profile_sums(
             sums[t], e_sums[t] = sub(sums[t], e_sums[t], half, abs(half) + 2.0 * e_half)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def profiled_residuals(elements: IntArray, box: Array, table: Array, known: Known, sums: Array, e_sums: Array) -> None:
     """Least residual sums of squares of k keys; elements: (k, r), box: (2, k, r).  Fills (k, c), (k, c)."""
     for k in range(len(elements)):

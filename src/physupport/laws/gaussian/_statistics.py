@@ -11,8 +11,8 @@ from typing import final
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from numba import njit
 
+from ..._compiled import kept
 from ..._typing import Array, IntArray
 from ...io import RowSource
 from .._balls import TINY, UP, U
@@ -101,7 +101,7 @@ def pieces_in_step(sources: Sequence[RowSource], checkpoints: IntArray) -> Itera
             row += count
 
 
-@njit(cache=True)
+@kept()
 def add_products(left: Array, right: Array, high: Array, low: Array, size: Array) -> None:
     """Add left.T @ right to high + low, row by row, and the absolute products to size.
 

@@ -14,11 +14,11 @@ from typing import Generic, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
-from numba import njit
 from numpy.typing import ArrayLike
 
 from ..._arrays import check_indices
 from ..._checks import check_array
+from ..._compiled import kept
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...io import RowSource
@@ -94,7 +94,7 @@ def _inner(a: arb_mat, b: arb_mat) -> arb:
     return sum((x * y for x, y in zip(a.entries(), b.entries(), strict=True)), arb(0))
 
 
-@njit(cache=True)
+@kept()
 def residual_sums(delta: Array, e_delta: Array, known: Known, sums: Array, e_sums: Array) -> None:
     """Residual sums of squares at every checkpoint; delta: (n, q) difference from the reference.  Fills (c,), (c,)."""
     _, energy, cross, gram = known
@@ -115,7 +115,7 @@ def residual_sums(delta: Array, e_delta: Array, known: Known, sums: Array, e_sum
         sums[t], e_sums[t] = add(v, e, x, ex)
 
 
-@njit(cache=True, inline="always")
+@kept(inline="always")
 def log_constant(count: float, noise: float) -> tuple[float, float]:
     """Half of count times log(2 pi noise), count exact."""
     v, e = log(noise, 0.0)
@@ -123,7 +123,7 @@ def log_constant(count: float, noise: float) -> tuple[float, float]:
     return mul(0.5 * count, 0.0, v, e)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def white_noise_scores(
     sums: Array, e_sums: Array, which: IntArray, noises: Array, counts: Array, values: Array, errors: Array
 ) -> None:

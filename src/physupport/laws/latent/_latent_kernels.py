@@ -11,9 +11,9 @@ Nothing here knows about errors; `_latent_errors` bounds what these loops round.
 """
 
 import numpy as np
-from numba import njit
 
-from ..._exp import exp2_minus, inside
+from ..._compiled import inside, kept
+from ..._exp import exp2_minus
 from ..._typing import Array, IntArray
 from ._latent_sums import FIRST, FMA, ROWS, S1, S2, S3, B, Notes, S, Sums, Work, carry
 
@@ -160,7 +160,7 @@ def load(table: Array, index: IntArray, f: int, start: int, n_rows: int, x: Arra
             x[p + i] = table[e, first + i]
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def score_nested(
     table: Array, index: IntArray, passes: IntArray, h: Array, turns: Array, m: Array, ends: IntArray, notes: IntArray,
     first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work,
@@ -182,7 +182,7 @@ def score_nested(
             stretch = carry(f, start, n_rows, stretch, ends, notes, first_key, weights, work, sums, noted)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def score_mixed(
     table: Array, index: IntArray, used: IntArray, h: Array, _: Array, m: Array, ends: IntArray, notes: IntArray,
     first_key: IntArray, weights: Array, sums: Sums, noted: Notes, work: Work,
@@ -198,7 +198,7 @@ def score_mixed(
             stretch = carry(f, start, n_rows, stretch, ends, notes, first_key, weights, work, sums, noted)
 
 
-@njit(cache=True, nogil=True, fastmath=FMA)
+@kept(nogil=True, fastmath=FMA)
 def inner_products(elements: Array, rows: Array, table: Array) -> None:
     """Fill table: (E, length) with elements: (E, q) times rows: (q, length)."""
     (n_elements, q), length = elements.shape, rows.shape[1]

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from ..._checks import Interval, check_array
+from ..._compiled import kept
 from ..._errors import MisuseError
 from ..._exp import LOG2_E, exp2_minus
 from ..._typing import Array, IntArray
@@ -126,7 +126,7 @@ def latent_box(angle: tuple[float, float], activity: Interval, noise: Interval) 
     )
 
 
-@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+@kept(nogil=True, fastmath=_CONTRACT)
 def _relative_sums(squares: Array, forms: Array, offsets: Array, with_gradient: bool) -> tuple[float, Array, Array]:
     """Sum of log totals, and, for a gradient, the sums over rows; a pass of rows stays in the cache."""
     (k, n), m = squares.shape, len(offsets)
@@ -162,7 +162,7 @@ def _relative_sums(squares: Array, forms: Array, offsets: Array, with_gradient: 
     return value, sums[:, 0].copy(), sums[:, 1 : k + 1].copy()
 
 
-@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+@kept(nogil=True, fastmath=_CONTRACT)
 def _add_powers(powers: Array, i: int, block: Array, coefficients: Array, totals: Array, rows: int) -> None:
     """The densities of one component, up to the common factor of each row, into powers and onto totals."""
     for b in range(rows):
@@ -180,7 +180,7 @@ def _add_powers(powers: Array, i: int, block: Array, coefficients: Array, totals
         totals[b] += power
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@kept(nogil=True, fastmath=_REORDER)
 def _add_products(powers: Array, i: int, block: Array, j: int, sums: Array, rows: int) -> None:
     """Four sums of products of one component, so that its powers are read once."""
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0

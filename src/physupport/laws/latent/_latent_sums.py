@@ -5,9 +5,9 @@ block, and noted at checkpoints.
 from itertools import accumulate, pairwise
 
 import numpy as np
-from numba import njit
 
-from ..._exp import exponent_of, inside, mantissa_of
+from ..._compiled import inside, kept
+from ..._exp import exponent_of, mantissa_of
 from ..._typing import Array, IntArray
 
 B = 256
@@ -148,7 +148,7 @@ def carry(
     return stretch
 
 
-@njit(cache=True)
+@kept()
 def add_squares(rows: Array, start: int, end: int, total: Array) -> None:
     """Carry the running sum of squared entries, (1, 2), over columns of rows: (q, length)."""
     for i in range(start, end):

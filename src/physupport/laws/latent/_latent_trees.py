@@ -13,9 +13,8 @@ coordinates, :math:`h = D\,h'`.
 from typing import Final
 
 import numpy as np
-from numba import njit
 
-from ..._exp import inside
+from ..._compiled import inside, kept
 from ..._typing import Array, IntArray
 from .._balls import TINY, UP, U, add, div, dot, mul, sqrt, sub
 from ._latent_kernels import count_bits
@@ -114,7 +113,7 @@ def product_error(h: Array, lengths: Array, q: int) -> float:
     return (len(h) + (q + 2 if len(lengths) else 1)) * U * extent(h, lengths)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def nested_trees(
     atoms: Array, noises: Array, variances: Array, h: Array, turns: Array, m: Array, scalars: Array
 ) -> None:
@@ -199,7 +198,7 @@ def take_turns(s: Array, c: Array, lengths: Array, q: int, g: Array, tau: Array,
         tau[mask] = (tau[mask] + 2.0 * omega[mask]) * SAFE + TINY
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def mixed_trees(atoms: Array, noises: Array, variances: Array, h: Array, m: Array, scalars: Array) -> None:
     r"""Trees whose root is the empty set, one a variance (t,): J is its rest with the lowest atom added.
 
