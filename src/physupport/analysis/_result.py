@@ -77,8 +77,9 @@ class Result:
             return int(plausibility.argmax())
         if not len(self.trace):
             raise MisuseError("result", "come from a protocol that ranks, or from a run with queries", "neither")
-        if gate := self.report.document.get("gate"):
-            return int(gate.get("best", self.trace.queries[0]))
+        gate = self.report.document.get("gate") or {}
+        if "best" in gate:
+            return int(gate["best"])
         return int(self.trace.queries[self.trace.verdicts.upper.argmin()])
 
     @cached_property

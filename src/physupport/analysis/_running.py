@@ -31,7 +31,7 @@ def begin_running(protocol: AnalysisProtocol, calibration: ProposedStream | None
 
 def _check_running(protocol: AnalysisProtocol) -> None:
     """Rows that arrive are judged by evidence against the bank's own laws; who asks for more is told."""
-    if protocol.judge != ByEvidence():
+    if protocol.judge.encode()["judge"] != ByEvidence().encode()["judge"]:
         raise MisuseError("judge", "be 'evidence' for rows that keep arriving", repr(protocol.judge.encode()["judge"]))
     if protocol.streams["deployment"].opponent != "bank":
         remedy = "Rows that arrive one by one have no proposal rows that could fix another."

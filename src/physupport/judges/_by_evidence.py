@@ -1,8 +1,8 @@
 """The first judge: evidence, certified. An explanation is decided only where its exact margin has a proven sign."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, final
 
 import numpy as np
 from flint import arb
@@ -12,9 +12,11 @@ from .._arrays import check_indices
 from .._checks import check_count, check_open
 from .._errors import MisuseError
 from .._typing import Array, IntArray
+from ..banks import Bank
 from ..laws import Law
 from ._evidence import BLOCK, Evidence, blocks
 from ._judge import Codes, Judge, Verdict, Verdicts, block_around
+from ._noise import NOISE_SHARE, decoded_share, states_noise, with_noise_test
 from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
 from ._specs import Sealed
 
@@ -108,17 +110,36 @@ class EvidenceJudge:
 @final
 @dataclass(frozen=True, slots=True)
 class ByEvidence:
-    """Have the streams of a protocol judged by their evidence, at the level of the protocol."""
+    """Have the streams of a protocol judged by their evidence, at the level of the protocol.
+
+    noise: share of the level at which a noise that is stated is tested (`NoiseTested`); a protocol sets it where a law
+    states one that rows can refute.
+    """
 
     has_common_numerator: ClassVar[bool] = True
-    has_facts: ClassVar[bool] = False
-    withholds: ClassVar[bool] = False
+
+    noise: float | None = None
+
+    @property
+    def has_facts(self) -> bool:
+        """Of the noise, where it is tested."""
+        return self.noise is not None
+
+    @property
+    def withholds(self) -> bool:
+        """Where the noise is refuted."""
+        return self.noise is not None
+
+    def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
+        """With the test of the noise, where a law states one."""
+        return replace(self, noise=NOISE_SHARE if states_noise(bank, laws) else None)
 
     def encode(self) -> dict[str, object]:
         """The kind; streams, checkpoints and numerators stand with the streams."""
         return {
             "judge": "evidence",
             "assumes": "streams are independent, and so are the rows of each, with the law of the explanation",
+            **({} if self.noise is None else {"noise": float(self.noise)}),
         }
 
     def splits(self, law: Law) -> bool:  # noqa: ARG002
@@ -131,16 +152,16 @@ class ByEvidence:
             remedy = 'Take split = "fission" where the noise is known, or judge = "rotation" where responses are exact.'
             raise MisuseError("split", "not be 'rows' for a single row", f"{n_rows} row", remedy)
 
-    def open(self, sealed: Sealed) -> EvidenceJudge:
+    def open(self, sealed: Sealed) -> Judge:
         """The judge."""
-        return EvidenceJudge(sealed.evidence, sealed.level)
+        return with_noise_test(EvidenceJudge(sealed.evidence, sealed.level), sealed, self.noise)
 
 
 def decoded_evidence(content: Mapping[str, object]) -> ByEvidence:
     """Nothing but the kind counts: the assumption is said in words, which may be improved."""
-    if content.keys() != ByEvidence().encode().keys():
+    if content.keys() - {"noise"} != ByEvidence().encode().keys():
         raise MisuseError("judge", "be written with the names judge and assumes", sorted(content))
-    return ByEvidence()
+    return ByEvidence(decoded_share(content))
 
 
 def compared(bounds: Bounds, levels: Array) -> Verdicts:

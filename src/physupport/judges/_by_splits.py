@@ -6,10 +6,10 @@ density that the first part fixed, :math:`E(e) = q(\text{second}) / \sup_{\theta
 most 1 under e, and so has the mean over splits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from flint import arb, ctx
@@ -17,14 +17,16 @@ from flint import arb, ctx
 from .._arrays import check_indices
 from .._checks import check_count, check_open
 from .._errors import MisuseError
-from .._stored import check_form
+from .._stored import Maybe, check_form
 from .._typing import Array, Field, IntArray
+from ..banks import Bank
 from ..io import ArrayRows, as_pairs
 from ..laws import Design, Law, Stream
 from ..laws.gaussian._linear_stream import LinearStream
 from ._by_evidence import ByEvidence, decoded_evidence, product_verdicts
 from ._evidence import Evidence, final_bounds
-from ._judge import Verdicts, around
+from ._judge import Judge, Verdicts, around
+from ._noise import NOISE_SHARE, decoded_share, states_noise, with_noise_test
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
 from ._specs import MOST_SPLITS, JudgeSpec, Sealed, SealedStream, register
 from .rotation._draws import Draws
@@ -32,7 +34,7 @@ from .rotation._draws import Draws
 SPLITS = ("rows", "fission")
 # The purpose of the draws: no other judge shares these bits.
 _PURPOSE = 4
-_FORM = {"judge": str, "assumes": str, "split": SPLITS, "n_splits": int, "proposal": float}
+_FORM = {"judge": str, "assumes": str, "split": SPLITS, "n_splits": int, "proposal": float, "noise": Maybe(float)}
 
 
 @final
@@ -47,18 +49,31 @@ class BySplits:
 
     are_e_values: ClassVar[bool] = True
     has_common_numerator: ClassVar[bool] = True
-    has_facts: ClassVar[bool] = False
-    withholds: ClassVar[bool] = False
 
     split: str = "rows"
     n_splits: int = 8
     proposal: float = 0.5
+    noise: float | None = None  # as of `ByEvidence`
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise MisuseError("split", f"be {' or '.join(map(repr, SPLITS))}", repr(self.split))
         check_count("splits", self.n_splits, 1, MOST_SPLITS)
         check_open("proposal", self.proposal, 0.0, 1.0)
+
+    @property
+    def has_facts(self) -> bool:
+        """Of the noise, where it is tested."""
+        return self.noise is not None
+
+    @property
+    def withholds(self) -> bool:
+        """Where the noise is refuted."""
+        return self.noise is not None
+
+    def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
+        """With the test of the noise, where a law states one."""
+        return replace(self, noise=NOISE_SHARE if states_noise(bank, laws) else None)
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand."""
@@ -69,6 +84,7 @@ class BySplits:
             "split": self.split,
             "n_splits": self.n_splits,
             "proposal": float(self.proposal),
+            **({} if self.noise is None else {"noise": float(self.noise)}),
         }
 
     @property
@@ -85,17 +101,17 @@ class BySplits:
         if self.split == "rows":
             ByEvidence().check_rows(law, n_rows)
 
-    def open(self, sealed: Sealed) -> "SplitJudge":
+    def open(self, sealed: Sealed) -> Judge:
         """Reads the rows, and scores all explanations."""
         rule = "average over splits where one stream has rows that are linear in free coefficients"
         parts = sealed.divided(lambda law: not self.splits(law), rule, ", or leave split and splits out")
-        return SplitJudge.of(self, sealed, *parts)
+        return with_noise_test(SplitJudge.of(self, sealed, *parts), sealed, self.noise)
 
 
 @register("evidence of splits")
 def _decoded(content: Mapping[str, object]) -> BySplits:
     spec = check_form(content, _FORM, "judge")
-    return BySplits(spec["split"], spec["n_splits"], spec["proposal"])
+    return BySplits(spec["split"], spec["n_splits"], spec["proposal"], decoded_share(spec))
 
 
 def by_evidence(split: str | None = None, n_splits: int | None = None, proposal: float | None = None) -> JudgeSpec:

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
         make_law as make_law,
         register as register,
     )
+    from ._noise import (
+        NoiseLook as NoiseLook,
+        NoiseSeen as NoiseSeen,
+        noise_ratio as noise_ratio,
+        two_sided as two_sided,
+    )
     from ._noisy import NoisyLaw as NoisyLaw
     from ._whitening import whitening as whitening
     from .codes._deployment import (

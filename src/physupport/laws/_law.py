@@ -16,6 +16,7 @@ from ..io import RowSource
 from ._base import BankKey, Opponent, Proposal, Stream
 from ._design import Design
 from ._mixture import Mixture
+from ._noise import NoiseSeen
 
 Part = Literal["calibration", "deployment"]
 
@@ -187,6 +188,17 @@ class Law(Protocol):
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:  # noqa: ARG002
         """The energy of rows under an explanation; None if none of known law is to be had."""
+        return None
+
+    def states_noise(self, bank: Bank) -> bool:  # noqa: ARG002
+        """Whether a noise level is stated that the rows can refute by themselves, see `noise_seen`."""
+        return False
+
+    def noise_seen(self, bank: Bank, rows: RowSource) -> NoiseSeen | None:  # noqa: ARG002
+        """What rows say of every noise setting, exactly and whatever explanation is true; None if they say nothing.
+
+        Of key k the setting is k modulo their number.
+        """
         return None
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array | None:  # noqa: ARG002

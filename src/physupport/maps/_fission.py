@@ -17,6 +17,7 @@ from .._compiled import kept
 from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..judges.rotation import Draws, Rotation, RotationTable
+from ..laws import Design, NoiseLook
 from ._engine import BlockJudge, BlockVerdicts, are_data, in_order
 from ._rotated import RotatedSignals, numbered
 
@@ -29,8 +30,9 @@ _FISSION = 3
 class Fission:
     """Have explanations of at most one atom judged by evidence from rows of known noise.
 
-    sigma: standard deviation of the noise.  splits: how many g are averaged over.  There is no gate: what the table
-    lacks is not seen.  keys, whitener: see `RotatedSignals`.
+    sigma: standard deviation of the noise.  splits: how many g are averaged over.  There is no gate for what the table
+    lacks, which is not seen.  keys, whitener: see `RotatedSignals`.  noise: share of the level at which labels of a
+    signal are withheld because it refutes sigma (`NoiseLook`), which design has to tell of; None leaves that out.
     """
 
     are_e_values: ClassVar[bool] = True
@@ -44,8 +46,12 @@ class Fission:
     ratio: float = 1.0  # t
     keys: IntArray | None = None
     whitener: Field | None = None
+    noise: float | None = None
+    design: Design | None = None
 
     def __post_init__(self) -> None:
+        if self.noise is not None and self.design is None:
+            raise MisuseError("design", "be given where the noise is tested", "none")
         check_positive("sigma", self.sigma)
         check_positive("ratio", self.ratio)
         check_count("splits", self.splits)
@@ -72,14 +78,16 @@ class Fission:
         assumes = "the noise of every signal is white and Gaussian, of the standard deviation given"
         fixed = {"sigma": self.sigma, "seed": self.seed, "splits": self.splits, "ratio": self.ratio}
         table = {name: self._linear.encode()[name] for name in ("atoms", "supports", "keys", "whitener")}
-        return {"judge": "evidence by fission", "assumes": assumes, **fixed, **table}
+        noise = {} if self.noise is None else {"noise": self.noise}
+        return {"judge": "evidence by fission", "assumes": assumes, **fixed, **table, **noise}
 
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:  # noqa: ARG002
-        """The judge of many signals; repeated rows enter by their mean."""
+        """The judge of many signals; repeated rows enter by their mean, and by their scatter to a test of the noise."""
+        look = None if self.noise is None or self.design is None else NoiseLook.of(self.design, repeats)
         size = self.table.complement.shape[1]
         bases = np.ascontiguousarray(self.table.bases[:, 0].T)
         drawn = self.sigma * Draws(self.seed, _FISSION).normal((self.splits, size))
-        return numbered(ByFission(self, levels, bases, drawn @ bases), self.keys, self.whitener)
+        return numbered(ByFission(self, levels, bases, drawn @ bases, look), self.keys, self.whitener)
 
     def fitted(self, rows: Field, explanation: int) -> Field:
         """(q,) by least squares."""
@@ -95,6 +103,7 @@ class ByFission:
     levels: Array
     bases: Array  # (m, M)
     drawn: Array  # (K, M) u.g
+    look: NoiseLook | None = None  # at the noise alone
 
     def judge(self, rows: Field) -> BlockVerdicts:
         """Of signals (S, T, q)."""
@@ -109,16 +118,21 @@ class ByFission:
         own = along[np.arange(len(rows)), best]
         freedom = vectors.shape[1] - table.ranks[best]
         nothing: NDArray[Any] = np.full(len(rows), -1)
+        misfit = self._misfit(np.where(is_data[:, None, None], rows.real, 0.0))
         return BlockVerdicts(
             codes=codes,
             best=np.where(is_data, best, -1),
-            is_best_rejected=np.zeros(len(rows), dtype=np.bool_),
+            is_best_rejected=is_data & (misfit <= (self.spec.noise or 0.0) * self.levels[0]),
             amplitude=np.where(is_data, own / root, np.nan),
             noise=np.where(is_data, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom), np.nan),
             outsider=nothing,
             is_data=is_data,
-            misfit=np.full(len(rows), np.nan),
+            misfit=np.where(is_data, misfit, np.nan),
         )
+
+    def _misfit(self, rows: Array) -> Array:
+        """(S,) p-values of the noise that is stated; nan where nothing tells of it."""
+        return np.full(len(rows), np.nan) if self.look is None else self.look.p_values(rows, self.spec.sigma)
 
 
 @kept(nogil=True)

@@ -1,6 +1,6 @@
 """All that decides about a map before a signal is read, and what one block of signals comes to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast, final
 
@@ -133,7 +133,9 @@ def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
     if hasattr(judge, "rotations"):
         return RotatedSignals(spec, keys, design.whitener) if is_tabulated(spec) else None
     if fissions and spec.sigma is not None and not design.is_bounded and int(spec.table.ranks.max()) <= 1:
-        return Fission(spec.table, spec.sigma, seed, fissions, keys=keys, whitener=design.whitener)
+        tested = getattr(judge, "noise", None)
+        fission = Fission(spec.table, spec.sigma, seed, fissions, keys=keys, whitener=design.whitener)
+        return replace(fission, noise=tested, design=design)
     return None
 
 

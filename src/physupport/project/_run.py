@@ -166,10 +166,11 @@ def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Diffe
         ]
     except MisuseError as error:
         return Differences((*findings, f"the project file describes no protocol: {error}"))
+    notes = [_UNTESTED] if _is_untested(described, protocol) else []
     deciding, safe = [name for name in parts if name not in _SAFE], [name for name in parts if name in _SAFE]
     other = "the project file describes another protocol than the report has, with other"
-    notes = (f"{other} {', '.join(safe)}; labels are safe at any",) if safe else ()
-    return Differences((*findings, *([f"{other} {', '.join(deciding)}"] if deciding else ())), notes)
+    notes += [f"{other} {', '.join(safe)}; labels are safe at any"] if safe else []
+    return Differences((*findings, *([f"{other} {', '.join(deciding)}"] if deciding else ())), tuple(notes))
 
 
 def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -186,7 +187,10 @@ def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tu
     yield "cover", None if cover is None else json.loads(json.dumps({"asked": protocol.level} | cover.encode()))
     yield "stop", protocol.stop if stored.get("stop") is not None else None
     # Reports of before judges described themselves do not name theirs.
-    yield "judge", json.loads(json.dumps(protocol.judge.encode())) if stored.get("judge") is not None else None
+    judge = json.loads(json.dumps(protocol.judge.encode()))
+    if _is_untested(protocol, stored):
+        del judge["noise"]
+    yield "judge", judge if stored.get("judge") is not None else None
     rows = {stream["name"]: stream["rows"] for stream in stored["streams"]}
     yield (
         "streams",
@@ -195,6 +199,16 @@ def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tu
             for name, plan in protocol.streams.items()
         ],
     )
+
+
+# Earlier programs did not ask rows about a noise that is stated: who has such a report may compare it all the same.
+_UNTESTED = "the report does not ask the rows about the noise that is stated, which a run of today does"
+
+
+def _is_untested(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> bool:
+    """Whether a report was judged as the protocol says but for the test of the noise."""
+    judge = stored.get("judge")
+    return judge is not None and "noise" in protocol.judge.encode() and "noise" not in judge
 
 
 def _described(plan: StreamPlan, bank: Bank | None, rows: int, is_split: bool) -> list[object]:

@@ -5,7 +5,16 @@ from typing import Any
 
 from ._claims import claim_sentence, claims_of
 from ._covers import cover_sentence, grid_end, promised_level, where_truth_is
-from ._phrases import Entry, confidence, count_of_queries, cut, gate_of, listed, plain, sentence_of
+from ._noise import (
+    agreed_sentence,
+    estimate_sentence,
+    is_estimated,
+    is_noise_alone,
+    noise_sentence,
+    refuted_noise,
+    refuted_sentence,
+)
+from ._phrases import Entry, confidence, count_of_queries, cut, gate_of, listed, plain, probability, sentence_of
 from ._widths import width_sentence
 
 
@@ -25,38 +34,6 @@ def _beside(document: Entry) -> str:
     return estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)
 
 
-def estimate_sentence(document: Entry) -> str:
-    """What the level is worth where the covariance of the noise is not known but estimated; empty elsewhere."""
-    if not _is_estimated(document["protocol"]):
-        return ""
-    return (
-        " The covariance of the noise is estimated from rows without a signal: the level holds approximately, the "
-        "better the more of these there are."
-    )
-
-
-def _is_estimated(protocol: Entry) -> bool:
-    return any(stream["law"].get("is_estimated") for stream in protocol["streams"])
-
-
-def noise_sentence(document: Entry) -> str:
-    """Whether the noise looks white, and whether rows were measured at all; empty where nobody looked."""
-    gate = gate_of(document)
-    looked, zeros = gate.get("whiteness"), gate.get("zero_rows", 0)
-    said = ""
-    if zeros:
-        said = f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: was anything measured?"
-    if not looked:
-        return said
-    where = f"{_NOISES.get(looked['part'], '')}{plain(str(looked['place']))}, {_probability(looked['p'])}"
-    if looked["p"] <= (gate.get("level") or document["protocol"]["level"]):
-        return f"{said} The noise does not look white ({where}): what is said rests on noise that is."
-    return f"{said} The noise looks white ({where})."
-
-
-_NOISES = {"lags": "largest autocorrelation at "}
-
-
 def edge_sentence(document: Entry) -> str:
     """A warning where what is kept touches the end of a grid; empty if it does not."""
     # Variants are a list, in no order that would end somewhere.
@@ -70,7 +47,7 @@ def edge_sentence(document: Entry) -> str:
 def _outcome(document: Entry) -> str:
     outcome, protocol, gate = document["outcome"], document["protocol"], gate_of(document)
     level = promised_level(protocol)
-    least, most = ("about", "about") if _is_estimated(protocol) else ("at least", "at most")
+    least, most = ("about", "about") if is_estimated(protocol) else ("at least", "at most")
     match outcome["status"]:
         case "REPORT":
             return (
@@ -85,12 +62,21 @@ def _outcome(document: Entry) -> str:
                 f"fit the rows, would change this; more queries would not.{_missing(gate)}{opposed(document)}"
             )
         case "WITHHELD":
-            return (
-                f"No label is given: even the explanation that fits best is rejected, and what is left may be left by "
-                f"accident. A wider bank, or laws that fit the rows, would change this.{_missing(gate)}"
-            )
+            return _withheld(gate)
         case _:
             return f"ABSTAIN as a whole: {why_open(outcome)}"
+
+
+def _withheld(gate: Entry) -> str:
+    if refuted_noise(gate):
+        return (
+            f"No label is given: the rows refute the noise that is stated, on which every verdict rests."
+            f"{_missing(gate)} The noise of the rows, or one that is left open, would change this."
+        )
+    return (
+        f"No label is given: even the explanation that fits best is rejected, and what is left may be left by "
+        f"accident. A wider bank, or laws that fit the rows, would change this.{_missing(gate)}"
+    )
 
 
 def _unasked(outcome: Entry) -> str:
@@ -128,6 +114,9 @@ def doubt_sentence(document: Entry) -> str:
         "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
     }.get(document["outcome"]["status"])
     if first is not None:
+        noise = refuted_noise(gate)
+        if noise and is_noise_alone(noise):
+            first = "The rows refute the noise that is stated, so no label is given."
         return first + _missing(gate)
     if not _is_unlike(gate):
         return ""
@@ -151,17 +140,17 @@ def _missing(gate: Entry) -> str:
     """What would explain the rest, where the gate rejects the best fit."""
     if not gate.get("is_best_rejected"):
         return ""
-    finding = min(gate["findings"], key=lambda finding: finding["p"])
+    noise, others = refuted_noise(gate), [each for each in gate["findings"] if each["part"] != "noise"]
+    said = refuted_sentence(noise) if noise else ""
+    if noise and (is_noise_alone(noise) or not any(each["p"] <= gate["level"] for each in others)):
+        return said
+    finding = min(others or gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
     if str(finding["place"]).startswith("element "):
         sign = f"{finding['place']}, as no explanation of the bank has it: beside others, or with another coefficient"
     elif finding.get("is_own"):
         sign += ", where the best fit is itself: another place, width or shape of it, or a close neighbour"
-    return f" What the best fit leaves is a sign of {sign} ({_probability(finding['p'])})."
-
-
-def _probability(p: float) -> str:
-    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
+    return f"{said} What the best fit leaves is a sign of {sign} ({probability(finding['p'])})."
 
 
 def _passed(gate: Entry) -> str:
@@ -171,7 +160,10 @@ def _passed(gate: Entry) -> str:
     least = min(finding["p"] for finding in gate["findings"])
     if _looks_at_fit(gate):
         return _fitted(least, _is_unlike(gate))
-    seen = f"shows no sign of a misfit (smallest {_probability(least)})"
+    if {finding["part"] for finding in gate["findings"]} == {"noise"}:
+        return agreed_sentence(gate)
+    told = f", told at {gate['level']:.2g} or below" if "level" in gate else ""
+    seen = f"shows no sign of a misfit (smallest {probability(least)}{told})"
     size = _UNSEEN.get(gate["findings"][0]["part"], "4 to 5")
     return f" What the best fit leaves {seen}; one below {size} standard deviations of the noise would not be seen."
 

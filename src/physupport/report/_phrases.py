@@ -195,3 +195,8 @@ def _library(document: Entry) -> Entry:
 def count_of_queries(count: int) -> str:
     """A number with its noun."""
     return "1 query" if count == 1 else f"{count} queries"
+
+
+def probability(p: float) -> str:
+    """A p-value."""
+    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"

@@ -103,7 +103,7 @@ def _fact_findings(stored: Node | None, again: Node | None) -> Iterator[str]:
     for name in sorted({*flat, *derived}):
         mine, other = flat.get(name), derived.get(name)
         off = _FACT_TOLERANCE if "p" in name.split(".") else _LEVEL_TOLERANCE
-        is_near = isinstance(mine, float) and isinstance(other, float) and abs(mine - other) <= off
+        is_near = isinstance(mine, float) and isinstance(other, float) and abs(mine - other) <= off * max(abs(other), 1)
         if mine != other and not is_near:
             yield f"of the answer as a whole the report says {name} = {mine}, but the rows give {other}"
 

@@ -117,17 +117,28 @@ def _gate_findings(gate: Node, outcome: Node, *, withholds: bool) -> Iterator[st
         yield f"labels are {'' if gate['is_withheld'] else 'not '}withheld, which the judge does otherwise"
 
 
-def protocol_notes(protocol: Node, is_known: bool) -> Iterator[str]:
+def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None) -> Iterator[str]:
     """What is taken as it stands: judges that are not known here, and what proposal rows are said to have led to."""
-    if protocol["streams"] and not is_known:
+    if protocol["streams"] and judge is None:
         kind = protocol["judge"].get("judge")
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
+    for stream in protocol["streams"]:
+        if bank is not None and not getattr(judge, "noise", True) and _states_noise(stream, bank):
+            yield f"the noise that is stated of {stream['name']} is taken as it stands: rows were not asked about it"
     for stream in protocol["streams"]:
         if stream["fraction"] and not _is_of_bank(stream):
             yield (
                 f"the numerator of {stream['name']} is a law off the bank: that it comes from the proposal rows alone "
                 f"is taken as it stands"
             )
+
+
+def _states_noise(stream: Node, bank: Bank) -> bool:
+    """Whether rows could refute the noise; of a stream that is refused anyway nothing is said."""
+    try:
+        return decode_law(stream["law"], stream["name"]).states_noise(bank)
+    except (Refusal, MisuseError):
+        return False
 
 
 def _is_of_bank(stream: Node) -> bool:

@@ -15,7 +15,6 @@ from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._stored import Node, Refusal
 from ..banks import Bank, grid_edges
-from ..judges import JudgeSpec
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
 from ._claims import budget_notes, check_digest, claim_findings, field_findings, outcome_findings
@@ -95,7 +94,9 @@ def verify(
     scored: list[str] = []
     if rows is not None:
         notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored))
-    notes = *_notes(document, rows is not None, judge, protocol), *(() if rules is None else rules.notes), *scored
+    bank_held = None if held is None else held.bank
+    told = _notes(document, rows is not None, protocol_notes(document["protocol"], judge, bank_held), protocol)
+    notes = *told, *(() if rules is None else rules.notes), *scored
     are_scored = rows is not None and judge is not None and bool(document["protocol"]["streams"])
     return Verification(tuple(dict.fromkeys(notebook.findings)), notes, are_scored)
 
@@ -135,14 +136,16 @@ class _Notebook:
         self.attempt(lambda: self.findings.extend(action()))
 
 
-def _notes(document: Mapping[str, Any], has_rows: bool, judge: JudgeSpec | None, protocol: str | None) -> Iterator[str]:
+def _notes(
+    document: Mapping[str, Any], has_rows: bool, of_protocol: Iterable[str], protocol: str | None
+) -> Iterator[str]:
     yield from budget_notes(document["outcome"], document["protocol"])
     if not document["protocol"]["streams"]:
         yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
     elif not has_rows:
         what = "verdicts, and what the judge says of the answer as a whole," if document.get("gate") else "verdicts"
         yield f"{what} are taken as they stand: give the rows to score them again"
-    yield from protocol_notes(document["protocol"], judge is not None)
+    yield from of_protocol
     yield from cover_notes(document["protocol"])
     if protocol is None:
         yield "the protocol is taken as it stands: give its hash from before the data were read to compare them"

@@ -1,23 +1,24 @@
 """The rotation judge of a frozen protocol: composite explanations of its bank, beside the evidence of other streams."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 from ..._arrays import check_indices
 from ..._checks import check_count
 from ..._errors import MisuseError
-from ..._stored import check_form
+from ..._stored import Maybe, check_form
 from ..._typing import Array, IntArray
+from ...banks import Bank
 from ...laws import Design, Law
 from .._evidence import Evidence
 from .._judge import Verdict, Verdicts, around
 from .._specs import Sealed, SealedStream, own_stream, register
 from ._companions import Companions
 from ._judge import Rotation, RotationJudge
-from ._outsiders import Finding
+from ._outsiders import Finding, Outsiders
 from ._scan import Scan, whiteness
 from ._table import RotationTable
 
@@ -25,7 +26,9 @@ from ._table import RotationTable
 _MOST_LOG, _EXP_ERROR = 700.0, 1e-12
 _RULE = "be 'rotation' only where one stream has rows that are linear in free coefficients"
 _OTHERWISE = ", or the judge 'evidence'"
-_FORM = {"judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": (dict, None)}
+_FORM = {
+    "judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": (dict, None), "noise": Maybe(True),
+}  # fmt: skip
 
 
 @final
@@ -37,7 +40,8 @@ class ByRotation:
     :math:`E(e)` that of e at their end, e is rejected if :math:`p \le \alpha E(e)`.  Given those streams this has
     probability at most :math:`\min(1, \alpha E(e))`, whose mean is at most :math:`\alpha` (no level is split).
 
-    The draws come from the hash of the protocol.  outsiders: None leaves the gate out.
+    The draws come from the hash of the protocol.  outsiders: None leaves the gate out.  noise: whether the gate also
+    asks if a noise that is stated is that of the rows; a protocol sets it where the law states one.
     """
 
     has_facts: ClassVar[bool] = True
@@ -46,6 +50,7 @@ class ByRotation:
     draws: int = 999
     gate_draws: int = 1999
     outsiders: Scan | None = field(default_factory=Scan)
+    noise: bool = False
 
     def __post_init__(self) -> None:
         check_count("draws", self.draws)
@@ -59,22 +64,45 @@ class ByRotation:
             "draws": self.draws,
             "gate_draws": self.gate_draws,
             "outsiders": None if self.outsiders is None else self.outsiders.encode(),
+            **({"noise": True} if self.noise else {}),
         }
+
+    def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
+        """With the test of the noise in its gate, if there is one and a law states a noise."""
+        stated = any(law.states_noise(bank) for law in laws if not self.splits(law))
+        return replace(self, noise=stated and self.outsiders is not None)
 
     def rotations(self, design: Design, n_rows: int, n_channels: int, seed: int) -> tuple[Rotation, ...]:
         """The same for rows of a design, asked directly: one of each noise setting."""
         _check_spans(design.radii is None and not design.is_cone)
         table = RotationTable(design.columns, design.active, design.background, names=design.names)
+        outsiders = self._outsiders(design, n_rows, n_channels)
         shared: dict[str, Any] = {
             "rows": design.rows,
             "seed": seed,
             "draws": self.draws,
-            "gate_draws": self.gate_draws,
-            "outsiders": None if self.outsiders is None else self.outsiders.outsiders(design, n_rows, n_channels),
+            "gate_draws": self._gate_draws(outsiders),
+            "outsiders": outsiders,
             "companions": _companions(design),
             "whiteness": whiteness(design, n_rows),
         }
         return tuple(Rotation(table, sigma=sigma, **shared) for sigma in design.deviations)
+
+    def _outsiders(self, design: Design, n_rows: int, n_channels: int) -> Outsiders | None:
+        if self.outsiders is None:
+            return None
+        scanned = self.outsiders.outsiders(design, n_rows, n_channels)
+        if not self.noise:
+            return scanned
+        return Outsiders(noise=True, share=self.outsiders.share) if scanned is None else replace(scanned, noise=True)
+
+    def _gate_draws(self, outsiders: Outsiders | None) -> int:
+        """So many more as let the other parts reject at every level at which they could without the noise.
+
+        One is to spare: parts of a level are rounded.
+        """
+        parts = 0 if outsiders is None or not outsiders.noise else len(outsiders.parts)
+        return self.gate_draws if parts < 2 else -(-(self.gate_draws + 1) * parts // (parts - 1))
 
     def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
         """Any number of them, of responses that are columns."""
@@ -105,7 +133,7 @@ def _check_spans(has_spans: bool) -> None:
 def _decoded(content: Mapping[str, object]) -> ByRotation:
     spec = check_form(content, _FORM, "judge")
     outsiders = None if spec["outsiders"] is None else Scan.decode(spec["outsiders"])
-    return ByRotation(spec["draws"], spec["gate_draws"], outsiders)
+    return ByRotation(spec["draws"], spec["gate_draws"], outsiders, "noise" in spec)
 
 
 @final
@@ -188,7 +216,8 @@ class BankRotation:
 
 def _said(finding: Finding) -> dict[str, object]:
     said: dict[str, object] = {"part": finding.part, "place": finding.place, "p": finding.p}
-    return said | ({"is_own": True} if finding.is_own else {})
+    said |= {"is_own": True} if finding.is_own else {}
+    return said | ({} if finding.ratio is None else {"ratio": finding.ratio})
 
 
 def _companions(design: Design) -> Companions | None:

@@ -7,9 +7,10 @@ from typing import final
 import numpy as np
 
 from ..._typing import Array
+from ...laws import noise_ratio, two_sided
 from ._draws import OUTSIDERS
 from ._free import FreeRows, MomentDraws, hermitian_coordinates
-from ._outsiders import LEAST_LEFT, ROUNDING, Outsiders, Seen, exceeding, leading_share, leading_shares, turned
+from ._outsiders import LEAST_LEFT, LEFT, ROUNDING, Outsiders, Seen, exceeding, leading_share, leading_shares, turned
 
 
 @final
@@ -62,3 +63,10 @@ class FreeOutsiders:
         least = leading_share(self.rows.residual(e), self.rows.rounding(e))
         exceedances = int((~(self._shares[int(self.rows.table.ranks[e])] < least)).sum())
         return Seen("a direction of its own", exceedances, exceedances)
+
+    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        r"""The energy that e leaves of all rows, :math:`\sigma^2\chi^2` if it made them."""
+        rows, variance = self.rows, self.rows.own_sigma**2
+        energy, freedom = rows.residuals(e)
+        p = float(two_sided(energy, freedom, variance, rows.rounding(e)))
+        return Seen(LEFT, self.draws, self.draws, closed=p, ratio=noise_ratio(energy, freedom, variance))

@@ -90,7 +90,7 @@ class GateFacts:
     @property
     def outsider(self) -> Finding | None:
         """What would explain the rest, where the gate rejects the best fit."""
-        return min(self.findings, key=lambda finding: finding.exceedances) if self.is_best_rejected else None
+        return min(self.findings, key=lambda finding: finding.p) if self.is_best_rejected else None
 
 
 @final
@@ -184,7 +184,12 @@ class RotationJudge:
         return np.asarray(np.log(level) - np.log(p_values))
 
     def _gate_margins(self, gate: Gate, explanations: IntArray, level: float) -> tuple[Array, Array]:
-        return count_margins(gate.counts(explanations.tolist(), level), level, gate.draws, is_screened=False)
+        counts = gate.counts(explanations.tolist(), level)
+        below, above = count_margins(counts, level, gate.draws, is_screened=False)
+        if not gate.outsiders.noise:
+            return below, above
+        margins = np.log(level) - np.log(gate.closed(explanations.tolist()))
+        return np.maximum(below, margins - _CLOSED_ERROR), np.maximum(above, margins + _CLOSED_ERROR)
 
     def facts(self, retained: IntArray) -> GateFacts:
         """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""
@@ -192,7 +197,8 @@ class RotationJudge:
         beside = (self._whiteness(best), int((~self.rows.rows.any(axis=1)).sum()))
         if self.gate is None:
             return GateFacts(best, (), False, len(retained) == 0, *beside)
-        margins = self._gate_margins(self.gate, np.array([best]), self.levels(self.level).gate)
+        with np.errstate(divide="ignore"):  # of a p-value of 0
+            margins = self._gate_margins(self.gate, np.array([best]), self.levels(self.level).gate)
         return GateFacts(best, self.gate.findings(best), bool(margins[0][0] > 0.0), len(retained) == 0, *beside)
 
     def _whiteness(self, best: int) -> Finding | None:

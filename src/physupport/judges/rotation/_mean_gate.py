@@ -7,14 +7,17 @@ from typing import final
 import numpy as np
 
 from ..._typing import Array
+from ...laws import noise_ratio, two_sided
 from ._contest import EPS
 from ._draws import OUTSIDERS, Draws
 from ._kernels import count, longest, padded
 from ._mean import MeanRows
 from ._outsiders import (
     LEAST_LEFT,
+    LEFT,
     OWN_SHARE,
     ROUNDING,
+    SCATTER,
     Outsiders,
     Seen,
     exceeding,
@@ -116,9 +119,22 @@ class MeanOutsiders:
         rows = self.rows.rows
         shape = (rows.shape[1], len(rows) - 1)
         drawn = leading_shares(self.rows.seed, self.draws, *shape, is_complex=self.rows.parts == 2)
-        off = float(8.0 * EPS * (len(rows) + 8) * np.linalg.norm(rows))
+        off = self._scatter_rounding
         return int((~(drawn < leading_share((rows - rows.mean(axis=0)).T, off))).sum())
+
+    @property
+    def _scatter_rounding(self) -> float:
+        return float(8.0 * EPS * (len(self.rows.rows) + 8) * np.linalg.norm(self.rows.rows))
 
     def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
         """Leading eigenvalue of the scatter matrix over its trace, whose law is the same under all explanations."""
-        return Seen("the scatter of the rows", self._scatter_exceedances, self._scatter_exceedances)
+        return Seen(SCATTER, self._scatter_exceedances, self._scatter_exceedances)
+
+    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        r"""The scatter, :math:`\sigma^2\chi^2` under all explanations; of a single row the energy that e leaves."""
+        rows, variance = self.rows, self.rows.own_sigma**2
+        energy, freedom, off, place = rows.scatter, rows.scatter_freedom, self._scatter_rounding, SCATTER
+        if len(rows.rows) == 1:
+            (energy, freedom), off, place = rows.residuals(e), rows.rounding(e), LEFT
+        p = float(two_sided(energy, freedom, variance, off))
+        return Seen(place, self.draws, self.draws, closed=p, ratio=noise_ratio(energy, freedom, variance))

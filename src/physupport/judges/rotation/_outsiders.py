@@ -23,6 +23,8 @@ ROUNDING = 1e-10
 # Of an outsider, what an explanation has in common with it to be where the explanation is.
 OWN_SHARE = 0.25
 _CHUNK = 128  # draws at a time
+# Where noise is looked at.
+SCATTER, LEFT = "the scatter of the rows", "all that the fit leaves"
 
 
 @final
@@ -32,7 +34,8 @@ class Outsiders:
 
     columns: largest part of the residual along one of them.  lags: largest autocorrelation of a single row's residual.
     spectrum: leading eigenvalue over the trace, of the scatter of rows with a common mean (it sees coloured noise), or
-    of the residual second moments of free rows (it sees a source outside the bank).
+    of the residual second moments of free rows (it sees a source outside the bank).  noise: where it is stated, whether
+    it is that of the rows, two-sided: by their scatter if they have a common mean, else by what an explanation leaves.
     """
 
     columns: Field | None = None  # (q, k)
@@ -40,6 +43,7 @@ class Outsiders:
     lags: tuple[int, ...] = ()
     spectrum: bool = False
     share: float = SHARE
+    noise: bool = False
 
     def __post_init__(self) -> None:
         check_open("share", self.share, 0.0, 1.0)
@@ -61,13 +65,17 @@ class Outsiders:
             object.__setattr__(self, "columns", read_only(columns))
             object.__setattr__(self, "places", names)
         if not self.parts:
-            raise MisuseError("outsiders", "have columns, lags or the spectrum", "none of them")
+            raise MisuseError("outsiders", "have columns, lags or the spectrum, or look at the noise", "none of them")
 
-    def check(self, n_rows: int, n_channels: int, *, has_common_mean: bool = True) -> None:
+    def check(
+        self, n_rows: int, n_channels: int, *, has_common_mean: bool = True, is_noise_stated: bool = False
+    ) -> None:
         """Refuse what so many rows cannot tell: one alone, of no free coefficients, has lags, and only several scatter.
 
         Rows with coefficients of their own have no order along an axis that survives these.
         """
+        if self.noise and not is_noise_stated:
+            raise MisuseError("noise", "be looked at where sigma is given", "none", "Leave it out.")
         if self.lags and (n_rows > 1 or not has_common_mean):
             several = f"{n_rows} rows" if has_common_mean else "rows with free coefficients"
             raise MisuseError("lags", "be asked for of a single row", several)
@@ -85,7 +93,12 @@ class Outsiders:
     @property
     def parts(self) -> tuple[str, ...]:
         """The tests that the share is divided by."""
-        kinds = {"columns": self.columns is not None, "lags": bool(self.lags), "spectrum": self.spectrum}
+        kinds = {
+            "columns": self.columns is not None,
+            "lags": bool(self.lags),
+            "spectrum": self.spectrum,
+            "noise": self.noise,
+        }
         return tuple(kind for kind, is_there in kinds.items() if is_there)
 
 
@@ -120,16 +133,18 @@ def scanned(columns: ArrayLike, *, spectrum: bool = True) -> Outsiders:
 class Finding:
     """What one part of the gate says of one explanation."""
 
-    part: str  # columns, lags or spectrum
+    part: str  # columns, lags, spectrum or noise
     place: str  # where the residual is largest
     exceedances: int
     draws: int
     is_own: bool = False  # whether that is where the explanation itself is: its shape, or a close neighbour
+    closed: float | None = None  # p-value in closed form, of a part that makes no draws
+    ratio: float | None = None  # of the noise: how many times the variance that is stated
 
     @property
     def p(self) -> float:
         """Valid for this part alone."""
-        return (1 + self.exceedances) / (1 + self.draws)
+        return (1 + self.exceedances) / (1 + self.draws) if self.closed is None else self.closed
 
 
 class Seen(NamedTuple):
@@ -139,6 +154,8 @@ class Seen(NamedTuple):
     least: int
     most: int
     is_own: bool = False
+    closed: float | None = None  # the p-value of a part that makes no draws
+    ratio: float | None = None
 
 
 class OutsiderTests(Protocol):
@@ -157,6 +174,9 @@ class OutsiderTests(Protocol):
     def spectrum(self, e: int, enough: int) -> Seen:
         """Leading eigenvalue."""
 
+    def noise(self, e: int, enough: int) -> Seen:
+        """Whether the noise is the one that is stated."""
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +189,8 @@ class Gate:
 
     def __post_init__(self) -> None:
         rows = self.tests.rows
-        self.outsiders.check(len(rows.rows), len(rows.table.atoms), has_common_mean=rows.has_common_mean)
+        facts = {"has_common_mean": rows.has_common_mean, "is_noise_stated": rows.own_sigma > 0.0}
+        self.outsiders.check(len(rows.rows), len(rows.table.atoms), **facts)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
     def _seen(self, e: int, enough: int) -> dict[str, Seen]:
@@ -178,14 +199,27 @@ class Gate:
     def findings(self, e: int) -> tuple[Finding, ...]:
         """What every part finds in all its draws; e is rejected if the p-value of one is at most its level."""
         seen = self._seen(e, self.draws + 1)
-        return tuple(Finding(part, most.place, most.least, self.draws, most.is_own) for part, most in seen.items())
+        return tuple(
+            Finding(part, most.place, most.least, self.draws, most.is_own, most.closed, most.ratio)
+            for part, most in seen.items()
+        )
 
     def counts(self, explanations: Sequence[int], level: float) -> Counts:
-        """Of the part that decides, the one with fewest exceedances: enough of them retain, as all draws would."""
+        """Of the part that decides, the one with fewest exceedances: enough of them retain, as all draws would.
+
+        A part that makes no draws exceeds in all of them, see `closed`.
+        """
         number = most_rejected(level, self.draws)
         seen = [self._seen(e, number).values() for e in explanations]
-        least, most = (np.array([min(part[i] for part in parts) for parts in seen], dtype=np.int64) for i in (1, 2))
+        least = np.array([min(part.least for part in parts) for parts in seen], dtype=np.int64)
+        most = np.array([min(part.most for part in parts) for parts in seen], dtype=np.int64)
         return Counts(least, most, np.full(len(seen), np.inf))
+
+    def closed(self, explanations: Sequence[int]) -> Array:
+        """(k,) p-values of the part that makes no draws; 1 without it."""
+        if not self.outsiders.noise:
+            return np.ones(len(explanations))
+        return np.array([self.tests.noise(e, self.draws).closed for e in explanations])
 
 
 def exceeding(draws: int, enough: int, reached: Callable[[slice], int]) -> tuple[int, int]:

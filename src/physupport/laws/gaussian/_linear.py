@@ -19,6 +19,7 @@ from .._base import Proposal, check_checkpoints
 from .._design import Design, ball_radii, by_element, tangent_cells, with_variants
 from .._law import Law, Part, register
 from .._mixture import Mixture, kinds_with
+from .._noise import NoiseLook, NoiseSeen
 from .._whitening import WhitenedRows, decoded_covariance, native_covariance, whitener_of
 from ._covariance_point import CovariancePoint
 from ._linear_checks import ROWS, check_against, check_options
@@ -187,6 +188,17 @@ class Linear(Law):
         root = np.eye(len(columns)) if self.whitener is None else self.whitener
         fit = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
         return np.asarray(as_pairs(fit, axis=0) if self.is_complex else fit)[:, 0]
+
+    def states_noise(self, bank: Bank) -> bool:
+        """A number, or a covariance that was not estimated."""
+        return not self.is_estimated and (self.noises is not None or "noise" in bank.deployment.names)
+
+    def noise_seen(self, bank: Bank, rows: RowSource) -> NoiseSeen | None:
+        """By their scatter, or by what they have beside all elements and the background (`NoiseLook`)."""
+        design = self.design(bank)
+        look = NoiseLook.of(design, rows.n_rows)
+        known = tuple(sigma for sigma in design.deviations if sigma is not None)
+        return None if look is None else look.seen(design.whitened_rows(rows, self.is_complex), known)
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "LinearStream":
         """Every key at its best coefficients, of rows that are whitened where a covariance is given."""

@@ -1,0 +1,104 @@
+"""What rows say of a noise level that is stated, whatever explanation is true."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array, Field
+from ._design import RANK_TOLERANCE, Design
+
+_EPS = float(np.finfo(np.float64).eps)
+# Ratios beyond this are not told: JSON has no infinities.
+_MOST_RATIO = 1e300
+
+SCATTER = "the scatter of the rows"
+BESIDE = "what no element can explain"
+
+
+class NoiseSeen(NamedTuple):
+    """Where rows show their noise alone, and what that says of every noise setting (s,)."""
+
+    place: str
+    p: tuple[float, ...]  # two-sided, exact
+    ratio: tuple[float, ...]  # energy over that of the noise that is stated
+
+
+def two_sided(energy: ArrayLike, freedom: int, variance: float, rounding: ArrayLike = 0.0) -> Array:
+    r"""Twice the smaller tail of :math:`\chi^2_f` at energy / variance, at most 1: exact if that is the law.
+
+    rounding: the length by which the root of the energy may be off; each tail is taken at the end that makes it larger,
+    so that rounding can keep and never lose.  What is no number has probability 1.
+    """
+    from scipy.special import chdtr, chdtrc
+
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        radius, off = np.sqrt(energy), np.asarray(rounding, dtype=np.float64)
+        above = chdtrc(freedom, np.maximum(radius - off, 0.0) ** 2 / variance)
+        below = chdtr(freedom, (radius + off) ** 2 / variance)
+        p = np.minimum(1.0, 2.0 * np.minimum(above, below))
+    return np.asarray(np.nan_to_num(p, nan=1.0))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseLook:
+    r"""Coordinates of T rows in which there is noise alone, whatever their coefficients are.
+
+    Of rows with a common mean :math:`\sum_t|z_t - \bar z|^2 \sim \sigma^2\chi^2` with p (T - 1) degrees of freedom.  Of
+    a single row, or of rows with coefficients of their own, :math:`\sum_t|K^Hz_t|^2` with those of K, a basis of all
+    that neither an element nor the background reaches.  Complex rows have two real coordinates for each.
+    """
+
+    freedom: int
+    parts: int  # real coordinates of a number: 2 if complex
+    complement: Field | None  # (p, k) K; None of rows with a common mean
+    reach: float  # how far rounding, or a column taken for dependent, may have turned K
+
+    @classmethod
+    def of(cls, design: Design, n_rows: int) -> "NoiseLook | None":
+        """None where no noise is stated, where its covariance comes from rows itself, or where nothing is left."""
+        if design.is_estimated or None in design.deviations:
+            return None
+        parts, size = 2 if np.iscomplexobj(design.columns) else 1, len(design.columns)
+        if design.rows == "same mean" and n_rows > 1:
+            return cls(parts * size * (n_rows - 1), parts, None, 0.0)
+        if design.radii is not None:  # the response itself may lie beside its column
+            return None
+        columns = np.hstack([design.columns, design.background])
+        sizes = np.linalg.norm(columns, axis=0)
+        left, values, _ = np.linalg.svd(columns[:, sizes > 0.0] / sizes[sizes > 0.0])
+        rank = int((values > RANK_TOLERANCE).sum())
+        least = float(values[rank - 1]) if rank else 1.0
+        reach = RANK_TOLERANCE * bool(rank < len(values)) + 8.0 * size * _EPS * np.sqrt(columns.shape[1]) / least
+        return cls(parts * (size - rank) * n_rows, parts, left[:, rank:], reach) if rank < size else None
+
+    @property
+    def place(self) -> str:
+        """What is looked at, in words."""
+        return SCATTER if self.complement is None else BESIDE
+
+    def energies(self, rows: Field) -> tuple[Array, Array]:
+        """(S,) energies of noise alone in signals (S, T, p), and how long a part of each may be rounding."""
+        whole = np.linalg.norm(rows.reshape(len(rows), -1), axis=1)
+        unit = 8.0 * _EPS * (rows.shape[1] + rows.shape[2] + 8)
+        left = rows - rows.mean(axis=1, keepdims=True) if self.complement is None else rows @ self.complement.conj()
+        return np.asarray((np.abs(left) ** 2).sum(axis=(1, 2))), np.asarray((unit + self.reach) * whole)
+
+    def p_values(self, rows: Field, deviation: float) -> Array:
+        """(S,) two-sided, of signals (S, T, p) with noise of this deviation, that of a whole entry if it is complex."""
+        energy, rounding = self.energies(rows)
+        return two_sided(energy, self.freedom, deviation**2 / self.parts, rounding)
+
+    def seen(self, rows: Field, deviations: tuple[float, ...]) -> NoiseSeen:
+        """Of rows (T, p), for every noise setting."""
+        energy = float(self.energies(rows[None])[0][0])
+        p = tuple(float(self.p_values(rows[None], sigma)[0]) for sigma in deviations)
+        return NoiseSeen(self.place, p, tuple(noise_ratio(energy, self.freedom, s**2 / self.parts) for s in deviations))
+
+
+def noise_ratio(energy: float, freedom: int, variance: float) -> float:
+    """How many times the variance that is stated an energy with so many degrees of freedom is."""
+    with np.errstate(over="ignore"):
+        return float(np.minimum(np.float64(energy) / freedom / variance, _MOST_RATIO))

@@ -1,0 +1,82 @@
+"""What is known of the noise, and what rows say of it, in sentences."""
+
+from ._phrases import Entry, gate_of, plain, probability, sentence_of
+
+# Where there is noise alone, whatever explanation is true.
+_SCATTER = "the scatter of the rows"
+
+
+def refuted_noise(gate: Entry) -> Entry | None:
+    """The finding by which rows refute the noise that is stated, where the gate says so."""
+    is_rejected = gate.get("is_best_rejected", False)
+    refuting = [each for each in gate.get("findings", ()) if each["part"] == "noise" and each["p"] <= gate["level"]]
+    return min(refuting, key=lambda each: each["p"]) if is_rejected and refuting else None
+
+
+def is_noise_alone(finding: Entry) -> bool:
+    """Whether nothing but the noise can be the reason."""
+    return bool(finding["place"] == _SCATTER)
+
+
+def refuted_sentence(finding: Entry) -> str:
+    """How far off the stated noise is, and what that may come from."""
+    ratio = float(finding.get("ratio", 1.0))
+    times = f"{ratio:.3g} times" if "ratio" in finding else "not"
+    said = (
+        f" {sentence_of(plain(str(finding['place']))).removesuffix('.')} has {times} the variance of the noise that is "
+        f"stated ({probability(finding['p'])}):"
+    )
+    if ratio < 1.0:
+        return f"{said} it is stated too large, or the rows were scaled, averaged or smoothed."
+    beside = "" if is_noise_alone(finding) else ", or something is there that the bank does not have"
+    return f"{said} it is stated too small{beside}."
+
+
+def agreed_sentence(gate: Entry) -> str:
+    """That nothing speaks against the noise, of a gate that looks at nothing else."""
+    finding = min(gate["findings"], key=lambda each: each["p"])
+    return (
+        f" The noise that is stated agrees with {plain(str(finding['place']))} ({probability(finding['p'])}, told at "
+        f"{gate['level']:.2g} or below)."
+    )
+
+
+def _untested(document: Entry) -> str:
+    """A remark where the noise was to be tested and the rows leave nothing to test it by; empty elsewhere."""
+    judge, findings = document["protocol"].get("judge") or {}, gate_of(document).get("findings", ())
+    if not judge.get("noise") or any(finding["part"] == "noise" for finding in findings):
+        return ""
+    return " Whether the noise is the one that is stated these rows cannot tell: it is taken as it stands."
+
+
+def estimate_sentence(document: Entry) -> str:
+    """What the level is worth where the covariance of the noise is not known but estimated; empty elsewhere."""
+    if not is_estimated(document["protocol"]):
+        return ""
+    return (
+        " The covariance of the noise is estimated from rows without a signal: the level holds approximately, the "
+        "better the more of these there are."
+    )
+
+
+def is_estimated(protocol: Entry) -> bool:
+    """Whether the covariance of the noise of a stream comes from rows."""
+    return any(stream["law"].get("is_estimated") for stream in protocol["streams"])
+
+
+def noise_sentence(document: Entry) -> str:
+    """Whether the noise looks white, and whether rows were measured at all; empty where nobody looked."""
+    gate = gate_of(document)
+    looked, zeros = gate.get("whiteness"), gate.get("zero_rows", 0)
+    said = _untested(document)
+    if zeros:
+        said += f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: was anything measured?"
+    if not looked:
+        return said
+    where = f"{_NOISES.get(looked['part'], '')}{plain(str(looked['place']))}, {probability(looked['p'])}"
+    if looked["p"] <= (gate.get("level") or document["protocol"]["level"]):
+        return f"{said} The noise does not look white ({where}): what is said rests on noise that is."
+    return f"{said} The noise looks white ({where})."
+
+
+_NOISES = {"lags": "largest autocorrelation at "}

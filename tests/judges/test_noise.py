@@ -1,0 +1,314 @@
+"""Rows refute a noise that is stated where it is wrong, and by chance as seldom as said where it is right."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from physupport._errors import MisuseError
+from physupport._hashes import content_hash
+from physupport.aeb import RegionalPolicy
+from physupport.analysis import AnalysisProtocol, PhysicalSupport, StreamPlan
+from physupport.banks import Library, bank_regions, library_bank, product_grid
+from physupport.io import ArrayRows, as_pairs
+from physupport.judges import ByEvidence, BySplits
+from physupport.judges.rotation import ByRotation, Outsiders, Rotation, RotationTable
+from physupport.laws import Linear, two_sided
+from physupport.maps import GATES, MapProtocol, as_signals, map_signals
+from physupport.project import load_project, protocol_differences, run_project
+from physupport.questions import RegionalMap, RegionRule
+from physupport.report import document_hash
+from physupport.verify import verify
+
+Q = 16
+PLACES = np.linspace(0.1, 0.9, 9)
+WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, Q)[:, None] - PLACES) / 0.12) ** 2)
+WAVES /= np.linalg.norm(WAVES, axis=0)
+LIBRARY = Library([f"p{i}" for i in range(9)], ["line"] * 9, PLACES[:, None], WAVES)
+JUDGES = {"rotation": ByRotation(), "evidence": ByEvidence(), "splits": BySplits("rows", 3)}
+UNLUCKY = 1e-6  # a right test fails one of these assertions for fewer than one seed in a million
+
+
+def bank_of(*noises, elements=LIBRARY):
+    grid = product_grid(noise=noises) if noises else None
+    return library_bank(elements, [[], ["line"]], {"line": [1.0]}, **({} if grid is None else {"deployment": grid}))
+
+
+def reported(rows, *noises, judge=JUDGES["rotation"], **options):
+    plan = StreamPlan("gaussian", **options)
+    bank = bank_of(*noises)
+    return PhysicalSupport(bank, {"line": 0.05}, calibration=None, deployment=plan, judge=judge).fit().report(rows)
+
+
+def nothing_there(seed, n_rows=20):
+    return np.random.default_rng(seed).standard_normal((n_rows, Q))
+
+
+MIXED = np.random.default_rng(3).standard_normal((Q, Q))
+COVARIANCE = MIXED @ MIXED.T / Q + np.eye(Q)
+VARIANCES = np.linspace(0.3, 3.0, Q)
+SETTINGS = {
+    "rows of one mean": ({}, 5, (5 - 1) * Q),
+    "two rows": ({}, 2, Q),
+    "one row": ({}, 1, Q - 9),
+    "free rows": ({"rows": "free"}, 4, 4 * (Q - 9)),
+    "random rows": ({"rows": "random"}, 4, 4 * (Q - 9)),
+    "a background": ({"rows": "free", "background": np.ones((Q, 1))}, 3, 3 * (Q - 10)),
+    "a covariance": ({"covariance": COVARIANCE}, 5, (5 - 1) * Q),
+    "variances": ({"covariance": VARIANCES}, 3, (3 - 1) * Q),
+    "a ball": ({"error": 0.1}, 3, (3 - 1) * Q),
+}
+
+
+def drawn(rng, options, n_rows, count):
+    """(count, n_rows, Q) records of noise of variance 0.7, whose means are as large as one likes."""
+    covariance = options.get("covariance", np.eye(Q))
+    root = np.linalg.cholesky(np.diag(covariance) if covariance.ndim == 1 else covariance)
+    noise = np.sqrt(0.7) * rng.standard_normal((count, n_rows, Q)) @ root.T
+    n_means = n_rows if "rows" in options else 1
+    coefficients = 30.0 * rng.standard_normal((count, n_means, 9))
+    return noise + coefficients @ WAVES.T + 5.0 * options.get("background", np.zeros((Q, 1)))[:, 0]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_p_value_is_uniform_under_the_right_noise_whatever_the_mean_is(name):
+    options, n_rows, _ = SETTINGS[name]
+    bank, rng = bank_of(0.7), np.random.default_rng(11)
+    law = Linear(**options).completed(bank)
+    p = np.array([law.noise_seen(bank, ArrayRows(rows)).p[0] for rows in drawn(rng, options, n_rows, 1500)])
+    for level in (0.01, 0.1, 0.5):
+        assert stats.binom.sf((p <= level).sum() - 1, len(p), level) > UNLUCKY
+        assert stats.binom.cdf((p <= level).sum(), len(p), level) > UNLUCKY  # exact, not only on the safe side
+    half = Linear(**options, noises=[0.7]).completed(bank_of(0.7))
+    wrong = np.array([half.noise_seen(bank, ArrayRows(2.0 * rows)).p[0] for rows in drawn(rng, options, n_rows, 300)])
+    assert stats.binom.sf((wrong <= 0.1).sum() - 1, len(wrong), 0.1) < UNLUCKY  # negative control: twice the deviation
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_degrees_of_freedom_and_ratio_are_those_of_the_definition(name):
+    options, n_rows, freedom = SETTINGS[name]
+    bank, (rows,) = bank_of(0.7, 2.0), drawn(np.random.default_rng(4), options, n_rows, 1)
+    seen = Linear(**options).completed(bank).noise_seen(bank, ArrayRows(rows))
+    covariance = options.get("covariance", np.eye(Q))
+    inverse = np.linalg.inv(np.diag(covariance) if covariance.ndim == 1 else covariance)
+    columns = np.hstack([WAVES, options.get("background", np.zeros((Q, 0)))])
+    left = rows - rows.mean(axis=0)
+    if freedom != (n_rows - 1) * Q:
+        left = rows - (columns @ np.linalg.lstsq(columns, rows.T, rcond=None)[0]).T
+    energy = np.einsum("ti,ij,tj->", left, inverse, left)
+    for setting, noise in enumerate((0.7, 2.0)):
+        tails = stats.chi2.cdf(energy / noise, freedom), stats.chi2.sf(energy / noise, freedom)
+        assert seen.p[setting] == pytest.approx(2.0 * min(tails), rel=1e-6)  # rounding is allowed for
+        assert seen.ratio[setting] == pytest.approx(energy / noise / freedom, rel=1e-9)
+
+
+def test_complex_rows_have_twice_the_degrees_of_freedom():
+    rng = np.random.default_rng(5)
+    pairs = np.stack([0.8 * WAVES, 0.6 * WAVES], axis=1).reshape(2 * Q, 9)
+    bank = bank_of(0.7, elements=Library(LIBRARY.ids, LIBRARY.regions, PLACES[:, None], pairs))
+    law = Linear(is_complex=True).completed(bank)
+    rows = np.sqrt(0.35) * (rng.standard_normal((4, Q)) + 1j * rng.standard_normal((4, Q))) + 3.0
+    energy = (np.abs(rows - rows.mean(axis=0)) ** 2).sum()
+    tails = stats.chi2.cdf(2 * energy / 0.7, 6 * Q), stats.chi2.sf(2 * energy / 0.7, 6 * Q)
+    seen = law.noise_seen(bank, ArrayRows(as_pairs(rows)))
+    assert seen.p[0] == pytest.approx(2.0 * min(tails), rel=1e-6)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_with_half_the_noise_nothing_is_said_and_with_the_right_one_the_rows_agree(judge):
+    wrong = [reported(nothing_there(seed), 0.5, judge=JUDGES[judge]) for seed in range(15)]
+    assert {report.status for report in wrong} <= {"EMPTY", "WITHHELD"}
+    assert {str(field.label) for report in wrong for field in report.fields} <= {"EMPTY", "ABSTAIN"}
+    assert all("it is stated too small" in report.text() for report in wrong)
+    right = [reported(nothing_there(seed), 1.0, judge=JUDGES[judge]) for seed in range(15)]
+    assert [report.status for report in right] == ["REPORT"] * 15
+    assert not any("refute" in report.text() for report in right)
+
+
+def test_a_noise_that_is_stated_too_large_is_told_too():
+    report = reported(nothing_there(1), 2.0, judge=ByEvidence())
+    assert report.status == "WITHHELD"
+    (finding,) = report.document["gate"]["findings"]
+    assert 0.35 < finding["ratio"] < 0.7  # a half, of 160 numbers
+    assert f"{finding['ratio']:.3g} times the variance of the noise that is stated" in report.sentence
+    assert "stated too large, or the rows were scaled, averaged or smoothed" in report.sentence
+
+
+def test_what_agrees_is_told_with_the_threshold_that_it_was_compared_with():
+    report = reported(nothing_there(1), 1.0, judge=ByEvidence())
+    (finding,) = report.document["gate"]["findings"]
+    assert report.document["gate"]["level"] == pytest.approx(0.2 * report.document["protocol"]["level"])
+    said = f"agrees with the scatter of the rows (p = {finding['p']:.2g}, told at 0.01 or below)"
+    assert said in report.sentence
+    assert "(smallest p = " in (text := reported(nothing_there(1), 1.0).sentence)
+    assert ", told at 0.0033 or below)" in text  # a fifth of the level in three equal parts
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_one_noise_of_several_that_agrees_is_enough_and_it_is_the_one_of_what_is_left(judge):
+    report = reported(nothing_there(2), 0.4, 1.0, judge=JUDGES[judge])
+    assert report.status == "REPORT"
+    (finding,) = [each for each in report.document["gate"]["findings"] if each["part"] == "noise"]
+    assert 0.8 < finding["ratio"] < 1.25  # that of the second: of the first it is 2.5
+    neither = reported(nothing_there(2), 0.4, 2.5, judge=JUDGES[judge])
+    assert neither.status in ("EMPTY", "WITHHELD")
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("noise", [0.5, 1.0])
+def test_what_rows_say_of_the_noise_is_derived_again_from_them(judge, noise):
+    rows = nothing_there(6)
+    report = reported(rows, noise, judge=JUDGES[judge])
+    assert verify(report.json()).is_verified
+    assert verify(report.json(), {"deployment": rows}).is_verified
+    place = [each["part"] for each in report.document["gate"]["findings"]].index("noise")
+    for change in ({"p": 0.9 if noise == 0.5 else 0.001}, {"ratio": 1.01}, {"place": "nowhere"}):
+        forged = copy.deepcopy(report.document)
+        forged["gate"]["findings"][place] |= change
+        forged["digests"]["document"] = document_hash(forged)
+        assert not verify(forged, {"deployment": rows}).is_verified, change
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_a_report_of_before_noise_was_tested_is_verified_with_a_note(judge, monkeypatch):
+    rows = nothing_there(7)
+    with monkeypatch.context() as then:
+        then.setattr(Linear, "states_noise", lambda law, bank: False)
+        report = reported(rows, 0.5, judge=JUDGES[judge])
+    assert "noise" not in report.document["protocol"]["judge"]
+    assert report.status == "REPORT"  # confidently wrong, as it was
+    found = verify(report.json(), {"deployment": rows})
+    assert found.is_verified
+    assert any("is taken as it stands: rows were not asked about it" in note for note in found.notes)
+    assert not any("not asked" in note for note in verify(reported(rows, 1.0).json(), {"deployment": rows}).notes)
+
+
+def test_taking_the_test_out_of_a_report_is_refused_without_rows():
+    """The document has all its hashes; that the protocol is another one its own hash tells."""
+    report = reported(nothing_there(6), 0.5, judge=ByEvidence())
+    forged = copy.deepcopy(report.document)
+    del forged["protocol"]["judge"]["noise"]
+    forged["digests"]["protocol"] = content_hash(forged["protocol"])
+    forged["digests"]["document"] = document_hash(forged)
+    assert not verify(forged).is_verified
+
+
+@pytest.mark.parametrize("judge", [ByRotation(), BySplits("rows", 3)])
+def test_nothing_is_tested_where_no_noise_is_stated_or_its_covariance_comes_from_rows(judge):
+    rows = nothing_there(8, 40)
+    empty = np.random.default_rng(9).standard_normal((400, Q))
+    for options in ({}, {"covariance": empty.T @ empty / 400, "is_estimated": True}):
+        report = reported(rows, judge=judge, **options)
+        assert "noise" not in report.document["protocol"]["judge"]
+        assert not any(each["part"] == "noise" for each in (report.document["gate"] or {}).get("findings", ()))
+
+
+def test_rows_that_leave_nothing_beside_the_elements_say_so():
+    """Of a single row whose response may lie beside its column nothing is noise alone."""
+    report = reported(nothing_there(3, 1), 1.0, judge=BySplits("fission", 3), error=0.1)
+    assert report.document["gate"]["findings"] == []
+    assert "Whether the noise is the one that is stated these rows cannot tell" in report.sentence
+
+
+def gated(kind="same mean", sigma=1.0, n_rows=1, seed=0):
+    rng = np.random.default_rng(seed)
+    table = RotationTable(WAVES, [(), *((i,) for i in range(9))])
+    coefficients = 20.0 * rng.standard_normal((n_rows if kind == "free" else 1, 1))
+    rows = coefficients * WAVES[:, 4] + rng.standard_normal((n_rows, Q))
+    return Rotation(table, kind, draws=99, sigma=sigma, outsiders=Outsiders(noise=True)).judge(rows, 0.2), rows
+
+
+@pytest.mark.parametrize(("kind", "n_rows"), [("same mean", 1), ("same mean", 4), ("free", 3)])
+def test_the_part_of_the_gate_is_exact_for_the_explanation_that_made_the_rows(kind, n_rows):
+    p = np.array([gated(kind, 1.0, n_rows, seed)[0].gate.closed([5])[0] for seed in range(600)])
+    for level in (0.02, 0.2):
+        assert stats.binom.sf((p <= level).sum() - 1, len(p), level) > UNLUCKY
+        assert stats.binom.cdf((p <= level).sum(), len(p), level) > UNLUCKY
+    wrong = np.array([gated(kind, 0.5, n_rows, seed)[0].gate.closed([5])[0] for seed in range(100)])
+    assert stats.binom.sf((wrong <= 0.2).sum() - 1, len(wrong), 0.2) < UNLUCKY  # negative control
+
+
+def test_the_part_of_the_gate_decides_alone_and_says_so():
+    judge, rows = gated("free", 0.3, 5)
+    codes = judge.verdicts(np.arange(10)).codes
+    facts = judge.facts(np.flatnonzero(codes != 1))
+    assert (codes == 1).all() and facts.is_empty and facts.is_best_rejected  # noqa: PT018
+    assert facts.outsider.part == "noise"
+    left = rows - np.outer(rows @ WAVES[:, 4], WAVES[:, 4])
+    assert facts.outsider.ratio == pytest.approx((left**2).sum() / 0.3**2 / (5 * (Q - 1)), rel=1e-9)
+
+
+def test_the_noise_is_not_looked_at_where_nobody_states_it():
+    with pytest.raises(MisuseError, match=r"noise must be looked at where sigma is given, got none\. Leave it out\."):
+        gated(sigma=None)
+
+
+def test_rounding_keeps_a_noise_that_is_lost_in_huge_rows():
+    """Rows of 1e16 deviations have no digit left for the noise: nothing refutes it."""
+    rows = np.full((3, Q), 1e16) + nothing_there(0, 3)
+    seen = Linear().completed(bank := bank_of(1.0)).noise_seen(bank, ArrayRows(rows))
+    assert seen.p[0] > 0.5
+    assert two_sided(1e16, 5, 1.0) < 1e-300
+    assert two_sided(np.nan, 5, 1.0) == 1.0
+
+
+def test_more_draws_let_the_other_parts_reject_where_they_could_without_the_noise():
+    """At the least level that 1999 draws allowed two parts of the gate, three are no reason to refuse."""
+    bank, plan = bank_of(1.0), StreamPlan("gaussian")
+    model = PhysicalSupport(bank, {"line": 0.05}, calibration=None, deployment=plan, judge=ByRotation(), alpha=0.005)
+    report = model.fit().report(nothing_there(4))
+    assert report.document["gate"]["level"] == pytest.approx(0.2 * 0.005 / 3)
+
+
+@pytest.mark.parametrize(
+    ("judge", "repeats"), [(BySplits("fission", 3), 1), (BySplits("fission", 3), 20), (ByRotation(), 20)]
+)
+def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats, tmp_path):
+    """Half of them have the noise that is stated, the others four times its variance."""
+    bank, plan = bank_of(1.0), StreamPlan("gaussian")
+    asked = RegionalMap(bank_regions(bank), {"line": RegionRule(0.05)})
+    protocol = AnalysisProtocol(asked, RegionalPolicy(), 0.05, 1.0, bank, {"deployment": plan}, judge=judge)
+    rng = np.random.default_rng(12)
+    rows = np.repeat([1.0, 2.0], 6)[:, None, None] * rng.standard_normal((12, repeats, Q))
+    maps = MapProtocol.of(protocol, repeats=repeats)
+    found = map_signals(as_signals(rows, repeats=1), maps, tmp_path / "m", threads=1)
+    gates, misfit = found.array("gate"), found.array("misfit")
+    assert (gates[:6] == GATES.index("open")).all()
+    law = plan.law.completed(bank)
+    for number, own in enumerate(rows):
+        seen, facts = (
+            law.noise_seen(bank, ArrayRows(own)),
+            protocol.read(deployment=own).judge.facts(np.arange(bank.size)),
+        )
+        assert (gates[number] != GATES.index("open")) == facts["is_best_rejected"]
+        assert [each["p"] for each in facts["findings"] if each["part"] == "noise"] == pytest.approx(seen.p, rel=1e-6)
+        assert min(1.0, len(facts["findings"]) * seen.p[0]) >= 0.99 * misfit[number]
+    # The scatter of 20 rows has 304 degrees of freedom, a row beside all elements 7.
+    assert (gates[6:] != GATES.index("open")).sum() >= (6 if repeats == 20 else 1)
+
+
+def test_a_project_is_compared_with_its_report_of_before_the_test_and_the_difference_is_noted(tmp_path, monkeypatch):
+    (tmp_path / "elements.csv").write_text("id,region,x\n" + "".join(f"p{i},line,{x}\n" for i, x in enumerate(PLACES)))
+    np.save(tmp_path / "rows.npy", nothing_there(3))
+    response = '{ kind = "peak", axis = { from = 0, to = 1, count = 16 }, width = 0.12 }'
+    (tmp_path / "project.toml").write_text(
+        'level = 0.05\n[data.deployment]\nfile = "rows.npy"\nchannels = 1\nlaw = "gaussian"\nnoise = 0.5\n'
+        f'[elements]\nfile = "elements.csv"\ncoordinates = ["x"]\nresponse = {response}\n'
+        "[regions.line]\ntolerance = 0.05\n"
+    )
+    project = load_project(tmp_path / "project.toml")
+    with monkeypatch.context() as then:
+        then.setattr(Linear, "states_noise", lambda law, bank: False)
+        before = run_project(project).result.report.document["protocol"]
+    finished = run_project(project)
+    today = finished.result.report.document["protocol"]
+    assert finished.result.report.status == "EMPTY"
+    assert "The rows refute the noise that is stated" in (finished.folder / "report.html").read_text()
+    assert protocol_differences(project, today) == ((), ())
+    differences = protocol_differences(project, before)
+    assert differences.findings == ()
+    assert differences.notes == (
+        "the report does not ask the rows about the noise that is stated, which a run of today does",
+    )
+    assert protocol_differences(project, before | {"level": 0.1}).findings
