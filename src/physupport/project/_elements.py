@@ -96,7 +96,7 @@ def _read_list(project: Project) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
     check_width(project)
     listed = read_element_file(project)
-    check_bank_size(project, listed.regions, len(listed.lines))
+    check_bank_size(project, Counter(listed.regions), len(listed.lines))
     coordinates, parameters, axis = listed.coordinates, project_parameters(project), read_axis(project)
     responses = nominal_responses(project, listed.lines)
     is_mixed = check_variants(project, len(responses))
@@ -132,14 +132,14 @@ _LEAST_ROUNDED = 10**15  # longer numbers are told by their length
 
 def check_bank_size(
     project: Project,
-    regions: Sequence[str],
+    regions: Mapping[str, int],
     n_variants: int = 1,
     cells: Sequence[int] = (),
     strengths: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Refuse a bank that is too large while it is only numbers: states, supports with strengths, and nuisances.
 
-    regions: of each element.  cells: of each covered parameter, and of the noise.  strengths: cells of those of
+    regions: elements of each.  cells: of each covered parameter, and of the noise.  strengths: cells of those of
     regions, where they are known.
     """
     settings = project.settings
@@ -152,7 +152,7 @@ def check_bank_size(
     if settings.elements.variants == "states":
         files = settings.elements.responses
         grids.append((0.0,) * (len(files) if isinstance(files, tuple) else n_variants))
-    states = prod(_n_sets(project, name, count) for name, count in Counter(regions).items())
+    states = prod(_n_sets(project, name, count) for name, count in regions.items())
     size = states * _n_supports(settings, strengths) * prod(map(len, grids))
     if size > MOST_EXPLANATIONS:
         remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
@@ -162,7 +162,7 @@ def check_bank_size(
 
 def check_cover_size(project: Project, cover: Cover) -> None:
     """The same of a cover, by its cells of places, of parameters and, where they are known, of ranges."""
-    regions = [name for name, cells in cover.regions.items() for _ in range(int(cells.counts.prod()))]
+    regions = {name: int(cells.counts.prod()) for name, cells in cover.regions.items()}
     counts = {each.region: each.count for each in cover.ranges}
     strengths = {name: count for name, count in counts.items() if name is not None}
     check_bank_size(project, regions, cells=[*cover.counts.tolist(), counts.get(None, 1)], strengths=strengths)

@@ -1,5 +1,6 @@
 """Whether the bank of a project is too large, told before anything is loaded to build it."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ def check_size(project: Project) -> None:
     """
     if project.settings.cover is None:
         listed = read_element_file(project)
-        check_bank_size(project, listed.regions, len(listed.lines))
+        check_bank_size(project, Counter(listed.regions), len(listed.lines))
     else:
         _check_cover(replace(project, read={}))  # what is read here is entered by who uses it
 
