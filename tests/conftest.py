@@ -66,13 +66,43 @@ responses = "lines.npy"
 presence = "optional"
 """
 
+# A peak anywhere on a line, of which a cover makes cells.
+COVERED = """\
+level = 0.1
+judge = "simulation"
+
+[data.deployment]
+file = "rows.npy"
+channels = 1
+law = "mean"
+noise = 0.25
+proposal = 0.5
+
+[elements]
+coordinates = ["x"]
+unit = "mm"
+response = { kind = "peak", axis = { from = 0, to = 1, count = 20 }, width = 0.1 }
+
+[cover]
+snr = 8.1
+eta = 0.8
+
+[cover.box.line]
+x = [0.3, 0.7]
+
+[regions.line]
+strength = 1.0
+tolerance = 0.2
+"""
+
 
 def _written(folder, text, changes, elements, arrays):
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)
     (folder / "project.toml").write_text(text)
-    (folder / "elements.csv").write_text(elements)
+    if elements is not None:
+        (folder / "elements.csv").write_text(elements)
     for name, values in arrays.items():
         np.save(folder / f"{name}.npy", values)
     return folder / "project.toml"
@@ -95,6 +125,16 @@ def write_lines():
     def written(folder, places, *changes, **arrays):
         listed = [f"L{i},line,{place}" for i, place in enumerate(places)]
         return _written(folder, LINES, changes, "\n".join(["id,region,place", *listed]), arrays)
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def write_cover():
+    """Write the project of a cover, which lists no elements, in the same way; rows: of its deployment."""
+
+    def written(folder, rows, *changes):
+        return _written(folder, COVERED, changes, None, {"rows": rows})
 
     return written
 

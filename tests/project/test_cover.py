@@ -20,33 +20,6 @@ from physupport.responses import settings_grid
 from physupport.verify import verify
 
 RUNS, UNLUCKY = 2000, 1e-6
-PROJECT = """\
-level = 0.1
-judge = "simulation"
-
-[data.deployment]
-file = "rows.npy"
-channels = 1
-law = "mean"
-noise = 0.25
-proposal = 0.5
-
-[elements]
-coordinates = ["x"]
-unit = "mm"
-response = { kind = "peak", axis = { from = 0, to = 1, count = 20 }, width = 0.1 }
-
-[cover]
-snr = 8.1
-eta = 0.8
-
-[cover.box.line]
-x = [0.3, 0.7]
-
-[regions.line]
-strength = 1.0
-tolerance = 0.2
-"""
 FREE = (
     ('judge = "simulation"\n', ""),
     ('law = "mean"', 'law = "gaussian"'),
@@ -61,19 +34,13 @@ def wave(x, width=0.1):
     return made / np.linalg.norm(made)
 
 
-@pytest.fixture
-def write(tmp_path):
-    def written(*changes, rows=None):
-        text = PROJECT
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        (tmp_path / "project.toml").write_text(text)
-        made = wave(0.5123) + 0.5 * np.random.default_rng(5).standard_normal((16, 20)) if rows is None else rows
-        np.save(tmp_path / "rows.npy", made)
-        return tmp_path / "project.toml"
+def noisy(seed):
+    return wave(0.5123) + 0.5 * np.random.default_rng(seed).standard_normal((16, 20))
 
-    return written
+
+@pytest.fixture
+def write(tmp_path, write_cover):
+    return lambda *changes, rows=None: write_cover(tmp_path, noisy(5) if rows is None else rows, *changes)
 
 
 def test_a_report_speaks_of_cells_with_their_extent_and_promises_the_level_asked_for(write, tmp_path):
@@ -234,7 +201,7 @@ def test_what_does_not_go_with_a_cover_is_refused_by_its_key(write, old, new, wo
 
 
 def test_without_a_cover_there_is_a_list_and_no_range(write):
-    cover = PROJECT[PROJECT.index("[cover]") : PROJECT.index("[regions")]
+    cover = "[cover]\nsnr = 8.1\neta = 0.8\n\n[cover.box.line]\nx = [0.3, 0.7]\n\n"
     with pytest.raises(MisuseError, match=r"elements.file is required"):
         load_project(write((cover, "")))
     ranged = (cover, "[parameters.width]\nbetween = [0.9, 1.1]\n")
@@ -267,11 +234,8 @@ FORGERIES = {
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cover")
-    (folder / "project.toml").write_text(PROJECT)
-    np.save(folder / "rows.npy", wave(0.5123) + 0.5 * np.random.default_rng(4).standard_normal((16, 20)))
-    return run_project(load_project(folder / "project.toml"))
+def honest(tmp_path_factory, write_cover):
+    return run_project(load_project(write_cover(tmp_path_factory.mktemp("cover"), noisy(4))))
 
 
 @pytest.mark.parametrize("name", FORGERIES)

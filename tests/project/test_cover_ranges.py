@@ -21,32 +21,15 @@ from physupport.report.page import write_page
 from physupport.verify import verify
 
 UNLUCKY = 1e-6
-PROJECT = """\
-level = 0.1
-judge = "simulation"
-
-[data.deployment]
-file = "rows.npy"
-channels = 1
-law = "mean"
-noise = { between = [0.9, 1.19] }
-proposal = 0.5
-
-[elements]
-coordinates = ["x"]
-unit = "mm"
-response = { kind = "peak", axis = { from = 0, to = 1, count = 6 }, width = 0.2 }
-
-[cover]
-snr = 12.5
-eta = 1.5
-
-[cover.box.line]
-x = [0.47, 0.53]
-
-[regions.line]
-strength = { between = [2.5, 2.95] }
-"""
+# The project of a cover with ranges, fewer channels and a smaller box.
+RANGED = (
+    ("noise = 0.25", "noise = { between = [0.9, 1.19] }"),
+    ("count = 20 }, width = 0.1", "count = 6 }, width = 0.2"),
+    ("snr = 8.1", "snr = 12.5"),
+    ("eta = 0.8", "eta = 1.5"),
+    ("x = [0.3, 0.7]", "x = [0.47, 0.53]"),
+    ("strength = 1.0\ntolerance = 0.2\n", "strength = { between = [2.5, 2.95] }\n"),
+)
 SOURCES = (
     ('"mean"', '"covariance"'),
     ("between = [2.5, 2.95]", "between = [6.0, 9.0]"),
@@ -70,17 +53,8 @@ ROWS = rows_of(0.5123, 2.7, 1.0, np.random.default_rng(5), is_random=False)
 
 
 @pytest.fixture
-def write(tmp_path):
-    def written(*changes):
-        text = PROJECT
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        (tmp_path / "project.toml").write_text(text)
-        np.save(tmp_path / "rows.npy", ROWS)
-        return tmp_path / "project.toml"
-
-    return written
+def write(tmp_path, write_cover):
+    return lambda *changes: write_cover(tmp_path, ROWS, *RANGED, *changes)
 
 
 def corner(values, number, half, is_log=False):
@@ -335,7 +309,7 @@ def test_what_does_not_go_with_ranges_is_refused_by_its_key(write, changes, word
 
 
 def test_a_range_goes_with_a_cover(write):
-    cover = PROJECT[PROJECT.index("[cover]") : PROJECT.index("[regions")]
+    cover = "[cover]\nsnr = 12.5\neta = 1.5\n\n[cover.box.line]\nx = [0.47, 0.53]\n\n"
     listed = ('coordinates = ["x"]', 'coordinates = ["x"]\nfile = "e.csv"')
     with pytest.raises(MisuseError, match=r"data.deployment.noise.between must go with a table cover"):
         load_project(write((cover, ""), listed))
@@ -371,11 +345,9 @@ FORGERIES = {
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ranges")
-    (folder / "project.toml").write_text(PROJECT)
-    np.save(folder / "rows.npy", ROWS)
-    return run_project(load_project(folder / "project.toml")).result.report.document
+def honest(tmp_path_factory, write_cover):
+    path = write_cover(tmp_path_factory.mktemp("ranges"), ROWS, *RANGED)
+    return run_project(load_project(path)).result.report.document
 
 
 @pytest.mark.parametrize("name", FORGERIES)
