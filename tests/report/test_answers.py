@@ -173,6 +173,29 @@ def test_a_misfit_stands_before_all_answers():
     assert doubt_sentence({"outcome": {"status": "REPORT"}, "gate": gate | {"is_best_rejected": False}}) == ""
 
 
+COLUMNS = array_json(np.eye(3))
+BANKS = {
+    "of a library": ({"ids": ["L1", "L2"], "shared": COLUMNS}, ["element L2", "element shared 2"]),
+    "of settings": ({"base": {"ids": ["L1"], "shared": COLUMNS}}, ["element L1", "element shared 0"]),
+    "of arrays": ({"elements": COLUMNS}, ["element element 2"]),
+    "of strangers": (
+        {"ids": ["L1"], "shared": COLUMNS},
+        ["element of surprise", "element L2", "element shared 3", "L1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BANKS)
+def test_elements_of_the_bank_are_told_from_strangers_by_the_bank_and_not_by_their_name(name):
+    states, places = BANKS[name]
+    for place in places:
+        gate = {"findings": [{"part": "columns", "place": place, "p": 1e-5}], "is_best_rejected": True}
+        said = doubt_sentence({"outcome": {"status": "EMPTY"}, "gate": gate, "bank": {"states": states}})
+        own = f"a sign of {place}, as no explanation of the bank has it: beside others, or with another coefficient (p"
+        other = f"a sign of something that the bank does not have, at {place} (p"
+        assert (own in said, other in said) == ((False, True) if name == "of strangers" else (True, False))
+
+
 def test_a_likelihood_that_is_not_unusual_is_said_to_be_no_more_than_that():
     gate = {"findings": [{"part": "fit", "place": "", "p": 0.52}], "is_best_rejected": False, "is_withheld": False}
     said = remarks({"outcome": {"status": "REPORT"}, "protocol": {"streams": []}, "gate": gate})

@@ -14,7 +14,8 @@ from ._noise import (
     refuted_noise,
     refuted_sentence,
 )
-from ._phrases import Entry, confidence, count_of_queries, cut, gate_of, listed, plain, probability, sentence_of
+from ._open import unasked, undecided, why_open
+from ._phrases import Entry, confidence, cut, element_places, gate_of, listed, plain, probability, sentence_of
 from ._widths import width_sentence
 
 
@@ -27,7 +28,7 @@ def outcome_sentence(document: Entry) -> str:
 def remarks(document: Entry) -> str:
     """What stands beside every label: what the best fit leaves, whether the noise is white, and ends of grids."""
     gate = gate_of(document)
-    return ((_missing(gate) or _passed(gate)) + _beside(document)).strip()
+    return ((_missing(document) or _passed(gate)) + _beside(document)).strip()
 
 
 def _beside(document: Entry) -> str:
@@ -52,58 +53,31 @@ def _outcome(document: Entry) -> str:
         case "REPORT":
             return (
                 f"If {where_truth_is(protocol)}, all that is said of it holds together with probability {least} "
-                f"{confidence(level)}.{width_sentence(document)}{_assumed(gate)}{_unasked(outcome)}"
-                f"{_undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
+                f"{confidence(level)}.{width_sentence(document)}{_assumed(gate)}{unasked(outcome)}"
+                f"{undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
             )
         case "EMPTY":
             return (
                 f"EMPTY: no explanation survives. Either {where_truth_is(protocol, is_there=False)} or a law is "
                 f"misspecified, or an event of probability {most} {level!r} has occurred. A wider bank, or laws that "
-                f"fit the rows, would change this; more queries would not.{_missing(gate)}{opposed(document)}"
+                f"fit the rows, would change this; more queries would not.{_missing(document)}{opposed(document)}"
             )
         case "WITHHELD":
-            return _withheld(gate)
+            return _withheld(document)
         case _:
             return f"ABSTAIN as a whole: {why_open(outcome)}"
 
 
-def _withheld(gate: Entry) -> str:
-    if refuted_noise(gate):
+def _withheld(document: Entry) -> str:
+    if refuted_noise(gate_of(document)):
         return (
             f"No label is given: the rows refute the noise that is stated, on which every verdict rests."
-            f"{_missing(gate)} The noise of the rows, or one that is left open, would change this."
+            f"{_missing(document)} The noise of the rows, or one that is left open, would change this."
         )
     return (
         f"No label is given: even the explanation that fits best is rejected, and what is left may be left by "
-        f"accident. A wider bank, or laws that fit the rows, would change this.{_missing(gate)}"
+        f"accident. A wider bank, or laws that fit the rows, would change this.{_missing(document)}"
     )
-
-
-def _unasked(outcome: Entry) -> str:
-    """Of a certified report: what it leaves without a verdict."""
-    count = outcome["possible"] - outcome["witnessed"] - outcome["indeterminate"]
-    if not count:
-        return ""
-    who = "1 explanation was" if count == 1 else f"{count} explanations were"
-    return f" {who} not asked about, because {_reason(outcome)}."
-
-
-def _reason(outcome: Entry) -> str:
-    match outcome["ending"]:
-        case "BUDGET":
-            return f"the budget of {count_of_queries(outcome['budget'])} is spent"
-        case "STOPPED":
-            return "the run was stopped"
-    return "the run was to stop with the labels"
-
-
-def _undecided(outcome: Entry) -> str:
-    """Verdicts that the arithmetic could not give: what they are about is kept."""
-    count = outcome["indeterminate"]
-    if not count:
-        return ""
-    who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
-    return f" {who} INDETERMINATE, so what {it} about is kept."
 
 
 def doubt_sentence(document: Entry) -> str:
@@ -117,7 +91,7 @@ def doubt_sentence(document: Entry) -> str:
         noise = refuted_noise(gate)
         if noise and is_noise_alone(noise):
             first = "The rows refute the noise that is stated, so no label is given."
-        return first + _missing(gate)
+        return first + _missing(document)
     if not _is_unlike(gate):
         return ""
     return sentence_of(_fitted(min(finding["p"] for finding in gate["findings"]), True).removeprefix(" But "))
@@ -136,8 +110,9 @@ _PARTS = {
 _UNSEEN = {"channels": "7 to 9"}
 
 
-def _missing(gate: Entry) -> str:
+def _missing(document: Entry) -> str:
     """What would explain the rest, where the gate rejects the best fit."""
+    gate = gate_of(document)
     if not gate.get("is_best_rejected"):
         return ""
     noise, others = refuted_noise(gate), [each for each in gate["findings"] if each["part"] != "noise"]
@@ -146,7 +121,7 @@ def _missing(gate: Entry) -> str:
         return said
     finding = min(others or gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])
-    if str(finding["place"]).startswith("element "):
+    if finding["part"] == "columns" and finding["place"] in element_places(document):
         sign = f"{finding['place']}, as no explanation of the bank has it: beside others, or with another coefficient"
     elif finding.get("is_own"):
         sign += ", where the best fit is itself: another place, width or shape of it, or a close neighbour"
@@ -218,51 +193,6 @@ def _too_few(gate: Entry) -> str:
     """What replicates are too few for."""
     names = gate.get("cannot_exclude", ())
     return f" Cannot be excluded, whatever the signal: too few replicates of {listed(names)}." if names else ""
-
-
-def why_open(outcome: Entry) -> str:
-    """Why there is no more, and what would change that."""
-    if is_exhausted(outcome):
-        return _why_exhausted(outcome)
-    if outcome["is_certified"] and not outcome["witnessed"]:
-        return (
-            "no explanation has yet been confirmed; raise the budget to find out whether one will be. What is said "
-            "holds for everything still possible."
-        )
-    match outcome["ending"]:
-        case "BUDGET":
-            return (
-                f"the budget of {count_of_queries(outcome['budget'])} is spent. A larger one may settle what is open, "
-                f"if the data allow a label that was asked for."
-            )
-        case "STOPPED":
-            return "the run was stopped. Continue it to settle what is open."
-    return (
-        "the policy has nothing left to ask. If the data allow a label that was asked for, another policy may settle "
-        "what is open; if not, only more rows or a question that asks for less would."
-    )
-
-
-def _why_exhausted(outcome: Entry) -> str:
-    """Everything possible was asked about, so that no further query can change anything."""
-    precision = "Arithmetic of higher precision may decide them; more queries would not."
-    if outcome["is_certified"] and not outcome["witnessed"]:
-        return (
-            f"no explanation could be confirmed: everything possible was asked about, with indeterminate verdicts. "
-            f"What is said holds for everything still possible. {precision}"
-        )
-    if outcome["indeterminate"]:
-        number = outcome["indeterminate"]
-        return f"nothing is left to ask; verdicts that are indeterminate: {number}. {precision}"
-    return (
-        "everything possible was asked about, and what survives allows no label that was asked for. More rows or a "
-        "question that asks for less may change this; more queries would not."
-    )
-
-
-def is_exhausted(outcome: Entry) -> bool:
-    """Whether everything that is possible was asked about."""
-    return bool(outcome["possible"] == outcome["witnessed"] + outcome["indeterminate"])
 
 
 # What proposal rows look like, by the entry under which the law off the bank is written that they gave.

@@ -186,8 +186,16 @@ def cells_of(document: Entry) -> dict[str, list[tuple[float, float]]]:
     return {name: [*zip(*both, strict=True)] for name, both in zip(library["ids"], ends, strict=True)}
 
 
+def element_places(document: Entry) -> set[str]:
+    """What a judge calls elements of the bank, and columns that all dictionaries share, where it looks along them."""
+    library = _library(document)
+    columns = {name: real(library[name], None, None).shape[1] for name in ("shared", "elements") if name in library}
+    names = [*library.get("ids", ()), *(f"shared {k}" for k in range(columns.get("shared", 0)))]
+    return {f"element {name}" for name in (*names, *(f"element {k}" for k in range(columns.get("elements", 0))))}
+
+
 def _library(document: Entry) -> Entry:
-    states: Entry = (document["bank"] or {}).get("states", {})
+    states: Entry = (document.get("bank") or {}).get("states", {})
     library: Entry = states.get("base", states)
     return library
 

@@ -6,7 +6,7 @@ from ..banks import JOINT
 from ..laws import LAWS
 from ..questions import Label
 from ._covers import placed_fields
-from ._outcome import is_exhausted, why_open
+from ._open import is_exhausted, why_open
 from ._phrases import (
     Entry,
     above,
