@@ -147,6 +147,7 @@ def test_a_bank_that_is_too_large_is_refused_before_anything_is_loaded_to_build_
 # A second region beside that of the project of a cover: some 10^4 explanations.
 SECOND = (
     ("snr = 8.1", "snr = 80.0"),
+    ("proposal = 0.5\n", ""),  # as simulations need none, which only their judge knows
     ("[regions.line]", "[cover.box.B]\nx = [0.3, 0.7]\n\n[regions.B]\nstrength = 1.0\n\n[regions.line]"),
 )
 SOME = "strength = { between = [1e-3, 1e3] }"

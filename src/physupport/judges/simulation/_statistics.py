@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from ..._typing import Array
 
@@ -35,6 +34,8 @@ def score(ratios: Array, error: float) -> Ranked:
     first; their differences x are scores up to scale.  With V the covariance of all rows, z is the part of the first
     score that is uncorrelated with the others, and :math:`Q = x_n^\top V_{nn}^{-1}x_n`.  error: of a log ratio.
     """
+    from scipy.special import log_ndtr  # slow to load, and a project file asks for the name of its judge alone
+
     x, least = _standardised(ratios[:, 1::2] - ratios[:, ::2])  # (B + 1, a)
     own, rest = x[:, 0], x[:, 1:]
     root = _inverse_root(rest.T @ rest / len(x))
