@@ -15,6 +15,7 @@ from .._version import __version__
 from ..aeb import Trace
 from ..banks import grid_edges
 from ..judges import Verdict, judge_facts
+from ..laws import tells_strengths
 from ..questions import Answer, encoded, predicates, said_by, withheld
 from ..report import FORMAT, VERSION, Report, document_hash, trace_json
 from ._kept import claims_json, sets_json
@@ -102,7 +103,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "claims": claims_json(trace, is_withheld(gate)),
         "outcome": _outcome(trace, gate),
         "gate": gate,
-        "edges": [] if bank is None else grid_edges(bank, np.setdiff1d(trace.possible(), trace.brackets().unqueried())),
+        "edges": _edges(seal, trace),
         "protocol": protocol,
         "data": data,
         "trace": trace_json(trace.queries, verdicts),
@@ -112,6 +113,14 @@ def report(seal: Seal, trace: Trace) -> Report:
     }
     document["digests"] = digests | {"document": document_hash(document)}
     return Report(loaded(dumped(document)))
+
+
+def _edges(seal: Seal, trace: Trace) -> list[dict[str, object]]:
+    """Ends of grids that are touched by what was asked about and is possible."""
+    if seal.protocol.bank is None:
+        return []
+    kept = np.setdiff1d(trace.possible(), trace.brackets().unqueried())
+    return grid_edges(seal.protocol.bank, kept, has_strengths=tells_strengths([part.law for part in seal.parts]))
 
 
 def said_answers(trace: Trace, gate: Mapping[str, Any] | None) -> tuple[Answer, ...]:

@@ -14,11 +14,12 @@ _LEAST_PLACES = 5
 _MOST_STATES = 2**20
 
 
-def grid_edges(bank: Bank, index: IntArray) -> list[dict[str, object]]:
+def grid_edges(bank: Bank, index: IntArray, *, has_strengths: bool = False) -> list[dict[str, object]]:
     """Parameters, nuisances and places along a line of which explanations (k,) have the lowest or the highest value.
 
     An entry each: `of` what, the `value`, and which `end`.  Of what has one value, or of which all values are left,
-    nothing is said: there is no end that would be touched by chance.
+    nothing is said: there is no end that would be touched by chance.  has_strengths: whether rows are as strong as
+    explanations say, so that the strengths of a region are a grid, too; their ends come last.
     """
     if not len(index):
         return []
@@ -31,6 +32,8 @@ def grid_edges(bank: Bank, index: IntArray) -> list[dict[str, object]]:
     ):
         for name, values in _axes(grid):
             edges += _touched(f"{part} {name}", values, values[np.unique(column)])
+    for region, values, left in _strengths(bank, columns.support) if has_strengths else ():
+        edges += _touched(f"strengths of region {region}", values, left)
     return edges
 
 
@@ -55,6 +58,17 @@ def _settings(bank: Bank, state: IntArray) -> Iterator[tuple[str, Array, Array]]
     left = [bank.states.setting(one) for one in np.unique(state).tolist()]
     for name, values in bank.states.parameter_values.items():
         yield name, values, np.array([setting[name] for setting in left])
+
+
+def _strengths(bank: Bank, support: IntArray) -> Iterator[tuple[str, Array, Array]]:
+    """Of each region, all strengths that it may have where it is active, and those of some supports."""
+    if bank.states.library is None:
+        return
+    kept = bank.strengths[np.unique(support)]
+    for region, block in zip(bank.states.regions, bank.states.blocks, strict=True):
+        values, left = (table[:, block][table[:, block] > 0.0] for table in (bank.strengths, kept))
+        if left.size:
+            yield region, values, left
 
 
 def _places(bank: Bank, index: IntArray) -> Iterator[tuple[str, Array, Array]]:

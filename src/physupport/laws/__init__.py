@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         laws_of_files as laws_of_files,
         make_law as make_law,
         register as register,
+        tells_strengths as tells_strengths,
     )
     from ._noise import (
         NoiseLook as NoiseLook,

@@ -1,6 +1,6 @@
 """The contract of a law: one object knows all about its rows, and nothing outside this folder asks for its name."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
@@ -240,6 +240,11 @@ def check_sets(law: Law, bank: Bank) -> None:
     if bank.has_sets and not law.takes_sets:
         rule = f"be 1 beside rows of the law {law.name}, whose dictionaries have one number of atoms"
         raise MisuseError("the count of a region", rule, "more", "Leave these rows out, or make regions of their own.")
+
+
+def tells_strengths(laws: Sequence[Law]) -> bool:
+    """Whether rows of one of them are as strong as explanations say."""
+    return any(law.part == "deployment" and law.has_strengths for law in laws)
 
 
 LAWS: dict[str, type[Law]] = {}

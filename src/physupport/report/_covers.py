@@ -38,9 +38,9 @@ def grid_end(protocol: Entry, edge: Entry) -> float:
     # Only regions along a line have edges.
     filled = {f"region {part['region']}": (part["low"][0], part["high"][0]) for part in cover.get("regions", ())}
     filled |= {_label(part): part["values"] for part in cover.get("parameters", ())}
-    for part in cover.get("ranges", ()):  # strengths have no edges
-        if part["region"] is None:
-            filled["deployment noise"] = part["low"], part["high"]
+    for part in cover.get("ranges", ()):
+        of = "deployment noise" if part["region"] is None else f"strengths of region {part['region']}"
+        filled[of] = part["low"], part["high"]
     low, high = filled.get(edge["of"], (edge["value"], edge["value"]))
     return float(low if edge["end"] == "lowest" else high)
 

@@ -14,6 +14,8 @@ LEVELS_NOTE = (
     "about stay possible at every level, so a run at another level may say more."
 )
 
+# Two-sided probability below which rows and law are said not to fit: by chance one stream in a thousand.
+MISFIT = 1e-3
 _SMALLEST = 1e-6  # smaller probabilities are not written out
 _LARGEST = 1e6  # more standard deviations are written as a power of ten
 
@@ -31,7 +33,7 @@ def misfit_sentence(entry: Entry) -> str:
         f"{entry['explanation']} expects of them ({off} standard deviations; two-sided probability {_chance(entry)})"
     )
     if not entry["is_misfit"]:
-        return f"{said}: no sign of a misfit."
+        return f"{said[:-1]}, told below {MISFIT:g}): no sign of a misfit."
     if z > 0.0:
         return f"{said}: the noise or the strengths of the bank are too small, or something active is missing in it."
     return f"{said}: the noise or the strengths of the bank are too large, or the rows were scaled."

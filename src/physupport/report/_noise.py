@@ -36,9 +36,14 @@ def agreed_sentence(gate: Entry) -> str:
     """That nothing speaks against the noise, of a gate that looks at nothing else."""
     finding = min(gate["findings"], key=lambda each: each["p"])
     return (
-        f" The noise that is stated agrees with {plain(str(finding['place']))} ({probability(finding['p'])}, told at "
-        f"{gate['level']:.2g} or below)."
+        f" The noise that is stated agrees with {plain(str(finding['place']))} "
+        f"({probability(finding['p'])}{told_at(gate)})."
     )
+
+
+def told_at(gate: Entry) -> str:
+    """What p-values of a gate are compared with."""
+    return f", told at {gate['level']:.2g} or below" if "level" in gate else ""
 
 
 def _untested(document: Entry) -> str:

@@ -13,6 +13,7 @@ from ._noise import (
     noise_sentence,
     refuted_noise,
     refuted_sentence,
+    told_at,
 )
 from ._open import unasked, undecided, why_open
 from ._phrases import Entry, confidence, cut, element_places, gate_of, listed, plain, probability, sentence_of
@@ -94,7 +95,7 @@ def doubt_sentence(document: Entry) -> str:
         return first + _missing(document)
     if not _is_unlike(gate):
         return ""
-    return sentence_of(_fitted(min(finding["p"] for finding in gate["findings"]), True).removeprefix(" But "))
+    return sentence_of(_fitted(min(finding["p"] for finding in gate["findings"]), gate, True).removeprefix(" But "))
 
 
 # What the parts of a gate look along, and what stands out there is a sign of.
@@ -134,11 +135,10 @@ def _passed(gate: Entry) -> str:
         return ""
     least = min(finding["p"] for finding in gate["findings"])
     if _looks_at_fit(gate):
-        return _fitted(least, _is_unlike(gate))
+        return _fitted(least, gate, _is_unlike(gate))
     if {finding["part"] for finding in gate["findings"]} == {"noise"}:
         return agreed_sentence(gate)
-    told = f", told at {gate['level']:.2g} or below" if "level" in gate else ""
-    seen = f"shows no sign of a misfit (smallest {probability(least)}{told})"
+    seen = f"shows no sign of a misfit (smallest {probability(least)}{told_at(gate)})"
     size = _UNSEEN.get(gate["findings"][0]["part"], "4 to 5")
     return f" What the best fit leaves {seen}; one below {size} standard deviations of the noise would not be seen."
 
@@ -153,12 +153,12 @@ def _is_unlike(gate: Entry) -> bool:
     return bool(gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
 
 
-def _fitted(p: float, is_misfit: bool) -> str:
+def _fitted(p: float, gate: Entry, is_misfit: bool) -> str:
     """Whether the likelihood of all rows is one that what is left would make; it is one number, and no more is said."""
     if not is_misfit:
         return (
-            f" The likelihood of all rows together is not unusual for what is left (p = {p:.2g}); that is one "
-            f"number of all of them, and a misfit in strength, place or shape can go unseen by it: compare the "
+            f" The likelihood of all rows together is not unusual for what is left (p = {p:.2g}{told_at(gate)}); that "
+            f"is one number of all of them, and a misfit in strength, place or shape can go unseen by it: compare the "
             f"measured rows with the fits."
         )
     return (

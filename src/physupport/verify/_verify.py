@@ -14,12 +14,13 @@ from .._codec import loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._stored import Node, Refusal
-from ..banks import Bank, grid_edges
+from ..banks import Bank
 from ..questions import Question, encoded
 from ..report import check_document, document_hash, rebuilt_bank
 from ._claims import budget_notes, check_digest, claim_findings, field_findings, outcome_findings
 from ._cover import cover_findings, cover_notes
 from ._data import data_findings
+from ._edges import edge_findings, edge_notes
 from ._protocol import bank_findings, check_size, gate_findings, judge_of, protocol_findings, protocol_notes
 from ._regional import regional_rules
 from ._resolution import own_rules, resolution_rules
@@ -92,6 +93,8 @@ def verify(
     if trace is not None and rules is not None:
         notebook.collect(lambda: _claims(document, None if held is None else held.bank, trace, rules))
     scored: list[str] = []
+    if held is not None:
+        scored += notebook.attempt(lambda: [*edge_notes(document, held.bank, trace)]) or []
     if rows is not None:
         notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored))
     bank_held = None if held is None else held.bank
@@ -246,10 +249,8 @@ def rules_of(document: Mapping[str, Any]) -> Rules:
 
 def _claims(document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace, rules: Rules) -> Iterable[str]:
     outcome, is_withheld = document["outcome"], bool((document.get("gate") or {}).get("is_withheld"))
-    if bank is not None and ("edges" in document or "stop" in document["protocol"]):
-        kept = trace.possible(len(trace)) & np.isin(np.arange(trace.size), trace.queries)
-        if document.get("edges") != grid_edges(bank, np.flatnonzero(kept)):
-            yield "the ends of grids that are touched are not those that the trace gives"
+    if bank is not None:
+        yield from edge_findings(document, bank, trace)
     if is_withheld and not trace.possible(len(trace)).any():
         yield "labels are withheld although nothing is possible"
     yield from outcome_findings(outcome, document["protocol"], trace, rules, is_withheld)

@@ -11,13 +11,10 @@ from scipy.special import chdtr, chdtrc
 from ..._checks import check_count
 from ..._typing import IntArray
 from ...banks import Bank
-from ...report._diagnosis import misfit_sentence, outcome_notes
+from ...report._diagnosis import MISFIT, misfit_sentence, outcome_notes
 from .._plans import ProposedStream
 from .._result import Result
 from ._pictures import finite
-
-# Two-sided probability below which rows and law are said not to fit: by chance one stream in a thousand.
-MISFIT = 1e-3
 
 
 @final
