@@ -189,6 +189,20 @@ def test_a_scheduler_that_does_not_answer_is_refused_after_seconds(write, monkey
     assert isinstance(ran.exception, MisuseError)
 
 
+def test_what_listens_and_never_speaks_is_no_scheduler(write, monkeypatch):
+    """In a process of its own, which ends although Dask waits on."""
+    write(EMPTY, *LINEAR)
+    program = "from physupport.maps import _map; from physupport.cli import main; _map._ANSWER = 0.5; main()"
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-c", program, "map", "--scheduler", address]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2
+    assert f"address of one that answers, got {address} (no answer after 1.0 s)" in ran.stderr
+
+
 def test_a_scheduler_that_has_no_address_is_refused(write):
     write(EMPTY, *LINEAR)
     ran = CliRunner().invoke(app, ["map", "--scheduler", "nowhere"])

@@ -47,7 +47,9 @@ def map_(
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(help="local, or the address of a Dask scheduler, which has 5 s to answer. No byte depends on it."),
+        typer.Option(
+            help="local, or the address of a Dask scheduler, which has 5 seconds to answer. No byte depends on it."
+        ),
     ] = None,
     workers: Workers = None,
     trust: Trust = False,

@@ -6,6 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ._store import Store
 # Signals of a block, which is a chunk of the arrays; a thread holds the codes of one block at a time.
 BLOCK = 8192
 _RETRIES = 5
-_ANSWER = 5  # seconds in which a scheduler that is there answers, also from far away
+_ANSWER = 5  # seconds in which a scheduler that is there answers, also from far away; twice that for all it says
 _WORKERS = 30  # seconds in which the first of its workers takes the tables
 _VERSION = 3  # of the arrays of a map
 Progress = Callable[[int, int], None]
@@ -237,9 +238,8 @@ def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[t
     # Its page takes any free port: another cluster may have the usual one.
     local = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": ":0"}
     try:
-        connected = distributed.Client(
-            **(local if scheduler == "local" else {"address": scheduler, "timeout": _ANSWER})
-        )
+        is_own = scheduler == "local"
+        connected = distributed.Client(**local) if is_own else _answered(distributed.Client, scheduler)
     except Exception as error:  # another server's answers may be taken for anything
         rule = "be local, or the address of one that answers"
         raise MisuseError("scheduler", rule, f"{scheduler} ({error})") from None
@@ -250,3 +250,19 @@ def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[t
         except CancelledError:
             remedy = "What is done stays: the same call goes on."
             raise MisuseError("scheduler", "keep one worker alive, which has the tables", "none", remedy) from None
+
+
+def _answered(client: Callable[..., Any], address: str) -> Any:  # noqa: ANN401  a client of Dask
+    """Connect to an address within seconds; where something listens and never speaks, Dask itself would wait on."""
+    found: Future[Any] = Future()
+
+    def connect() -> None:
+        try:
+            found.set_result(client(address, timeout=_ANSWER))
+        except Exception as error:
+            found.set_exception(error)
+
+    Thread(target=connect, daemon=True).start()
+    if not wait([found], 2 * _ANSWER).done:  # Dask tells best, if it does, what was wrong
+        raise TimeoutError(f"no answer after {2 * _ANSWER} s")
+    return found.result()
