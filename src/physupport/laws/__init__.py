@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         laws_of_files as laws_of_files,
         make_law as make_law,
         register as register,
-        tells_strengths as tells_strengths,
     )
     from ._noise import (
         NoiseLook as NoiseLook,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
         two_sided as two_sided,
     )
     from ._noisy import NoisyLaw as NoisyLaw
+    from ._strengths import tells_strengths as tells_strengths
     from ._whitening import whitening as whitening
     from .codes._deployment import (
         GaussianCovariance as GaussianCovariance,

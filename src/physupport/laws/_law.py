@@ -1,6 +1,6 @@
 """The contract of a law: one object knows all about its rows, and nothing outside this folder asks for its name."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
@@ -17,6 +17,7 @@ from ._base import BankKey, Opponent, Proposal, Stream
 from ._design import Design
 from ._mixture import Mixture
 from ._noise import NoiseSeen
+from ._strengths import StrengthsSeen
 
 Part = Literal["calibration", "deployment"]
 
@@ -201,6 +202,10 @@ class Law(Protocol):
         """
         return None
 
+    def strengths_seen(self, bank: Bank, rows: RowSource) -> StrengthsSeen | None:  # noqa: ARG002
+        """Exact p-values of the strengths of an explanation, if it made the rows; None if none are to be had."""
+        return None
+
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array | None:  # noqa: ARG002
         """(k,) Kullback-Leibler divergences of a key's law of a row from those of others; None without closed form."""
         return None
@@ -240,11 +245,6 @@ def check_sets(law: Law, bank: Bank) -> None:
     if bank.has_sets and not law.takes_sets:
         rule = f"be 1 beside rows of the law {law.name}, whose dictionaries have one number of atoms"
         raise MisuseError("the count of a region", rule, "more", "Leave these rows out, or make regions of their own.")
-
-
-def tells_strengths(laws: Sequence[Law]) -> bool:
-    """Whether rows of one of them are as strong as explanations say."""
-    return any(law.part == "deployment" and law.has_strengths for law in laws)
 
 
 LAWS: dict[str, type[Law]] = {}

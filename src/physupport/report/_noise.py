@@ -32,6 +32,25 @@ def refuted_sentence(finding: Entry) -> str:
     return f"{said} it is stated too small{beside}."
 
 
+def strength_sentence(document: Entry) -> str:
+    """Whether rows are as strong as what is left says; empty where nobody looked."""
+    gate = gate_of(document)
+    looked = gate.get("strengths")
+    if not looked:
+        return ""
+    if not is_off(gate):
+        return f" The rows are as strong as something that is left says ({probability(looked['p'])}{told_at(gate)})."
+    return f" But the rows are {plain(str(looked['place']))} ({probability(looked['p'])}): {_OFF}."
+
+
+_OFF = "its strengths, or that anything is there, may not be right"
+
+
+def is_off(gate: Entry) -> bool:
+    """Whether rows are said not to have the strengths of what is left."""
+    return bool(gate.get("strengths") and gate["strengths"]["p"] <= gate["level"])
+
+
 def agreed_sentence(gate: Entry) -> str:
     """That nothing speaks against the noise, of a gate that looks at nothing else."""
     finding = min(gate["findings"], key=lambda each: each["p"])

@@ -10,9 +10,11 @@ from ._noise import (
     estimate_sentence,
     is_estimated,
     is_noise_alone,
+    is_off,
     noise_sentence,
     refuted_noise,
     refuted_sentence,
+    strength_sentence,
     told_at,
 )
 from ._open import unasked, undecided, why_open
@@ -33,7 +35,9 @@ def remarks(document: Entry) -> str:
 
 
 def _beside(document: Entry) -> str:
-    return estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)
+    return (
+        strength_sentence(document) + estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)
+    )
 
 
 def edge_sentence(document: Entry) -> str:
@@ -93,9 +97,9 @@ def doubt_sentence(document: Entry) -> str:
         if noise and is_noise_alone(noise):
             first = "The rows refute the noise that is stated, so no label is given."
         return first + _missing(document)
-    if not _is_unlike(gate):
-        return ""
-    return sentence_of(_fitted(min(finding["p"] for finding in gate["findings"]), gate, True).removeprefix(" But "))
+    doubts = [_fitted(min(finding["p"] for finding in gate["findings"]), gate, True)] if _is_unlike(gate) else []
+    doubts += [strength_sentence(document)] if is_off(gate) else []
+    return " ".join(sentence_of(doubt.removeprefix(" But ")) for doubt in doubts)
 
 
 # What the parts of a gate look along, and what stands out there is a sign of.

@@ -107,7 +107,8 @@ _FINDING = Check(
 # What words are made of; a judge of one's own may say more.
 _FACTS = {
     "is_withheld": bool, "best": Maybe(int), "is_best_rejected": Maybe(bool), "level": Maybe(_PROBABILITY),
-    "findings": Maybe([_FINDING]), "whiteness": Maybe((_FINDING, None)), "zero_rows": Maybe(int),
+    "findings": Maybe([_FINDING]), "whiteness": Maybe((_FINDING, None)), "strengths": Maybe((_FINDING, None)),
+    "zero_rows": Maybe(int),
     "units": Maybe(dict), "smallest_p": Maybe(_PROBABILITIES), "p": Maybe(_PROBABILITIES),
     "cannot_exclude": Maybe([str]),
 }  # fmt: skip

@@ -73,7 +73,9 @@ def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, 
         held_out = [_sealed(read, tables[read.name], split, bank) for read, split in parts]
         opened = judge.open(Sealed(bank, protocol["level"], tuple(held_out), document["digests"]["protocol"]))
         yield from _verdict_findings(opened.verdicts(trace.queries), trace)
-        yield from _fact_findings(document.get("gate"), judge_facts(opened, np.flatnonzero(trace.possible(len(trace)))))
+        facts = judge_facts(opened, np.flatnonzero(trace.possible(len(trace))))
+        notes.extend(_unsaid(document.get("gate"), facts))
+        yield from _fact_findings(document.get("gate"), facts)
 
 
 def _version_notes(judge: JudgeSpec | None, program: Node) -> Iterator[str]:
@@ -95,6 +97,14 @@ def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
     off = _differs(trace.verdicts.lower, scored.lower) | _differs(trace.verdicts.upper, scored.upper)
     if off.any():
         yield f"{int(off.sum())} margins are not what the rows give, that of explanation {trace.queries[off][0]} first"
+
+
+def _unsaid(stored: Node | None, again: dict[str, object] | None) -> Iterator[str]:
+    """Facts that earlier programs did not look for, and that this one finds: they are taken out, and told if bad."""
+    if stored and again and "strengths" in again and "strengths" not in stored:
+        looked, level = again.pop("strengths"), again.get("level", 0.0)
+        if isinstance(looked, dict) and looked["p"] <= level:
+            yield f"the report does not say that the rows are {looked['place']} (p = {looked['p']:.2g})"
 
 
 def _fact_findings(stored: Node | None, again: Node | None) -> Iterator[str]:

@@ -230,7 +230,22 @@ class SimulationJudge:
             "is_withheld": False,
             "level": FIT_LEVEL,
             "findings": [finding],
+            "strengths": self._strengths(kept if len(kept) else np.array([best])),
         }
+
+    def _strengths(self, explanations: IntArray) -> dict[str, object] | None:
+        """Whether rows are as strong as one of these says: the largest p-value; None where no law tells.
+
+        If what made the rows is among them, it is at most t with probability at most t.
+        """
+        laws = [stream.law.strengths_seen(self.bank, stream.rows) for stream in self.streams]
+        seen = [law for law in laws if law is not None]
+        if not seen:
+            return None
+        each = (min((law(int(e)) for law in seen), key=lambda strength: strength.p) for e in explanations)
+        best = max(each, key=lambda strength: strength.p)
+        place = f"{'weaker' if best.is_weaker else 'stronger'} than what is left says"
+        return {"part": "strengths", "place": place, "p": min(1.0, len(seen) * best.p)}
 
     @property
     def kind(self) -> Kind:

@@ -16,6 +16,7 @@ from .._base import Proposal
 from .._law import Energy, Law, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, whitened_energy
+from .._strengths import StrengthsSeen
 from ._covariance_point import CovariancePoint, leading_point
 from ._divergences import covariance_divergences
 
@@ -111,6 +112,12 @@ class Covariance(NoisyLaw):
         r""":math:`\sum_iz_i^\top\Sigma^{-1}z_i`, chi-square."""
         (factor,), (noise,) = self.factors(bank, bank.deployment_keys(explanation))
         return chi_square(whitened_energy(rows, factor, float(noise)), rows.n_rows * len(factor))
+
+    def strengths_seen(self, bank: Bank, rows: RowSource) -> StrengthsSeen:
+        """Along every active atom."""
+        from ._strengths import covariance_strengths
+
+        return covariance_strengths(self, bank, rows)
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:
         """(k,) in closed form; exactly 0 from itself."""

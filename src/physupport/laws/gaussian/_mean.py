@@ -15,6 +15,7 @@ from .._base import Proposal
 from .._law import Energy, Law, Part, Sampler, register
 from .._mixture import kinds_with
 from .._noisy import NoisyLaw, chi_square, squares
+from .._strengths import StrengthsSeen
 from ._divergences import mean_divergences
 from ._mean_point import MeanPoint, mean_opponent
 
@@ -84,6 +85,12 @@ class Mean(NoisyLaw):
         r""":math:`\sum_i\|z_i - \mu\|^2/\nu`, chi-square."""
         (mean,), (variance,) = self.means(bank, bank.deployment_keys(explanation))
         return chi_square(squares(rows, mean, float(variance)), rows.n_rows * len(mean))
+
+    def strengths_seen(self, bank: Bank, rows: RowSource) -> StrengthsSeen:
+        """Along every active atom."""
+        from ._strengths import mean_strengths
+
+        return mean_strengths(self, bank, rows)
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:
         """(k,) in closed form; exactly 0 from itself."""
