@@ -168,8 +168,11 @@ def test_spectra_may_lie_in_files_of_their_own_and_noise_that_they_lack_is_added
     columns, files = (run_project(folder(table=table)).result.report for table in (None, "\n".join(lines)))
     assert files.document["protocol"]["judge"] == columns.document["protocol"]["judge"]
     noisy = ('replicate_unit = "unit"', 'replicate_unit = "unit"\nreplicate_noise = [0.0, 5.0]\nreplicate_share = 0.5')
-    judge = run_project(folder(noisy)).result.report.document["protocol"]["judge"]
+    report = run_project(folder(noisy)).result.report
+    judge = report.document["protocol"]["judge"]
     assert (judge["noise"], judge["share"]) == ([0.0, 5.0], 0.5)
+    assert "noise is the one that is stated" not in report.sentence  # of replicates the key means another noise
+    assert "A misfit is not looked for beyond these ranks: a row of something without replicates" in report.sentence
 
 
 def test_a_mixture_of_two_elements_is_named(folder):

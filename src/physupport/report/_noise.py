@@ -67,8 +67,9 @@ def told_at(gate: Entry) -> str:
 
 def _untested(document: Entry) -> str:
     """A remark where the noise was to be tested and the rows leave nothing to test it by; empty elsewhere."""
-    judge, findings = document["protocol"].get("judge") or {}, gate_of(document).get("findings", ())
-    if not judge.get("noise") or any(finding["part"] == "noise" for finding in findings):
+    judge, findings = document["protocol"].get("judge") or {}, gate_of(document).get("findings")
+    # Replicates have noise of another meaning, and no findings.
+    if findings is None or not judge.get("noise") or any(finding["part"] == "noise" for finding in findings):
         return ""
     return " Whether the noise is the one that is stated these rows cannot tell: it is taken as it stands."
 

@@ -186,7 +186,11 @@ def _ranked(gate: Entry) -> str:
     counts = [n for each in units.values() for n in (each if isinstance(each, list) else [each])]
     among, least = _between(f"{min(counts)}", f"{max(counts)}"), [f"{p:.3g}" for p in sorted(smallest.values())]
     by = " by explanation" if " " in among else ""
-    return f" Ranked among K = {among} units{by}, so that no p-value is below {_between(least[0], least[-1])}."
+    return (
+        f" Ranked among K = {among} units{by}, so that no p-value is below {_between(least[0], least[-1])}. A misfit "
+        f"is not looked for beyond these ranks: a row of something without replicates is kept where it ranks among "
+        f"those of another."
+    )
 
 
 def _between(low: str, high: str) -> str:
