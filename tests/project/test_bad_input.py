@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.io import read_archive, read_array
+from physupport.io import open_array, read_archive, read_array, read_table
 from physupport.project import assemble, load_project, run_project
 
 LONG, LONGER = "9" * 400, "9" * 5000
@@ -119,6 +119,46 @@ def test_an_hdf5_file_that_leads_to_another_one(tmp_path):
     }.items():
         with pytest.raises(MisuseError, match=rule):
             read_array(tmp_path / "rows.h5", member)
+
+
+@pytest.mark.parametrize("how", ["external", "virtual", "linked"])
+def test_the_scale_of_an_axis_that_leads_to_another_file(tmp_path, how):
+    """What names the channels is read as well, and would stand in the report."""
+    (tmp_path / "secret.txt").write_bytes(b"password" * 8)
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["names"] = np.array([b"password"] * 8)
+    layout = h5py.VirtualLayout(shape=(8,), dtype="S8")
+    layout[:] = h5py.VirtualSource(tmp_path / "other.h5", "names", shape=(8,))
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file["rows"] = np.ones((2, 8))
+        if how == "virtual":
+            file.create_virtual_dataset("names", layout)
+        else:
+            file.create_dataset("names", (8,), "S8", external=[(str(tmp_path / "secret.txt"), 0, 64)])
+        if how == "linked":  # a name in the file itself for what leads out of it
+            file.move("names", "far")
+            file["names"] = h5py.SoftLink("/far")
+        file["names"].make_scale("channel")
+        file["rows"].dims[1].label = "channel"
+        file["rows"].dims[1].attach_scale(file["names"])
+        file["rows"].dims[0].label = "row"
+    rule = r"rows.h5 must hold the entries of '/(names|far)' itself, got a reference to another file"
+    with pytest.raises(MisuseError, match=rule):
+        read_table(tmp_path / "rows.h5", channels="channel", label="deployment")
+    with pytest.raises(MisuseError, match=rule):
+        open_array(tmp_path / "rows.h5", None, "signals")
+
+
+def test_a_scale_that_was_never_written_names_nothing(tmp_path):
+    """An axis of netCDF that has a length and no places has a scale without entries, however long."""
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file["rows"] = np.ones((300_000, 8), np.uint8)
+        file.create_dataset("row", (300_000,), "f8").make_scale("row")
+        file["rows"].dims[0].attach_scale(file["row"])
+        file["rows"].dims[1].label = "channel"
+    assert read_table(tmp_path / "rows.h5", channels="channel", label="deployment").channels == (*"01234567",)
+    opened = open_array(tmp_path / "rows.h5", None, "signals")
+    assert (opened.names, opened.coordinates) == (("row", "channel"), {})
 
 
 def test_what_is_packed_well_is_read(tmp_path):

@@ -80,7 +80,7 @@ def read_hdf5(name: str, path: Path, member: str | None) -> Held:
         chosen = chosen_member(name, member and member.strip("/"), datasets(file))
         dataset = file[chosen]
         axes = tuple(_axis_names(dimension) for dimension in dataset.dims)
-        headings = tuple(_heading(*axis) for axis in zip(dataset.dims, dataset.shape, strict=True))
+        headings = tuple(_heading(name, *axis) for axis in zip(dataset.dims, dataset.shape, strict=True))
         return Held(numbers(name, path, dataset), chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
 
 
@@ -116,7 +116,11 @@ def numbers(name: str, path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa
 
 
 def own_dataset(name: str, dataset: Any) -> Any:  # noqa: ANN401
-    """A dataset whose entries are in its own file, and as many as it claims."""
+    """A dataset whose entries are in its own file, and as many as it claims.
+
+    To be called before the entries of any are read, those of a scale as well: a project may name files of its folder
+    only, and a reference in one of these would lead out of it.
+    """
     if dataset.is_virtual or dataset.external:
         raise MisuseError(name, f"hold the entries of {dataset.name!r} itself", "a reference to another file")
     check_claim(name, dataset.name, dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size())
@@ -151,11 +155,20 @@ def _axis_names(dimension: Any) -> tuple[str, ...]:  # noqa: ANN401
     return tuple(dict.fromkeys(name for name in (dimension.label, *dimension.keys(), *scales) if name))
 
 
-def _heading(dimension: Any, length: int) -> tuple[str, ...] | None:  # noqa: ANN401
+def _heading(name: str, dimension: Any, length: int) -> tuple[str, ...] | None:  # noqa: ANN401
     """The values of the first scale along an axis, as texts."""
+    values = scale_values(name, dimension, length)
+    return None if values is None else distinct_or_none([as_text(value) for value in values])
+
+
+def scale_values(name: str, dimension: Any, length: int) -> NDArray[Any] | None:  # noqa: ANN401
+    """(length,) the first scale along an axis; None without one of that length, or where no entry was ever written."""
     if len(dimension) == 0 or dimension[0].shape != (length,):
         return None
-    return distinct_or_none([as_text(value) for value in dimension[0][()]])
+    is_reference = dimension[0].is_virtual or dimension[0].external
+    if not is_reference and length > 1 and dimension[0].id.get_storage_size() == 0:
+        return None  # as netCDF writes an axis that has a length and no places
+    return np.asarray(own_dataset(name, dimension[0])[()])
 
 
 def as_text(value: object) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
-from ._binary import as_text, check_claim, datasets, open_hdf5, own_dataset
+from ._binary import as_text, check_claim, datasets, open_hdf5, own_dataset, scale_values
 from ._frames import open_image
 from ._read import check_file, read_array, sound
 from ._table import chosen_member
@@ -79,10 +79,11 @@ def _hdf5(name: str, path: Path, member: str | None) -> Opened:
     scales = [next(iter(dimension.values()), None) for dimension in dataset.dims]
     pairs = zip(dataset.dims, scales, strict=True)
     names = tuple(d.label or ("" if scale is None else scale.name.rsplit("/", 1)[-1]) for d, scale in pairs)
+    along = zip(names, scales, dataset.dims, dataset.shape, strict=True)
     coordinates = {
-        axis: Coordinate(_plain(scale[()]), _unit_of(scale))
-        for axis, scale, length in zip(names, scales, dataset.shape, strict=True)
-        if axis and scale is not None and scale.shape == (length,)
+        axis: Coordinate(_plain(values), _unit_of(scale))
+        for axis, scale, dimension, length in along
+        if axis and (values := scale_values(name, dimension, length)) is not None
     }
     return Opened(dataset, names if all(names) else (), coordinates if all(names) else {}, _unit_of(dataset))
 
@@ -104,6 +105,8 @@ def _zarr(name: str, path: Path, member: str | None) -> Opened:
     _check_stored(name, path, chosen)
     names = _dimensions(chosen)
     of = {axis: arrays[axis] for axis in names if axis in arrays and arrays[axis].ndim == 1}
+    for array in of.values():
+        _check_stored(name, path, array)
     coordinates = {axis: Coordinate(_plain(np.asarray(array[:])), _unit_of(array)) for axis, array in of.items()}
     return Opened(chosen, names, coordinates, _unit_of(chosen))
 
