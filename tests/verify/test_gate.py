@@ -149,3 +149,19 @@ def test_the_end_of_a_grid_is_named_and_checked():
     inner = model.report((9.0 * LINES[:, 8] + np.random.default_rng(2).standard_normal(40))[None])
     assert inner.document["edges"] == []
     assert not verify(changed(report, lambda document: document["edges"].clear())).is_verified
+
+
+def test_where_nothing_was_asked_the_gate_is_still_that_of_the_rows(resealed):
+    """A trace that is emptied leaves no verdict to score; what is said of the answer as a whole is told by the rows."""
+    row = 3.0 * LINES[:, 6] + np.random.default_rng(0).standard_normal(40)
+    plan = StreamPlan("gaussian", background=np.ones((40, 1)))
+    model = PhysicalSupport(LIBRARY, calibration=None, deployment=plan, alpha=0.2, budget=0).fit()
+    honest = model.report(row[None])
+    assert not len(model.result_.trace)
+    assert verify(honest.json(), {"deployment": row[None]}).is_verified
+    forged = copy.deepcopy(honest.document)
+    other = 3 if forged["gate"]["best"] != 3 else 4
+    forged["gate"] |= {"best": other, "level": 0.9, "findings": [], "is_best_rejected": False}
+    forged = resealed(forged)
+    assert verify(forged).is_verified  # the report alone cannot tell
+    assert any("gate.best" in finding for finding in verify(forged, {"deployment": row[None]}).findings)

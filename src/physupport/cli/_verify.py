@@ -143,7 +143,7 @@ def verify(
     text = read_text("report", report_path(report))
     loaded = None if project is None else load_project_at(project, _of_a_signal(report), trust=trust)
     rows = read_data(text, data, loaded) if data or project is not None else None
-    verification = check(text, rows, protocol=protocol)
+    verification = check(text, rows, protocol=protocol, opponents=None if loaded is None else _planned(loaded))
     path = Path(report_path(report))
     if path.name == "report.json" and verification.is_verified:
         beside = verify_beside(text, path.parent)
@@ -157,6 +157,12 @@ def verify(
         _show(verification)
     if not verification.is_verified:
         raise typer.Exit(REFUSED)
+
+
+def _planned(project: "Project") -> dict[str, str]:
+    from ..project import planned_opponents
+
+    return planned_opponents(project)
 
 
 def _of_a_signal(report: str) -> dict[str, object]:

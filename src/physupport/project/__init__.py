@@ -27,6 +27,6 @@ if TYPE_CHECKING:
         run_project as run_project,
     )
     from ._size import check_size as check_size
-    from ._tables import read_tables as read_tables
+    from ._tables import planned_opponents as planned_opponents, read_tables as read_tables
 else:
     __getattr__, __dir__, __all__ = published(__name__)

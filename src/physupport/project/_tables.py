@@ -22,6 +22,11 @@ def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
     return {name: spec for name, spec in specs.items() if spec is not None}
 
 
+def planned_opponents(project: Project) -> dict[str, str]:
+    """What the explanations of each stream are measured against: `bank` unless the project says `free`."""
+    return {name: spec.opponent or "bank" for name, spec in stream_specs(project).items()}
+
+
 def read_tables(project: Project) -> dict[str, Table]:
     """A table for each stream, memory-mapped where its file allows; nothing is checked against the elements."""
     return {

@@ -14,8 +14,8 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
-from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_key, judge_facts
-from ..laws import Law, Opponent, decode_law
+from ..judges import Factor, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, best_key, judge_facts
+from ..laws import Law, Opponent, Proposal, decode_law
 from ._protocol import judge_of
 from ._trace import ReadTrace
 
@@ -26,6 +26,7 @@ MARGIN_TOLERANCE = 1e-6
 _FACT_TOLERANCE, _LEVEL_TOLERANCE = 0.01, 1e-12
 
 Tables = Mapping[str, NDArray[np.generic]]
+Opponents = Mapping[str, str]
 
 
 # What the proposal rows make plausible orders the queries and decides nothing; a hash knows of no rounding.
@@ -35,8 +36,13 @@ PLAUSIBILITY = (
 )
 
 
-def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, notes: list[str]) -> Iterator[str]:
-    """Hashes of the rows, the proposals, and every verdict; notes takes what is no reason to refuse."""
+def data_findings(
+    document: Node, bank: Bank, trace: ReadTrace, tables: Tables, notes: list[str], opponents: Opponents | None = None
+) -> Iterator[str]:
+    """Hashes of the rows, the proposals, and every verdict; notes takes what is no reason to refuse.
+
+    opponents: the name of that of each stream, where it is known how the numerators were to be proposed.
+    """
     protocol, data = document["protocol"], document["data"]
     streams = protocol["streams"]
     names = [stream["name"] for stream in streams]
@@ -56,11 +62,13 @@ def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, 
             yield f"the held-out rows of {name} do not match their hash"
         if not len(split.proposal):
             continue
-        proposal = _Proposal.of(_ReadStream.of(stream), table, split, bank)
+        planned = None if opponents is None else opponents.get(name, "bank")
+        proposal = _Proposal.of(_ReadStream.of(stream), table, split, bank, planned)
         plausibility = plausibility + proposal.plausibility
         favoured = favoured if proposal.favoured is None else [proposal.favoured, *favoured]
         if not proposal.is_best:
-            yield f"the numerator of {name} is not the best of the bank on the proposal rows"
+            best = "the best of the bank" if planned is None else f"what the opponent {planned!r} is"
+            yield f"the numerator of {name} is not {best} on the proposal rows"
     told = protocol["proposals"]
     if len(told) != len(favoured) or not all(mask[e] for mask, e in zip(favoured, told, strict=True)):
         yield "the proposals of the protocol are not what the proposal rows favour"
@@ -68,14 +76,20 @@ def data_findings(document: Node, bank: Bank, trace: ReadTrace, tables: Tables, 
         notes.append(PLAUSIBILITY)
     judge = judge_of(protocol)
     notes.extend(_version_notes(judge, document["program"]))
-    if judge is not None and len(trace):
+    if judge is not None:
         parts = zip(map(_ReadStream.of, streams), splits, strict=True)
         held_out = [_sealed(read, tables[read.name], split, bank) for read, split in parts]
         opened = judge.open(Sealed(bank, protocol["level"], tuple(held_out), document["digests"]["protocol"]))
+        yield from _judged_findings(opened, document.get("gate"), trace, notes)
+
+
+def _judged_findings(opened: Judge, gate: Node | None, trace: ReadTrace, notes: list[str]) -> Iterator[str]:
+    """Every verdict, and what the judge says of the answer as a whole; of that it speaks where nothing was asked."""
+    if len(trace):
         yield from _verdict_findings(opened.verdicts(trace.queries), trace)
-        facts = judge_facts(opened, np.flatnonzero(trace.possible(len(trace))))
-        notes.extend(_unsaid(document.get("gate"), facts))
-        yield from _fact_findings(document.get("gate"), facts)
+    facts = judge_facts(opened, np.flatnonzero(trace.possible(len(trace))))
+    notes.extend(_unsaid(gate, facts))
+    yield from _fact_findings(gate, facts)
 
 
 def _version_notes(judge: JudgeSpec | None, program: Node) -> Iterator[str]:
@@ -163,16 +177,28 @@ class _Proposal:
     )
 
     @classmethod
-    def of(cls, read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> "_Proposal":
-        law, rows = read.law, ArrayRows(table, split.proposal)
-        proposal, opponent = law.proposed(bank, rows), read.opponent
-        if opponent is None or not opponent.is_of_bank:
+    def of(
+        cls, read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank, planned: str | None
+    ) -> "_Proposal":
+        """planned: the opponent by its name; without it any that rows may propose will do, as may one off the bank."""
+        law, rows, opponent = read.law, ArrayRows(table, split.proposal), read.opponent
+        proposal, own = law.proposed(bank, rows), None if planned is None else law.own_opponent(rows)
+        if opponent is None or (planned is None and not opponent.is_of_bank):
             return cls(proposal.plausibility, True)
+        if own is not None:
+            return cls(proposal.plausibility, opponent.agrees(own))
         tied = best_key(proposal.stream, proposal.keys, scores=proposal.scores).tied
-        # With a free one beside it or without: rows that propose give both.
-        made = (other for key in tied.tolist() for other in law.opponents_of(bank, proposal, key))
+        made = (other for key in tied.tolist() for other in _opponents(law, bank, proposal, key, planned))
         is_favoured = np.isin(law.keys(bank)(np.arange(bank.size)), tied)
         return cls(proposal.plausibility, any(map(opponent.agrees, made)), is_favoured)
+
+
+def _opponents(law: Law, bank: Bank, proposal: Proposal, key: int, planned: str | None) -> Iterator[Opponent]:
+    """What a key may give: with a free one beside it or without, as rows that propose give both; or as was planned."""
+    if planned is None:
+        yield from law.opponents_of(bank, proposal, key)
+    else:
+        yield law.half_free(bank, proposal, key) if planned == "free" else law.opponent(bank, proposal, key)
 
 
 def _sealed(read: "_ReadStream", table: NDArray[np.generic], split: SplitRows, bank: Bank) -> SealedStream:

@@ -58,6 +58,7 @@ def verify(
     *,
     protocol: str | None = None,
     question: Question | None = None,
+    opponents: Mapping[str, str] | None = None,
 ) -> Verification:
     """Check a saved report.
 
@@ -65,6 +66,8 @@ def verify(
     rows: (n, width) the whole table of each stream, complex or as pairs, to score verdicts.  protocol: the hash of the
     protocol as it was known before the data were read.
     question: needed for a question of one's own, whose predicates no document can hold.
+    opponents: with rows, `bank` or `free` by stream, as it was planned: the numerators must be what that gives on the
+    proposal rows.  Without it either will do, and a law off the bank is taken as it stands.
 
     Alone: every label follows from the trace, and nothing was changed since the hashes were made.  With the hash of
     the protocol: bank, question, level, split and numerators are those of before.  With rows: every verdict, too, is
@@ -96,7 +99,7 @@ def verify(
     if held is not None:
         scored += notebook.attempt(lambda: [*edge_notes(document, held.bank, trace)]) or []
     if rows is not None:
-        notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored))
+        notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored, opponents))
     bank_held = None if held is None else held.bank
     told = _notes(document, rows is not None, protocol_notes(document["protocol"], judge, bank_held), protocol)
     notes = *told, *(() if rules is None else rules.notes), *scored
@@ -174,10 +177,11 @@ def _scored(
     trace: ReadTrace | None,
     rows: Mapping[str, NDArray[np.generic]],
     notes: list[str],
+    opponents: Mapping[str, str] | None,
 ) -> Iterable[str]:
     if bank is None or trace is None:
         raise Refusal("the rows cannot be scored: the report has no sound bank or trace")
-    return data_findings(document, bank, trace, rows, notes)
+    return data_findings(document, bank, trace, rows, notes, opponents)
 
 
 def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
