@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -83,11 +84,13 @@ def test_an_image_is_labelled_and_one_pixel_reported_in_full(folder, write):
     report = (folder / "out/signal-3-1/report.json").read_text()
     assert verify(report, {"deployment": image[3, 1][None]}).is_verified
     assert json.loads(report)["fields"][0]["label"] == labels[3, 1]
-    checked = CliRunner().invoke(app, ["verify", "out/signal-3-1", "--project", "."])
+    command = ["verify", "out/signal-3-1", "--project", ".", "--deployment", "out/signal-3-1.npy"]
+    checked = CliRunner().invoke(app, command)
     assert checked.exit_code == 0, checked.output
     assert "every verdict from the rows" in checked.output
+    assert "note: deployment rows are those of out/signal-3-1.npy, not those that the project" in checked.stderr
     np.save("out/signal-3-1.npy", image[3, 2][None])  # rows of another pixel are not taken for those of the report
-    assert CliRunner().invoke(app, ["verify", "out/signal-3-1", "--project", "."]).exit_code == 3
+    assert CliRunner().invoke(app, command).exit_code == 3
     wrong = CliRunner().invoke(app, ["map", "--signals", "image.npy", "--signal", "9,9"])
     assert "within the shape (4, 5)" in str(wrong.exception)
 
@@ -276,7 +279,9 @@ def test_evidence_repeated_rows_and_another_axis_come_from_the_command_line(fold
     assert found.about["repeats"] == 3
     assert found.labels("line").tolist()[2:] == ["FINE", "FINE"]
     assert (folder / "map/map.npz").is_file()
-    one = CliRunner().invoke(app, [*arguments[:-2], "--signal", "3", "--quiet"])
+    one = CliRunner().invoke(app, [*arguments[:-2], "--signal", "3"])
     assert one.exit_code == 0, one.output
-    checked = CliRunner().invoke(app, ["verify", "map/signal-3", "--project", "."])
+    told = shlex.split(re.search("Check it: physupport (.*)", one.stdout)[1])
+    assert told[-2:] == ["--deployment", str(folder / "map/signal-3.npy")]
+    checked = CliRunner().invoke(app, told)
     assert checked.exit_code == 0, checked.output

@@ -37,6 +37,31 @@ def test_rows_that_cannot_be_told_from_channels_need_the_project(square):
     assert run("verify", report, "--data", square / "rows.npz").exit_code == 0
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_the_name_of_a_folder_brings_in_no_rows_of_its_own(tmp_path, write_peaks, is_link):
+    """Made-up rows and the report on them, named as a map names those of a signal: the project has others."""
+    rng = np.random.default_rng(4)
+    project = write_peaks(tmp_path, deployment=rng.normal(size=(200, 8)))
+    made_up = tmp_path / "elsewhere.npy"
+    np.save(made_up, rng.normal(size=(200, 8)))
+    folder, rows = tmp_path / "evil" / "signal-1", tmp_path / "evil" / "signal-1.npy"
+    folder.parent.mkdir()
+    rows.symlink_to(made_up) if is_link else rows.write_bytes(made_up.read_bytes())
+    run_project(load_project(project, {"data.deployment.file": str(made_up), "output.folder": str(folder)}))
+    refused = run("verify", folder, "--project", project)
+    assert refused.exit_code == 3, refused.output
+    assert "the held-out rows of deployment do not match their hash" in refused.stderr
+    assert "--deployment takes others, such as signal-1.npy beside" in refused.stderr
+    asked = run("verify", folder, "--project", project, "--deployment", rows)
+    assert asked.exit_code == 0, asked.output
+    assert f"note: deployment rows are those of {rows}, not those that the project file names" in asked.stderr
+
+
+def test_other_deployment_rows_need_a_project(square):
+    error = run("verify", square / "report", "--deployment", square / "deployment.npy").exception
+    assert "--deployment must come with --project" in str(error)
+
+
 @pytest.mark.parametrize("damage", ["renamed", "cut off", "missing", "no archive"])
 def test_a_damaged_archive_is_one_message(square, damage):
     path = square / ("rows.csv" if damage == "no archive" else "rows.npz")

@@ -118,10 +118,11 @@ def show_finished(finished: "Finished") -> None:
     names = ", ".join(path.name for path in finished.files)
     typer.echo(f"\nWritten to {visible(str(finished.folder))}: {names}.")
     typer.echo(f"Open {visible(str(finished.folder / 'report.html'))} in a browser.")
-    report_file, project = (
-        shlex.quote(str(path)) for path in (finished.folder / "report.json", finished.assembled.project.path)
-    )
-    typer.echo(f"Check it: physupport verify {visible(report_file)} --project {visible(project)}")
+    project = finished.assembled.project
+    command = ["physupport", "verify", str(finished.folder / "report.json"), "--project", str(project.path)]
+    if "data.deployment.file" in project.overridden:  # a check with the project's own would refuse it
+        command += ["--deployment", project.settings.data.deployment.file]
+    typer.echo(f"Check it: {visible(shlex.join(command))}")
 
 
 def _option(argument: str) -> str:

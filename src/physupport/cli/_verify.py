@@ -1,6 +1,7 @@
 """`physupport show` and `physupport verify`: a saved report as it says, and a second opinion on it."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -124,6 +125,13 @@ def verify(
             "protocol that it describes."
         ),
     ] = None,
+    deployment: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --project: deployment rows to take instead of those that it names, such as those of a signal "
+            "of a map (.npy, rows first)."
+        ),
+    ] = None,
     trust: Trust = False,
     protocol: Annotated[
         str | None, typer.Option(help="The hash of the protocol, as it was known before the data were read.")
@@ -140,8 +148,11 @@ def verify(
 
     if data and project is not None:
         raise MisuseError("--project", "come without --data", project)
+    if deployment is not None and project is None:
+        raise MisuseError("--deployment", "come with --project", deployment, "Else give --data deployment=FILE.")
     text = read_text("report", report_path(report))
-    loaded = None if project is None else load_project_at(project, _of_a_signal(report), trust=trust)
+    others = {} if deployment is None else rows_at(deployment)
+    loaded = None if project is None else load_project_at(project, others, trust=trust)
     rows = read_data(text, data, loaded) if data or project is not None else None
     verification = check(text, rows, protocol=protocol, opponents=None if loaded is None else _planned(loaded))
     path = Path(report_path(report))
@@ -151,6 +162,8 @@ def verify(
     if loaded is not None and verification.is_verified:
         other = _project_differences(text, loaded)
         verification = _with(verification, other)
+    if loaded is not None:
+        verification = replace(verification, notes=(*verification.notes, *_rows_notes(report, deployment)))
     if as_json:
         typer.echo(_json(verification))
     else:
@@ -165,11 +178,14 @@ def _planned(project: "Project") -> dict[str, str]:
     return planned_opponents(project)
 
 
-def _of_a_signal(report: str) -> dict[str, object]:
-    """What of a project is another for the report on a signal of a map, whose rows lie beside its folder."""
-    folder = Path(report_path(report)).resolve().parent
-    rows = signal_rows(folder)
-    return rows_at(rows) if folder.name.startswith(SIGNAL) and rows.is_file() else {}
+def _rows_notes(report: str, given: Path | None) -> Iterator[str]:
+    """Which rows were taken in place of the project's, or that those beside the report on a signal were not."""
+    folder = Path(report_path(report)).absolute().parent
+    beside = signal_rows(folder)
+    if given is not None:
+        yield f"deployment rows are those of {given}, not those that the project file names"
+    elif folder.name.startswith(SIGNAL) and os.path.isfile(beside):
+        yield f"deployment rows are those of the project file: --deployment takes others, such as {beside.name} beside"
 
 
 def _with(verification: "Verification", other: "Verification | Differences") -> "Verification":
