@@ -2,7 +2,10 @@
 
 import importlib.util
 import os
+import resource
 import shutil
+import signal
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
@@ -106,6 +109,23 @@ def _written(folder, text, changes, elements, arrays):
     for name, values in arrays.items():
         np.save(folder / f"{name}.npy", values)
     return folder / "project.toml"
+
+
+@pytest.fixture(scope="session")
+def small_files():
+    """As on a full disk, writing fails in here where a file would become larger than this."""
+
+    @contextmanager
+    def limited(n_bytes):
+        limit, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limit[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+            signal.signal(signal.SIGXFSZ, ignored)
+
+    return limited
 
 
 @pytest.fixture(scope="session")

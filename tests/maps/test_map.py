@@ -2,7 +2,6 @@
 
 import json
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -380,21 +379,17 @@ def test_an_image_without_data_is_not_told_as_one_with_nothing_in_it(protocol, i
     assert found.lines()[1] == "Of 26 signals: 0 withheld, 0 empty, 26 no data."
 
 
-def test_a_disk_without_room_is_told_before_and_while_it_is_written(protocol, image, mapped, tmp_path, monkeypatch):
+def test_a_disk_without_room_is_told_before_and_while_it_is_written(
+    protocol, image, small_files, tmp_path, monkeypatch
+):
     monkeypatch.setattr(_store, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(MisuseError, match=r"room for .* GB more for the arrays, got 1e-06 GB"):
         map_signals(image[0], protocol, tmp_path / "before", block=32)
     monkeypatch.undo()
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     wide = map_signals(image[0], protocol, tmp_path / "whole", block=32)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing fails instead
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200, limit[1]))  # some chunks are larger
-        with pytest.raises(MisuseError, match="What is done stays: the same call goes on"):
-            map_signals(image[0], protocol, tmp_path / "out", block=32)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-        signal.signal(signal.SIGXFSZ, ignored)
+    # Some chunks are larger.
+    with small_files(200), pytest.raises(MisuseError, match="What is done stays: the same call goes on"):
+        map_signals(image[0], protocol, tmp_path / "out", block=32)
     again = map_signals(image[0], protocol, tmp_path / "out", block=32)
     assert content(again.store.folder) == content(wide.store.folder)
 

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from physupport import MisuseError
+from physupport._files import hidden_beside
 from physupport.cli import app
 from physupport.project import load_project, response_error, run_project, write_error
 from physupport.project._response_error import with_error
@@ -108,7 +109,7 @@ def test_a_project_file_is_replaced_in_one_step_and_stays_what_it_was_where_that
     path = folder()
     before, replace_in_one_step = path.read_bytes(), os.replace
     path.chmod(0o640)
-    (path.parent / "project.toml.part").write_text("of a run that was killed")
+    hidden_beside(path).write_text("of a run that was killed")
 
     def failing(source, target, **more):
         assert Path(source).read_bytes() != before  # all of the new one is there
@@ -123,7 +124,7 @@ def test_a_project_file_is_replaced_in_one_step_and_stays_what_it_was_where_that
     write_error(load_project(path), response_error(load_project(path)))
     assert b"error = 0.12" in path.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o640
-    assert not (path.parent / "project.toml.part").exists()
+    assert not hidden_beside(path).exists()
 
 
 @pytest.mark.parametrize(

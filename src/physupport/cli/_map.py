@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..maps import Signals
     from ..project import Assembled, Project
 
+_WRITABLE = "be a folder that can be made and written to"
+_STAYS = "What is done stays: the same call goes on."
+
 
 @app.command("map")
 def map_(
@@ -82,8 +85,11 @@ def map_(
         result = map_signals(mapped, protocol, folder, scheduler=scheduler, progress=_progress(status))
     is_small = mapped.count <= MOST_SIGNALS
     if is_small:
-        write_map_page(folder / "map.html", result, mapped, assembled.title, protocol.judge)
-        result.save(folder / "map.npz")
+        try:
+            write_map_page(folder / "map.html", result, mapped, assembled.title, protocol.judge)
+            result.save(folder / "map.npz")
+        except OSError as error:
+            raise MisuseError("--out", _WRITABLE, f"{error.filename} ({error.strerror})", _STAYS) from None
     if not quiet:
         show_lines(result.lines())
         small = "; map.npz, the same in one file; map.html, its page" if is_small else ""
@@ -130,16 +136,16 @@ def _progress(status: Status) -> Callable[[int, int], None]:
 
 def _report_one(project: "Project", overrides: dict[str, object], signals: "Signals", text: str, quiet: bool) -> None:
     """The report of one signal in full, as `run` makes it of these rows, which stay beside it for `verify`."""
-    import numpy as np
+    from .._files import npy_bytes, write_whole
 
     rows, name = signals.at(_index(text, signals.shape)), f"{SIGNAL}{text.replace(',', '-')}"
     folder = project.map_folder / name
     path = signal_rows(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, rows)
+        write_whole(path, npy_bytes(rows))
     except OSError as error:
-        raise MisuseError("--out", "be a folder that can be made and written to", f"{folder} ({error})") from None
+        raise MisuseError("--out", _WRITABLE, f"{folder} ({error})") from None
     given = overrides | {"output.folder": str(folder), "title": f"{project.title}, signal {text}", **rows_at(path)}
     finished, _ = run_and_tell(load_project_at(project.path, given, trust=project.is_trusted), quiet=quiet)
     if not quiet:

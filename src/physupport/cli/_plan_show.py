@@ -1,5 +1,6 @@
 """How the commands show a plan beyond its sentences: JSON, a picture."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,7 @@ def draw_map(design: "Design", path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
+    from .._files import write_whole
     from ..report.plots import plot_resolution
 
     scales = map_scales(design, 13)
@@ -74,7 +76,9 @@ def draw_map(design: "Design", path: Path) -> None:
     figure, axes = plt.subplots(figsize=(3.4, 2.5), layout="constrained")
     plot_resolution(resolutions, axes)
     try:
-        figure.savefig(path, dpi=200)
+        drawn = BytesIO()
+        figure.savefig(drawn, dpi=200, format=path.suffix[1:])
+        write_whole(path, drawn.getvalue())
     except (OSError, ValueError) as error:
         raise MisuseError("--picture", "be a writable file", f"{path} ({error})") from None
     finally:

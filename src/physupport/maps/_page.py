@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._codec import whole
 from .._errors import MisuseError, visible
+from .._files import write_whole
 from .._typing import Field, IntArray
 from ..questions import Label
 from ._engine import SignalJudge
@@ -56,7 +57,7 @@ def write_map_page(
     template = (files("physupport.maps") / "page.html").read_text(encoding="utf-8")
     # In one go: what is put in may hold these words itself.
     text = re.sub("|".join(parts), lambda word: parts[word[0]], template)
-    Path(path).write_text(text, encoding="utf-8", newline="")
+    write_whole(Path(path), text.encode("utf-8"))
 
 
 def _content(labelled: SignalMap, signals: Signals, judge: SignalJudge | None) -> dict[str, object]:

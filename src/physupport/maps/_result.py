@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any, final
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._codec import dumped, whole
 from .._errors import MisuseError
+from .._files import write_whole
 from .._typing import BoolArray, IntArray
 from ..questions import Label
 from ..report._phrases import in_words
@@ -82,7 +84,9 @@ class SignalMap:
         """All arrays, and what they are about as a JSON text, in one .npz file."""
         about = {name: value for name, value in self.about.items() if name != "protocol"}
         arrays: dict[str, Any] = {name: self.array(name) for name in self.store.names}
-        np.savez_compressed(path, about=np.array(dumped(about)), **arrays)
+        file, place = BytesIO(), os.fspath(path)
+        np.savez_compressed(file, about=np.array(dumped(about)), **arrays)
+        write_whole(Path(place if place.endswith(".npz") else f"{place}.npz"), file.getvalue())
 
     def lines(self) -> list[str]:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""

@@ -7,7 +7,6 @@ written here, and read by zarr, xarray and whatever else knows the format.
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
 from math import prod
 from pathlib import Path
 from shutil import disk_usage
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._codec import dumped, loaded
 from .._errors import MisuseError
+from .._files import hidden_beside, npy_bytes, write_whole
 
 _ABOUT, _GROUP = "map.json", "map.zarr"
 
@@ -97,7 +97,8 @@ class Store:
                 raise MisuseError("out", rule, f"{folder}, which holds another")
             (folder / _GROUP).mkdir(exist_ok=True)
             return cls(folder, earlier)
-        if folder.exists() and (not folder.is_dir() or {each.name for each in folder.iterdir()} - {_part(path).name}):
+        killed = hidden_beside(path).name  # before there was anything else
+        if folder.exists() and (not folder.is_dir() or {each.name for each in folder.iterdir()} - {killed}):
             raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -208,9 +209,8 @@ class Store:
         """(blocks, 32) of the signals of a block, 0 before it is done."""
         path = self.folder / f"{layer}_hashes.npy"
         if not path.exists():
-            file = BytesIO()
-            np.save(file, np.zeros((len(self.blocks), 32), dtype=np.uint8))
-            _write(path, file.getvalue())  # a map of a file that the disk has no room for would end the process
+            # A map of a file that the disk has no room for would end the process.
+            _write(path, npy_bytes(np.zeros((len(self.blocks), 32), dtype=np.uint8)))
         return np.lib.format.open_memmap(path, mode=mode)
 
     def hash_of(self, layer: str, block: int) -> str:
@@ -266,17 +266,10 @@ def _json(value: object) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True).encode("ascii")
 
 
-def _part(path: Path) -> Path:
-    """Where a file is written before it is whole."""
-    return path.with_name(f"{path.name}.part")
-
-
 def _write(path: Path, content: bytes) -> None:
     """A file is there as a whole or not at all."""
-    part = _part(path)
     try:
-        part.write_bytes(content)
-        part.replace(path)
+        write_whole(path, content)
     except OSError as error:
-        remedy = "What is done stays: the same call goes on."
-        raise MisuseError("out", "be a folder that can be made and written to", f"{path} ({error})", remedy) from None
+        rule, remedy = "be a folder that can be made and written to", "What is done stays: the same call goes on."
+        raise MisuseError("out", rule, f"{path} ({error.strerror})", remedy) from None

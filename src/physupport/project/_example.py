@@ -1,6 +1,7 @@
 """Example projects, written out for the user to run and to change."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
+from .._files import npy_bytes, write_whole
 
 PROJECT_FILE: Final = "project.toml"
 
@@ -57,13 +59,19 @@ def write_example(folder: str | Path, example: str = "four-region") -> tuple[Pat
         if (folder / name).exists():
             remedy = "Nothing was written: name another folder."
             raise MisuseError("folder", f"have no {name} yet", f"one in {folder.resolve()}", remedy)
+    contents = {name: text.encode("utf-8") for name, text in example_files.texts.items()}
+    contents |= {name: npy_bytes(array) for name, array in example_files.arrays.items()}
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in example_files.texts.items():
-            (folder / name).write_text(text, encoding="utf-8", newline="")
-        for name, array in example_files.arrays.items():
-            np.save(folder / name, array, allow_pickle=False)
+        for name, content in contents.items():
+            write_whole(folder / name, content)
     except OSError as error:
+        with suppress(OSError):  # all of it or nothing: part of an example would stand in the way of the next try
+            for name in contents:
+                (folder / name).unlink(missing_ok=True)
+            for path in missing:
+                path.rmdir()
         raise MisuseError("folder", "be one that can be written", f"{folder} ({error.strerror})") from None
     return tuple(folder / name for name in example_files.files)
 

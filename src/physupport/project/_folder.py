@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import final
 
 from .._errors import MisuseError
-from .._hashes import pieces_hash
+from .._files import hidden_beside, to_disk
 
 FILES = ("report.html", "report.json", "details.json", "fields.csv", "queries.csv")
 
@@ -52,8 +52,8 @@ class ReportFolder:
             self.new.mkdir()
             for name, write in writers.items():
                 write(self.new / name)
-                _to_disk(self.new / name)
-            _to_disk(self.new)
+                to_disk(self.new / name)
+            to_disk(self.new)
             self._replace()
         except OSError as error:
             fault = f"{self.folder} ({error.strerror})"
@@ -68,7 +68,7 @@ class ReportFolder:
             self.place.rename(self._aside)
             self.new.rename(self.place)
             self._aside.rename(self.new)
-        _to_disk(self.place.parent)
+        to_disk(self.place.parent)
         if self.new.exists():
             for other in _others(self.new):  # came into the old folder during the run
                 (self.new / other).rename(self.place / other)
@@ -103,8 +103,7 @@ def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
     A link is followed: what it leads to is looked at and replaced.  Nothing is left of what was not written.
     """
     place = Path(os.path.realpath(folder))
-    cut = f".{place.name[:40]}-{pieces_hash(place.name)[:8]}"  # a long name has no room for more
-    held = ReportFolder(name, folder, place, place.parent / cut)
+    held = ReportFolder(name, folder, place, hidden_beside(place))
     missing: list[Path] = []
     try:
         missing += [path for path in place.parents if not path.exists()]
@@ -166,36 +165,6 @@ def _locked(held: ReportFolder) -> int | None:
             os.close(lock)
             raise MisuseError(held.name, "be written by one run at a time", f"{held.place}, held by another") from None
         os.close(lock)  # of a folder that another run has just removed
-
-
-def replace_file(name: str, path: Path, content: bytes) -> None:
-    """A file with other content, in one step that a kill cannot split; where it is a link, what that leads to."""
-    place = Path(os.path.realpath(path))
-    part = place.with_name(f"{place.name}.part")
-    try:
-        part.unlink(missing_ok=True)  # of a run that was killed, or a link to elsewhere
-        with part.open("xb") as file:
-            file.write(content)
-        if place.exists():
-            shutil.copymode(place, part)
-        _to_disk(part)
-        part.replace(place)
-        _to_disk(place.parent)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise MisuseError(name, "be a file that can be written", f"{path} ({error.strerror})") from None
-
-
-def _to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, would survive a loss of power."""
-    if sys.platform == "win32" and path.is_dir():
-        return
-    opened = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _allocate(file: int, n_bytes: int) -> None:

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 
 from .._errors import MisuseError
+from .._files import replace_file
 from .._typing import Array, Field
 from ..io import as_complex
 from ..report.page import picture_svg
@@ -18,7 +19,6 @@ from ..report.pictures import Picture, sines_picture
 from ..responses import source_errors
 from ._assemble import assemble
 from ._elements import Physical, read_elements
-from ._folder import replace_file
 from ._load import Project, load_project
 from ._mixture import background_columns
 from ._spectra import read_spectra

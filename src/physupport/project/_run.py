@@ -15,7 +15,7 @@ from ..banks import Bank
 from ..judges import splits_rows
 from ..questions import predicates
 from ..report import Details, Report, field_lines, promised_level, query_lines
-from ..report.page import write_page
+from ..report.page import page_html
 from ._assemble import Assembled, assemble
 from ._folder import reserved
 from ._inputs import verify_command
@@ -66,7 +66,7 @@ def run_project(
         details, report = _details(assembled, result), result.report
         files = held.write(
             {
-                "report.html": lambda path: write_page(path, report, details),
+                "report.html": lambda path: _write(path, page_html(report, details)),
                 "report.json": lambda path: _write(path, report.json()),
                 "details.json": lambda path: _write(path, details.json()),
                 "fields.csv": lambda path: _write_lines(path, field_lines(report)),

@@ -9,6 +9,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from .._codec import dumped, loaded
 from .._errors import MisuseError
+from .._files import write_whole
 from .._hashes import content_hash
 from ._diagnosis import outcome_notes
 from ._phrases import plain
@@ -67,7 +68,7 @@ class Details:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON."""
-        Path(path).write_text(self.json(), encoding="utf-8", newline="\n")
+        write_whole(Path(path), self.json().encode("utf-8"))
 
     @classmethod
     def from_json(cls, text: str) -> "Details":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from .._codec import bound_json, dumped, loaded
 from .._errors import MisuseError
+from .._files import write_whole
 from ..questions import Label
 from ._answers import answers
 from ._claims import claim_answers
@@ -196,7 +197,7 @@ class Report:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON."""
-        Path(path).write_text(self.json(), encoding="utf-8", newline="\n")
+        write_whole(Path(path), self.json().encode("utf-8"))
 
     @classmethod
     def from_json(cls, text: str) -> "Report":

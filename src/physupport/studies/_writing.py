@@ -3,13 +3,15 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from .._errors import MisuseError
+from .._files import to_disk
 from ._published import Outcome
 
 if TYPE_CHECKING:
@@ -23,15 +25,21 @@ _COLUMN, _DOTS = 3.4, 200  # inches, and dots an inch
 
 def make_folder(path: Path) -> Path:
     """The folder, made if it is not there, and one that files can be written to."""
-    try:
+    with _can_be_written(path):
         path.mkdir(parents=True, exist_ok=True)
         # Permissions alone do not tell: a disk may be read-only, or full.
         with TemporaryDirectory(dir=path, prefix=".physupport-"):
             pass
+    return path
+
+
+@contextmanager
+def _can_be_written(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         rule = "be one that can be made and written to"
         raise MisuseError("the folder for the output", rule, f"{path} ({error})") from None
-    return path
 
 
 def make_output(parent: Path, studies: Iterable[str]) -> None:
@@ -51,7 +59,8 @@ def write_outcome(outcome: Outcome, parent: Path, draw: Callable[[Path], object]
     All is made in a hidden folder beside the target and moved in only when it is complete, so a fault leaves no
     partial output; files that the study does not write are left alone.
     """
-    with TemporaryDirectory(dir=make_folder(parent), prefix=f".{outcome.study}-") as scratch:
+    parent, target = make_folder(parent), parent / outcome.study
+    with _can_be_written(target), TemporaryDirectory(dir=parent, prefix=f".{outcome.study}-") as scratch:
         stage = Path(scratch)
         _write_json(stage / "summary.json", outcome.summary)
         _write_table(stage / "published.csv", [asdict(line) for line in outcome.lines])
@@ -59,9 +68,13 @@ def write_outcome(outcome: Outcome, parent: Path, draw: Callable[[Path], object]
             _write_table(stage / f"{name}.csv", rows)
         if draw is not None:
             draw(stage)
-        made, target = sorted(stage.iterdir()), make_folder(parent / outcome.study)
+        made = sorted(stage.iterdir())
+        for path in made:
+            to_disk(path)
+        make_folder(target)
         for path in made:
             os.replace(path, target / path.name)
+        to_disk(target)
     return [target / path.name for path in made]
 
 

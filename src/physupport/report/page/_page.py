@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..._errors import MisuseError, visible
+from ..._files import write_whole
 from ..._hashes import pieces_hash
 from .._phrases import listed
 from ..pictures._map import STATES, sign_of
@@ -43,7 +44,7 @@ def page_html(report: "Report", details: "Details") -> str:
 
 def write_page(path: str | Path, report: "Report", details: "Details") -> None:
     """Write the page as UTF-8; line ends are the same everywhere, because hashes of its parts stand in it."""
-    Path(path).write_bytes(page_html(report, details).encode("utf-8"))
+    write_whole(Path(path), page_html(report, details).encode("utf-8"))
 
 
 def embedded_json(value: object) -> str:

@@ -1,0 +1,79 @@
+"""Files that are replaced as a whole: whenever the program is killed, the earlier one is there or the new one."""
+
+import errno
+import os
+import shutil
+import sys
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import MisuseError
+from ._hashes import pieces_hash
+
+
+def hidden_beside(place: Path) -> Path:
+    """The hidden name in the same folder under which what will be at a place is made; the same for every run."""
+    return place.parent / f".{place.name[:40]}-{pieces_hash(place.name)[:8]}"  # a long name has no room for more
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """A file with this content, in one step that neither a kill nor a loss of power can split.
+
+    Raises OSError with the name of the file, which then is as it was.  A link is followed.  What is there and is no
+    file, a device or a pipe, has no earlier content: it is written to as it stands.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    place = Path(os.path.realpath(path))
+    if place.exists() and not os.access(place, os.W_OK):  # the step itself would not ask
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    part = hidden_beside(place)
+    try:
+        part.unlink(missing_ok=True)  # of a run that was killed, or a link to elsewhere
+        with part.open("xb") as file:
+            file.write(content)
+        if place.exists():
+            shutil.copymode(place, part)
+        to_disk(part)
+        part.replace(place)
+        to_disk(place.parent)
+    except BaseException as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # which may name the hidden file, or none
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def replace_file(name: str, path: Path, content: bytes) -> None:
+    """The same for a file that a user named, who is told what stands in the way."""
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise MisuseError(name, "be a file that can be written", f"{path} ({error.strerror})") from None
+
+
+def npy_bytes(array: NDArray[np.generic]) -> bytes:
+    """What a file of type .npy holds of an array."""
+    file = BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a loss of power, where a file system knows of it."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    opened = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
