@@ -1,6 +1,7 @@
 """Page and tables beside a report, made again from it and compared."""
 
 import csv
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from .._version import __version__
 from ..questions import Said
 from ..report import Details, Report, field_lines, query_lines
 from ..report.page import page_html
+from ._page import shows
 from ._trace import read_trace
 from ._verify import Verification, rules_of
 from ._view import Rules
@@ -17,15 +19,18 @@ from ._view import Rules
 def verify_beside(report: str, folder: Path) -> Verification:
     """Whether `report.html`, `fields.csv` and `queries.csv` in a folder say what a verified report says.
 
-    Found is what says something else; what is not there is not missed.  Words may be others in another version: there
-    the page, and the sentences of the table, are noted as not compared.
+    Found is what says something else, and a page without the details that it was made from, which cannot be compared;
+    else what is not there is not missed.  Words may be others in another version: of such a page labels and facts are
+    compared, of the table all but the sentences, and a note says so.
     """
     rebuilt = Report.from_json(report)
     is_same = rebuilt.versions.get("physupport") == __version__
     findings = [*_table_findings(rebuilt, folder, is_same), *_query_findings(rebuilt, folder)]
-    if is_same:
-        findings.extend(_page_findings(rebuilt, folder))
-    note = f"page and sentences beside the report were not compared: they are of another version than {__version__}"
+    findings.extend(_page_findings(rebuilt, folder, is_same))
+    note = (
+        f"sentences and pictures beside the report were not compared, labels and facts were: they are of another "
+        f"version than {__version__}"
+    )
     return Verification(tuple(findings), () if is_same else (note,))
 
 
@@ -40,13 +45,20 @@ def _table_findings(report: Report, folder: Path, is_same: bool) -> Iterator[str
     text, lines = _text(folder, "fields.csv"), [*field_lines(report)]
     if text is None or text == "".join(lines):
         return
-    if is_same or _without_sentences(text.splitlines()) != _without_sentences(lines):
+    if is_same or _without_sentences(text) != _without_sentences("".join(lines)):
         yield "fields.csv does not say what the report says"
 
 
-def _without_sentences(lines: list[str]) -> list[dict[str, str]]:
-    """The cells by their columns, but those that hold words."""
-    return [{name: row[name] for name in row if name not in ("sentence", "remarks")} for row in csv.DictReader(lines)]
+def _without_sentences(text: str) -> list[dict[str, str]] | None:
+    """The cells by their columns, but those that hold words; None where a column is there twice."""
+    table = csv.DictReader(io.StringIO(text, newline=""))
+    columns = table.fieldnames or ()
+    if len({*columns}) < len(columns):
+        return None
+    try:
+        return [{name: row[name] for name in row if name not in ("sentence", "remarks")} for row in table]
+    except csv.Error:
+        return None
 
 
 def _query_findings(report: Report, folder: Path) -> Iterator[str]:
@@ -65,14 +77,21 @@ def _says(rules: Rules, index: IntArray) -> dict[str, Said]:
     return {name: Said(column.names, column.numbers[index]) for name, column in columns.items() if column is not None}
 
 
-def _page_findings(report: Report, folder: Path) -> Iterator[str]:
+def _page_findings(report: Report, folder: Path, is_same: bool) -> Iterator[str]:
     page, details = _text(folder, "report.html"), _text(folder, "details.json")
-    if page is None or details is None:
+    if page is None:
+        return
+    if details is None:
+        yield "report.html cannot be compared: details.json, which it was made from, is not beside it"
         return
     try:
-        rebuilt = page_html(report, Details.from_json(details))
+        read = Details.from_json(details)
+        # Of another version the page is not made again, but its details must be those of the report all the same.
+        rebuilt = page_html(report, read) if is_same or read.report != report.digests["document"] else None
     except Exception as error:  # details have no schema: what was forged may fail anywhere
         yield f"details.json is none of the report: {error}"
         return
-    if rebuilt != page:
+    if rebuilt is None and not shows(page, report.document):
+        yield "report.html does not show the labels of the report"
+    if rebuilt is not None and rebuilt != page:
         yield "report.html is not the page of the report"
