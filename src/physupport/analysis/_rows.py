@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
 from ..banks import Bank
-from ..io import Table, as_pairs, as_table
+from ..io import Table, as_pairs, as_table, part_of
 from ._plans import StreamPlan
 
 _LOOKED_AT_ROWS = 8192
@@ -62,9 +62,14 @@ def check_finite(tables: Mapping[str, Table]) -> None:
     """Raise with stream, file, row and column of the first number that is not finite; rows counted as in the file."""
     for name, table in tables.items():
         for start in range(0, len(table.values), _LOOKED_AT_ROWS):
-            finite = np.isfinite(table.values[start : start + _LOOKED_AT_ROWS].astype(np.complex128))
+            rows = part_of(table.values, slice(start, start + _LOOKED_AT_ROWS))
+            finite = np.isfinite(rows.astype(np.complex128))
             if not finite.all():
                 row, column = (int(i) for i in np.argwhere(~finite)[0])
                 label = name if table.source.path is None else f"{name} ({table.source.path})"
                 where = f"row {start + row}, column {table.channels[column]} (rows counted from 0)"
-                raise MisuseError(label, "be finite", f"{table.values[start + row, column]} in {where}")
+                raise MisuseError(
+                    label,
+                    "be finite",
+                    f"{rows[row, column]} in {where}",
+                )

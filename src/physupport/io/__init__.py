@@ -9,6 +9,7 @@ from ._opened import (
     open_array as open_array,
     open_labelled as open_labelled,
 )
+from ._parts import check_uncut as check_uncut, part_of as part_of
 from ._read import (
     Reader as Reader,
     files_read as files_read,
@@ -30,4 +31,4 @@ from ._rows import (
     split_streams as split_streams,
     undivided_rows as undivided_rows,
 )
-from ._table import Held as Held, Source as Source, Table as Table, check_uncut as check_uncut
+from ._table import Held as Held, Source as Source, Table as Table

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
+from ._parts import map_file
 from ._table import MATRIX_AXES, Held, check_no_member, chosen_member, distinct_or_none
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 def read_npy(name: str, path: Path, member: str | None) -> Held:
     """A memory map of the array."""
     check_no_member(name, member)
-    return Held(np.lib.format.open_memmap(path, mode="r"))
+    found = np.lib.format.open_memmap(path, mode="r")
+    return Held(map_file(path, found.dtype, found.offset, found.shape, "C" if found.flags.c_contiguous else "F"))
 
 
 def read_npz(name: str, path: Path, member: str | None) -> Held:
@@ -132,7 +134,7 @@ def _mapped(path: Path, dataset: Any) -> NDArray[np.generic] | None:  # noqa: AN
     h5t, offset, stored = import_module("h5py").h5t, dataset.id.get_offset(), dataset.id.get_type()
     if offset is None or dataset.size == 0 or not stored.equal(h5t.py_create(dataset.dtype, logical=True)):
         return None
-    return np.memmap(path, dtype=dataset.dtype, mode="r", offset=offset, shape=dataset.shape)
+    return map_file(path, dataset.dtype, offset, dataset.shape)
 
 
 def _is_numeric(dtype: np.dtype[Any]) -> bool:

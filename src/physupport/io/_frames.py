@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
+from ._parts import map_file, part_of
 from ._spectra import SPECTRUM_AXES, read_iaea
-from ._table import Held, check_no_member, check_uncut, distinct_or_none
+from ._table import Held, check_no_member, distinct_or_none
 
 
 def read_spe(name: str, path: Path, member: str | None) -> Held:
@@ -93,7 +94,7 @@ class Image:
 
     def __getitem__(self, part: tuple[slice, ...]) -> NDArray[np.generic]:
         """Some lines and samples."""
-        pixels = np.array(check_uncut(self.cube)[part], dtype=self.dtype)
+        pixels = np.array(part_of(self.cube, part), dtype=self.dtype)
         if self.missing is not None:
             pixels[pixels == self.missing] = np.nan
         return (pixels if self.is_good is None else pixels[..., self.is_good]) / self.scale
@@ -203,7 +204,7 @@ def _mapped(
     if min(shape) < 1 or prod(shape) * np.dtype(kind).itemsize != there:
         wanted = f"{' x '.join(map(str, shape))} numbers of {np.dtype(kind).itemsize} bytes"
         raise MisuseError(name, f"hold the {wanted} that its header names", f"{there:,} bytes")
-    return np.memmap(path, kind, "r", offset, shape)
+    return map_file(path, kind, offset, shape)
 
 
 def read_wav(name: str, path: Path, member: str | None) -> Held:

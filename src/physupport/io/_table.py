@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from mmap import mmap
 from typing import Final, final
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from .._arrays import read_only_view
 from .._errors import MisuseError, shown
 from .._hashes import rows_hash
+from ._parts import part_of
 
 # Entries that a digest holds in memory at a time.
 BLOCK_ENTRIES: Final = 2**20
@@ -68,7 +68,7 @@ class Table:
     def _blocks(self) -> Iterator[NDArray[np.generic]]:
         step = max(1, BLOCK_ENTRIES // self.values.shape[1])
         for start in range(0, len(self.values), step):
-            yield check_uncut(self.values)[start : start + step]
+            yield part_of(self.values, slice(start, start + step))
 
 
 def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -77,20 +77,6 @@ def check_numbers(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]
         raise MisuseError(name, "have no mask", "a masked array", "Leave rows out, or fill them in, beforehand.")
     if values.dtype.kind not in "iufc":
         raise MisuseError(name, "hold real or complex numbers", f"dtype {values.dtype}")
-    return values
-
-
-def check_uncut(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Refuse a memory map of a file that became shorter: whoever reads what is gone is ended by the system.
-
-    To be called right before a part of it is read.
-    """
-    held = values
-    while isinstance(held.base, np.ndarray):
-        held = held.base
-    mapped: object = held.base
-    if isinstance(held, np.memmap) and isinstance(mapped, mmap) and mapped.size() < held.offset + held.nbytes:
-        raise MisuseError(f"file {held.filename}", "keep its length while it is in use", f"{mapped.size():,} bytes")
     return values
 
 

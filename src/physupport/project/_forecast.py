@@ -13,7 +13,7 @@ from .._typing import IntArray
 from ..aeb import budget_queries
 from ..analysis import StreamPlan
 from ..banks import Bank
-from ..io import ArrayRows, SplitRows, Table, as_pairs
+from ..io import ArrayRows, SplitRows, Table, as_pairs, part_of
 from ..laws import Law
 from ._assemble import Assembled
 from ._fit import law_doubts
@@ -223,11 +223,12 @@ def _check_finite(name: str, table: Table, order: IntArray) -> None:
     """Point at a number that is not finite among these rows, by its place in the file."""
     for start in range(0, len(order), _MOST_ROWS):
         rows = order[start : start + _MOST_ROWS]
-        bad = np.argwhere(~np.isfinite(table.values[rows].astype(np.complex128)))
+        values = part_of(table.values, rows)
+        bad = np.argwhere(~np.isfinite(values.astype(np.complex128)))
         if len(bad):
             row, column = int(rows[bad[0, 0]]), int(bad[0, 1])
             where = f"row {row}, column {table.channels[column]} (rows counted from 0)"
-            number = f"{table.values[row, column]} in {where}"
+            number = f"{values[bad[0, 0], column]} in {where}"
             raise MisuseError(f"{name} ({table.source.path})", "be finite", number)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._hashes import file_hash
-from ..io import read_array
+from ..io import part_of, read_array
 from ._load import Entry, Project, named_by_key
 from ._sections import File
 
@@ -51,7 +51,7 @@ def read_recorded(project: Project, key: str, spec: File) -> Numbers:
     path = project.file(key, spec.file)
     with recorded(project, key, spec.file, path) as entry:
         with named_by_key(project, key):
-            values = np.array(read_array(path, spec.member, header=spec.header))
+            values = np.array(part_of(read_array(path, spec.member, header=spec.header)))
         entry |= {"member": spec.member, "shape": list(values.shape), "dtype": values.dtype.name}
     return values
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from .._errors import MisuseError
-from ..io import Table, read_table
+from ..io import Table, part_of, read_table
 from ..laws import law_named, laws_of_files, make_law
 from ._elements import Physical
 from ._inputs import read_recorded
@@ -85,7 +85,7 @@ def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, 
         raise MisuseError(project.name(key), rule, f"shape {codes.shape}")
     if codes.dtype.kind == "c" and table.values.dtype.kind != "c":
         raise MisuseError(project.name(key), f"be real as the rows of {spec.file} are", "complex numbers")
-    values = np.hstack([table.values, codes])
+    values = np.hstack([part_of(table.values), codes])
     names = (*table.channels, *(f"code {j}" for j in range(wanted[1])))
     path = f"{spec.file} with codes {file.file}"
     return Table(values, names, replace(table.source, path=path, shape=values.shape, dtype=values.dtype.name))
