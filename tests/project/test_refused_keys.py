@@ -39,6 +39,9 @@ def message(write):
         ),
         ([], "[claims.heavy]\nany = ['a1']\nall = ['b1']\n", "must have one of the keys any, all and exactly_one"),
         ([], "[claims.heavy]\n", "must have one of the keys any, all and exactly_one"),
+        ([], "[claims.heavy]\nall = []\n", "claims.heavy.all must name at least one element or group, each once"),
+        ([], "[claims.heavy]\nany = ['a1', 'a1']\n", "claims.heavy.any must name at least one element or group, each"),
+        ([], "[claims.heavy]\nany = ['a1x']\n", "claims must name elements or groups of regions that are asked about"),
         (
             [],
             "[supports]\nmax_active = 1\nlist = [['A']]\n",

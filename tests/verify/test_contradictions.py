@@ -8,7 +8,7 @@ from physupport.analysis import AnalysisProtocol, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid, table_regions
 from physupport.judges import TableJudge
 from physupport.local.shell import orbit_bank
-from physupport.questions import RegionalMap, RegionRule, Resolution
+from physupport.questions import Claim, RegionalMap, RegionRule, Resolution
 from physupport.verify import verify
 
 OWN_VIEW = "the view of the question is not that of the bank: what explanations say of regions is taken as it stands"
@@ -91,3 +91,27 @@ def test_distances_of_a_resolution_on_a_bank_are_noted():
         "places and distances of the resolution were given: that they are those of the bank is taken as it stands"
     ]
     assert checked(None, question) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "of", "value", "refusal"),
+    [
+        ("all", [], "true", "not about at least one element or group, each named once"),
+        ("any", [], "false", "not about at least one element or group, each named once"),
+        ("any", ["a1", "a1"], "true", "not about at least one element or group, each named once"),
+        ("exactly_one", ["a1", "a1"], "false", "not about at least one element or group, each named once"),
+        ("any", ["a1x"], "false", "about 'a1x', which is in no region that is asked about"),
+        ("any", ["a1", "b"], "true", "about 'b', which is in no region that is asked about"),
+        ("any", "a1", "false", "must be a list"),
+        ("any", [1], "false", "must be a text"),
+    ],
+)
+def test_a_claim_that_nobody_can_ask_for_is_refused_whatever_hashes_fit(bank, resealed, kind, of, value, refusal):
+    question = RegionalMap(bank_regions(bank), {"A": RegionRule()}, {"there": Claim("any", ("a1",))})
+    seal = AnalysisProtocol(question, FixedOrder(), 0.1, 1.0, bank).freeze(TableJudge(np.array([0, 0, 1, 1])))
+    document = report(seal, seal.run()).document
+    assert document["claims"] == [{"claim": "there", "value": "true", "witnesses": []}]
+    assert verify(resealed(document)).is_verified
+    document["protocol"]["question"]["claims"] = [["there", kind, of]]
+    document["claims"][0]["value"] = value
+    assert any(refusal in finding for finding in verify(resealed(document)).findings)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._stored import Node, Refusal
+from .._stored import Node, Refusal, check_form
 from .._typing import BoolArray, IntArray
 from ..banks import RegionalView, RegionSets
 
@@ -40,19 +40,26 @@ def read_groups(node: Any, region: str, sets: RegionSets) -> tuple[tuple[str, fr
 def read_claims(node: Any, rules: list[Node], view: RegionalView, locations: IntArray) -> dict[str, BoolArray]:  # noqa: ANN401
     """(M,) of each claim whether explanations bear it out, from the elements that each of them has."""
     claims: dict[str, BoolArray] = {}
-    for name, kind, of in node:
-        count = np.zeros(len(locations), dtype=np.int64)
-        for item in of:
-            there = np.zeros(len(locations), dtype=np.bool_)
-            for rule in rules:
-                column = locations[:, view.regions.index(rule["region"])]
-                there |= _has(rule, item, view.sets(rule["region"]))[column]
-            count += there
+    for name, kind, of in check_form(node, [list], "the claims"):
+        there = [_there(name, item, rules, view, locations) for item in check_form(of, [str], f"the claim {name!r}")]
+        if not of or len({*of}) < len(of):
+            raise Refusal(f"the claim {name!r} is not about at least one element or group, each named once")
+        count = np.sum(there, axis=0)
         wanted = {"any": count > 0, "all": count == len(of), "exactly_one": count == 1}
         if kind not in wanted or name in claims:
             raise Refusal(f"the claim {name!r} is of an unknown kind or stands twice")
         claims[name] = wanted[kind]
     return claims
+
+
+def _there(claim: str, item: str, rules: list[Node], view: RegionalView, locations: IntArray) -> BoolArray:
+    """(M,) whether explanations have what is named, in any region that is asked about; one of these must know it."""
+    places = [_has(rule, item, view.sets(rule["region"])) for rule in rules]
+    if not any(place.any() for place in places):
+        raise Refusal(f"the claim {claim!r} is about {item!r}, which is in no region that is asked about")
+    columns = [view.regions.index(rule["region"]) for rule in rules]
+    found = [place[locations[:, column]] for place, column in zip(places, columns, strict=True)]
+    return np.asarray(np.any(found, axis=0))
 
 
 def _has(rule: Node, item: str, sets: RegionSets) -> BoolArray:
