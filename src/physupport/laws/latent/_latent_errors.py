@@ -14,7 +14,8 @@ from ...io import RowSource
 from ..codes._laws import CodeLaw
 
 _SAFE = 1.0 + 2.0**-20
-# What underflows in squares and products of a row is below 2^-1000; this outweighs it.
+# What underflows in squares and products of a row is below 2^-1000.  Turns enlarge it, but along a chain of them by no
+# more than 2^n sqrt(det C_full/nu^q), which is below 2^470 where the multipliers are in range: this outweighs it still.
 _TINY = 2.0**-500
 
 
