@@ -78,3 +78,19 @@ def test_tables_of_a_study_stay_as_they_were(tmp_path, small_files):
     with small_files(1000), pytest.raises(MisuseError, match=r"folder for the output must be one that .*too large"):
         write_outcome(outcome(3000), tmp_path)
     assert contents(tmp_path) == before
+
+
+def test_a_map_whose_folder_was_damaged_is_told_by_option_and_file_and_done_again(written):
+    arguments = ["map", "--signals", "signals.npy", "--out", "map", "--quiet"]
+    before = contents(written)
+    (written / "map/first_hashes.npy").write_bytes(b"")
+    error = CliRunner().invoke(app, arguments).exception
+    assert isinstance(error, MisuseError)
+    assert str(error) == (
+        "--out: map/first_hashes.npy must be as the map was written, got 0 bytes instead of 160. "
+        "Delete it: the same call does all blocks again."
+    )
+    (written / "map/first_hashes.npy").unlink()
+    (written / "map/map.zarr/label/0.0").write_bytes(b"cut")
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert contents(written) == before

@@ -14,8 +14,8 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, _store, as_signals, map_signals, write_map_page
+from physupport.maps._blocks import Blocks
 from physupport.maps._result import label_in_words
-from physupport.maps._store import Blocks
 
 NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "misfit", "evidence")
 SHARED = ("share_label", "share_group", "share_kept")

@@ -1,5 +1,6 @@
 """`physupport map`: the question of a project asked of every signal of an image or a recording."""
 
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -79,7 +80,12 @@ def map_(
         return
     tables = assembled.tables
     calibration = tables["calibration"].values if "calibration" in tables else None
-    with run_progress(quiet) as status, assembled.named(), misuse_named(_option):
+    inside = f"{folder}{os.sep}"  # files in it are told by their names
+    with (
+        run_progress(quiet) as status,
+        assembled.named(),
+        misuse_named(lambda name: f"--out: {name}" if name.startswith(inside) else _option(name)),
+    ):
         status.stage("Tables of the bank")
         protocol = MapProtocol.of(assembled.protocol, rate, calibration=calibration, repeats=mapped.repeats)
         result = map_signals(mapped, protocol, folder, scheduler=scheduler, progress=_progress(status))

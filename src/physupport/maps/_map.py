@@ -60,15 +60,15 @@ def map_signals(
     if opened.channels != judge.channels or (opened.is_complex and not judge.is_complex):
         rule = f"have {judge.channels} {'complex' if judge.is_complex else 'real'} channels, as the atoms have"
         raise MisuseError("signals", rule, f"{opened.values.dtype} of shape {(*opened.shape, opened.channels)}")
-    store = Store.begin(Path(out), _about(opened, protocol, check_count("block", block)))
-    _check_same(store, opened)
-    if store.about["is_complete"]:
-        return SignalMap(store)
     count = get_num_threads() if threads is None else check_count("threads", threads)
+    store = Store.begin(Path(out), _about(opened, protocol, check_count("block", block)))
     layers = ("first", "share") if protocol.rate is not None else ("first",)
     for layer in layers:
         for name, (dtype, further) in protocol.fields(layer).items():
-            store.add(name, dtype, further, {"units": opened.unit} if name in _MEASURED else {})
+            store.add(name, dtype, further, {"units": store.about["unit"]} if name in _MEASURED else {})
+    _check_same(store, opened, layers)
+    if _is_complete(store, protocol, layers):
+        return SignalMap(store)
     store.check_room()
     work = protocol.work(opened.count, count, opened.repeats)
     with _workers(work, scheduler, count) as (executor, shared, window):
@@ -124,12 +124,28 @@ def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any
     }
 
 
-def _check_same(store: Store, signals: Signals) -> None:
+def _check_same(store: Store, signals: Signals, layers: tuple[str, ...]) -> None:
     """What is done already was done for these signals: their hashes are taken again."""
-    for block in np.flatnonzero(store.is_done("first")).tolist():
-        if store.hash_of("first", block) != _hashed(signals, store, block)[1]:
+    marks = np.stack([store.hashes(layer) for layer in layers])  # (layers, blocks, 32)
+    for block in np.flatnonzero(marks.any(axis=(0, 2))).tolist():
+        digest = _hashed(signals, store, block)[1]
+        if any(mark.any() and bytes(mark).hex() != digest for mark in marks[:, block]):
             rule, remedy = "be those that the map in this folder was made of", "Name another folder."
             raise MisuseError("signals", rule, f"others in block {block}", remedy)
+
+
+def _is_complete(store: Store, protocol: MapProtocol, layers: tuple[str, ...]) -> bool:
+    """Whether there is nothing left to do; what was lost or cut since it was done is to be done again."""
+    for layer in layers:
+        store.unmark_damaged(layer, protocol.fields(layer))
+    share = store.about["share"]
+    filled = [layer for layer in layers if layer == "first" or (share is not None and share["level"] > 0.0)]
+    if store.about["is_complete"] and store.has_all_chunks() and all(store.is_done(layer).all() for layer in filled):
+        return True
+    if store.about["is_complete"]:
+        store.about["is_complete"] = False
+        store.write_about()
+    return False
 
 
 def _hashed(signals: Signals, store: Store, block: int) -> tuple[Field, str]:
@@ -172,6 +188,7 @@ class _Layer:
     def __init__(self, store: Store, signals: Signals, name: str, level: int) -> None:
         self.store, self.signals, self.name, self.level = store, signals, name, level
         self.is_done = store.is_done(name)
+        self.first_hashes = store.hashes("first")  # before the second layer all of them are there
         self.rows_of: dict[int, IntArray] = {}
 
     def read(self, block: int) -> tuple[Field, str]:
@@ -179,7 +196,7 @@ class _Layer:
         rows, digest = _hashed(self.signals, self.store, block)
         chosen = np.arange(len(rows))
         if self.name == "share":
-            if self.store.hash_of("first", block) != digest:
+            if bytes(self.first_hashes[block]).hex() != digest:
                 raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
             chosen = np.flatnonzero(self.store.read("evidence", block).max(axis=1) > self.level)
         self.rows_of[block] = chosen

@@ -5,6 +5,9 @@ written here, and read by zarr, xarray and whatever else knows the format.
 """
 
 import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -15,61 +18,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._codec import dumped, loaded
+from .._codec import dumped
 from .._errors import MisuseError
-from .._files import hidden_beside, npy_bytes, write_whole
+from .._files import hidden_beside, npy_bytes, to_disk, write_whole
+from ._blocks import Blocks
+from ._damage import check_about, check_declared, check_entries, check_same_about, damaged, document, file_bytes
 
 _ABOUT, _GROUP = "map.json", "map.zarr"
-
-
-@final
-@dataclass(frozen=True, eq=False)  # no slots: counts are taken when first asked for
-class Blocks:
-    """Signals along axes (shape) in blocks of consecutive ones, each of which is one chunk of the arrays."""
-
-    shape: tuple[int, ...]
-    most: int  # signals of a block
-
-    @cached_property
-    def chunk(self) -> tuple[int, ...]:
-        """Whole axes at the end, as many as there is room for, part of the one before, and 1 along the others."""
-        chunk, room = [], self.most
-        for length in reversed(self.shape):
-            taken = min(length, max(room, 1))
-            chunk.append(taken)
-            room = room // length if taken == length else 0
-        return tuple(reversed(chunk))
-
-    @cached_property
-    def grid(self) -> tuple[int, ...]:
-        """Blocks along each axis."""
-        return tuple(-(-length // size) for length, size in zip(self.shape, self.chunk, strict=True))
-
-    def __len__(self) -> int:
-        return prod(self.grid)
-
-    def place(self, block: int) -> tuple[int, ...]:
-        """Its place in the grid."""
-        return tuple(int(i) for i in np.unravel_index(block, self.grid))
-
-    def slices(self, block: int) -> tuple[slice, ...]:
-        """The part of the axes that it covers."""
-        return tuple(
-            slice(i * size, min((i + 1) * size, length))
-            for i, size, length in zip(self.place(block), self.chunk, self.shape, strict=True)
-        )
-
-    def range(self, block: int) -> tuple[int, int]:
-        """The first of its signals, in the order of their axes, and the one after the last."""
-        slices = self.slices(block)
-        start = int(np.ravel_multi_index([part.start for part in slices], self.shape))
-        return start, start + prod(part.stop - part.start for part in slices)
-
-    def of(self, index: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-        """The block of a signal, and its place within."""
-        place = tuple(i // size for i, size in zip(index, self.chunk, strict=True))
-        within = tuple(i % size for i, size in zip(index, self.chunk, strict=True))
-        return int(np.ravel_multi_index(place, self.grid)), within
+_WRITABLE = "be a folder that can be made and written to"
 
 
 @final
@@ -88,31 +44,30 @@ class Store:
     def begin(cls, folder: Path, about: dict[str, Any]) -> "Store":
         """A new folder, or one that was begun for the same map."""
         path = folder / _ABOUT
-        if path.exists():
+        if os.path.exists(path):
             if not path.is_file():  # a pipe may never end
                 raise MisuseError("out", f"have a file {_ABOUT}", f"{folder}, where it is none")
-            earlier = loaded(path.read_text(encoding="utf-8"), str(path))
+            with _remedied("Delete the folder, or name another."):
+                earlier = document(path)
             if earlier.get("digest") != about["digest"]:
                 rule = "be a new folder, or that of the same map: signals, bank, question and level"
                 raise MisuseError("out", rule, f"{folder}, which holds another")
-            (folder / _GROUP).mkdir(exist_ok=True)
+            with _remedied("Delete the folder, or name another."):
+                check_same_about(path, check_about(path, earlier), about)
+            _make(folder / _GROUP)
             return cls(folder, earlier)
         killed = hidden_beside(path).name  # before there was anything else
         if folder.exists() and (not folder.is_dir() or {each.name for each in folder.iterdir()} - {killed}):
             raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise MisuseError("out", "be a folder that can be made and written to", f"{folder} ({error})") from None
+        _make(folder)
         store = cls(folder, about)
         store.write_about()
-        (folder / _GROUP).mkdir(exist_ok=True)
+        _make(folder / _GROUP)
         return store
 
     def check_room(self) -> None:
         """Refuse to begin what the disk has no room for; every array has been added."""
-        sizes = [prod((len(self.blocks), *about["chunks"])) * np.dtype(about["dtype"]).itemsize
-                 for about in map(self._declared, self.names)]  # fmt: skip
+        sizes = [len(self.blocks) * _chunk_bytes(about) for about in map(self._declared, self.names)]
         there = sum(path.stat().st_size for path in self.group.rglob("*") if path.is_file())
         if (free := disk_usage(self.folder).free) < sum(sizes) - there:
             wanted = f"{(sum(sizes) - there) / 1e9:.2g} GB more for the arrays"
@@ -124,7 +79,8 @@ class Store:
         path = folder / _ABOUT
         if not path.is_file():
             raise MisuseError("map", f"be a folder with {_ABOUT}", str(folder))
-        return cls(folder, loaded(path.read_text(encoding="utf-8"), str(path)))
+        with _remedied("The map has to be made again."):
+            return cls(folder, check_about(path, document(path)))
 
     def write_about(self) -> None:
         """In one step, so that a kill leaves the old or the new one whole."""
@@ -160,8 +116,8 @@ class Store:
         for name in self.names:
             about = self._declared(name)
             for block in range(len(self.blocks)):
-                if not (path := self._path(name, about, block)).is_file():
-                    _write(path, np.zeros(about["chunks"], dtype=about["dtype"]).tobytes())
+                if not self._is_whole(name, about, block):
+                    _write(self._path(name, about, block), np.zeros(about["chunks"], dtype=about["dtype"]).tobytes())
         _write(self.group / ".zgroup", _json({"zarr_format": 2}))
         _write(self.group / ".zattrs", _json(attributes))
         files = sorted(path for ending in (".zgroup", ".zarray", ".zattrs") for path in self.group.rglob(ending))
@@ -176,7 +132,10 @@ class Store:
     def array(self, name: str) -> NDArray[Any]:
         """All of an array; entries that are not written yet are 0."""
         about = self._declared(name)
-        out = np.zeros(about["shape"], dtype=about["dtype"])
+        try:
+            out = np.zeros(about["shape"], dtype=about["dtype"])
+        except (MemoryError, ValueError):
+            raise MisuseError("map", "have arrays that memory has room for", f"{name}, {about['shape']}") from None
         for block in range(len(self.blocks)):
             out[self.blocks.slices(block)] = self._chunk(name, about, block)
         return out
@@ -205,30 +164,54 @@ class Store:
         """(blocks,) whose hashes are written."""
         return np.asarray(self.hashes(layer).any(axis=1))
 
-    def hashes(self, layer: str, mode: str = "r") -> NDArray[np.uint8]:
+    def hashes(self, layer: str) -> NDArray[np.uint8]:
         """(blocks, 32) of the signals of a block, 0 before it is done."""
-        path = self.folder / f"{layer}_hashes.npy"
-        if not path.exists():
-            # A map of a file that the disk has no room for would end the process.
-            _write(path, npy_bytes(np.zeros((len(self.blocks), 32), dtype=np.uint8)))
-        return np.lib.format.open_memmap(path, mode=mode)
-
-    def hash_of(self, layer: str, block: int) -> str:
-        """Of the signals that a block was done for."""
-        return bytes(self.hashes(layer)[block]).hex()
+        path, blank = self._hashes_path(layer), npy_bytes(np.zeros((len(self.blocks), 32), dtype=np.uint8))
+        if not os.path.lexists(path):
+            _write(path, blank)
+        with _remedied("Delete it: the same call does all blocks again."):
+            held, start = file_bytes(path, len(blank)), len(blank) - 32 * len(self.blocks)
+            if held[:start] != blank[:start]:
+                raise damaged(path, "another beginning")
+        return np.frombuffer(held[start:], dtype=np.uint8).reshape(-1, 32)
 
     def mark(self, layer: str, block: int, digest: str) -> None:
-        """A block is done, of signals with this hash."""
-        hashes = self.hashes(layer, "r+")
-        hashes[block] = np.frombuffer(bytes.fromhex(digest), dtype=np.uint8)
-        hashes.flush()  # type: ignore[attr-defined]  # a memory map
+        """A block is done, of signals with this hash; of 0s, it is not done."""
+        path, before_end = self._hashes_path(layer), 32 * (len(self.blocks) - block)
+        try:
+            with path.open("r+b") as file:
+                file.seek(-before_end, os.SEEK_END)
+                file.write(bytes.fromhex(digest))
+            to_disk(path)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+
+    def unmark_damaged(self, layer: str, names: Iterable[str]) -> None:
+        """Blocks of a layer count as not done where a chunk of one of its arrays is lost or cut."""
+        declared = {name: self._declared(name) for name in names}
+        for block in np.flatnonzero(self.is_done(layer)).tolist():
+            if not all(self._is_whole(name, about, block) for name, about in declared.items()):
+                self.mark(layer, block, bytes(32).hex())
+
+    def has_all_chunks(self) -> bool:
+        """Whether every chunk of every array has its size."""
+        declared = {name: self._declared(name) for name in self.names}
+        blocks = range(len(self.blocks))
+        return all(self._is_whole(name, about, block) for name, about in declared.items() for block in blocks)
+
+    def _hashes_path(self, layer: str) -> Path:
+        return self.folder / f"{layer}_hashes.npy"
 
     def _declared(self, name: str) -> dict[str, Any]:
         path = self.group / name / ".zarray"
         if not path.is_file():
             raise MisuseError("map", f"have {name}", f"none in {self.folder}", "The map may not be finished.")
-        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return found
+        with _remedied("Delete it: the same call makes it again."):
+            return check_declared(path, document(path), self.blocks)
+
+    def _is_whole(self, name: str, about: dict[str, Any], block: int) -> bool:
+        path = self._path(name, about, block)
+        return path.is_file() and path.stat().st_size == _chunk_bytes(about)
 
     def _path(self, name: str, about: dict[str, Any], block: int) -> Path:
         further = [0] * (len(about["shape"]) - len(self.blocks.shape))
@@ -237,9 +220,10 @@ class Store:
     def _chunk(self, name: str, about: dict[str, Any], block: int) -> NDArray[Any]:
         """The part of an array that a block covers."""
         path, sizes = self._path(name, about, block), [part.stop - part.start for part in self.blocks.slices(block)]
-        if not path.is_file():
+        if not (self.about["is_complete"] or path.is_file()):
             return np.zeros((*sizes, *about["shape"][len(sizes) :]), dtype=about["dtype"])
-        whole = np.frombuffer(path.read_bytes(), dtype=about["dtype"]).reshape(about["chunks"])
+        whole = np.frombuffer(file_bytes(path, _chunk_bytes(about)), dtype=about["dtype"]).reshape(about["chunks"])
+        check_entries(path, name, whole, self.about)
         return np.asarray(whole[tuple(slice(size) for size in sizes)])
 
 
@@ -257,13 +241,26 @@ def _declare(
         "order": "C",
         "filters": None,
     }
-    path.mkdir(exist_ok=True)
-    _write(path / ".zarray", _json(about))
-    _write(path / ".zattrs", _json({"_ARRAY_DIMENSIONS": axes, **attributes}))
+    _make(path)
+    for name, content in {".zarray": _json(about), ".zattrs": _json({"_ARRAY_DIMENSIONS": axes, **attributes})}.items():
+        if not (path / name).is_file() or file_bytes(path / name) != content:
+            _write(path / name, content)
 
 
 def _json(value: object) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True).encode("ascii")
+
+
+def _chunk_bytes(about: dict[str, Any]) -> int:
+    size: int = prod(about["chunks"]) * np.dtype(about["dtype"]).itemsize
+    return size
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MisuseError("out", _WRITABLE, f"{folder} ({error})") from None
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -271,5 +268,17 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_whole(path, content)
     except OSError as error:
-        rule, remedy = "be a folder that can be made and written to", "What is done stays: the same call goes on."
-        raise MisuseError("out", rule, f"{path} ({error.strerror})", remedy) from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> MisuseError:
+    return MisuseError("out", _WRITABLE, f"{path} ({error.strerror})", "What is done stays: the same call goes on.")
+
+
+@contextmanager
+def _remedied(remedy: str) -> Iterator[None]:
+    """Say with all misuse met in here what to do."""
+    try:
+        yield
+    except MisuseError as error:
+        raise type(error)(error.argument, error.rule, error.value, remedy) from None
