@@ -139,6 +139,32 @@ def test_other_facts_than_those_of_the_rows_are_refused(withheld, change):
     assert not verify(changed(result.report, change), {"deployment": rows}).is_verified
 
 
+@pytest.mark.parametrize("factor", [0.999, 1.001, 1 - 1e-4])
+def test_no_p_value_may_be_moved_by_more_than_rounding(withheld, factor):
+    """What another machine may round otherwise is left: some 1e-10 of a p-value, and 1e-6 is what a margin has."""
+    result, rows = withheld
+
+    def moved(by):
+        def change(document):
+            findings = document["gate"]["findings"]
+            findings[-1]["p"] *= by
+            if document["gate"]["whiteness"]["part"] == findings[-1]["part"]:
+                document["gate"]["whiteness"]["p"] *= by
+
+        return verify(changed(result.report, change), {"deployment": rows}).findings
+
+    assert moved(1.0) == moved(1.0 - 1e-9) == ()
+    assert moved(factor)
+    assert all(" = " in finding and finding.endswith(tuple("0123456789")) for finding in moved(factor))
+
+
+@pytest.mark.parametrize("facts", [{"extra": []}, {"extra": {}}, {"extra": None}, {"extra": {"a": [[]]}}])
+def test_an_entry_of_which_the_rows_say_nothing_is_refused_though_it_is_empty(withheld, facts):
+    result, rows = withheld
+    forged = changed(result.report, lambda document: document["gate"].update(facts))
+    assert any("of which the rows say nothing" in text for text in verify(forged, {"deployment": rows}).findings)
+
+
 def test_the_end_of_a_grid_is_named_and_checked():
     plan = StreamPlan("gaussian", background=np.ones((40, 1)))
     model = PhysicalSupport(LIBRARY, calibration=None, deployment=plan).fit()

@@ -22,8 +22,8 @@ from ._trace import ReadTrace
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
 # more than their usual width of about 1e-9, they are not those of the same rows.
 MARGIN_TOLERANCE = 1e-6
-# Of p-values that are counts of draws: a few counts; other numbers follow from the protocol up to the last digits.
-_FACT_TOLERANCE, _LEVEL_TOLERANCE = 0.01, 1e-12
+# Other facts follow from protocol and rows up to the last digits; p-values are as near as margins, in their logarithm.
+_FACT_TOLERANCE, _LEAST_P = 1e-12, 1e-300
 
 Tables = Mapping[str, NDArray[np.generic]]
 Opponents = Mapping[str, str]
@@ -122,20 +122,35 @@ def _unsaid(stored: Node | None, again: dict[str, object] | None) -> Iterator[st
 
 
 def _fact_findings(stored: Node | None, again: Node | None) -> Iterator[str]:
-    """What the judge says of the answer as a whole; p-values may differ by what rounding counts."""
+    """What the judge says of the answer as a whole, entry by entry; earlier programs left out what is null."""
     flat, derived = dict(_flat(stored)), dict(_flat(again))
     for name in sorted({*flat, *derived}):
         mine, other = flat.get(name), derived.get(name)
-        off = _FACT_TOLERANCE if "p" in name.split(".") else _LEVEL_TOLERANCE
-        is_near = isinstance(mine, float) and isinstance(other, float) and abs(mine - other) <= off * max(abs(other), 1)
-        if mine != other and not is_near:
+        if name not in derived:
+            yield f"of the answer as a whole the report says {name} = {mine}, of which the rows say nothing"
+        elif mine != other and not _is_near(mine, other, is_p="p" in name.split(".")):
             yield f"of the answer as a whole the report says {name} = {mine}, but the rows give {other}"
 
 
+def _is_near(mine: object, other: object, *, is_p: bool) -> bool:
+    """Whether rounding may lie between two numbers.
+
+    Of p-values the logarithm is compared, as that of a margin is: they are shares of draws, or tails and evidence whose
+    exponent is known to so many digits.  One draw more or less is refused, as it is where it changes a margin: it would
+    have to lie within rounding of the rows.
+    """
+    if not (isinstance(mine, float) and isinstance(other, float)):
+        return False
+    if is_p and min(mine, other) >= 0.0:
+        mine, other = (float(np.log(max(p, _LEAST_P))) for p in (mine, other))
+        return abs(mine - other) <= MARGIN_TOLERANCE * (1.0 + abs(other))
+    return abs(mine - other) <= _FACT_TOLERANCE * max(abs(other), 1.0)
+
+
 def _flat(node: object, name: str = "gate") -> Iterator[tuple[str, object]]:
-    """Single values by their path."""
+    """Single values by their path, and what is empty."""
     entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else None
-    if entries is None:
+    if entries is None or not node:
         yield name, node
     else:
         for key, value in entries:
