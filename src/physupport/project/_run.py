@@ -12,7 +12,7 @@ from ..aeb import Proposals, Tick, budget_queries
 from ..analysis import AnalysisProtocol, Proposed, Result, StreamPlan, analyse
 from ..analysis.diagnose import diagnose
 from ..banks import Bank
-from ..judges import splits_rows
+from ..judges import ByEvidence, splits_rows
 from ..questions import predicates
 from ..report import Details, Report, field_lines, promised_level, query_lines
 from ..report.page import page_html
@@ -186,11 +186,10 @@ def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tu
     cover = protocol.cover
     yield "cover", None if cover is None else json.loads(json.dumps({"asked": protocol.level} | cover.encode()))
     yield "stop", protocol.stop if stored.get("stop") is not None else None
-    # Reports of before judges described themselves do not name theirs.
     judge = json.loads(json.dumps(protocol.judge.encode()))
     if _is_untested(protocol, stored):
         del judge["noise"]
-    yield "judge", judge if stored.get("judge") is not None else None
+    yield "judge", judge
     rows = {stream["name"]: stream["rows"] for stream in stored["streams"]}
     yield (
         "streams",
@@ -207,8 +206,12 @@ _UNTESTED = "the report does not ask the rows about the noise that is stated, wh
 
 def _is_untested(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> bool:
     """Whether a report was judged as the protocol says but for the test of the noise."""
-    judge = stored.get("judge")
-    return judge is not None and "noise" in protocol.judge.encode() and "noise" not in judge
+    return "noise" in protocol.judge.encode() and "noise" not in _stored_judge(stored)
+
+
+def _stored_judge(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Reports of before judges described themselves do not name theirs: it was evidence, as it is for who checks."""
+    return stored.get("judge") or ByEvidence().encode()
 
 
 def _described(plan: StreamPlan, bank: Bank | None, rows: int, is_split: bool) -> list[object]:
@@ -222,6 +225,8 @@ def _described(plan: StreamPlan, bank: Bank | None, rows: int, is_split: bool) -
 
 def _stored_part(name: str, protocol: Mapping[str, Any]) -> object:
     """The same part of the protocol in a report."""
+    if name == "judge":
+        return _stored_judge(protocol)
     if name != "streams":
         return protocol.get(name)
     return [[part["name"], part["law"], part["fraction"], part["checkpoints"]] for part in protocol["streams"]]
