@@ -52,6 +52,25 @@ def test_a_key_of_the_file(write, change):
     assert len(str(caught.value)) < 1500
 
 
+@pytest.mark.parametrize("part", ["a", '"!"', "'='", '"\\""'])
+@pytest.mark.parametrize("before", ["", "# don't\n", 'b = """ " """"\n', "b = ''' \" '''\n", '[c]\nb = "#"\n'])
+def test_a_key_of_hundreds_of_parts_is_refused_before_it_is_parsed(tmp_path, monkeypatch, part, before):
+    """The parser takes time and memory by the square of their number, for each of such keys again."""
+    monkeypatch.setattr("tomllib.loads", lambda text: pytest.fail("parsed"))
+    for form in (" . ".join([part] * 150) + " = 1", f"z = {{ y = 1, {'.'.join([part] * 150)} = 1 }}"):
+        (tmp_path / "project.toml").write_text(before + form)
+        with pytest.raises(MisuseError, match="must be TOML that is not nested too deeply"):
+            load_project(tmp_path / "project.toml")
+
+
+def test_dots_in_texts_and_numbers_are_no_parts_of_a_key(write):
+    dots = "." * 5000
+    for text in ("'{}'", '"{}"', "'''{}'''", '"""{}"""'):
+        title = text.format("a" + dots)
+        assert load_project(write(('title = "Small"', f"title = {title}"))).settings.title == "a" + dots
+    load_project(write(('title = "Small"', f"# {dots}")))
+
+
 @pytest.mark.parametrize("kind", ["FIFO", "device"])
 def test_a_file_that_may_never_end(write, kind):
     path = write(('file = "elements.csv"', 'file = "pipe.csv"' if kind == "FIFO" else 'file = "/dev/zero"'))

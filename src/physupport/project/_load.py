@@ -177,7 +177,7 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError as error:  # a name that no file can have
         raise MisuseError("project", "be a readable file", f"{str(path)!a} ({error})") from None
     try:
-        _check_dots(text)
+        _check_parts(text)
         return tomllib.loads(text)
     except ValueError as error:  # also of numbers with more digits than Python reads
         raise MisuseError(path.name, "be TOML", _fault(str(error))) from None
@@ -185,13 +185,17 @@ def _read(path: Path) -> dict[str, Any]:
         raise MisuseError(path.name, "be TOML that is not nested too deeply", "hundreds of levels") from None
 
 
-_MOST_DOTS = 2000
-_BETWEEN_PARTS = str.maketrans("", "", " \t\"'")
+# Up to here a file of such keys takes the parser no longer than one of its size with short ones.
+_MOST_PARTS = 100
+# Comments and texts of several lines, which may hold anything; parts of keys, in quotes or not, and the dots between.
+_BETWEEN = r"#[^\n]*|\"{3}(?:[^\\]|\\.)*?(?:\"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)"
+_PART = r"(?:[\w-]++|\"(?:[^\"\\\n]|\\.)*+\"?+|'[^'\n]*+'?+)"
+_WORD = re.compile(rf"{_BETWEEN}|(?:{_PART}[ \t]*\.[ \t]*){{{_MOST_PARTS}}}(?P<long>)|{_PART}", re.DOTALL)
 
 
-def _check_dots(text: str) -> None:
-    """Refuse a key of thousands of parts, for which the parser takes time and memory by the square of their number."""
-    if any(word.count(".") > _MOST_DOTS for word in re.findall(r"[\w.-]+", text.translate(_BETWEEN_PARTS))):
+def _check_parts(text: str) -> None:
+    """Refuse a key of hundreds of parts, for which the parser takes time and memory by the square of their number."""
+    if any(word["long"] is not None for word in _WORD.finditer(text)):
         raise RecursionError
 
 
