@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from physupport.io import read_array, read_table
+from physupport import MisuseError
+from physupport.io import read_array, read_shape, read_table
 
 REAL = np.random.default_rng(3).normal(size=(7, 3))
 KINDS = {
@@ -82,6 +83,33 @@ def test_what_was_written_is_read_with_either_axis_as_channels(tmp_path, how, ki
     assert source.member == (None if how in ("npy", "csv") else "data")
     if how != "csv":
         assert source.dtype == values.dtype.name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", HOW)
+def test_the_shape_is_known_before_anything_is_unpacked(tmp_path, monkeypatch, how, kind):
+    path = tmp_path / f"data.{ending(how)}"
+    write(path, KINDS[kind], how)
+    for unpack in ("numpy.lib.npyio.NpzFile.__getitem__", "scipy.io.loadmat", "h5py.Dataset.__getitem__"):
+        monkeypatch.setattr(unpack, lambda *_, **__: pytest.fail("unpacked"))
+    expected = {1: (7, 3), 0: (3, 7)} if how != "csv" else {1: None, 0: None}
+    assert {axis: read_shape(path, channels=axis, label="calibration") for axis in (0, 1)} == expected
+    if how != "csv":
+        with pytest.raises(MisuseError, match="must be read with channels one of its axes"):
+            read_shape(path, channels="sensors", label="calibration")
+
+
+def test_what_does_not_fit_into_memory_is_refused_unless_it_is_mapped(tmp_path, monkeypatch):
+    paths = {how: tmp_path / f"{how.replace(' ', '-')}.{ending(how)}" for how in HOW if how != "csv"}
+    for how, path in paths.items():
+        write(path, REAL, how)
+    monkeypatch.setattr("os.sysconf", lambda key: {"SC_PHYS_PAGES": 1}.get(key, 8 * REAL.size - 1))
+    for how, path in paths.items():
+        if how in MAPPED:
+            assert read_array(path).shape == REAL.shape
+        else:
+            with pytest.raises(MisuseError, match=r"hold '/?data' of a size that fits into memory, got 168 bytes"):
+                read_array(path)
 
 
 @pytest.mark.parametrize("how", MAPPED)

@@ -8,6 +8,7 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from physupport import MisuseError
 from physupport.io import open_array, read_archive, read_array, read_table
@@ -187,6 +188,35 @@ def test_what_is_packed_well_is_read(tmp_path):
     with h5py.File(tmp_path / "rows.h5", "w") as file:
         file.create_dataset("rows", data=zeros, compression="gzip")
     assert np.array_equal(read_array(tmp_path / "rows.h5"), zeros)
+
+
+@pytest.mark.parametrize("ending", ["npz", "mat", "h5", "npy"])
+def test_rows_of_too_many_channels_are_refused_before_they_are_unpacked(write, monkeypatch, ending):
+    """A file of a thousandth of their size may hold zeros."""
+    path = write(("deployment.npy", f"packed.{ending}"))
+    zeros, file = np.zeros((3000, 7)), path.parent / f"packed.{ending}"
+    if ending == "npz":
+        np.savez_compressed(file, rows=zeros)
+    elif ending == "mat":
+        savemat(file, {"rows": zeros}, do_compression=True)
+    elif ending == "h5":
+        with h5py.File(file, "w") as held:
+            held.create_dataset("rows", data=zeros, compression="gzip")
+    else:
+        np.save(file, zeros)
+    monkeypatch.setattr("physupport.project._tables.read_table", lambda *_, **__: pytest.fail("unpacked"))
+    with pytest.raises(MisuseError, match=rf"data.deployment.file must have 8 channels.* got 7 in packed.{ending}"):
+        assemble(load_project(path))
+
+
+def test_a_matlab_file_of_far_too_few_bytes(tmp_path):
+    savemat(tmp_path / "rows.mat", {"rows": np.zeros((2, 3))})
+    content = bytearray((tmp_path / "rows.mat").read_bytes())
+    place = content.index(np.array([2, 3], "<i4").tobytes())
+    content[place : place + 4] = (2**30).to_bytes(4, "little")
+    (tmp_path / "rows.mat").write_bytes(content)
+    with pytest.raises(MisuseError, match=r"must hold the entries of 'rows', got [0-9]+ bytes for 3,221,225,472"):
+        read_array(tmp_path / "rows.mat")
 
 
 @pytest.mark.parametrize("base", ["BaseException", "SystemExit", "GeneratorExit"])

@@ -15,6 +15,7 @@ from ._read import (
     files_read as files_read,
     read_archive as read_archive,
     read_array as read_array,
+    read_shape as read_shape,
     read_table as read_table,
     register_reader as register_reader,
 )

@@ -1,10 +1,11 @@
 """Arrays in binary files: NumPy, HDF5 and MATLAB."""
 
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,11 +27,11 @@ def read_npy(name: str, path: Path, member: str | None) -> Held:
     return Held(map_file(path, found.dtype, found.offset, found.shape, "C" if found.flags.c_contiguous else "F"))
 
 
-def read_npz(name: str, path: Path, member: str | None) -> Held:
-    """One array of an archive."""
+def read_npz(name: str, path: Path, member: str | None, is_outline: bool = False) -> Held:
+    """One array of an archive; an outline has its shape and its type, and nothing is unpacked for it."""
     with _opened(name, path) as archive:
         chosen = chosen_member(name, member, archive.files)
-        return Held(_array(name, archive, chosen), chosen)
+        return Held(_array(name, archive, chosen, is_outline), chosen)
 
 
 def read_members(name: str, path: Path) -> dict[str, NDArray[np.generic]]:
@@ -49,7 +50,19 @@ def check_claim(name: str, member: str, claimed: int, stored: int) -> None:
         raise MisuseError(name, f"hold the entries of {member!r}", f"{stored:,} bytes for {claimed:,}")
 
 
-def _array(name: str, archive: "NpzFile", member: str) -> NDArray[np.generic]:
+def check_fits(name: str, member: str, claimed: int) -> None:
+    """Refuse what memory cannot hold before it is unpacked: the system may end the program when it is filled."""
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else inf
+    if claimed > most:
+        raise MisuseError(name, f"hold {member!r} of a size that fits into memory", f"{claimed:,} bytes")
+
+
+def _outline(shape: tuple[int, ...], dtype: Any) -> NDArray[np.generic]:  # noqa: ANN401  what NumPy makes a type of
+    """An array of this shape that takes no memory."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+def _array(name: str, archive: "NpzFile", member: str, is_outline: bool = False) -> NDArray[np.generic]:
     """A member that is an array; other files may stand in an archive as well, and are none."""
     content: zipfile.ZipFile = archive.zip  # type: ignore[assignment]  # none only after it was closed
     files = {info.filename: info for info in content.infolist()}
@@ -63,6 +76,9 @@ def _array(name: str, archive: "NpzFile", member: str) -> NDArray[np.generic]:
         shape, _, dtype = read(file)
     claimed = prod(shape) * dtype.itemsize
     check_claim(name, member, claimed, info.compress_size if claimed <= info.file_size else 0)
+    if is_outline and dtype.kind in "iufc":
+        return _outline(shape, dtype)
+    check_fits(name, member, claimed)
     values: NDArray[np.generic] = archive[member]
     return values
 
@@ -76,14 +92,17 @@ def _opened(name: str, path: Path) -> "Iterator[NpzFile]":
         yield archive
 
 
-def read_hdf5(name: str, path: Path, member: str | None) -> Held:
-    """One dataset, with the labels, scales and unit that the file gives it."""
+def read_hdf5(name: str, path: Path, member: str | None, is_outline: bool = False) -> Held:
+    """One dataset, with the labels, scales and unit that the file gives it; an outline is without its entries."""
     with open_hdf5(name, path) as file:
         chosen = chosen_member(name, member and member.strip("/"), datasets(file))
         dataset = file[chosen]
         axes = tuple(_axis_names(dimension) for dimension in dataset.dims)
+        values = numbers(name, path, dataset, is_outline)
+        if is_outline:
+            return Held(values, chosen, axes)
         headings = tuple(_heading(name, *axis) for axis in zip(dataset.dims, dataset.shape, strict=True))
-        return Held(numbers(name, path, dataset), chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
+        return Held(values, chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
 
 
 def open_hdf5(name: str, path: Path) -> Any:  # noqa: ANN401  h5py carries no types
@@ -108,12 +127,14 @@ def datasets(file: Any) -> list[str]:  # noqa: ANN401
     return names
 
 
-def numbers(name: str, path: Path, dataset: Any) -> NDArray[np.generic]:  # noqa: ANN401
+def numbers(name: str, path: Path, dataset: Any, is_outline: bool = False) -> NDArray[np.generic]:  # noqa: ANN401
     """The entries of a dataset, complex ones as complex numbers whatever the writer called their parts."""
-    values = _mapped(path, own_dataset(name, dataset))
+    values, pairs = _mapped(path, own_dataset(name, dataset)), _complex(dataset.dtype)
+    if values is None and is_outline:
+        return _outline(dataset.shape, dataset.dtype if pairs is None else pairs)
     if values is None:
+        check_fits(name, dataset.name, dataset.size * dataset.dtype.itemsize)
         values = np.asarray(dataset[()])
-    pairs = _complex(values.dtype)
     return values if pairs is None else values.view(pairs)
 
 
@@ -181,27 +202,31 @@ def as_text(value: object) -> str:
 NUMERIC: Final = {"double", "single", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 
 
-def read_matlab(name: str, path: Path, member: str | None) -> Held:
-    """One full matrix of numbers, its rows and columns as MATLAB shows them."""
+def read_matlab(name: str, path: Path, member: str | None, is_outline: bool = False) -> Held:
+    """One full matrix of numbers, its rows and columns as MATLAB shows them; an outline is of real numbers."""
     from scipy.io import loadmat, whosmat
 
     try:
-        known = [variable for variable, _, kind in whosmat(path, appendmat=False) if kind in NUMERIC]
+        known = {variable: shape for variable, shape, kind in whosmat(path, appendmat=False) if kind in NUMERIC}
     except NotImplementedError:
-        return _read_73(name, path, member)
-    chosen = chosen_member(name, member, known)
+        return _read_73(name, path, member, is_outline)
+    chosen = chosen_member(name, member, [*known])
+    check_claim(name, chosen, prod(known[chosen]), path.stat().st_size)  # small whole numbers are written as bytes
+    if is_outline:
+        return Held(_outline(known[chosen], np.float64), chosen, MATRIX_AXES)
+    check_fits(name, chosen, prod(known[chosen]) * 8)
     content = loadmat(path, appendmat=False, variable_names=[chosen])
     return Held(np.asarray(content[chosen]), chosen, MATRIX_AXES)
 
 
-def _read_73(name: str, path: Path, member: str | None) -> Held:
+def _read_73(name: str, path: Path, member: str | None, is_outline: bool) -> Held:
     """MATLAB writes a matrix column by column, which HDF5 calls its transpose."""
     with open_hdf5(name, path) as file:
         known = [key for key in datasets(file) if _is_matrix(key, file[key].attrs)]
         chosen = chosen_member(name, member, known)
         if file[chosen].attrs.get("MATLAB_empty", 0):
             raise MisuseError(name, "hold at least one number", f"{chosen!r} without entries")
-        return Held(numbers(name, path, file[chosen]).T, chosen, MATRIX_AXES)
+        return Held(numbers(name, path, file[chosen], is_outline).T, chosen, MATRIX_AXES)
 
 
 def _is_matrix(name: str, attributes: Mapping[str, object]) -> bool:

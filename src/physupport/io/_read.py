@@ -17,7 +17,7 @@ from ._binary import read_hdf5, read_matlab, read_members, read_npy, read_npz
 from ._csv import read_csv
 from ._frames import envi_files, read_envi, read_spe, read_wav
 from ._spectra import read_emsa, read_mca
-from ._table import Held, Table, check_numbers, table_of
+from ._table import Held, Table, channel_axis, check_numbers, table_of
 
 # Name for messages, file, member of a container -> what it holds.
 Reader: TypeAlias = Callable[[str, Path, str | None], Held]
@@ -36,6 +36,16 @@ READERS: Final[dict[str, Reader]] = {
     ".hdr": read_envi,
     ".sli": read_envi,
     ".wav": read_wav,
+}
+
+
+# Of files that say the shape of an array before its entries: an array of this shape that takes no memory.
+OUTLINES: Final[dict[str, Reader]] = {
+    ".npy": read_npy,
+    ".npz": partial(read_npz, is_outline=True),
+    ".mat": partial(read_matlab, is_outline=True),
+    ".h5": partial(read_hdf5, is_outline=True),
+    ".hdf5": partial(read_hdf5, is_outline=True),
 }
 
 
@@ -66,6 +76,20 @@ def read_table(
     """
     held = _held(f"{label} {os.fspath(path)}", Path(path), member, header)
     return table_of(held, channels=channels, label=label, path=os.fspath(path), unit=unit)
+
+
+def read_shape(
+    path: str | os.PathLike[str], *, channels: int | str, label: str, member: str | None = None
+) -> tuple[int, int] | None:
+    """Rows and channels of the table that `read_table` reads, before anything is unpacked; None of other files."""
+    name, file = f"{label} {os.fspath(path)}", Path(path)
+    if file.suffix.lower() not in OUTLINES:
+        return None
+    check_file(name, file)
+    with sound(name, file):
+        held = OUTLINES[file.suffix.lower()](name, file, member)
+    rows, width = held.values.shape if channel_axis(name, held, channels) == 1 else held.values.shape[::-1]
+    return rows, width
 
 
 def read_array(

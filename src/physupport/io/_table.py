@@ -106,8 +106,17 @@ class Held:
 
 def table_of(held: Held, *, channels: int | str | None, label: str, path: str | None, unit: str) -> Table:
     """The table in which rows are rows and the given axis runs over channels; a unit given here goes before."""
-    name, values = label if path is None else f"{label} {path}", held.values
-    check_numbers(name, values)
+    values, axis = held.values, channel_axis(label if path is None else f"{label} {path}", held, channels)
+    names = held.headings[axis]
+    if names is None:
+        names = tuple(map(str, range(values.shape[axis])))
+    source = Source(label, path, held.member, values.shape, values.dtype.name, unit or held.unit)
+    return Table(values if axis == 1 else values.T, names, source)
+
+
+def channel_axis(name: str, held: Held, channels: int | str | None) -> int:
+    """Which of the two axes of a table runs over channels."""
+    values = check_numbers(name, held.values)
     if values.ndim != 2:
         remedy = ""
         if values.ndim == 1:
@@ -115,12 +124,7 @@ def table_of(held: Held, *, channels: int | str | None, label: str, path: str | 
         raise MisuseError(name, "have two axes, rows and channels", f"shape {values.shape}", remedy)
     if values.size == 0:
         raise MisuseError(name, "hold at least one number", f"shape {values.shape}")
-    axis = _axis(name, channels, held.axes)
-    names = held.headings[axis]
-    if names is None:
-        names = tuple(map(str, range(values.shape[axis])))
-    source = Source(label, path, held.member, values.shape, values.dtype.name, unit or held.unit)
-    return Table(values if axis == 1 else values.T, names, source)
+    return _axis(name, channels, held.axes)
 
 
 def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) -> int:

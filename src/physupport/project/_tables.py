@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from .._errors import MisuseError
-from ..io import Table, part_of, read_table
+from ..io import Table, part_of, read_shape, read_table
 from ..laws import law_named, laws_of_files, make_law
 from ._elements import Physical
 from ._inputs import read_recorded
@@ -38,10 +38,11 @@ def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[s
     """The tables, with as many channels and the same kind of numbers as the responses."""
     tables = {}
     for name, spec in stream_specs(project).items():
+        n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
+        _check_width(project, name, _shape(project, name, spec), physical, n_codes)
         table = _read(project, name, spec)
         _check_numbers(project, name, table, physical)
-        n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
-        _check_width(project, name, table, physical, n_codes)
+        _check_width(project, name, table.values.shape, physical, n_codes)
         is_divided = spec.proposal is not None and may_propose(project.settings.judge, spec.law)
         if is_divided and not int(Fraction(repr(spec.proposal)) * len(table.values)):
             rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
@@ -67,6 +68,13 @@ def _read(project: Project, name: str, spec: Calibration | Deployment) -> Table:
         )
     # As the project names it: where its folder lies is nobody's business.
     return replace(table, source=replace(table.source, path=spec.file))
+
+
+def _shape(project: Project, name: str, spec: Calibration | Deployment) -> tuple[int, ...] | None:
+    """Rows and channels as the file announces them, if it does: a small one may hold far more than memory."""
+    with named_by_key(project, f"data.{name}.file"):
+        path = project.file(f"data.{name}.file", spec.file)
+        return read_shape(path, channels=spec.channels, label=name, member=spec.member)
 
 
 def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, n_atoms: int | None = None) -> Table:
@@ -106,17 +114,17 @@ def _check_numbers(project: Project, name: str, table: Table, physical: Physical
         )
 
 
-def _check_width(project: Project, name: str, table: Table, physical: Physical, n_codes: int) -> None:
-    width, channels = table.values.shape[1], physical.n_channels
-    if width == channels + n_codes:
+def _check_width(project: Project, name: str, shape: tuple[int, ...] | None, physical: Physical, n_codes: int) -> None:
+    channels = physical.n_channels
+    if shape is None or shape[1] == channels + n_codes:
         return
     wanted = f"{channels} channels" + (f" and {n_codes} codes" if n_codes else "")
     remedy = ""
-    if len(table.values) == channels + n_codes:
+    if shape[0] == channels + n_codes:
         remedy = f"Its other axis has that many: look at data.{name}.channels."
     raise MisuseError(
         project.name(f"data.{name}.file"),
         f"have {wanted}, as the responses have",
-        f"{width} in {table.source.path}",
+        f"{shape[1]} in {stream_specs(project)[name].file}",
         remedy,
     )
