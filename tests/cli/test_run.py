@@ -18,7 +18,7 @@ from physupport.cli import app
 from physupport.cli._progress import Status
 from physupport.io import split_rows
 from physupport.project import FILES
-from physupport.report.page import write_page
+from physupport.report.page import page_html
 
 READ = [
     ("calibration", "calibration.npy"),
@@ -288,12 +288,12 @@ def test_the_time_left_follows_from_the_queries_so_far(monkeypatch):
 
 
 def test_ctrl_c_while_the_report_is_written_loses_nothing(quick, monkeypatch):
-    def interrupted(path, report, details):
+    def interrupted(report, details):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
-        write_page(path, report, details)
+        return page_html(report, details)
 
-    monkeypatch.setattr("physupport.project._run.write_page", interrupted)
+    monkeypatch.setattr("physupport.project._run.page_html", interrupted)
     before = signal.getsignal(signal.SIGINT)
     answer = program("run", quick, "--budget", 9)
     assert answer.exit_code == 0, answer.exception
