@@ -2,8 +2,9 @@
 
 Exit codes: 0, the command ran, whatever the data said; 1, a fault of the program, shown with its traceback, or a
 published count that `reproduce` misses or a level that `coverage` finds broken; 2, misuse (an unknown option, or an
-argument or a key of a project file that breaks a rule), told in one message; 3, a report that `verify` or `show`
-refuses; 130, a `run` stopped by Ctrl-C before there was anything to report; 143, a `run` stopped by SIGTERM.
+argument or a key of a project file that breaks a rule, or a standard output that is full or closed), told in one
+message; 3, a report that `verify` or `show` refuses; 130, a `run` stopped by Ctrl-C before there was anything to
+report; 143, a `run` stopped by SIGTERM.
 """
 
 import warnings
@@ -13,6 +14,7 @@ import typer
 
 from .._errors import MisuseError, visible
 from .._version import __version__
+from ._streams import guard_streams
 
 MISUSE, REFUSED = 2, 3
 
@@ -46,6 +48,7 @@ def _program(
 def main() -> None:
     """Run the program; an argument that breaks a rule ends it with one message and exit code 2, no traceback."""
     # Arithmetic that overflows gives no number, which is told in a message; a warning before it helps nobody.
+    guard_streams()
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(physupport|numpy|scipy)\.")
     try:
         app(prog_name="physupport")

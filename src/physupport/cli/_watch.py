@@ -90,6 +90,8 @@ def _lines(name: str, follow: bool) -> Iterator[str]:
         raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
     try:
         yield from _growing(name, file, follow and not is_stdin)
+    except OSError as error:
+        raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
     except UnicodeDecodeError:
         raise MisuseError(f"rows {name}", "be text, one row of numbers a line", "another kind of file") from None
     finally:
