@@ -129,6 +129,13 @@ def test_numbers_of_more_digits_than_python_writes_are_described():
     assert str(MisuseError("x", "be small", LONG)) == "x must be small, got a whole number of 16610 bits."
 
 
+def test_long_whole_numbers_are_shown_by_their_first_digits():
+    assert shown(10**59) == str(10**59)
+    assert shown(10**399 + 7) == "10000000000000000000... (400 digits)"
+    assert shown(-(10**399)) == "-1000000000000000000... (400 digits)"
+    assert str(MisuseError("x", "be small", 10**399)) == "x must be small, got 10000000000000000000... (400 digits)."
+
+
 @given(st.floats(allow_nan=True))
 def test_open_bounds_are_not_met_by_their_ends(value):
     if 0.0 < value < 2.0:

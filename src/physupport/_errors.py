@@ -10,8 +10,9 @@ class PhysupportError(Exception):
     """Base of every exception raised by this package."""
 
 
-# Of each part of a message, in characters.
+# Of each part of a message, in characters; and of a whole number, in digits.
 _LONGEST = 600
+_MOST_DIGITS = 60
 
 
 def shortened(text: str) -> str:
@@ -20,9 +21,12 @@ def shortened(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a message; whole numbers of more digits than Python writes are described."""
+    """A value for a message; of a long whole number the first digits, or how long it is where Python writes none."""
     try:
-        return shortened(repr(value))
+        written = repr(value)
+        if isinstance(value, int) and len(written) > _MOST_DIGITS:
+            return f"{written[: _MOST_DIGITS // 3]}... ({len(written.lstrip('-'))} digits)"
+        return shortened(written)
     except RecursionError:
         return f"a {type(value).__name__} that is nested too deeply"
     except ValueError:
@@ -32,7 +36,7 @@ def shown(value: object) -> str:
 
 def _text(value: object) -> str:
     try:
-        return str(value)
+        return shown(value) if type(value) is int else str(value)
     except ValueError:
         return shown(value)
 
