@@ -209,6 +209,20 @@ def test_rows_of_too_many_channels_are_refused_before_they_are_unpacked(write, m
         assemble(load_project(path))
 
 
+@pytest.mark.parametrize("size", [1e200, 1e308])
+@pytest.mark.filterwarnings("error")
+def test_rows_too_large_for_an_opponent_are_told_with_key_and_file(write, size):
+    """Their squares overflow at the first size, their sums at the second."""
+    law = ('law = "covariance"', 'law = "mean"\nopponent = "free"')
+    path = write(law, deployment=size * np.random.default_rng(1).uniform(0.5, 1.0, (60, 8)))
+    with pytest.raises(MisuseError) as caught:
+        run_project(load_project(path))
+    told = str(caught.value)
+    assert told.startswith(
+        "project.toml: data.deployment.file: deployment (deployment.npy) must have means and squares"
+    )
+
+
 def test_a_matlab_file_of_far_too_few_bytes(tmp_path):
     savemat(tmp_path / "rows.mat", {"rows": np.zeros((2, 3))})
     content = bytearray((tmp_path / "rows.mat").read_bytes())

@@ -18,7 +18,7 @@ from ._plans import ProposedStream
 from ._protocol import AnalysisProtocol, Seal
 from ._recover import recovered_trace
 from ._result import Result
-from ._rows import check_finite, check_same_channels, stream_rows, table_of
+from ._rows import check_finite, check_same_channels, labelled, stream_rows, table_of
 from ._write_report import report
 
 Callback = Callable[[Tick], bool | None]
@@ -91,9 +91,12 @@ def located(tables: Mapping[str, Table]) -> Iterator[None]:
     """Numbers that are not finite are met in the order of the split; say where in the table they stand."""
     try:
         yield
-    except NotFiniteError:
+    except NotFiniteError as error:
         check_finite(tables)
-        raise
+        if error.argument not in tables:
+            raise
+        name = labelled(error.argument, tables[error.argument])
+        raise NotFiniteError(name, error.rule, error.value, error.remedy) from None
 
 
 @contextmanager

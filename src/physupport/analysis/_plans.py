@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._arrays import read_only
 from .._checks import check_count, check_open
-from .._errors import MisuseError
-from .._hashes import rows_hash
+from .._errors import MisuseError, NotFiniteError
+from .._hashes import canonical, rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank, Cover
 from ..io import ArrayRows, HashedRows, SplitRows
@@ -154,8 +154,17 @@ class ProposedStream:
             "proposal_rows": rows_hash([], (0, width)) if self.proposal is None else self.proposal.digest(),
             "checkpoints": self.checkpoints.tolist(),
             "law": self.law.encode(),
-            "numerator": {} if self.opponent is None else self.opponent.encode(),
+            "numerator": {} if self.opponent is None else self._written(self.opponent),
         }
+
+    def _written(self, opponent: Opponent) -> dict[str, object]:
+        """The opponent as protocols hold it: finite rows may have a sum, or squares, that float64 does not hold."""
+        try:
+            canonical(written := opponent.encode())
+        except ValueError:  # misuse is one, too
+            rule = "have means and squares that float64 holds, as its opponent is made of these"
+            raise NotFiniteError(self.name, rule, "larger numbers", "Take a larger unit.") from None
+        return written
 
 
 def check_thresholds(question: Question, parts: tuple[ProposedStream, ...], cover: Cover | None) -> None:

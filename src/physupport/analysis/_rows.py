@@ -58,6 +58,11 @@ def check_same_channels(tables: Mapping[str, Table]) -> None:
                 raise MisuseError(name, f"have the channels of {first} in their order", f"{own!r} for {other!r} ({i})")
 
 
+def labelled(name: str, table: Table) -> str:
+    """A stream with the file that its table is from, for messages."""
+    return name if table.source.path is None else f"{name} ({table.source.path})"
+
+
 def check_finite(tables: Mapping[str, Table]) -> None:
     """Raise with stream, file, row and column of the first number that is not finite; rows counted as in the file."""
     for name, table in tables.items():
@@ -66,10 +71,5 @@ def check_finite(tables: Mapping[str, Table]) -> None:
             finite = np.isfinite(rows.astype(np.complex128))
             if not finite.all():
                 row, column = (int(i) for i in np.argwhere(~finite)[0])
-                label = name if table.source.path is None else f"{name} ({table.source.path})"
                 where = f"row {start + row}, column {table.channels[column]} (rows counted from 0)"
-                raise MisuseError(
-                    label,
-                    "be finite",
-                    f"{rows[row, column]} in {where}",
-                )
+                raise MisuseError(labelled(name, table), "be finite", f"{rows[row, column]} in {where}")

@@ -218,8 +218,12 @@ def _seed_sequence(seed: int | SeedSequence) -> SeedSequence:
 
 
 def mean_row(rows: RowSource) -> Array:
-    """(width,) the mean of all rows, read once."""
-    return np.asarray(sum(block.sum(axis=0) for block in rows.blocks()) / rows.n_rows)
+    """(width,) the mean of all rows, finite as they are; read once unless their sum is too large for float64."""
+    with np.errstate(over="ignore"):
+        mean = np.asarray(sum(block.sum(axis=0) for block in rows.blocks()) / rows.n_rows)
+    if np.isfinite(mean).all():
+        return mean
+    return np.asarray(2.0 * sum((block / (2.0 * rows.n_rows)).sum(axis=0) for block in rows.blocks()))
 
 
 def as_pairs(values: ArrayLike, axis: int = -1) -> Array:

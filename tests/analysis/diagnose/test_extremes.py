@@ -48,6 +48,7 @@ ENDS = [
     {"strength": 1e300, "deployment": 5e-324},
     {"kinds": ("known codes", "mean"), "calibration": 1e-300},
     {"kinds": ("known codes", "mean"), "scale": 1e160},
+    {"kinds": ("known codes", "mean"), "scale": 2e307},
 ]
 
 

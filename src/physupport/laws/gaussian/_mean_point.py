@@ -53,6 +53,7 @@ class MeanPoint:
 def mean_opponent(rows: RowSource, noise: float) -> MeanPoint:
     """The mean of the rows, and their scatter about it; noise: the variance of an entry if a single row has none."""
     table = np.concatenate([*rows.blocks()])
-    mean = table.mean(axis=0)
-    scatter = float(((table - mean) ** 2).sum()) / max((len(table) - 1) * len(mean), 1)
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever writes it down refuses what is not finite
+        mean = table.mean(axis=0)
+        scatter = float(((table - mean) ** 2).sum()) / max((len(table) - 1) * len(mean), 1)
     return MeanPoint(mean, scatter if scatter > 0.0 else noise)
