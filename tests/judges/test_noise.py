@@ -171,14 +171,22 @@ def test_what_rows_say_of_the_noise_is_derived_again_from_them(judge, noise):
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_a_report_of_before_noise_was_tested_is_verified_with_a_note(judge, monkeypatch):
+def test_a_report_without_the_test_of_the_noise_is_refused_and_one_of_before_it_is_verified_with_a_note(
+    judge, monkeypatch
+):
     rows = nothing_there(7)
     with monkeypatch.context() as then:
         then.setattr(Linear, "states_noise", lambda law, bank: False)
         report = reported(rows, 0.5, judge=JUDGES[judge])
     assert "noise" not in report.document["protocol"]["judge"]
     assert report.status == "REPORT"  # confidently wrong, as it was
-    found = verify(report.json(), {"deployment": rows})
+    for given in (None, {"deployment": rows}):
+        (finding,) = verify(report.json(), given).findings
+        said = "the judge is not the one that a run has for this bank and these laws, which has other noise"
+        assert finding == said
+    before = copy.deepcopy(report.document) | {"version": 2}
+    before["digests"]["document"] = document_hash(before)
+    found = verify(before, {"deployment": rows})
     assert found.is_verified
     assert any("is taken as it stands: rows were not asked about it" in note for note in found.notes)
     assert not any("not asked" in note for note in verify(reported(rows, 1.0).json(), {"deployment": rows}).notes)
@@ -288,7 +296,7 @@ def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats,
     assert (gates[6:] != GATES.index("open")).sum() >= (6 if repeats == 20 else 1)
 
 
-def test_a_project_is_compared_with_its_report_of_before_the_test_and_the_difference_is_noted(tmp_path, monkeypatch):
+def test_with_its_project_a_report_of_before_the_test_is_refused_and_what_to_do_is_said(tmp_path, monkeypatch):
     (tmp_path / "elements.csv").write_text("id,region,x\n" + "".join(f"p{i},line,{x}\n" for i, x in enumerate(PLACES)))
     np.save(tmp_path / "rows.npy", nothing_there(3))
     response = '{ kind = "peak", axis = { from = 0, to = 1, count = 16 }, width = 0.12 }'
@@ -307,8 +315,9 @@ def test_a_project_is_compared_with_its_report_of_before_the_test_and_the_differ
     assert "The rows refute the noise that is stated" in (finished.folder / "report.html").read_text()
     assert protocol_differences(project, today) == ((), ())
     differences = protocol_differences(project, before)
-    assert differences.findings == ()
-    assert differences.notes == (
-        "the report does not ask the rows about the noise that is stated, which a run of today does",
+    assert differences.notes == ()
+    assert differences.findings == (
+        "the report does not ask the rows about the noise that is stated, which a run of today does and may withhold "
+        "labels for: run the project again",
     )
     assert protocol_differences(project, before | {"level": 0.1}).findings

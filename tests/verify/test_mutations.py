@@ -99,8 +99,9 @@ ANOTHER_PROTOCOL = (
 )  # fmt: skip
 # Verdicts and margins are claims about the rows: these are needed to refute them.
 ANOTHER_TRACE = ("trace.",)
-# No claim depends on these: versions are there for the curious, and labels are safe at every budget.
-WITHOUT_EFFECT = ("program.", "outcome.budget")
+# No claim depends on these: versions are there for the curious, and labels are safe at every budget.  A document may
+# say that it is of version 2: it then may leave things out, and where it does there is a note.
+WITHOUT_EFFECT = ("program.", "outcome.budget", "version")
 
 
 @pytest.mark.parametrize(

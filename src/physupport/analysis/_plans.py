@@ -187,11 +187,3 @@ def check_writes(name: str, judge: Judge | JudgeSpec) -> None:
     """Refuse what cannot write itself into a protocol, such as judges that are asked directly."""
     if not hasattr(judge, "encode"):
         raise MisuseError(name, "write itself into the protocol (encode)", type(judge).__name__, "Ask it directly.")
-
-
-def completed_with(judge: JudgeSpec, bank: Bank, laws: Sequence[Law]) -> JudgeSpec:
-    """The judge as it is frozen: with all that it leaves to bank and laws, if it has a `completed`."""
-    if not hasattr(judge, "completed"):
-        return judge
-    completed: JudgeSpec = judge.completed(bank, laws)
-    return completed

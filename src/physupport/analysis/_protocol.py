@@ -19,10 +19,21 @@ from ..aeb._controller import Callback, check_question
 from ..aeb._trace import check_stop
 from ..banks import Bank, Cover
 from ..io import SplitRows, split_rows, undivided_rows
-from ..judges import ByEvidence, Docket, Evidence, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, splits_rows
+from ..judges import (
+    ByEvidence,
+    Docket,
+    Evidence,
+    Judge,
+    JudgeSpec,
+    Sealed,
+    SealedStream,
+    Verdicts,
+    completed_with,
+    splits_rows,
+)
 from ..laws import Opponent, check_cover, check_sets
 from ..questions import Question, predicates
-from ._plans import ProposedStream, StreamPlan, check_thresholds, check_writes, completed_with
+from ._plans import ProposedStream, StreamPlan, check_thresholds, check_writes
 
 
 @final

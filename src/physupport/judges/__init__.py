@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         SealedStream as SealedStream,
         check_laws as check_laws,
         check_rows as check_rows,
+        completed_with as completed_with,
         decoded as decoded,
         gives_e_values as gives_e_values,
         make_judge as make_judge,

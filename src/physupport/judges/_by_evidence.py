@@ -16,7 +16,7 @@ from ..banks import Bank
 from ..laws import Law
 from ._evidence import BLOCK, Evidence, blocks
 from ._judge import Codes, Judge, Verdict, Verdicts, block_around
-from ._noise import NOISE_SHARE, decoded_share, states_noise, with_noise_test
+from ._noise import NOISE_FACTS, NOISE_SHARE, decoded_share, states_noise, with_noise_test
 from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
 from ._specs import Sealed
 
@@ -117,6 +117,7 @@ class ByEvidence:
     """
 
     has_common_numerator: ClassVar[bool] = True
+    fact_names: ClassVar[tuple[str, ...]] = NOISE_FACTS
 
     noise: float | None = None
 

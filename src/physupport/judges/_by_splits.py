@@ -26,7 +26,7 @@ from ..laws.gaussian._linear_stream import LinearStream
 from ._by_evidence import ByEvidence, decoded_evidence, product_verdicts
 from ._evidence import Evidence, final_bounds
 from ._judge import Judge, Verdicts, around
-from ._noise import NOISE_SHARE, decoded_share, states_noise, with_noise_test
+from ._noise import NOISE_FACTS, NOISE_SHARE, decoded_share, states_noise, with_noise_test
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
 from ._specs import MOST_SPLITS, JudgeSpec, Sealed, SealedStream, register
 from .rotation._draws import Draws
@@ -49,6 +49,7 @@ class BySplits:
 
     are_e_values: ClassVar[bool] = True
     has_common_numerator: ClassVar[bool] = True
+    fact_names: ClassVar[tuple[str, ...]] = NOISE_FACTS
 
     split: str = "rows"
     n_splits: int = 8

@@ -15,6 +15,8 @@ from ._specs import Sealed, SealedStream
 
 # Of the level, at which a stated noise is refuted; that of the gate of rotations.
 NOISE_SHARE = 0.2
+# What is told of it in any case.
+NOISE_FACTS = ("is_best_rejected", "level", "findings")
 
 
 def states_noise(bank: Bank, laws: Sequence[Law]) -> bool:

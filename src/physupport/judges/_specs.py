@@ -108,8 +108,20 @@ class JudgeSpec(Protocol):
         """Whether the judge that it opens has `facts`, see `judge_facts`; left out: it has none."""
 
     @property
+    def fact_names(self) -> tuple[str, ...]:
+        """What these facts always have, so that `verify` misses it in a report; left out: nothing."""
+
+    @property
     def withholds(self) -> bool:
         """Whether labels are withheld where these say that the best fit is rejected; left out: never."""
+
+
+def completed_with(spec: JudgeSpec, bank: Bank, laws: Sequence[Law]) -> JudgeSpec:
+    """The judge as it is frozen: with all that it leaves to bank and laws, if it has a `completed`."""
+    if not hasattr(spec, "completed"):
+        return spec
+    completed: JudgeSpec = spec.completed(bank, laws)
+    return completed
 
 
 def gives_e_values(spec: JudgeSpec) -> bool:

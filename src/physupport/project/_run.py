@@ -166,10 +166,10 @@ def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Diffe
         ]
     except MisuseError as error:
         return Differences((*findings, f"the project file describes no protocol: {error}"))
-    notes = [_UNTESTED] if _is_untested(described, protocol) else []
+    findings += [_UNTESTED] if _is_untested(described, protocol) else []
     deciding, safe = [name for name in parts if name not in _SAFE], [name for name in parts if name in _SAFE]
     other = "the project file describes another protocol than the report has, with other"
-    notes += [f"{other} {', '.join(safe)}; labels are safe at any"] if safe else []
+    notes = [f"{other} {', '.join(safe)}; labels are safe at any"] if safe else []
     return Differences((*findings, *([f"{other} {', '.join(deciding)}"] if deciding else ())), tuple(notes))
 
 
@@ -200,8 +200,11 @@ def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tu
     )
 
 
-# Earlier programs did not ask rows about a noise that is stated: who has such a report may compare it all the same.
-_UNTESTED = "the report does not ask the rows about the noise that is stated, which a run of today does"
+# Earlier programs did not ask rows about a noise that is stated; labels that they gave may have to be withheld.
+_UNTESTED = (
+    "the report does not ask the rows about the noise that is stated, which a run of today does and may withhold "
+    "labels for: run the project again"
+)
 
 
 def _is_untested(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> bool:

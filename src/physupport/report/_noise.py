@@ -48,7 +48,9 @@ _OFF = "its strengths, or that anything is there, may not be right"
 
 def is_off(gate: Entry) -> bool:
     """Whether rows are said not to have the strengths of what is left."""
-    return bool(gate.get("strengths") and gate["strengths"]["p"] <= gate["level"])
+    looked = gate.get("strengths")
+    # Reports of before version 3 do not say it themselves.
+    return bool(looked and looked.get("is_off", looked["p"] <= gate["level"]))
 
 
 def agreed_sentence(gate: Entry) -> str:

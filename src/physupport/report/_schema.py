@@ -1,6 +1,7 @@
 """The form of a document: which names stand where, and what kind of value each has.
 
 Whether what stands there is true is for `verify` to say.  Version 1 held sentences as well; they are not looked at.
+Versions 1 and 2 may leave out what programs of then did not look for; version 3 may not.
 """
 
 import math
@@ -29,7 +30,7 @@ from ..banks import (
 from ..judges import Verdict, Verdicts
 from ..questions import Label
 
-FORMAT, VERSION = "physupport report", 2
+FORMAT, VERSION = "physupport report", 3
 
 
 def _is_bound(value: object) -> bool:
@@ -66,7 +67,7 @@ _FIELD: Form = {
     "field": str, "label": tuple(str(label) for label in Label), "cell": [str], "group": (str, None),
     "numbers": _NUMBERS, "certificate": ("universal", "witnesses", "open", "withheld"),
     "witnesses": [_EXPLANATION], "excluded": (_EXPLANATION, None),
-    "set": Maybe((_SET, None)),
+    "set": (_SET, None),
 }  # fmt: skip
 _CLAIM = {
     "claim": str,
@@ -85,10 +86,10 @@ _STREAM = {
     "law": dict, "numerator": dict,
 }  # fmt: skip
 _PROTOCOL = {
-    "bank": (HASH, None), "size": int, "question": dict, "level": float, "judge": Maybe(dict), "seed": int,
+    "bank": (HASH, None), "size": int, "question": dict, "level": float, "judge": dict, "seed": int,
     "streams": [_STREAM],
     "proposals": [int], "plausibility": (HASH, None), "policy": dict, "budget": int, "until_witnessed": bool,
-    "stop": Maybe(("label", "set")), "cover": Maybe(COVER_FORM),
+    "stop": ("label", "set"), "cover": Maybe(COVER_FORM),
 }  # fmt: skip
 _EDGE = {"of": str, "value": float, "end": ("lowest", "highest")}
 _PROBABILITY = Check("a probability", lambda value: _is_number(value) and 0.0 <= value <= 1.0)
@@ -102,6 +103,7 @@ _FINDING = Check(
         and isinstance(value.get("part"), str)
         and isinstance(value.get("place"), str)
         and _PROBABILITY.fits(value.get("p"))
+        and type(value.get("is_off", True)) is bool
     ),
 )
 # What words are made of; a judge of one's own may say more.
@@ -133,15 +135,24 @@ _DIGESTS = {
 _SENTENCE = {"sentence": str}
 DOCUMENT: Form = {
     "format": FORMAT, "version": VERSION, "program": {"physupport": str, "numpy": str, "python": str},
-    "fields": [_FIELD], "claims": Maybe([_CLAIM]), "outcome": _OUTCOME,
-    "gate": Maybe((_GATE, None)), "edges": Maybe([_EDGE]),
+    "fields": [_FIELD], "claims": [_CLAIM], "outcome": _OUTCOME, "gate": (_GATE, None), "edges": [_EDGE],
     "protocol": _PROTOCOL, "data": _HASHES,
     "trace": {"queries": ANY, "codes": ANY, "lower": ANY, "upper": ANY},
     "question": _QUESTION, "bank": (dict, None), "digests": _DIGESTS,
 }  # fmt: skip
+
+
+def _without(form: Form, *names: str) -> Form:
+    """The form of before: these may be missing."""
+    return form | {name: Maybe(form[name]) for name in names}
+
+
+_EARLIER_FIELD = _without(_FIELD, "set")
+_EARLIER = _without(DOCUMENT, "claims", "gate", "edges") | {"protocol": _without(_PROTOCOL, "judge", "stop")}
 # By version.
 DOCUMENTS: Mapping[int, Form] = {
-    1: DOCUMENT | {"version": 1, "fields": [_FIELD | _SENTENCE], "outcome": _OUTCOME | _SENTENCE},
+    1: _EARLIER | {"version": 1, "fields": [_EARLIER_FIELD | _SENTENCE], "outcome": _OUTCOME | _SENTENCE},
+    2: _EARLIER | {"version": 2, "fields": [_EARLIER_FIELD]},
     VERSION: DOCUMENT,
 }
 # By kind of question: the numbers of a field that its sentence tells.

@@ -16,7 +16,7 @@ from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, Judge, JudgeSpec, Sealed, SealedStream, Verdicts, best_key, judge_facts
 from ..laws import Law, Opponent, Proposal, decode_law
-from ._protocol import judge_of
+from ._protocol import COMPLETE, judge_of
 from ._trace import ReadTrace
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
@@ -80,16 +80,17 @@ def data_findings(
         parts = zip(map(_ReadStream.of, streams), splits, strict=True)
         held_out = [_sealed(read, tables[read.name], split, bank) for read, split in parts]
         opened = judge.open(Sealed(bank, protocol["level"], tuple(held_out), document["digests"]["protocol"]))
-        yield from _judged_findings(opened, document.get("gate"), trace, notes)
+        yield from _judged_findings(opened, document, trace, notes)
 
 
-def _judged_findings(opened: Judge, gate: Node | None, trace: ReadTrace, notes: list[str]) -> Iterator[str]:
+def _judged_findings(opened: Judge, document: Node, trace: ReadTrace, notes: list[str]) -> Iterator[str]:
     """Every verdict, and what the judge says of the answer as a whole; of that it speaks where nothing was asked."""
     if len(trace):
         yield from _verdict_findings(opened.verdicts(trace.queries), trace)
     facts = judge_facts(opened, np.flatnonzero(trace.possible(len(trace))))
-    notes.extend(_unsaid(gate, facts))
-    yield from _fact_findings(gate, facts)
+    if document["version"] < COMPLETE:
+        notes.extend(_unsaid(document.get("gate"), facts))
+    yield from _fact_findings(document.get("gate"), facts)
 
 
 def _version_notes(judge: JudgeSpec | None, program: Node) -> Iterator[str]:
@@ -115,10 +116,15 @@ def _verdict_findings(scored: Verdicts, trace: ReadTrace) -> Iterator[str]:
 
 def _unsaid(stored: Node | None, again: dict[str, object] | None) -> Iterator[str]:
     """Facts that earlier programs did not look for, and that this one finds: they are taken out, and told if bad."""
-    if stored and again and "strengths" in again and "strengths" not in stored:
-        looked, level = again.pop("strengths"), again.get("level", 0.0)
-        if isinstance(looked, dict) and looked["p"] <= level:
+    if not stored or not again or "strengths" not in again:
+        return
+    looked = again["strengths"]
+    if "strengths" not in stored:
+        del again["strengths"]
+        if isinstance(looked, dict) and looked["is_off"]:
             yield f"the report does not say that the rows are {looked['place']} (p = {looked['p']:.2g})"
+    elif isinstance(looked, dict) and "is_off" not in (stored["strengths"] or {}):
+        del looked["is_off"]  # follows from p there
 
 
 def _fact_findings(stored: Node | None, again: Node | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from .._errors import MisuseError
 from .._stored import HASH, Node, Refusal, check_form
 from ..banks import Bank
-from ..judges import JUDGES, ByEvidence, JudgeSpec, decoded, splits_rows
+from ..judges import JUDGES, ByEvidence, JudgeSpec, completed_with, decoded, splits_rows
 from ..laws import check_sets, decode_law
 from ..report import MOST_EXPLANATIONS
 
@@ -93,6 +93,10 @@ def judge_of(protocol: Node) -> JudgeSpec | None:
     return decoded(content) if kind in JUDGES else None
 
 
+# The first in which no fact is left out that a judge gives, nor a test that it makes.
+COMPLETE = 3
+
+
 def gate_findings(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
     """Facts of the judge that are missing, or that this judge does not give; rows tell whether they are true."""
     has_facts = bool(document.get("gate"))
@@ -101,20 +105,57 @@ def gate_findings(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
     elif judge is not None and has_facts:
         if not 0 <= document["gate"].get("best", 0) < document["protocol"]["size"]:
             yield "what fits best lies outside the bank"
+        if document["version"] >= COMPLETE:
+            yield from (f"the report lacks {name}, which its judge tells" for name in _untold(document["gate"], judge))
         yield from _gate_findings(document["gate"], document["outcome"], withholds=bool(getattr(judge, "withholds", 0)))
+
+
+def _untold(gate: Node, judge: JudgeSpec | None) -> list[str]:
+    """Facts that the judge always gives and the report does not have."""
+    missing = [name for name in getattr(judge, "fact_names", ()) if name not in gate]
+    looked = gate.get("strengths")
+    return [*missing, "strengths.is_off"] if looked and "is_off" not in looked else missing
+
+
+def gate_notes(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
+    """What programs of before did not look for."""
+    if document["version"] < COMPLETE:
+        for name in _untold(document.get("gate") or {}, judge) if document.get("gate") else ():
+            yield f"the report does not tell {name}, as it says that it is of version {document['version']}"
+
+
+def completed_findings(document: Node, judge: JudgeSpec | None, bank: Bank) -> Iterator[str]:
+    """A judge that leaves out what a run sets for this bank and these laws, such as the test of a stated noise."""
+    protocol = document["protocol"]
+    if judge is None or document["version"] < COMPLETE or not protocol["streams"]:
+        return
+    laws = [decode_law(stream["law"], stream["name"]) for stream in protocol["streams"]]
+    frozen, completed = judge.encode(), completed_with(judge, bank, laws).encode()
+    if frozen != completed:
+        names = [name for name in {**frozen, **completed} if frozen.get(name) != completed.get(name)]
+        other = f"which has other {', '.join(names)}"
+        yield f"the judge is not the one that a run has for this bank and these laws, {other}"
 
 
 def _gate_findings(gate: Node, outcome: Node, *, withholds: bool) -> Iterator[str]:
     """Facts that contradict each other: the best fit is rejected by its p-values, and labels are withheld by that."""
     least = min((finding["p"] for finding in gate.get("findings", ())), default=1.0)
     is_rejected = gate.get("is_best_rejected", False)
-    if "level" in gate and abs(least - gate["level"]) > _P_TOLERANCE and is_rejected != (least <= gate["level"]):
+    if "level" in gate and not _is_at(least, gate["level"]) and is_rejected != (least <= gate["level"]):
         yield f"the best fit is said to be {'' if is_rejected else 'not '}rejected, but its p-values say otherwise"
+    seen = gate.get("strengths") or {}
+    if "is_off" in seen and seen["is_off"] != (seen["p"] <= gate["level"]) and not _is_at(seen["p"], gate["level"]):
+        said = f"{'not ' if seen['is_off'] else ''}to be as strong as what is left"
+        yield f"the rows are said {said}, but p says otherwise"
     looked = gate.get("whiteness") or {}
     if any(finding["part"] == looked.get("part") and finding != looked for finding in gate.get("findings", ())):
         yield "the noise is said to be other than the same test found it"
     if gate["is_withheld"] != (withholds and is_rejected and outcome["possible"] > 0):
         yield f"labels are {'' if gate['is_withheld'] else 'not '}withheld, which the judge does otherwise"
+
+
+def _is_at(p: float, level: float) -> bool:
+    return abs(p - level) <= _P_TOLERANCE
 
 
 def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None) -> Iterator[str]:

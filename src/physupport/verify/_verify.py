@@ -21,7 +21,16 @@ from ._claims import budget_notes, check_digest, claim_findings, field_findings,
 from ._cover import cover_findings, cover_notes
 from ._data import data_findings
 from ._edges import edge_findings, edge_notes
-from ._protocol import bank_findings, check_size, gate_findings, judge_of, protocol_findings, protocol_notes
+from ._protocol import (
+    bank_findings,
+    check_size,
+    completed_findings,
+    gate_findings,
+    gate_notes,
+    judge_of,
+    protocol_findings,
+    protocol_notes,
+)
 from ._regional import regional_rules
 from ._resolution import own_rules, resolution_rules
 from ._trace import ReadTrace, read_trace
@@ -86,6 +95,7 @@ def verify(
     if held is not None and held.bank is not None:
         bank = held.bank
         notebook.collect(lambda: bank_findings(document["protocol"], bank))
+        notebook.collect(lambda: completed_findings(document, judge, bank))
         notebook.collect(lambda: cover_findings(document["protocol"], bank))
     elif document["protocol"].get("cover") is not None:
         notebook.collect(lambda: ["the protocol has a cover, and no bank that it could be of"])
@@ -102,7 +112,7 @@ def verify(
         notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored, opponents))
     bank_held = None if held is None else held.bank
     told = _notes(document, rows is not None, protocol_notes(document["protocol"], judge, bank_held), protocol)
-    notes = *told, *(() if rules is None else rules.notes), *scored
+    notes = *told, *gate_notes(document, judge), *(() if rules is None else rules.notes), *scored
     are_scored = rows is not None and judge is not None and bool(document["protocol"]["streams"])
     return Verification(tuple(dict.fromkeys(notebook.findings)), notes, are_scored)
 

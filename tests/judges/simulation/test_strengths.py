@@ -109,15 +109,32 @@ def test_verify_derives_it_again_and_notes_where_an_earlier_report_says_nothing_
     rows, report = next((rows, found) for rows, found in drawn_reports() if found.status == "REPORT")
     assert verify(report.json(), rows).is_verified
 
-    def changed(change):
+    def changed(change, version=3, rows=rows):
         document = copy.deepcopy(report.document)
         change(document["gate"])
+        document["version"] = version
         document["digests"]["document"] = document_hash(document)
         return verify(document, rows)
 
+    strengths, level = report.document["gate"]["strengths"], report.document["gate"]["level"]
+    assert strengths["is_off"] and strengths["p"] < 1e-4 < level  # noqa: PT018
+    # A p-value on the other side of the level is far from that of the rows, and contradicts what is said of it.
+    assert not changed(lambda gate: gate["strengths"].update(p=level + 1e-5, is_off=False)).is_verified
+    for told in ({"p": level + 1e-5}, {"is_off": False}):
+        assert "but p says otherwise" in " ".join(
+            changed(lambda gate, told=told: gate["strengths"].update(told)).findings
+        )
     assert not changed(lambda gate: gate["strengths"].update(p=0.5)).is_verified
     assert not changed(lambda gate: gate["strengths"].update(place="stronger than what is left says")).is_verified
-    before = changed(lambda gate: gate.pop("strengths"))
+    for found in (None, rows):
+        (finding, *_) = changed(lambda gate: gate.pop("strengths"), rows=found).findings
+        assert finding == "the report lacks strengths, which its judge tells"
+    assert not changed(lambda gate: gate["strengths"].pop("is_off"), rows=None).is_verified
+    assert changed(lambda gate: gate["strengths"].pop("is_off"), version=2).is_verified
+    alone = changed(lambda gate: gate.pop("strengths"), version=2, rows=None)
+    assert alone.is_verified
+    assert "the report does not tell strengths, as it says that it is of version 2" in alone.notes
+    before = changed(lambda gate: gate.pop("strengths"), version=2)
     assert before.is_verified
     said = "the report does not say that the rows are weaker than what is left says (p = "
     assert any(note.startswith(said) for note in before.notes)

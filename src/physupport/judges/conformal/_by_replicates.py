@@ -49,6 +49,7 @@ class ByReplicates:
 
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = False
+    fact_names: ClassVar[tuple[str, ...]] = ("best", "assumes", "lacks", "units", "smallest_p", "p", "cannot_exclude")
 
     spec: ByConformal = field(repr=False)
 

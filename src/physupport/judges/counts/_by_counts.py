@@ -38,6 +38,7 @@ class ByCounts:
     has_common_numerator: ClassVar[bool] = True
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = True
+    fact_names: ClassVar[tuple[str, ...]] = ("best", "is_best_rejected", "level", "findings", "lacks")
 
     split: str = "thin"
     n_splits: int = 4

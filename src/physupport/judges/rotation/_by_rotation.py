@@ -46,6 +46,14 @@ class ByRotation:
 
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = True
+    fact_names: ClassVar[tuple[str, ...]] = (
+        "best",
+        "is_best_rejected",
+        "level",
+        "findings",
+        "whiteness",
+        "zero_rows",
+    )
 
     draws: int = 999
     gate_draws: int = 1999

@@ -59,6 +59,7 @@ class BySimulation:
     has_facts: ClassVar[bool] = True
     draws_by_numpy: ClassVar[bool] = True  # as the laws do, whose random numbers another version of it may change
     withholds: ClassVar[bool] = False
+    fact_names: ClassVar[tuple[str, ...]] = ("best", "is_best_rejected", "level", "findings", "strengths")
 
     statistic: str | None = None
     draws: int = 399
@@ -244,8 +245,8 @@ class SimulationJudge:
             return None
         each = (min((law(int(e)) for law in seen), key=lambda strength: strength.p) for e in explanations)
         best = max(each, key=lambda strength: strength.p)
-        place = f"{'weaker' if best.is_weaker else 'stronger'} than what is left says"
-        return {"part": "strengths", "place": place, "p": min(1.0, len(seen) * best.p)}
+        place, p = f"{'weaker' if best.is_weaker else 'stronger'} than what is left says", min(1.0, len(seen) * best.p)
+        return {"part": "strengths", "place": place, "p": p, "is_off": p <= FIT_LEVEL}
 
     @property
     def kind(self) -> Kind:
