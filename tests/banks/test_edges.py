@@ -83,13 +83,15 @@ def test_verify_derives_ends_of_strengths_and_notes_where_an_earlier_report_does
     report = reported(rows["deployment"])
     assert verify(report.json(), rows).is_verified
 
-    def changed(edges):
+    def changed(edges, version=3):
         document = copy.deepcopy(report.document)
-        document["edges"] = edges
+        document |= {"edges": edges, "version": version}
         document["digests"]["document"] = document_hash(document)
         return verify(document, rows)
 
-    before = changed([])
+    (finding,) = changed([]).findings
+    assert finding == "the ends of grids that are touched are not those that the trace gives"
+    before = changed([], version=2)
     assert before.is_verified
     said = "what is kept touches ends of grids of which the report does not tell: strengths of region A (3)"
     assert said in before.notes
