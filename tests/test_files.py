@@ -94,6 +94,17 @@ def test_links_are_followed_and_permissions_stay(tmp_path):
     assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o640
 
 
+def test_a_link_may_be_replaced_itself_whatever_it_leads_to(tmp_path):
+    (tmp_path / "real").write_bytes(b"earlier")
+    for target in ("real", "nowhere", "/dev/full", "/tmp"):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(target)
+        write_whole(tmp_path / "link", b"new", follow=False)
+        assert not (tmp_path / "link").is_symlink()
+        assert (tmp_path / "link").read_bytes() == b"new"
+    assert (tmp_path / "real").read_bytes() == b"earlier"
+
+
 def test_a_file_that_is_protected_is_not_replaced(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"earlier")

@@ -20,24 +20,26 @@ def hidden_beside(place: Path) -> Path:
     return place.parent / f".{place.name[:40]}-{pieces_hash(place.name)[:8]}"  # a long name has no room for more
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, *, follow: bool = True) -> None:
     """A file with this content, in one step that neither a kill nor a loss of power can split.
 
-    Raises OSError with the name of the file, which then is as it was.  A link is followed.  What is there and is no
-    file, a device or a pipe, has no earlier content: it is written to as it stands.
+    Raises OSError with the name of the file, which then is as it was.  A link is followed, or replaced itself.  What is
+    there and is no file, a device or a pipe, has no earlier content: it is written to as it stands.
     """
-    if path.exists() and not path.is_file():
+    is_replaced = path.is_symlink() and not follow
+    if path.exists() and not path.is_file() and not is_replaced:
         path.write_bytes(content)
         return
-    place = Path(os.path.realpath(path))
-    if place.exists() and not os.access(place, os.W_OK):  # the step itself would not ask
+    place = path if is_replaced else Path(os.path.realpath(path))
+    is_there = place.exists() and not is_replaced
+    if is_there and not os.access(place, os.W_OK):  # the step itself would not ask
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     part = hidden_beside(place)
     try:
         part.unlink(missing_ok=True)  # of a run that was killed, or a link to elsewhere
         with part.open("xb") as file:
             file.write(content)
-        if place.exists():
+        if is_there:
             shutil.copymode(place, part)
         to_disk(part)
         part.replace(place)

@@ -112,6 +112,17 @@ def test_a_map_whose_hashes_are_lost_is_not_taken_for_one_of_other_signals(proto
         np.testing.assert_array_equal(found.array(name), straight.array(name))
 
 
+def test_a_link_in_the_folder_is_replaced_and_what_it_leads_to_stays(again, whole, out):
+    for name in ("map.zarr/label/1.0", "map.zarr/label/.zarray"):
+        (out / name).unlink()
+        (out / name).symlink_to(out.parent / "mine")
+        (out.parent / "mine").write_text("of the user")
+        again()
+        assert (out.parent / "mine").read_text() == "of the user"
+    assert content(out) == content(whole)
+    assert not [path for path in out.rglob("*") if path.is_symlink()]
+
+
 def changed(**changes):
     def change(folder):
         path = folder / "map.json"

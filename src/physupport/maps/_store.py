@@ -266,7 +266,7 @@ def _make(folder: Path) -> None:
 def _write(path: Path, content: bytes) -> None:
     """A file is there as a whole or not at all."""
     try:
-        write_whole(path, content)
+        write_whole(path, content, follow=False)  # no run makes links: what one leads to is not of the map
     except OSError as error:
         raise _unwritable(path, error) from None
 
