@@ -164,6 +164,8 @@ def test_a_byte_order_mark_is_no_part_of_the_table(write):
         (["--atoms", "30"], "--atoms must be a whole number between 3 and 8"),
         (["--scale", "1.5"], "--scale must lie strictly between 0 and 1"),
         (["--p", "0.7"], "--p must"),
+        (["--p", "1e-200"], "--p must be large enough for calibration rows to see the atoms, got an information of 0."),
+        (["--p", "1e-320"], "--p must be large enough for calibration rows to see the atoms"),
         (["--wanted", "-1"], "--wanted must lie strictly"),
         (["--separated", "1,2,3"], "--separated must be two numbers"),
         (["--dictionary", "x.csv", "--scale", "0.1"], "--dictionary must come without --scale and --atoms"),

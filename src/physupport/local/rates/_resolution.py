@@ -106,7 +106,12 @@ def block_information(design: Design, n_draws: int | None = None) -> Orientation
     dictionary, rng = design.dictionary, np.random.default_rng(0)
     draws = max(_FEWEST_DRAWS, _DRAWS >> max(0, dictionary.q - 4)) if n_draws is None else n_draws
     scale = block_scale(dictionary)
-    return orientation_information(dictionary, design.law, design.noise, scale=scale, rng=rng, n_draws=draws)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = orientation_information(dictionary, design.law, design.noise, scale=scale, rng=rng, n_draws=draws)
+    # Atoms that are next to never active leave an information that underflows, or products of it that do.
+    if not np.isfinite(found.information).all() or not np.diagonal(found.information).min() > np.finfo(float).tiny:
+        raise MisuseError("p", "be large enough for calibration rows to see the atoms", "an information of 0")
+    return found
 
 
 def _unknown_directions(information: OrientationInformation, design: Design) -> Array:
