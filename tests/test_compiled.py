@@ -21,7 +21,6 @@ def load(path):
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 def test_a_kernel_is_compiled_anew_when_another_module_of_kernels_changes(tmp_path, monkeypatch):
-    monkeypatch.setattr(config, "CACHE_DIR", "")
     path = tmp_path / "kernel.py"
     path.write_text("from physupport._compiled import kept\n\n\n@kept(nogil=True)\ndef twice(x):\n    return 2 * x\n")
 
