@@ -135,6 +135,33 @@ def test_a_noise_that_is_stated_too_large_is_told_too():
     assert "stated too large, or the rows were scaled, averaged or smoothed" in report.sentence
 
 
+@pytest.mark.parametrize("judge", JUDGES)
+def test_rows_that_do_not_share_their_mean_are_a_reason_too_and_what_else_was_seen_is_told(judge):
+    """The noise is right, and the element is in the bank: its amplitude is 10, and 3 more or less from row to row."""
+    rng = np.random.default_rng(0)
+    rows = (10.0 + 3.0 * rng.standard_normal((20, 1))) * WAVES[:, 4] + rng.standard_normal((20, Q))
+    report = reported(rows, 1.0, judge=JUDGES[judge])
+    assert report.status in ("EMPTY", "WITHHELD")
+    assert "it is stated too small, or the rows do not share one mean." in report.sentence
+    assert report.text().startswith(
+        "The rows refute the noise that is stated, or that they share one mean, so no label"
+    )
+    gate = report.document["gate"]
+    seen = [each for each in gate["findings"] if each["part"] == "spectrum" and each["p"] <= gate["level"]]
+    assert ("What the best fit leaves is a sign of" in report.sentence) == bool(seen) == (judge == "rotation")
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(("scale", "noises"), [(2.5, (0.01, 0.5, 1.0)), (1e8, (1e-6, 1.0, 1e-3))])
+def test_where_no_stated_noise_agrees_the_ratio_is_to_the_one_that_is_refuted_least(judge, scale, noises):
+    """Also where all p-values are 0, of rows of 1e8 times the variance."""
+    rows = np.sqrt(scale) * nothing_there(2)
+    report = reported(rows, *noises, judge=JUDGES[judge])
+    (finding,) = [each for each in report.document["gate"]["findings"] if each["part"] == "noise"]
+    assert 0.8 * scale < finding["ratio"] < 1.25 * scale  # to a variance of 1, the nearest, of 160 numbers or more
+    assert verify(report.json(), {"deployment": rows}).is_verified
+
+
 def test_what_agrees_is_told_with_the_threshold_that_it_was_compared_with():
     report = reported(nothing_there(1), 1.0, judge=ByEvidence())
     (finding,) = report.document["gate"]["findings"]

@@ -9,7 +9,7 @@ import numpy as np
 from .._checks import check_number, check_open
 from .._typing import IntArray
 from ..banks import Bank
-from ..laws import Law, NoiseSeen
+from ..laws import Law, NoiseSeen, agreement
 from ._judge import Judge, Verdicts
 from ._specs import Sealed, SealedStream
 
@@ -39,9 +39,10 @@ def with_noise_test(judge: Judge, sealed: Sealed, share: float | None) -> Judge:
 class NoiseTested:
     r"""Verdicts of a judge, and labels that are withheld where every noise that is left is refuted by the rows.
 
-    If the truth is in the bank and left, this happens with probability at most the share of the level: the p-value of
-    its noise setting is uniform, and the largest of those that are left is no smaller.  Nothing is said then, so that
-    what is said is false with probability at most the level of the judge, as without the test: none of it is spent.
+    That the truth is in the bank and left, and this happens, has probability at most the share of the level, which
+    streams that are tested divide: the p-value of its noise setting is uniform, and the largest of those that are left
+    is no smaller.  Nothing is said then, so that what is said is false with probability at most the level of the judge,
+    as without the test: none of it is spent.
     """
 
     judge: Judge
@@ -87,6 +88,6 @@ class NoiseTested:
         """Of the setting that the rows refute least."""
         index = possible if len(possible) else np.arange(self.size)
         settings = np.unique(stream.keys_of(index) % len(seen.p)).tolist()
-        best = max(settings, key=lambda setting: seen.p[setting])
+        best = max(settings, key=lambda setting: agreement(seen.p[setting], seen.ratio[setting]))
         said: dict[str, object] = {"part": "noise", "place": seen.place, "p": seen.p[best], "ratio": seen.ratio[best]}
         return seen.p[best], said

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ._noise import (
         NoiseLook as NoiseLook,
         NoiseSeen as NoiseSeen,
+        agreement as agreement,
         noise_ratio as noise_ratio,
         two_sided as two_sided,
     )

@@ -98,6 +98,11 @@ class NoiseLook:
         return NoiseSeen(self.place, p, tuple(noise_ratio(energy, self.freedom, s**2 / self.parts) for s in deviations))
 
 
+def agreement(p: float, ratio: float) -> tuple[float, float]:
+    """Larger the less a noise is refuted: by its p-value, and where that is 0, by how near the ratio is to 1."""
+    return p, -abs(float(np.log(max(ratio, 1.0 / _MOST_RATIO))))
+
+
 def noise_ratio(energy: float, freedom: int, variance: float) -> float:
     """How many times the variance that is stated an energy with so many degrees of freedom is."""
     with np.errstate(over="ignore"):

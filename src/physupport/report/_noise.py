@@ -13,9 +13,17 @@ def refuted_noise(gate: Entry) -> Entry | None:
     return min(refuting, key=lambda each: each["p"]) if is_rejected and refuting else None
 
 
-def is_noise_alone(finding: Entry) -> bool:
-    """Whether nothing but the noise can be the reason."""
+def is_of_scatter(finding: Entry) -> bool:
+    """Whether no explanation enters: whatever mean the rows share, their scatter is the noise."""
     return bool(finding["place"] == _SCATTER)
+
+
+def refuted_premises(finding: Entry) -> str:
+    """What cannot all be true: less energy than that of the noise has no other reason, more of it may have one."""
+    if float(finding.get("ratio", 1.0)) < 1.0:
+        return "the noise that is stated"
+    other = "they share one mean" if is_of_scatter(finding) else "the bank has all that is there"
+    return f"the noise that is stated, or that {other}"
 
 
 def refuted_sentence(finding: Entry) -> str:
@@ -28,15 +36,18 @@ def refuted_sentence(finding: Entry) -> str:
     )
     if ratio < 1.0:
         return f"{said} it is stated too large, or the rows were scaled, averaged or smoothed."
-    beside = "" if is_noise_alone(finding) else ", or something is there that the bank does not have"
-    return f"{said} it is stated too small{beside}."
+    beside = "the rows do not share one mean" if is_of_scatter(finding) else _OUTSIDE
+    return f"{said} it is stated too small, or {beside}."
+
+
+_OUTSIDE = "something is there that the bank does not have"
 
 
 def strength_sentence(document: Entry) -> str:
-    """Whether rows are as strong as what is left says; empty where nobody looked."""
+    """Whether rows are as strong as what is left says; empty where nobody looked, or nothing is left."""
     gate = gate_of(document)
     looked = gate.get("strengths")
-    if not looked:
+    if not looked or document["outcome"]["status"] == "EMPTY":
         return ""
     if not is_off(gate):
         return f" The rows are as strong as something that is left says ({probability(looked['p'])}{told_at(gate)})."

@@ -9,10 +9,11 @@ from ._noise import (
     agreed_sentence,
     estimate_sentence,
     is_estimated,
-    is_noise_alone,
+    is_of_scatter,
     is_off,
     noise_sentence,
     refuted_noise,
+    refuted_premises,
     refuted_sentence,
     strength_sentence,
     told_at,
@@ -74,9 +75,10 @@ def _outcome(document: Entry) -> str:
 
 
 def _withheld(document: Entry) -> str:
-    if refuted_noise(gate_of(document)):
+    noise = refuted_noise(gate_of(document))
+    if noise:
         return (
-            f"No label is given: the rows refute the noise that is stated, on which every verdict rests."
+            f"No label is given: the rows refute {refuted_premises(noise)}, on which every verdict rests."
             f"{_missing(document)} The noise of the rows, or one that is left open, would change this."
         )
     return (
@@ -94,8 +96,8 @@ def doubt_sentence(document: Entry) -> str:
     }.get(document["outcome"]["status"])
     if first is not None:
         noise = refuted_noise(gate)
-        if noise and is_noise_alone(noise):
-            first = "The rows refute the noise that is stated, so no label is given."
+        if noise and is_of_scatter(noise):
+            first = f"The rows refute {refuted_premises(noise)}, so no label is given."
         return first + _missing(document)
     doubts = [_fitted(min(finding["p"] for finding in gate["findings"]), gate, True)] if _is_unlike(gate) else []
     doubts += [strength_sentence(document)] if is_off(gate) else []
@@ -122,7 +124,7 @@ def _missing(document: Entry) -> str:
         return ""
     noise, others = refuted_noise(gate), [each for each in gate["findings"] if each["part"] != "noise"]
     said = refuted_sentence(noise) if noise else ""
-    if noise and (is_noise_alone(noise) or not any(each["p"] <= gate["level"] for each in others)):
+    if noise and not any(each["p"] <= gate["level"] for each in others):
         return said
     finding = min(others or gate["findings"], key=lambda finding: finding["p"])
     sign = _PARTS.get(finding["part"], "{place}").format(place=finding["place"])

@@ -100,6 +100,28 @@ def test_rows_of_the_bank_agree_with_its_strengths(kind):
     assert sum(told) <= 2  # of 12 at .01: three or more have a probability of 2e-4
 
 
+@pytest.mark.parametrize(("sizes", "is_off"), [((1.5, 1.5), True), ((1.0, -1.0), False)])
+def test_where_nothing_is_left_nobody_says_what_the_rows_are_beside_it(sizes, is_off):
+    """Rows of two sources far apart, while the bank has single ones, each compared with its neighbours."""
+    places = np.linspace(0.1, 0.9, 7)
+    waves = np.exp(-0.5 * ((np.linspace(0.0, 1.0, Q)[:, None] - places) / 0.15) ** 2)
+    waves /= np.linalg.norm(waves, axis=0)
+    library = Library([f"p{i}" for i in range(7)], ["A"] * 7, places[:, None], waves)
+    bank = library_bank(library, [["A"]], {"A": [1.0]}, deployment=product_grid(noise=[0.02]))
+    options = {"calibration": None, "deployment": StreamPlan("mean"), "judge": BySimulation("score", draws=199)}
+    statuses = set()
+    for seed in range(6):
+        rows = np.sqrt(0.02 / 0.7) * noise(seed) + waves[:, [1, 5]] @ np.array(sizes)
+        report = PhysicalSupport(bank, {"A": 0.1}, **options).fit().report(rows)
+        statuses.add(report.status)
+        if report.status == "EMPTY":
+            assert report.document["gate"]["strengths"]["place"].endswith("than what fits best says")
+            assert not is_off or report.document["gate"]["strengths"]["is_off"]
+            assert "left says" not in report.text() + report.csv()
+            assert verify(report.json(), {"deployment": rows}).is_verified
+    assert "EMPTY" in statuses
+
+
 def drawn_reports():
     for seed in range(20):
         yield {"deployment": noise(seed)}, reported(noise(seed))

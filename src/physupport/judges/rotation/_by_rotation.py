@@ -12,12 +12,12 @@ from ..._errors import MisuseError
 from ..._stored import Maybe, check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
-from ...laws import Design, Law
+from ...laws import Design, Law, agreement
 from .._evidence import Evidence
 from .._judge import Verdict, Verdicts, around
 from .._specs import Sealed, SealedStream, own_stream, register
 from ._companions import Companions
-from ._judge import Rotation, RotationJudge
+from ._judge import GateFacts, Rotation, RotationJudge
 from ._outsiders import Finding, Outsiders
 from ._scan import Scan, whiteness
 from ._table import RotationTable
@@ -205,7 +205,7 @@ class BankRotation:
     def facts(self, possible: IntArray) -> dict[str, object]:
         """What the gate says of the answer as a whole, where these explanations are possible at the end of a run."""
         facts = [judge.facts(possible) for judge in self.judges]
-        setting = next((i for i, fact in enumerate(facts) if not fact.is_best_rejected), 0)
+        setting = next((i for i, fact in enumerate(facts) if not fact.is_best_rejected), _least_refuted(facts))
         chosen, key = facts[setting], facts[setting].best * len(self.judges) + setting
         return {
             "best": int(np.argmax(self.stream.keys_of(np.arange(self.size)) == key)),
@@ -220,6 +220,16 @@ class BankRotation:
     def encode(self) -> dict[str, object]:
         """As specified."""
         return self.spec.encode()
+
+
+def _least_refuted(facts: Sequence[GateFacts]) -> int:
+    """The noise setting that the rows agree with most, by what they say of it; the first where none is stated."""
+
+    def agreed(setting: int) -> tuple[float, float]:
+        seen = [each for each in facts[setting].findings if each.ratio is not None]
+        return min((agreement(each.p, each.ratio or 0.0) for each in seen), default=(1.0, 0.0))
+
+    return max(range(len(facts)), key=agreed)
 
 
 def _said(finding: Finding) -> dict[str, object]:

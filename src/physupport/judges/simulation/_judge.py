@@ -217,9 +217,10 @@ class SimulationJudge:
         return float(min(1.0, 2.0 * tails / (1.0 + self.spec.draws)))
 
     def facts(self, possible: IntArray) -> dict[str, object]:
-        """Whether something possible makes rows of such a likelihood: the largest `fit`, of the best if nothing is.
+        """Whether something left makes rows of such a likelihood: the largest `fit`, of the best if nothing is left.
 
-        If what made the rows is possible, it is at most t with probability at most t.  No label is withheld.
+        Left is what is possible and passed the gate.  If what made the rows is, the largest is at most t with
+        probability at most t.  No label is withheld.
         """
         best = int(self.left[np.argmin(self.gate.upper[self.left])])
         kept = np.intersect1d(possible, self.left)
@@ -231,21 +232,23 @@ class SimulationJudge:
             "is_withheld": False,
             "level": FIT_LEVEL,
             "findings": [finding],
-            "strengths": self._strengths(kept if len(kept) else np.array([best])),
+            "strengths": self._strengths(kept, best),
         }
 
-    def _strengths(self, explanations: IntArray) -> dict[str, object] | None:
-        """Whether rows are as strong as one of these says: the largest p-value; None where no law tells.
+    def _strengths(self, left: IntArray, best: int) -> dict[str, object] | None:
+        """Whether rows are as strong as one of those left says, or the best if none is; None where no law tells.
 
-        If what made the rows is among them, it is at most t with probability at most t.
+        It is the largest p-value: if what made the rows is left, it is at most t with probability at most t.
         """
         laws = [stream.law.strengths_seen(self.bank, stream.rows) for stream in self.streams]
         seen = [law for law in laws if law is not None]
         if not seen:
             return None
-        each = (min((law(int(e)) for law in seen), key=lambda strength: strength.p) for e in explanations)
-        best = max(each, key=lambda strength: strength.p)
-        place, p = f"{'weaker' if best.is_weaker else 'stronger'} than what is left says", min(1.0, len(seen) * best.p)
+        looked = left.tolist() if len(left) else [best]
+        each = (min((law(e) for law in seen), key=lambda strength: strength.p) for e in looked)
+        most = max(each, key=lambda strength: strength.p)
+        place = f"{'weaker' if most.is_weaker else 'stronger'} than what {'is left' if len(left) else 'fits best'} says"
+        p = min(1.0, len(seen) * most.p)
         return {"part": "strengths", "place": place, "p": p, "is_off": p <= FIT_LEVEL}
 
     @property
