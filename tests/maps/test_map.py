@@ -434,6 +434,15 @@ def test_signals_that_become_shorter_during_a_map_end_in_a_message(protocol, ima
         map_signals(given, protocol, tmp_path / "out")
 
 
+def test_signals_that_were_read_do_not_go_with_the_file(image, tmp_path):
+    """Whoever reads a map of what is gone is ended by the system."""
+    np.save(tmp_path / "a.npy", image[0])
+    given = as_signals(tmp_path / "a.npy")
+    block = given.read((slice(0, 2),))
+    np.testing.assert_array_equal(block.reshape(-1), image[0][:2].reshape(-1))
+    assert not np.shares_memory(block, given.values)
+
+
 def test_the_page_says_what_it_is_given_and_no_browser_obeys_it(mapped, image, tmp_path):
     about = mapped.about | {"bands": ["</script>\u202e", *["x"] * 39], "unit": "DATA \x1b[2J"}
     found = SignalMap(replace(mapped.store, about=about))

@@ -9,7 +9,7 @@ from ._opened import (
     open_array as open_array,
     open_labelled as open_labelled,
 )
-from ._parts import check_uncut as check_uncut, part_of as part_of
+from ._parts import part_of as part_of
 from ._read import (
     Reader as Reader,
     files_read as files_read,

@@ -11,7 +11,7 @@ import numpy as np
 from .._checks import as_float64
 from .._errors import MisuseError
 from .._typing import Field
-from ..io import Coordinate, Opened, check_uncut, is_labelled, open_array, open_labelled
+from ..io import Coordinate, Opened, is_labelled, open_array, open_labelled, part_of
 
 Axis: TypeAlias = str | int | None
 
@@ -71,7 +71,7 @@ class Signals:
         """A file may be damaged where nobody has looked yet, or become shorter."""
         held = self.values
         try:
-            return (check_uncut(held) if isinstance(held, np.ndarray) else held)[part]
+            return part_of(held, part) if isinstance(held, np.ndarray) else held[part]
         except MisuseError:
             raise
         except (OSError, ValueError, RuntimeError) as error:
