@@ -310,6 +310,11 @@ def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats,
     found = map_signals(as_signals(rows, repeats=1), maps, tmp_path / "m", threads=1)
     gates, misfit = found.array("gate"), found.array("misfit")
     assert (gates[:6] == GATES.index("open")).all()
+    reason = "what should be noise alone is not the noise that is stated (of the noise, p = "
+    for number in np.flatnonzero(gates == GATES.index("withheld")).tolist():
+        assert (f"Labels are withheld: {reason}" in found.sentence((number,))) == (judge != ByRotation())
+        assert ("the best fit does not fit" in found.sentence((number,))) == (judge == ByRotation())
+    assert judge == ByRotation() or GATES.index("withheld") in gates
     law = plan.law.completed(bank)
     for number, own in enumerate(rows):
         seen, facts = (

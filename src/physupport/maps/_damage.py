@@ -17,8 +17,9 @@ _FILE = Check("the name of an array", lambda value: isinstance(value, str) and v
 _SHARE = {"rate": float, "signals": int, "level": float, "statements": int}
 # Of map.json, what is used of a map that is there; the digest covers the others.
 _ABOUT: dict[str, Form] = {
-    "digest": str, "shape": [_COUNT], "block": _COUNT, "axes": [str], "bands": [str], "unit": str, "level": float,
-    "levels": [float], "arrays": [_FILE], "regions": [{"name": str, "elements": [str], "groups": [str]}],
+    "digest": str, "protocol": dict, "shape": [_COUNT], "block": _COUNT, "axes": [str], "bands": [str], "unit": str,
+    "level": float, "levels": [float], "arrays": [_FILE],
+    "regions": [{"name": str, "elements": [str], "groups": [str]}],
     "slots": dict, "outsiders": [str], "labels": [str], "gates": [str], "share": (None, _SHARE), "is_complete": bool,
 }  # fmt: skip
 # What the map that is asked for has as well, whoever began it.

@@ -145,10 +145,11 @@ def signal_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) ->
     if gate != OPEN:
         outsider, named = int(entry["outsider"]), about["outsiders"]
         place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
-        what = "Labels are withheld: the best fit does not fit" if gate == WITHHELD else "Nothing in the bank fits"
-        return f"{what}{_misfit(entry)}{place}."
+        why = _NOISE if _is_of_noise(about) else "the best fit does not fit"
+        what = f"Labels are withheld: {why}" if gate == WITHHELD else "Nothing in the bank fits"
+        return f"{what}{_misfit(about, entry)}{place}."
     unit = f" {about['unit']}" if about["unit"] else ""
-    of = "" if np.isnan(noise) else f" Noise {noise:.3g}{unit}{_misfit(entry)};"
+    of = "" if np.isnan(noise) else f" Noise {noise:.3g}{unit}{_misfit(about, entry)};"
     return f"{_fields(about, entry, '')}{of} at level {about['level']:g} for this signal by itself."
 
 
@@ -163,9 +164,17 @@ def map_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> st
     return f"{_fields(about, entry, 'share_')} One of {rest} {share['rate']:g}."
 
 
-def _misfit(entry: Mapping[str, NDArray[Any]]) -> str:
-    p = float(entry["misfit"])
-    return "" if np.isnan(p) else f" (misfit p = {p:.2g})"
+_NOISE = "what should be noise alone is not the noise that is stated"
+
+
+def _is_of_noise(about: dict[str, Any]) -> bool:
+    """Whether the gate looks at the noise and at no fit: of evidence it has a share of the level."""
+    return isinstance(about["protocol"].get("noise"), float)
+
+
+def _misfit(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
+    p, of = float(entry["misfit"]), "of the noise, " if _is_of_noise(about) else "misfit "
+    return "" if np.isnan(p) else f" ({of}p = {p:.2g})"
 
 
 def _fields(about: dict[str, Any], entry: Mapping[str, NDArray[Any]], layer: str) -> str:
