@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from scipy import stats
 
 from physupport._errors import MisuseError
@@ -286,6 +287,27 @@ def test_rounding_keeps_a_noise_that_is_lost_in_huge_rows():
     assert seen.p[0] > 0.5
     assert two_sided(1e16, 5, 1.0) < 1e-300
     assert two_sided(np.nan, 5, 1.0) == 1.0
+
+
+def lower_tail(freedom, energy):
+    """Of chi-square, by its series of positive terms, all of them, times a factor in 300 bits."""
+    a, x = freedom / 2, energy / 2
+    terms = np.cumprod(x / (a + np.arange(1, int(40 * np.sqrt(freedom)) + 2000)))
+    with ctx.workprec(300):
+        factor = (arb(x).log() * arb(a) - arb(x) - (arb(a) + 1).lgamma()).exp()
+        return float(factor.mid()) * (1.0 + float(terms[::-1].sum()))
+
+
+@pytest.mark.parametrize("freedom", [10**3, 99_999, 10**5, 10**6, 10**7, 10**8])
+def test_no_lower_tail_is_told_as_less_than_it_is_whatever_the_degrees_of_freedom(freedom):
+    """The allowance is that of rounding: 1e-9 of a log p-value is what verdicts leave."""
+    for deviations in (2.0, 4.0, 4.5, 5.0, 6.0, 12.0):
+        energy = freedom - deviations * np.sqrt(2.0 * freedom)
+        told, exact = float(two_sided(energy, freedom, 1.0)), 2.0 * lower_tail(freedom, energy)
+        assert told >= exact * (1.0 - 1e-9)
+        if exact > 2e-5 or freedom < 10**5:
+            assert told == pytest.approx(exact, rel=1e-9)
+        assert told <= max(exact * (1.0 + 1e-9), 2e-5)
 
 
 def test_more_draws_let_the_other_parts_reject_where_they_could_without_the_noise():
