@@ -1,6 +1,7 @@
 """Rows refute a noise that is stated where it is wrong, and by chance as seldom as said where it is right."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence, BySplits
 from physupport.judges.rotation import ByRotation, Outsiders, Rotation, RotationTable
+from physupport.judges.rotation._free_gate import FreeOutsiders
 from physupport.laws import Linear, two_sided
 from physupport.maps import GATES, MapProtocol, as_signals, map_signals
 from physupport.project import load_project, protocol_differences, run_project
@@ -273,6 +275,31 @@ def test_the_part_of_the_gate_decides_alone_and_says_so():
     assert facts.outsider.part == "noise"
     left = rows - np.outer(rows @ WAVES[:, 4], WAVES[:, 4])
     assert facts.outsider.ratio == pytest.approx((left**2).sum() / 0.3**2 / (5 * (Q - 1)), rel=1e-9)
+
+
+def test_a_gate_of_the_noise_alone_needs_no_draws_and_asks_once(monkeypatch):
+    """At a level that 19 draws could not reject at; the closed form has no least p-value."""
+    table = RotationTable(WAVES, [(), *((i,) for i in range(9))])
+    spec = {"draws": 9999, "gate_draws": 19, "sigma": 0.3}
+    judge = Rotation(table, "free", outsiders=Outsiders(noise=True), **spec).judge(nothing_there(1, 5), 0.01)
+    asked, noise = [], FreeOutsiders.noise
+    monkeypatch.setattr(FreeOutsiders, "noise", lambda tests, e, enough: asked.append(e) or noise(tests, e, enough))
+    assert (judge.verdicts(np.arange(10)).codes == 1).all()
+    assert asked
+    assert len(asked) == len({*asked})
+    with pytest.raises(MisuseError, match="draws must be at least"):
+        Rotation(table, "free", outsiders=Outsiders(WAVES[:, :1], noise=True), **spec).judge(nothing_there(1, 5), 0.01)
+
+
+@pytest.mark.parametrize("judge", [ByEvidence(noise=0.5), BySplits("rows", 3, noise=0.5)])
+def test_a_share_that_is_given_is_kept_and_one_that_is_none_is_refused(judge):
+    report = reported(nothing_there(1), 1.0, judge=judge)
+    assert report.document["protocol"]["judge"]["noise"] == 0.5
+    assert report.document["gate"]["level"] == pytest.approx(0.5 * 0.05)
+    assert verify(report.json(), {"deployment": nothing_there(1)}).is_verified
+    for share in (0.0, 1.0, -0.1):
+        with pytest.raises(MisuseError, match="noise must lie"):
+            replace(judge, noise=share)
 
 
 def test_the_noise_is_not_looked_at_where_nobody_states_it():

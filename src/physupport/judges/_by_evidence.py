@@ -16,7 +16,7 @@ from ..banks import Bank
 from ..laws import Law
 from ._evidence import BLOCK, Evidence, blocks
 from ._judge import Codes, Judge, Verdict, Verdicts, block_around
-from ._noise import NOISE_FACTS, NOISE_SHARE, decoded_share, states_noise, with_noise_test
+from ._noise import NOISE_FACTS, NOISE_SHARE, check_share, decoded_share, states_noise, with_noise_test
 from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
 from ._specs import Sealed
 
@@ -112,14 +112,17 @@ class EvidenceJudge:
 class ByEvidence:
     """Have the streams of a protocol judged by their evidence, at the level of the protocol.
 
-    noise: share of the level at which a noise that is stated is tested (`NoiseTested`); a protocol sets it where a law
-    states one that rows can refute.
+    noise: share of the level at which a noise that is stated is tested (`NoiseTested`); unless it is given, a protocol
+    sets it where a law states one that rows can refute, and where none does leaves it out.
     """
 
     has_common_numerator: ClassVar[bool] = True
     fact_names: ClassVar[tuple[str, ...]] = NOISE_FACTS
 
     noise: float | None = None
+
+    def __post_init__(self) -> None:
+        check_share(self.noise)
 
     @property
     def has_facts(self) -> bool:
@@ -132,8 +135,8 @@ class ByEvidence:
         return self.noise is not None
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """With the test of the noise, where a law states one."""
-        return replace(self, noise=NOISE_SHARE if states_noise(bank, laws) else None)
+        """With the test of the noise where a law states one, at the share that is given or else the usual one."""
+        return replace(self, noise=(self.noise or NOISE_SHARE) if states_noise(bank, laws) else None)
 
     def encode(self) -> dict[str, object]:
         """The kind; streams, checkpoints and numerators stand with the streams."""

@@ -26,7 +26,7 @@ from ..laws.gaussian._linear_stream import LinearStream
 from ._by_evidence import ByEvidence, decoded_evidence, product_verdicts
 from ._evidence import Evidence, final_bounds
 from ._judge import Judge, Verdicts, around
-from ._noise import NOISE_FACTS, NOISE_SHARE, decoded_share, states_noise, with_noise_test
+from ._noise import NOISE_FACTS, NOISE_SHARE, check_share, decoded_share, states_noise, with_noise_test
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
 from ._specs import MOST_SPLITS, JudgeSpec, Sealed, SealedStream, register
 from .rotation._draws import Draws
@@ -61,6 +61,7 @@ class BySplits:
             raise MisuseError("split", f"be {' or '.join(map(repr, SPLITS))}", repr(self.split))
         check_count("splits", self.n_splits, 1, MOST_SPLITS)
         check_open("proposal", self.proposal, 0.0, 1.0)
+        check_share(self.noise)
 
     @property
     def has_facts(self) -> bool:
@@ -73,8 +74,8 @@ class BySplits:
         return self.noise is not None
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """With the test of the noise, where a law states one."""
-        return replace(self, noise=NOISE_SHARE if states_noise(bank, laws) else None)
+        """With the test of the noise where a law states one, at the share that is given or else the usual one."""
+        return replace(self, noise=(self.noise or NOISE_SHARE) if states_noise(bank, laws) else None)
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand."""

@@ -24,9 +24,15 @@ def states_noise(bank: Bank, laws: Sequence[Law]) -> bool:
     return any(law.states_noise(bank) for law in laws)
 
 
+def check_share(share: float | None) -> None:
+    """Refuse a share that is none of a level."""
+    if share is not None:
+        check_open("noise", check_number("noise", share), 0.0, 1.0)
+
+
 def decoded_share(content: Mapping[str, object]) -> float | None:
     """The share that a protocol has; None of one that does not test the noise."""
-    return check_open("noise", check_number("noise", content["noise"]), 0.0, 1.0) if "noise" in content else None
+    return check_number("noise", content["noise"]) if "noise" in content else None
 
 
 def with_noise_test(judge: Judge, sealed: Sealed, share: float | None) -> Judge:

@@ -53,6 +53,10 @@ class NoiseLook:
     Of rows with a common mean :math:`\sum_t|z_t - \bar z|^2 \sim \sigma^2\chi^2` with p (T - 1) degrees of freedom.  Of
     a single row, or of rows with coefficients of their own, :math:`\sum_t|K^Hz_t|^2` with those of K, a basis of all
     that neither an element nor the background reaches.  Complex rows have two real coordinates for each.
+
+    Beside noise at most `reach` of the length of the rows lies in K, where coefficients of unit columns are together
+    no longer than the rows.  Huge ones that cancel, of columns that are dependent to 1e-8, leave more of them there: a
+    noise that is right may then be refuted, which withholds labels and makes none.
     """
 
     freedom: int

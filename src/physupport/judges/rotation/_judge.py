@@ -147,7 +147,8 @@ class RotationJudge:
             columns = spec.outsiders.columns
             if rows.parts == 1 and columns is not None and np.iscomplexobj(columns):
                 raise MisuseError("outsiders", "be real, as rows and table are", "complex columns")
-            check_draws(levels.gate, spec.gate_draws)
+            if spec.outsiders.drawn:
+                check_draws(levels.gate, spec.gate_draws)
             gate = Gate(spec.outsiders, outsider_tests(spec.outsiders, rows, spec.gate_draws), spec.gate_draws)
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "gate", gate)

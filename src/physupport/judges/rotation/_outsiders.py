@@ -101,6 +101,11 @@ class Outsiders:
         }
         return tuple(kind for kind, is_there in kinds.items() if is_there)
 
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Those of them that make draws; the noise has a p-value in closed form."""
+        return tuple(part for part in self.parts if part != "noise")
+
 
 def ordered_axis(q: int, widths: Sequence[int] = WIDTHS, lags: Sequence[int] = LAGS) -> Outsiders:
     """For one row on an ordered axis of q channels: bumps of these widths, everywhere, and autocorrelations."""
@@ -193,12 +198,12 @@ class Gate:
         self.outsiders.check(len(rows.rows), len(rows.table.atoms), **facts)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
-    def _seen(self, e: int, enough: int) -> dict[str, Seen]:
-        return {part: getattr(self.tests, part)(e, enough) for part in self.outsiders.parts}
+    def _seen(self, e: int, enough: int, parts: Sequence[str]) -> dict[str, Seen]:
+        return {part: getattr(self.tests, part)(e, enough) for part in parts}
 
     def findings(self, e: int) -> tuple[Finding, ...]:
         """What every part finds in all its draws; e is rejected if the p-value of one is at most its level."""
-        seen = self._seen(e, self.draws + 1)
+        seen = self._seen(e, self.draws + 1, self.outsiders.parts)
         return tuple(
             Finding(part, most.place, most.least, self.draws, most.is_own, most.closed, most.ratio)
             for part, most in seen.items()
@@ -207,12 +212,12 @@ class Gate:
     def counts(self, explanations: Sequence[int], level: float) -> Counts:
         """Of the part that decides, the one with fewest exceedances: enough of them retain, as all draws would.
 
-        A part that makes no draws exceeds in all of them, see `closed`.
+        Of a gate that makes none all exceed; the part that makes none is asked by `closed`.
         """
         number = most_rejected(level, self.draws)
-        seen = [self._seen(e, number).values() for e in explanations]
-        least = np.array([min(part.least for part in parts) for parts in seen], dtype=np.int64)
-        most = np.array([min(part.most for part in parts) for parts in seen], dtype=np.int64)
+        seen = [self._seen(e, number, self.outsiders.drawn).values() for e in explanations]
+        least = np.array([min((part.least for part in parts), default=self.draws) for parts in seen], dtype=np.int64)
+        most = np.array([min((part.most for part in parts), default=self.draws) for parts in seen], dtype=np.int64)
         return Counts(least, most, np.full(len(seen), np.inf))
 
     def closed(self, explanations: Sequence[int]) -> Array:
