@@ -112,6 +112,17 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder, write):
     )
 
 
+def test_the_line_of_a_look_says_how_many_elements_are_left_beside_those_it_names(folder, write):
+    """Rows of zeros with noise far above all lines reject nothing, so that every line is left."""
+    loud = [(old, new.replace("noise = [1.0]", "noise = [1e6]")) for old, new in ARRIVING]
+    write(EMPTY, *loud)
+    np.savetxt("arriving.csv", EMPTY, delimiter=",")
+    first = CliRunner().invoke(app, ["watch", "arriving.csv"]).stdout.splitlines()[0]
+    named, _, count = first.partition(", ... (")
+    assert len(named.split(", ")) == 4
+    assert count == f"{len(PLACES)} in all)"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -118,15 +118,16 @@ def _cell(field: "FieldReport") -> str:
     kept = [name for name in field.kept if name is not None] if has_set else field.cell
     named = f" (group {field.group})" if field.group and len(field.cell) > 1 else ""
     is_absent = None in field.kept if has_set else bool(field.numbers.get("possible_absent"))
-    shown = " or ".join(filter(None, (_few(kept), "nothing" if is_absent else "")))
-    unasked = _few([name or "nothing" for name in field.not_asked])
+    shown = " or ".join(filter(None, (few(kept), "nothing" if is_absent else "")))
+    unasked = few([name or "nothing" for name in field.not_asked])
     said = f"{shown or ('none kept' if unasked else 'nothing')}{named}"
     return f"{said}; not asked: {unasked}" if unasked else said
 
 
-def _few(names: "Sequence[str]") -> str:
-    more = f", ... ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
-    return ", ".join(names[:_MOST_SHOWN]) + more
+def few(names: "Sequence[str]", most: int = _MOST_SHOWN) -> str:
+    """The first of many names, and how many there are in all."""
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def show_lines(lines: Iterable[str]) -> None:

@@ -12,9 +12,10 @@ from .._errors import MisuseError, visible
 from ._app import app
 from ._options import Trust
 from ._progress import interruptible
-from ._text import load_counted, show_report
+from ._text import few, load_counted, show_report
 
 _SECONDS_BETWEEN = 0.5
+_MOST_IN_LINE = 4  # elements of a region that the line of a look names
 
 
 @app.command()
@@ -49,7 +50,9 @@ def watch(
             for block in _blocks(rows, look, follow):
                 evidence = evidence.after(np.array(block))
                 report = running_report(protocol, evidence)
-                told = "; ".join(f"{found.field} {found.label} {', '.join(found.cell[:4])}" for found in report.fields)
+                told = "; ".join(
+                    f"{found.field} {found.label} {few(found.cell, _MOST_IN_LINE)}" for found in report.fields
+                )
                 typer.echo(visible(f"{evidence.n_rows} rows: {told}"))
     except KeyboardInterrupt:
         typer.echo("Stopped.", err=True)
