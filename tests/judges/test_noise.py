@@ -22,6 +22,8 @@ from physupport.maps import GATES, MapProtocol, as_signals, map_signals
 from physupport.project import load_project, protocol_differences, run_project
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report import document_hash
+from physupport.report._noise import why_withheld, withheld_in_short
+from physupport.report._outcome import doubt_sentence
 from physupport.verify import verify
 
 Q = 16
@@ -30,6 +32,7 @@ WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, Q)[:, None] - PLACES) / 0.12) ** 2
 WAVES /= np.linalg.norm(WAVES, axis=0)
 LIBRARY = Library([f"p{i}" for i in range(9)], ["line"] * 9, PLACES[:, None], WAVES)
 JUDGES = {"rotation": ByRotation(), "evidence": ByEvidence(), "splits": BySplits("rows", 3)}
+NOISE = "the noise that is stated"
 UNLUCKY = 1e-6  # a right test fails one of these assertions for fewer than one seed in a million
 
 
@@ -136,6 +139,36 @@ def test_a_noise_that_is_stated_too_large_is_told_too():
     assert 0.35 < finding["ratio"] < 0.7  # a half, of 160 numbers
     assert f"{finding['ratio']:.3g} times the variance of the noise that is stated" in report.sentence
     assert "stated too large, or the rows were scaled, averaged or smoothed" in report.sentence
+
+
+@pytest.mark.parametrize(("noise", "premises"), [(0.5, NOISE + ", or that they share one mean"), (2.0, NOISE)])
+def test_where_the_noise_is_refuted_nobody_says_that_the_best_explanation_is(noise, premises):
+    """By evidence nothing else can withhold labels: no fit is looked at."""
+    report = reported(nothing_there(1), noise, judge=ByEvidence())
+    assert report.status == "WITHHELD"
+    for field in report.fields:
+        assert field.answer.endswith(f": no answer, because the rows refute {premises}.")
+        assert field.sentence.endswith(f": no label is given, because the rows refute {premises}.")
+        assert field.plain == "no answer, because the stated noise is refuted"
+    said = report.text() + report._repr_html_()
+    assert not any(words in said for words in ("itself rejected", "not even the best", "Not even the best", "yet"))
+    assert {answer.partition(": ")[2] for answer in report.answers} == {
+        f"no answer, because the rows refute {premises}."
+    }
+
+
+def test_where_it_is_the_best_explanation_that_is_rejected_this_is_said():
+    """The other way round: a misfit along something, with or without an energy that is too large for the noise."""
+    facts = [{"part": "columns", "place": "shape 1", "p": 1e-5}, {"part": "noise", "place": "what the best fit leaves"}]
+    for p, ratio in ((0.4, 1.1), (1e-6, 2.0)):
+        gate = {"is_best_rejected": True, "level": 0.01, "findings": [facts[0], facts[1] | {"p": p, "ratio": ratio}]}
+        document = {"outcome": {"status": "WITHHELD"}, "gate": gate}
+        assert why_withheld(document, is_best="it is rejected") == "it is rejected"
+        assert withheld_in_short(document) == "the best fit is rejected"
+        assert doubt_sentence(document | {"bank": None}).startswith("Not even the best explanation in the bank")
+    alone = document | {"gate": gate | {"findings": gate["findings"][1:]}}
+    assert why_withheld(alone, is_best="") == f"the rows refute {NOISE}, or that the bank has all that is there"
+    assert withheld_in_short(alone | {"outcome": {"status": "REPORT"}}) == ""
 
 
 @pytest.mark.parametrize("judge", JUDGES)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ..banks import JOINT
 from ..questions import Label
 from ._covers import placed_fields
+from ._noise import UNFIT, why_withheld
 from ._phrases import MOST_NAMES, Entry, above, between, distance, place_words, places_of, plain
 
 _FEW = 3  # named where more are counted
@@ -13,8 +14,9 @@ _FEW = 3  # named where more are counted
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
     kind, places = document["question"]["kind"], places_of(document)
+    withheld = why_withheld(document, is_best=UNFIT)
     return tuple(
-        f"{_name(entry, kind)}: {_said({**entry, 'places': places if entry['unit'] else {}}, kind)}."
+        f"{_name(entry, kind)}: {_said({**entry, 'places': places if entry['unit'] else {}}, kind, withheld)}."
         for entry in placed_fields(document)
     )
 
@@ -24,11 +26,11 @@ def _name(entry: Entry, kind: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _said(entry: Entry, kind: str) -> str:
+def _said(entry: Entry, kind: str, withheld: str) -> str:
     if entry["label"] == Label.EMPTY:
         return "no answer, because nothing in the bank fits these data"
     if entry["certificate"] == "withheld":
-        return "no answer, because not even the best explanation in the bank fits these data"
+        return f"no answer, because {withheld}"
     if kind == "regional map":
         return _region(entry) + _not_asked(entry)
     if kind == "resolution":

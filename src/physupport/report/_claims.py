@@ -1,5 +1,6 @@
 """Claims over several regions, in sentences."""
 
+from ._noise import UNFIT, why_withheld
 from ._phrases import Entry, listed, plain
 
 _CLAIMED = {
@@ -37,15 +38,16 @@ def claim_sentence(claim: tuple[Entry, str, str]) -> str:
 
 def claim_answers(document: Entry) -> tuple[str, ...]:
     """One short sentence for each claim, by its name."""
-    told = ((plain(str(claim[0]["claim"])), _claim_answer(claim)) for claim in claims_of(document))
+    withheld = why_withheld(document, is_best=UNFIT)
+    told = ((plain(str(claim[0]["claim"])), _claim_answer(claim, withheld)) for claim in claims_of(document))
     return tuple(f"{name[:1].upper()}{name[1:]}: {said}" for name, said in told)
 
 
-def _claim_answer(claim: tuple[Entry, str, str]) -> str:
+def _claim_answer(claim: tuple[Entry, str, str], withheld: str) -> str:
     entry, kind, of = claim
     if entry["value"] in ("empty", "withheld"):
-        best = "nothing" if entry["value"] == "empty" else "not even the best explanation"
-        return f"no answer, because {best} in the bank fits these data."
+        why = "nothing in the bank fits these data" if entry["value"] == "empty" else withheld
+        return f"no answer, because {why}."
     if entry["value"] == "open":
         return f"these data cannot tell whether {_continued(kind, _CLAIMED[kind][0].format(of))}"
     return _continued(kind, claim_sentence(claim))

@@ -2,6 +2,8 @@
 
 from ._phrases import Entry, gate_of, plain, probability, sentence_of
 
+UNFIT = "not even the best explanation in the bank fits these data"
+
 # Where there is noise alone, whatever explanation is true.
 _SCATTER = "the scatter of the rows"
 
@@ -11,6 +13,28 @@ def refuted_noise(gate: Entry) -> Entry | None:
     is_rejected = gate.get("is_best_rejected", False)
     refuting = [each for each in gate.get("findings", ()) if each["part"] == "noise" and each["p"] <= gate["level"]]
     return min(refuting, key=lambda each: each["p"]) if is_rejected and refuting else None
+
+
+def withheld_by_noise(document: Entry) -> Entry | None:
+    """The same finding where it, and no misfit of the best explanation, is why no label is given."""
+    gate = gate_of(document)
+    noise, others = refuted_noise(gate), [each for each in gate.get("findings", ()) if each["part"] != "noise"]
+    # Where an explanation enters, a misfit that stands out along something is the nearer reason.
+    is_nearer = noise and not is_of_scatter(noise) and any(each["p"] <= gate["level"] for each in others)
+    return None if is_nearer else noise
+
+
+def why_withheld(document: Entry, *, is_best: str) -> str:
+    """Why no label is given: what the rows refute, or that of the best explanation which is_best says."""
+    noise = withheld_by_noise(document)
+    return f"the rows refute {refuted_premises(noise)}" if noise else is_best
+
+
+def withheld_in_short(document: Entry) -> str:
+    """The same in a few words; empty where labels are given, or nothing survives."""
+    if document["outcome"]["status"] != "WITHHELD":
+        return ""
+    return "the stated noise is refuted" if withheld_by_noise(document) else "the best fit is rejected"
 
 
 def is_of_scatter(finding: Entry) -> bool:

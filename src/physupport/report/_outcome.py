@@ -17,6 +17,7 @@ from ._noise import (
     refuted_sentence,
     strength_sentence,
     told_at,
+    withheld_by_noise,
 )
 from ._open import unasked, undecided, why_open
 from ._phrases import Entry, confidence, cut, element_places, gate_of, listed, plain, probability, sentence_of
@@ -95,8 +96,8 @@ def doubt_sentence(document: Entry) -> str:
         "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
     }.get(document["outcome"]["status"])
     if first is not None:
-        noise = refuted_noise(gate)
-        if noise and is_of_scatter(noise):
+        noise = withheld_by_noise(document)
+        if noise and (is_of_scatter(noise) or document["outcome"]["status"] == "WITHHELD"):
             first = f"The rows refute {refuted_premises(noise)}, so no label is given."
         return first + _missing(document)
     doubts = [_fitted(min(finding["p"] for finding in gate["findings"]), gate, True)] if _is_unlike(gate) else []

@@ -31,8 +31,13 @@ _NAMED = {"FINE": "identified", "LOCAL_AMBIGUOUS": "there, but which: undecided"
 _RESOLVED = {"FINE": "resolved", "GROUP": "resolved to a group", "AMBIGUOUS": "not resolved"}
 
 
-def in_words(label: str, numbers: Mapping[str, float], *, has_places: bool = True) -> str:
-    """A label in a few words; empty of labels of one's own.  numbers: those of its field."""
+def in_words(label: str, numbers: Mapping[str, float], *, has_places: bool = True, withheld: str = "") -> str:
+    """A label in a few words; empty of labels of one's own.
+
+    numbers: those of its field.  withheld: why no label is given, where that is so.
+    """
+    if withheld:
+        return f"no answer, because {withheld}"
     if label == "ABSENT" and numbers.get("possible_present") and "absence_threshold" in numbers:
         return f"nothing as strong as {numbers['absence_threshold']:g}"
     special = _RESOLVED if "upper" in numbers else {} if has_places else _NAMED

@@ -14,6 +14,7 @@ from ..questions import Label
 from ._answers import answers
 from ._claims import claim_answers
 from ._covers import placed_fields, promised_level
+from ._noise import withheld_in_short
 from ._outcome import doubt_sentence, outcome_sentence, remarks
 from ._phrases import Entry, has_places, in_words, unit_of
 from ._schema import check_document, document_hash
@@ -57,11 +58,12 @@ class FieldReport:
     box: tuple[tuple[float, float], ...] | None = None  # around all cells that are possible, where elements are cells
     within: str = ""  # the same in words, with names and unit of the coordinates
     has_places: bool = True  # whether there are distances between elements; of names alone there are none
+    withheld: str = ""  # why no label is given, in a few words
 
     @property
     def plain(self) -> str:
         """The label in a few words; empty of labels of one's own."""
-        return in_words(str(self.label), self.numbers, has_places=self.has_places)
+        return in_words(str(self.label), self.numbers, has_places=self.has_places, withheld=self.withheld)
 
 
 @final
@@ -126,7 +128,8 @@ class Report:
     def fields(self) -> tuple[FieldReport, ...]:
         """One for each field of the question."""
         told = zip(placed_fields(self.document), answers(self.document), field_sentences(self.document), strict=True)
-        return tuple(_field(entry, answer, sentence) for entry, answer, sentence in told)
+        withheld = withheld_in_short(self.document)
+        return tuple(_field(entry, answer, sentence, withheld) for entry, answer, sentence in told)
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -210,7 +213,7 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: Entry, answer: str, sentence: str) -> FieldReport:
+def _field(entry: Entry, answer: str, sentence: str, withheld: str) -> FieldReport:
     excluded, left = entry["excluded"], entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
         field=entry["field"],
@@ -230,12 +233,15 @@ def _field(entry: Entry, answer: str, sentence: str) -> FieldReport:
         box=tuple((low, high) for low, high in left["box"]) if "box" in left else None,
         within=entry["cells"],
         has_places=has_places(entry),
+        withheld=withheld,
     )
 
 
 def _entry(field: FieldReport) -> dict[str, object]:
     """All of a field, its figures beside the rest."""
-    entries = {part.name: getattr(field, part.name) for part in fields(field) if part.name != "numbers"}
+    # Why labels are withheld is one thing of all fields, and in their sentences.
+    names = [part.name for part in fields(field) if part.name not in ("numbers", "withheld")]
+    entries = {name: getattr(field, name) for name in names}
     lists = {name: list(value) for name, value in entries.items() if isinstance(value, tuple)}
     return entries | lists | {"label": str(field.label)} | field.numbers
 

@@ -6,6 +6,7 @@ from ..banks import JOINT
 from ..laws import LAWS
 from ..questions import Label
 from ._covers import placed_fields
+from ._noise import why_withheld
 from ._open import is_exhausted, why_open
 from ._phrases import (
     Entry,
@@ -27,6 +28,7 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
     """One for each field, in their order."""
     names = [entry["field"] for entry in document["fields"]]
     is_evidence, remedy = has_evidence(document), _remedy(document)
+    withheld = why_withheld(document, is_best="the explanation that fits best is itself rejected")
     return tuple(
         _field_sentence(
             {
@@ -34,6 +36,7 @@ def field_sentences(document: Entry) -> tuple[str, ...]:
                 "is_evidence": is_evidence,
                 "remedy": remedy,
                 "vanishes": _vanishes(document, entry),
+                "withheld": withheld,
             },
             document["question"]["kind"],
             document["outcome"],
@@ -111,7 +114,7 @@ def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
     if entry["label"] == Label.EMPTY:
         return f"{_title(entry, kind)}: nothing can be said, because no explanation survives."
     if entry["certificate"] == "withheld":
-        return f"{_title(entry, kind)}: no label is given, because the explanation that fits best is itself rejected."
+        return f"{_title(entry, kind)}: no label is given, because {entry['withheld']}."
     if kind == "regional map":
         return _region_label(entry, outcome) + _kept_undecided(entry)
     if kind == "resolution":

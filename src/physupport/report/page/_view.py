@@ -10,6 +10,7 @@ from .._claims import claim_answers
 from .._covers import promised_level, where_truth_is
 from .._details import axis_named, misfit_doubts
 from .._diagnosis import LEVELS_NOTE, field_notes, misfit_sentence, outcome_notes, refine_sentences
+from .._noise import withheld_in_short
 from .._outcome import doubt_sentence, outcome_sentence
 from .._phrases import Entry, has_places, in_words
 from .._sentences import field_sentences, has_evidence, sharper_sentences
@@ -37,7 +38,6 @@ _CERTIFICATES = {
     "universal": "It holds for every explanation that is still possible.",
     "witnesses": "Admissible explanations contradict each other, so nothing finer may be said.",
     "open": "Nothing is claimed.",
-    "withheld": "Nothing is claimed, because the explanation that fits best is itself rejected.",
 }
 _NO_DETAILS: dict[str, Any] = {
     "is_optional": False, "coordinate_names": [], "tolerance": None, "elements": [], "absent": None, "groups": [],
@@ -106,9 +106,16 @@ def _doubts(report: Entry, details: Entry) -> list[str]:
 def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
     known = {entry["field"]: entry for entry in details["fields"]}
     is_map = report["question"]["kind"] == "regional map"
+    withheld = withheld_in_short(report)
     room = min(_MOST_FIELD_ROWS, _MOST_PAGE_ROWS // max(1, len(report["fields"])))
     return [
-        _field(i, {**entry, "sentence": sentence}, {**_NO_DETAILS, **known.get(entry["field"], {})}, is_map, room)
+        _field(
+            i,
+            {**entry, "sentence": sentence, "withheld": withheld},
+            {**_NO_DETAILS, **known.get(entry["field"], {})},
+            is_map,
+            room,
+        )
         for i, (entry, sentence) in enumerate(zip(report["fields"], field_sentences(report), strict=True))
     ]
 
@@ -128,9 +135,9 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
         "key": f"field-{i}",
         "name": f"Region {entry['field']}" if is_map else entry["field"],
         "kind": kind_of(entry["label"]),
-        "plain": in_words(entry["label"], entry["numbers"], has_places=has_places(entry)),
+        "plain": in_words(entry["label"], entry["numbers"], has_places=has_places(entry), withheld=entry["withheld"]),
         "weak": _weak(entry["label"], details),
-        "reason": _CERTIFICATES[entry["certificate"]],
+        "reason": _CERTIFICATES.get(entry["certificate"]) or f"Nothing is claimed, because {entry['withheld']}.",
         "named_groups": [(name, members) for name, members in details["groups"] if name != entry["field"]],
         "parts": [*_parts(shown, details["absent"], room)],
         "n_hidden": len(details["elements"]) - len(shown),
