@@ -25,7 +25,7 @@ from physupport.local.rates import (
     turned_block,
 )
 from physupport.local.rates._design import block_diameter, block_scale, explanation_gate, support_gate
-from physupport.local.rates._planner import evidence_ratio, remedies
+from physupport.local.rates._planner import evidence_ratio, remedies, unlimited_deployment
 from physupport.local.rates._resolution import (
     block_information,
     diameter,
@@ -523,7 +523,7 @@ def test_sentences_say_what_is_open_and_what_to_raise():
     assert "N s^6 = 64" in text
     # The bound is of local asymptotics, and the sentence says so.
     assert "No procedure valid near the planned point at level" in text
-    assert "on average in the worst case there, as N and T grow." in text
+    assert "on average in the worst case there, at these N and T: a bound for large ones, which falls as N gr" in text
     # The likelihood judges every orientation, not only those of a bank.
     assert "`orbit_bracket`, by evidence too, speaks of every orientation between the members of a bank" in text
     assert all(sentence[0].isupper() and sentence.endswith(".") for sentence in sentences)
@@ -546,6 +546,23 @@ def test_sentences_say_what_is_open_and_what_to_raise():
 def test_every_outcome_has_its_sentence(changes, wanted, expected):
     design = make_design(**changes)
     assert expected in "\n".join(plan_sentences(design, plan(design, wanted, INFORMATION)))
+
+
+def test_what_a_remedy_leaves_is_never_wider_than_the_block():
+    """Of so few rows the ellipsoid is: it holds every turn, and then no distance is told."""
+    design = make_design(n_calibration=100, n_deployment=50)
+    found = plan(design, 0.001, INFORMATION)
+    assert unlimited_deployment(joint(design), design) > 2.0 * found.resolution.block
+    assert found.remedies.best_by_deployment == found.remedies.best_by_contrast == found.resolution.block
+    text = "\n".join(plan_sentences(design, found))
+    assert "T alone: impossible. However large T, the whole block remains, because" in text
+    assert "coefficients from 0.5 to 2 reach nothing finer than the whole block." in text
+    assert found.remedies.n_deployment is found.remedies.contrast is None
+
+
+def test_the_bound_on_all_procedures_falls_as_calibration_rows_grow():
+    few, many = (plan(make_design(n_calibration=n), None, INFORMATION).resolution.floor for n in (10**6, 10**8))
+    assert 0.0 < many < few
 
 
 def test_counts_are_shown_rounded_upwards():

@@ -13,7 +13,16 @@ from scipy.special import ndtri
 
 from ..._checks import check_positive
 from ..regions._reading import rounded
-from ._design import MOST_ROWS, Design, Gate, block_scale, explanation_gate, moment_region_rows, support_gate
+from ._design import (
+    MOST_ROWS,
+    Design,
+    Gate,
+    block_diameter,
+    block_scale,
+    explanation_gate,
+    moment_region_rows,
+    support_gate,
+)
 from ._information import OrientationInformation
 from ._resolution import (
     JointInformation,
@@ -48,7 +57,7 @@ class Remedies:
     n_calibration: int | float  # least N, or inf; there always is one
     n_deployment: int | float | None  # least T, inf, or None
     contrast: float | None  # least contrast at the same mean coefficient
-    best_by_deployment: float  # diameter that remains however large T
+    best_by_deployment: float  # diameter that remains however large T, at most the block
     best_by_contrast: float  # least diameter over the contrasts that the amplitude range allows
 
 
@@ -69,7 +78,8 @@ def remedies(information: OrientationInformation, design: Design, wanted: float)
     if by_replicates == inf and rest > wanted:
         by_replicates = None
     by_contrast, best = _least_contrast(with_contrast, design.contrast, design.widest_contrast, wanted)
-    return Remedies(wanted, by_rows, by_replicates, by_contrast, rest, best)
+    block = block_diameter(design.dictionary)  # a wider ellipsoid says nothing
+    return Remedies(wanted, by_rows, by_replicates, by_contrast, min(rest, block), min(best, block))
 
 
 def unlimited_deployment(joint: JointInformation, design: Design) -> float:
@@ -183,8 +193,9 @@ def _resolution(planned: Plan, design: Design) -> list[str]:
         reach += "."
     else:
         reach = f"No finer than the whole block, {reached.block:.3g} wide: too few calibration rows to see inside it."
-    least = f"gets below {rounded(reached.floor, 2, ROUND_FLOOR)} on average in the worst case there"
-    floor = f"No procedure valid near the planned point at level {design.level:.3g} {least}, as N and T grow."
+    least = f"gets below {rounded(reached.floor, 2, ROUND_FLOOR)} on average in the worst case there, at these N and T"
+    sort = "a bound for large ones, which falls as N grows"
+    floor = f"No procedure valid near the planned point at level {design.level:.3g} {least}: {sort}."
     answer = f"{condition}How precisely do those atoms map physically? {reach}"
     # From level 1/2 on the bound is 0, which says nothing.
     return [answer, floor] if reached.floor > 0.0 else [answer]
@@ -231,8 +242,8 @@ def _remedies(remedies: Remedies, design: Design, present: PlannedResolution) ->
     return [
         f"{goal} with N alone: {_raised(design.n_calibration, remedies.n_calibration)}",
         f"{goal} with T alone: {_raised(design.n_deployment, remedies.n_deployment)}"
-        f"{_why_not_deployment(remedies, design)}",
-        f"{goal} with the contrast of the coefficients alone: {_raised_contrast(remedies, design)}",
+        f"{_why_not_deployment(remedies, design, present.block)}",
+        f"{goal} with the contrast of the coefficients alone: {_raised_contrast(remedies, design, present.block)}",
     ]
 
 
@@ -244,20 +255,20 @@ def _raised(now: int, needed: float | None) -> str:
     return f"raise it from {_count(now)} to {_count(_rounded_up(int(needed)))}."
 
 
-def _raised_contrast(remedies: Remedies, design: Design) -> str:
+def _raised_contrast(remedies: Remedies, design: Design, block: float) -> str:
     if remedies.contrast is not None:
         return f"raise it from {design.contrast:.3g} to {_promised(remedies.contrast, design.widest_contrast)}."
-    box = design.amplitudes.block
-    return (
-        f"impossible; coefficients from {box.lower:g} to {box.upper:g} reach {remedies.best_by_contrast:.3g} at best."
-    )
+    box, best = design.amplitudes.block, remedies.best_by_contrast
+    reach = "reach nothing finer than the whole block" if best >= block else f"reach {best:.3g} at best"
+    return f"impossible; coefficients from {box.lower:g} to {box.upper:g} {reach}."
 
 
-def _why_not_deployment(remedies: Remedies, design: Design) -> str:
-    """Which turn of the block the deployment mean cannot show."""
+def _why_not_deployment(remedies: Remedies, design: Design, block: float) -> str:
+    """What remains, and which turn of the block the deployment mean cannot show."""
     if remedies.n_deployment is not None:
         return ""
-    rest = f" However large T, {remedies.best_by_deployment:.3g} remains,"
+    left = f"{remedies.best_by_deployment:.3g}" if remedies.best_by_deployment < block else "the whole block"
+    rest = f" However large T, {left} remains,"
     if design.turn is None:
         return f"{rest} because turns of the block about the deployment mean do not show in it."
     if design.contrast == 0.0:
