@@ -112,6 +112,25 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder, write):
     )
 
 
+@pytest.mark.parametrize("noise", [0.25, 1.0])
+def test_rows_that_arrive_and_do_not_fit_the_laws_are_told_as_run_tells_it(folder, write, noise):
+    """The variance of the noise is 1; where it is stated as a quarter of that, the energy is four times as expected."""
+    rows = 4.0 * LINES[:, 2] / np.linalg.norm(LINES[:, 2]) + np.random.default_rng(5).standard_normal((60, Q))
+    write(rows, *[(old, new.replace("noise = [1.0]", f"noise = [{noise}]")) for old, new in ARRIVING])
+    np.savetxt("arriving.csv", rows, delimiter=",")
+    watched = CliRunner().invoke(app, ["watch", "arriving.csv", "--look", "10"]).stdout.splitlines()
+    ran = CliRunner().invoke(app, ["run", "--out", "out"]).stdout
+    doubt = "The deployment rows do not look as the laws say, so that what is said may be wrong: they have "
+    is_off = noise < 1.0
+    assert ran.startswith(doubt) == is_off
+    assert watched[7].startswith(doubt) == is_off
+    assert watched[-1].startswith("Take care: the watched deployment rows have ") == is_off
+    if is_off:
+        line = LINES[:, 2] / np.linalg.norm(LINES[:, 2])
+        ratio = np.sum((rows - 4.0 * line) ** 2) / noise / rows.size
+        assert watched[7] == f"{doubt}{ratio:.3g} times the energy that is expected."
+
+
 def test_the_line_of_a_look_says_how_many_elements_are_left_beside_those_it_names(folder, write):
     """Rows of zeros with noise far above all lines reject nothing, so that every line is left."""
     loud = [(old, new.replace("noise = [1.0]", "noise = [1e6]")) for old, new in ARRIVING]

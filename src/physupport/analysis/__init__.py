@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from ._policy_names import PolicyName as PolicyName
     from ._protocol import AnalysisProtocol as AnalysisProtocol, Proposed as Proposed, Seal as Seal
     from ._result import Result as Result
-    from ._running import begin_running as begin_running, running_report as running_report
+    from ._running import (
+        begin_running as begin_running,
+        running_report as running_report,
+        running_result as running_result,
+    )
     from ._write_report import report as report
 else:
     __getattr__, __dir__, __all__ = published(__name__)

@@ -11,6 +11,7 @@ from ..judges._scored import Bounds
 from ..report import Report
 from ._plans import ProposedStream
 from ._protocol import AnalysisProtocol
+from ._result import Result
 from ._write_report import report
 
 
@@ -43,5 +44,11 @@ def _check_running(protocol: AnalysisProtocol) -> None:
 
 def running_report(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Report:
     """What all rows so far say; a protocol of its own, which names them."""
+    return running_result(protocol, evidence).report
+
+
+def running_result(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Result:
+    """The same with the run behind it, to look closer; no table of rows is kept."""
     seal = replace(protocol, streams={}).freeze(evidence.judge(protocol.run_level))
-    return report(seal, seal.run())
+    trace = seal.run()
+    return Result(seal, trace, report(seal, trace), {}, {})

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -12,7 +12,11 @@ from .._errors import MisuseError, visible
 from ._app import app
 from ._options import Trust
 from ._progress import interruptible
-from ._text import few, load_counted, show_report
+from ._text import few, load_counted, show_lines, show_report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _SECONDS_BETWEEN = 0.5
 _MOST_IN_LINE = 4  # elements of a region that the line of a look names
@@ -31,12 +35,14 @@ def watch(
     """Answer the question of a project while its deployment rows arrive, one line a look, and report at the end.
 
     The level holds for all looks together: what was rejected once stays rejected, and one may stop at any time.  The
-    deployment file of the project is not read.  Exit codes: 0, the rows have ended or Ctrl-C was pressed; 2, misuse.
+    deployment file of the project is not read.  The report says at its end whether the rows fit the laws; no label
+    depends on that.  Exit codes: 0, the rows have ended or Ctrl-C was pressed; 2, misuse.
     """
     loaded = load_counted(project, trust=trust)
     import numpy as np
 
-    from ..analysis import begin_running, running_report
+    from ..analysis import begin_running, running_result
+    from ..analysis.diagnose import running_details
     from ..project import assemble
 
     assembled = assemble(loaded)
@@ -44,23 +50,51 @@ def watch(
     calibration = tables.get("calibration")
     with assembled.named():
         proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
-        evidence, report = begin_running(protocol, proposed), None
+        evidence, result, first = begin_running(protocol, proposed), None, _First()
     try:
         with interruptible():
             for block in _blocks(rows, look, follow):
-                evidence = evidence.after(np.array(block))
-                report = running_report(protocol, evidence)
+                read = np.array(block)
+                evidence = evidence.after(read)
+                first.add(read)
+                result = running_result(protocol, evidence)
                 told = "; ".join(
-                    f"{found.field} {found.label} {few(found.cell, _MOST_IN_LINE)}" for found in report.fields
+                    f"{found.field} {found.label} {few(found.cell, _MOST_IN_LINE)}" for found in result.report.fields
                 )
                 typer.echo(visible(f"{evidence.n_rows} rows: {told}"))
     except KeyboardInterrupt:
         typer.echo("Stopped.", err=True)
-    if report is None:
+    if result is None:
         typer.echo("No row came, so there is nothing to report.", err=True)
         return
     typer.echo("")
-    show_report(report)
+    details = running_details(result, evidence, first.rows(), proposed)
+    show_report(result.report, details)
+    show_lines(details.notes)
+
+
+_MOST_KEPT = 2**24  # numbers of rows that are kept for a look at their energy, 128 MiB: a stream may never end
+
+
+class _First:
+    """Whole blocks of rows as they come, until there is no room for the next; the first is always kept."""
+
+    def __init__(self) -> None:
+        self._blocks: list[NDArray[np.float64]] = []
+        self._is_full = False
+
+    def add(self, block: "NDArray[np.float64]") -> None:
+        """Keep it, or none from here on."""
+        held = sum(each.size for each in self._blocks)
+        self._is_full = self._is_full or bool(held and held + block.size > _MOST_KEPT)
+        if not self._is_full:
+            self._blocks.append(block)
+
+    def rows(self) -> "NDArray[np.float64]":
+        """(n, width) all that are kept."""
+        import numpy as np
+
+        return np.concatenate(self._blocks)
 
 
 def _blocks(name: str, size: int, follow: bool) -> Iterator[list[list[float]]]:

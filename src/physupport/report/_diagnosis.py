@@ -21,7 +21,10 @@ _LARGEST = 1e6  # more standard deviations are written as a power of ten
 
 
 def misfit_sentence(entry: Entry) -> str:
-    """The energy of the held-out rows of a stream beside what an explanation expects of it."""
+    """The energy of the held-out rows of a stream beside what an explanation expects of it.
+
+    Of rows that arrived without a split, `rows` says which they are.
+    """
     if "sentence" in entry:
         return str(entry["sentence"])
     if entry["z"] is None:
@@ -29,7 +32,7 @@ def misfit_sentence(entry: Entry) -> str:
     ratio, z = entry["statistic"] / entry["expected"], entry["z"]
     off = f"{z:+.1f}" if abs(z) < _LARGEST else f"{z:+.3g}"
     said = (
-        f"The held-out {entry['stream']} rows have {ratio:.4g} times the energy that explanation "
+        f"The {_which(entry)} {entry['stream']} rows have {ratio:.4g} times the energy that explanation "
         f"{entry['explanation']} expects of them ({off} standard deviations; two-sided probability {_chance(entry)})"
     )
     if not entry["is_misfit"]:
@@ -43,15 +46,19 @@ def _no_energy(entry: Entry) -> str:
     """Why there is no number."""
     if entry["is_beyond_range"]:
         return (
-            f"The held-out {entry['stream']} rows have more energy under explanation {entry['explanation']} than "
-            f"double precision can hold, while it expects {entry['expected']:.4g}: rows and bank differ by many powers "
-            f"of ten, so their units may be mixed up."
+            f"The {_which(entry)} {entry['stream']} rows have more energy under explanation {entry['explanation']} "
+            f"than double precision can hold, while it expects {entry['expected']:.4g}: rows and bank differ by many "
+            f"powers of ten, so their units may be mixed up."
         )
     return (
-        f"Whether the held-out {entry['stream']} rows have the energy that explanation {entry['explanation']} expects "
-        f"of them cannot be computed: its noise and its strengths are too many powers of ten apart for double "
+        f"Whether the {_which(entry)} {entry['stream']} rows have the energy that explanation {entry['explanation']} "
+        f"expects of them cannot be computed: its noise and its strengths are too many powers of ten apart for double "
         f"precision."
     )
+
+
+def _which(entry: Entry) -> str:
+    return str(entry.get("rows", "held-out"))
 
 
 def _chance(entry: Entry) -> str:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from physupport import MisuseError
 from physupport.analysis.diagnose import Misfit, misfit
-from physupport.analysis.diagnose._misfit import _stream_misfit
+from physupport.analysis.diagnose._misfit import stream_misfit
 from physupport.laws import BernoulliGaussian, ExchangeableGaussian, calibration_mixture
 from physupport.laws.latent._law import latent_energy_variance, latent_factor
 
@@ -45,7 +45,7 @@ def energies(kit):
         part = kit.run(bank, (kind,), (40,), is_complex=is_complex).seal.parts[0]
         truth, rng = kit.true_explanation(bank), np.random.default_rng(11)
         rows = [scale * kit.make_rows(bank, kind, rng, 40, is_complex) for _ in range(DRAWS)]
-        return [_stream_misfit(kit.with_rows(part, each), bank, truth) for each in rows]
+        return [stream_misfit(kit.with_rows(part, each), bank, truth) for each in rows]
 
     return drawn
 
@@ -72,7 +72,7 @@ def test_under_the_truth_the_latent_energy_has_its_mean_and_deviation(energies):
 def test_a_mean_that_no_coefficients_of_the_box_give_is_a_misfit(kit, bank):
     part = kit.run(bank, ("profiled mean",), (40,)).seal.parts[0]
     rows = kit.make_rows(bank, "profiled mean", np.random.default_rng(3), 40)
-    found = _stream_misfit(kit.with_rows(part, rows + np.linspace(-3.0, 3.0, kit.channels)), bank, 0)
+    found = stream_misfit(kit.with_rows(part, rows + np.linspace(-3.0, 3.0, kit.channels)), bank, 0)
     assert found.is_misfit
     assert found.z > 10.0
 

@@ -12,5 +12,6 @@ if TYPE_CHECKING:
     from ._misfit import Misfit as Misfit, misfit as misfit, outcome_sentences as outcome_sentences
     from ._rows_fitted import rows_json as rows_json
     from ._rows_needed import RowsNeeded as RowsNeeded, rows_needed as rows_needed
+    from ._running import running_details as running_details
 else:
     __getattr__, __dir__, __all__ = published(__name__)

@@ -91,11 +91,12 @@ def misfit(result: Result, explanation: int | None = None) -> tuple[Misfit, ...]
     """
     bank = result.bank
     chosen = result.reference if explanation is None else check_count("explanation", explanation, 0, bank.size - 1)
-    misfits = (_stream_misfit(part, bank, chosen) for part in result.seal.parts)
+    misfits = (stream_misfit(part, bank, chosen) for part in result.seal.parts)
     return tuple(one for one in misfits if one is not None)
 
 
-def _stream_misfit(part: ProposedStream, bank: Bank, explanation: int) -> Misfit | None:
+def stream_misfit(part: ProposedStream, bank: Bank, explanation: int) -> Misfit | None:
+    """Of the held-out rows of one stream; None where its law knows no energy."""
     with np.errstate(over="ignore", invalid="ignore"):
         energy = part.law.energy(bank, explanation, part.judged)
     return None if energy is None else Misfit(part.name, explanation, *energy)
