@@ -145,6 +145,7 @@ def test_reports_of_before_judges_described_themselves_are_checked_by_evidence()
     rows = make_rows(1)
     seal = AnalysisProtocol(**{**_options(), "bank": BANK}).read(deployment=rows)
     document = json.loads(report(seal, seal.run()).json())
+    document["version"] = 2  # one of today names its judge
     del document["protocol"]["judge"]
     findings = verify(document, {"deployment": rows}).findings
     # The hashes are of the protocol with its judge; nothing else is found.
