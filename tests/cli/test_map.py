@@ -102,8 +102,9 @@ def test_rows_that_arrive_are_looked_at_again_and_again(folder, write):
     np.savetxt("arriving.csv", rows, delimiter=",", header="counts", comments="")
     ran = CliRunner().invoke(app, ["watch", "arriving.csv", "--look", "10"])
     assert ran.exit_code == 0, ran.output
-    assert [line.split()[0] for line in ran.output.splitlines()[:3]] == ["10", "20", "30"]
-    assert "line FINE L2" in ran.output.splitlines()[2]
+    assert [line.split()[0] for line in ran.stdout.splitlines()[:3]] == ["10", "20", "30"]
+    assert "line FINE L2" in ran.stdout.splitlines()[2]
+    assert ran.stderr == "note: rows arriving.csv: line 1 is taken for a header: counts\n"
     (folder / "arriving.csv").write_text("1,2\n3,x\n")
     assert "line 2" in str(CliRunner().invoke(app, ["watch", "arriving.csv"]).exception)
     (folder / "arriving.csv").write_text("1,2\n3\n")

@@ -10,6 +10,7 @@ import typer
 
 from .._errors import MisuseError, visible
 from ._app import app
+from ._cells import Cells
 from ._options import Trust
 from ._progress import interruptible
 from ._text import few, load_counted, show_lines, show_report
@@ -24,7 +25,13 @@ _MOST_IN_LINE = 4  # elements of a region that the line of a look names
 
 @app.command()
 def watch(
-    rows: Annotated[str, typer.Argument(help="Text file that grows, one row of numbers a line; - is stdin.")],
+    rows: Annotated[
+        str,
+        typer.Argument(
+            help="Text file that grows, one row of numbers a line; - is stdin. A complex channel is two columns, real "
+            "and then imaginary part, or one, as 1+2j."
+        ),
+    ],
     project: Annotated[Path, typer.Option(help="The project file, or the folder with project.toml in it.")] = Path(
         "project.toml"
     ),
@@ -35,8 +42,10 @@ def watch(
     """Answer the question of a project while its deployment rows arrive, one line a look, and report at the end.
 
     The level holds for all looks together: what was rejected once stays rejected, and one may stop at any time.  The
-    deployment file of the project is not read.  The report says at its end whether the rows fit the laws; no label
-    depends on that.  Exit codes: 0, the rows have ended or Ctrl-C was pressed; 2, misuse.
+    deployment file of the project is not read.  Rows have their columns in the order of the channels, between commas or
+    blanks; each complex channel is two adjacent columns, re,im,re,im and so on, or one column as 1+2j, as the first row
+    has it.  A first line without a number is a header.  The report says at its end if the rows do not fit the laws;
+    no label depends on that.  Exit codes: 0, the rows have ended or Ctrl-C was pressed; 2, misuse.
     """
     loaded = load_counted(project, trust=trust)
     import numpy as np
@@ -51,9 +60,10 @@ def watch(
     with assembled.named():
         proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
         evidence, result, first = begin_running(protocol, proposed), None, _First()
+        law = evidence.law
     try:
         with interruptible():
-            for block in _blocks(rows, look, follow):
+            for block in _blocks(rows, look, follow, law.width(evidence.bank), law.is_complex):
                 read = np.array(block)
                 evidence = evidence.after(read)
                 first.add(read)
@@ -97,29 +107,34 @@ class _First:
         return np.concatenate(self._blocks)
 
 
-def _blocks(name: str, size: int, follow: bool) -> Iterator[list[list[float]]]:
-    """Rows in blocks of this size, the last one shorter; a first line that is no row of numbers is a header."""
-    block: list[list[float]] = []
-    for number, line in enumerate(_lines(name, follow)):
-        try:
-            row = [float(cell) for cell in line.replace(",", " ").split()]
-        except ValueError:
-            if number:
-                raise MisuseError(f"rows {name}", "be numbers between commas", f"line {number + 1}") from None
+def _blocks(
+    name: str, size: int, follow: bool, width: int | None = None, is_complex: bool = False
+) -> Iterator[list[list[float]]]:
+    """Rows in blocks of this size, the last one shorter; a first line without a number is a header.
+
+    width: real numbers of a row.  is_complex: whether they are pairs (Re, Im), which may be written as 1+2j, too.
+    """
+    cells, block, begin = Cells(name, width, is_complex), list[list[float]](), 0
+    for number, line in enumerate(_lines(name, follow), 1):
+        row = cells.row(number, line) if line.strip() else None
+        if row is None:
             continue
         if block and len(row) != len(block[0]):
-            rule = f"have {len(block[0])} numbers in every line, as before"
-            raise MisuseError(f"rows {name}", rule, f"{len(row)} in line {number + 1}")
+            rule = f"have {cells.count(block[0])} numbers in every line, as before"
+            raise MisuseError(f"rows {name}", rule, f"{cells.count(row)} in line {number}")
+        begin = begin if block else number
         block.append(row)
         if len(block) == size:
+            cells.check(block[0], begin)
             yield block
             block = []
     if block:
+        cells.check(block[0], begin)
         yield block
 
 
 def _lines(name: str, follow: bool) -> Iterator[str]:
-    """Whole lines; one that is still being written waits for its end."""
+    """Whole lines, blank ones too, so that they can be counted; one that is still being written waits for its end."""
     is_stdin = name == "-"
     try:
         file = sys.stdin if is_stdin else open(name, encoding="utf-8")  # noqa: SIM115  closed below, after the last line
@@ -147,8 +162,7 @@ def _growing(name: str, file: TextIO, follow: bool) -> Iterator[str]:
         if len(rest) >= _LONGEST:
             raise MisuseError(f"rows {name}", f"be lines of fewer than {_LONGEST:,} characters", "a longer one")
         if rest.endswith("\n") or (not line and rest and not follow):
-            if rest.strip():
-                yield rest
+            yield rest
             rest = ""
         elif not line:
             if not follow:

@@ -31,7 +31,7 @@ def read_columns(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     name = f"file {os.fspath(path)}"
     lines = ([cell.strip() for cell in cells] for _, cells in _lines(name, Path(path)))
     header = tuple(next(lines))
-    if any(map(_is_number, header)):
+    if any(map(is_number, header)):
         raise MisuseError(name, "name its columns in the first line", repr(_cut(",".join(header))))
     check_names(name, "columns", header)
     rows = list(lines)
@@ -56,7 +56,7 @@ def _numbers(name: str, path: Path, has_header: bool | None, is_complex: bool = 
     header = _header(name, first, has_header, *(cells for _, cells in second))
     for line, cells in chain([] if header else [(number, first)], second, lines):
         try:
-            entries.extend(_pairs(cells) if is_complex else read_reals(cells))
+            entries.extend(read_pairs(cells) if is_complex else read_reals(cells))
         except ValueError:
             _check_cells(name, line, cells)
             return _numbers(name, path, has_header, is_complex=True)
@@ -70,14 +70,14 @@ def _header(
     name: str, cells: Sequence[str], has_header: bool | None, second: Sequence[str] = ()
 ) -> tuple[str, ...] | None:
     """The names in a first line; None if it holds data."""
-    is_number = [_is_number(cell) for cell in cells]
-    if has_header is None and all(is_number):
+    are_numbers = [is_number(cell) for cell in cells]
+    if has_header is None and all(are_numbers):
         _check_data(name, cells, second)
-    if has_header is False or (has_header is None and all(is_number)):
+    if has_header is False or (has_header is None and all(are_numbers)):
         return None
-    if has_header is None and any(is_number):
+    if has_header is None and any(are_numbers):
         rule = "hold only numbers, or only names, in its first line"
-        text, number = (_cut(cells[is_number.index(flag)]) for flag in (False, True))
+        text, number = (_cut(cells[are_numbers.index(flag)]) for flag in (False, True))
         raise MisuseError(name, rule, f"{text!r} beside {number!r}")
     header = tuple(cell.strip() for cell in cells)
     check_names(name, "columns", header)
@@ -126,15 +126,16 @@ def read_reals(cells: Sequence[str]) -> list[float]:
     return [float(cell) for cell in cells]
 
 
-def _pairs(cells: Sequence[str]) -> list[float]:
-    if not all(map(_is_number, cells)):
+def read_pairs(cells: Sequence[str]) -> list[float]:
+    """Complex numbers as Python writes them, as pairs (Re, Im)."""
+    if not all(map(is_number, cells)):
         raise ValueError
     return [part for entry in map(complex, cells) for part in (entry.real, entry.imag)]
 
 
 def _check_cells(name: str, line: int, cells: Sequence[str]) -> None:
     for column, cell in enumerate(cells, 1):
-        if not _is_number(cell):
+        if not is_number(cell):
             found = f"{repr(_cut(cell)) if cell else 'no cell'} in line {line}, column {column}"
             remedy = "Commas separate cells; rows with gaps have to be left out, or filled in, beforehand."
             raise MisuseError(name, "hold numbers", found, remedy)
@@ -145,7 +146,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
     """A real or complex number as Python writes it; `j` alone is a name, and so is `1_000`."""
     try:
         complex(cell)
