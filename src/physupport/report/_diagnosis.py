@@ -6,7 +6,7 @@ Details of version 2 hold the sentences themselves in place of facts; these are 
 from collections.abc import Iterator, Sequence
 
 from ..local.rates import MOST_ROWS
-from ._phrases import Entry, cut, explanation_words
+from ._phrases import Entry, cut, explanation_words, sentence_of
 
 LEVELS_NOTE = (
     "The level was fixed before the held-out rows were read, and only its labels carry the guarantee. The other levels "
@@ -21,7 +21,7 @@ _LARGEST = 1e6  # more standard deviations are written as a power of ten
 
 
 def misfit_sentence(entry: Entry) -> str:
-    """The energy of the held-out rows of a stream beside what an explanation expects of it.
+    """The energy of the judging rows of a stream beside what an explanation expects of it.
 
     Of rows that arrived without a split, `rows` says which they are.
     """
@@ -32,33 +32,41 @@ def misfit_sentence(entry: Entry) -> str:
     ratio, z = entry["statistic"] / entry["expected"], entry["z"]
     off = f"{z:+.1f}" if abs(z) < _LARGEST else f"{z:+.3g}"
     said = (
-        f"The {_which(entry)} {entry['stream']} rows have {ratio:.4g} times the energy that explanation "
+        f"{sentence_of(_judging(entry))} have {ratio:.4g} times the energy that explanation "
         f"{entry['explanation']} expects of them ({off} standard deviations; two-sided probability {_chance(entry)})"
     )
     if not entry["is_misfit"]:
         return f"{said[:-1]}, told below {MISFIT:g}): no sign of a misfit."
-    if z > 0.0:
-        return f"{said}: the noise or the strengths of the bank are too small, or something active is missing in it."
-    return f"{said}: the noise or the strengths of the bank are too large, or the rows were scaled."
+    size, other = ("small", "something active is missing in it") if z > 0.0 else ("large", "the rows were scaled")
+    beside = entry.get("beside", "")
+    if beside != ("weaker" if z > 0.0 else "stronger"):
+        return f"{said}: the noise or the strengths of the bank are too {size}, or {other}."
+    # Strengths that are off the other way along an element do not explain what all rows have.
+    return (
+        f"{said}, though along an element of what is left they are {beside} than it says: the noise of the bank is too "
+        f"{size}, or {other}."
+    )
+
+
+def _judging(entry: Entry) -> str:
+    """The rows that judge: held out from those that propose, those that `rows` names, or all."""
+    which = entry.get("rows") or ("" if entry.get("is_all") else "held-out")
+    return " ".join(filter(None, ("the", which, entry["stream"], "rows")))
 
 
 def _no_energy(entry: Entry) -> str:
     """Why there is no number."""
     if entry["is_beyond_range"]:
         return (
-            f"The {_which(entry)} {entry['stream']} rows have more energy under explanation {entry['explanation']} "
-            f"than double precision can hold, while it expects {entry['expected']:.4g}: rows and bank differ by many "
-            f"powers of ten, so their units may be mixed up."
+            f"{sentence_of(_judging(entry))} have more energy under explanation {entry['explanation']} than "
+            f"double precision can hold, while it expects {entry['expected']:.4g}: rows and bank differ by many powers "
+            f"of ten, so their units may be mixed up."
         )
     return (
-        f"Whether the {_which(entry)} {entry['stream']} rows have the energy that explanation {entry['explanation']} "
-        f"expects of them cannot be computed: its noise and its strengths are too many powers of ten apart for double "
+        f"Whether {_judging(entry)} have the energy that explanation {entry['explanation']} expects "
+        f"of them cannot be computed: its noise and its strengths are too many powers of ten apart for double "
         f"precision."
     )
-
-
-def _which(entry: Entry) -> str:
-    return str(entry.get("rows", "held-out"))
 
 
 def _chance(entry: Entry) -> str:

@@ -75,10 +75,19 @@ def strength_sentence(document: Entry) -> str:
         return ""
     if not is_off(gate):
         return f" The rows are as strong as something that is left says ({probability(looked['p'])}{told_at(gate)})."
-    return f" But the rows are {plain(str(looked['place']))} ({probability(looked['p'])}): {_OFF}."
+    how = f"{plain(str(looked['place']))} along one of its elements"
+    return f" But the rows are {how} ({probability(looked['p'])}): {_OFF}."
 
 
-_OFF = "its strengths, or that anything is there, may not be right"
+# What a strength is compared with contains the noise.
+_OFF = "its strengths, the noise, or that anything is there, may not be right"
+
+
+def strengths_beside(document: Entry) -> str:
+    """Weaker or stronger, where it is said that rows are this along an element of what is left; empty elsewhere."""
+    gate = gate_of(document)
+    is_said = is_off(gate) and document["outcome"]["status"] != "EMPTY"
+    return str(gate["strengths"]["place"]).partition(" ")[0] if is_said else ""
 
 
 def is_off(gate: Entry) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from physupport.analysis import PhysicalSupport, StreamPlan
+from physupport.analysis.diagnose import misfit
 from physupport.banks import Library, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges.simulation import BySimulation
@@ -98,6 +99,26 @@ def test_rows_of_the_bank_agree_with_its_strengths(kind):
         told.append("But the rows are" in report.sentence)
         assert told[-1] or "The rows are as strong as something that is left says (p = " in report.sentence
     assert sum(told) <= 2  # of 12 at .01: three or more have a probability of 2e-4
+
+
+@pytest.mark.parametrize(("stated", "is_small"), [(0.35, True), (0.7, False)])
+def test_of_rows_with_more_energy_than_the_noise_allows_and_less_along_an_element_both_are_told_at_once(
+    stated, is_small
+):
+    """Noise of variance 0.7 and nothing else, in a bank that always has a source of strength 20 along one element."""
+    bank = library_bank(LIBRARY, [["A"]], {"A": [20.0]}, deployment=product_grid(noise=[stated]))
+    options = {"calibration": None, "deployment": StreamPlan("covariance"), "judge": BySimulation(draws=199)}
+    fitted = PhysicalSupport(bank, {"A": 0.5}, **options).fit()
+    fitted.report(noise(3, 120))
+    result = fitted.result_
+    assert "weaker than what is left says along one of its elements (p < 0.0001): " in result.report.sentence
+    (found,) = misfit(result)
+    assert found.is_all
+    assert found.beside == "weaker"
+    assert found.sentence.startswith("The deployment rows have ")
+    both = "though along an element of what is left they are weaker than it says: the noise of the bank is too small, "
+    assert (both in found.sentence) == is_small
+    assert "strengths of the bank are too small" not in found.sentence
 
 
 @pytest.mark.parametrize(("sizes", "is_off"), [((1.5, 1.5), True), ((1.0, -1.0), False)])

@@ -12,6 +12,7 @@ from ..._checks import check_count
 from ..._typing import IntArray
 from ...banks import Bank
 from ...report._diagnosis import MISFIT, misfit_sentence, outcome_notes
+from ...report._noise import strengths_beside
 from .._plans import ProposedStream
 from .._result import Result
 from ._pictures import finite
@@ -23,7 +24,8 @@ class Misfit:
     """The energy of the held-out rows of one stream under one explanation, and what that explanation expects of it.
 
     is_exact: whether the energy is chi-square if the explanation made the rows; of latent codes only mean and
-    deviation are known.
+    deviation are known.  is_all: whether no row proposed, so that all of them judge.  beside: weaker or stronger, where
+    the judge says that the rows are this along an element of what is left; empty elsewhere.
     An energy beyond the range of double precision is infinite; one that cannot be computed is NaN, and with it z and
     the probability.
     """
@@ -34,6 +36,8 @@ class Misfit:
     expected: float
     deviation: float  # standard deviation if the explanation made the rows
     is_exact: bool = True
+    is_all: bool = False
+    beside: str = ""
 
     @property
     def z(self) -> float:
@@ -68,6 +72,8 @@ class Misfit:
             "probability": finite(self.probability),
             "is_exact": self.is_exact,
             "is_misfit": self.is_misfit,
+            "is_all": self.is_all,
+            "beside": self.beside,
             "is_beyond_range": isinf(self.z),  # more energy than double precision can hold
         }
 
@@ -91,15 +97,21 @@ def misfit(result: Result, explanation: int | None = None) -> tuple[Misfit, ...]
     """
     bank = result.bank
     chosen = result.reference if explanation is None else check_count("explanation", explanation, 0, bank.size - 1)
-    misfits = (stream_misfit(part, bank, chosen) for part in result.seal.parts)
+    beside = strengths_beside(result.report.document)
+    misfits = (stream_misfit(part, bank, chosen, beside) for part in result.seal.parts)
     return tuple(one for one in misfits if one is not None)
 
 
-def stream_misfit(part: ProposedStream, bank: Bank, explanation: int) -> Misfit | None:
-    """Of the held-out rows of one stream; None where its law knows no energy."""
+def stream_misfit(part: ProposedStream, bank: Bank, explanation: int, beside: str = "") -> Misfit | None:
+    """Of the judging rows of one stream; None where its law knows no energy."""
     with np.errstate(over="ignore", invalid="ignore"):
         energy = part.law.energy(bank, explanation, part.judged)
-    return None if energy is None else Misfit(part.name, explanation, *energy)
+    if energy is None:
+        return None
+    is_all = not len(part.split.proposal)
+    return Misfit(
+        part.name, explanation, *energy, is_all=is_all, beside=beside if part.law.part == "deployment" else ""
+    )
 
 
 # A possible set of at least this share of the bank, and of this many explanations, calls for a word about its size.
