@@ -196,11 +196,15 @@ def test_elements_of_the_bank_are_told_from_strangers_by_the_bank_and_not_by_the
         assert (own in said, other in said) == ((False, True) if name == "of strangers" else (True, False))
 
 
-def test_a_likelihood_that_is_not_unusual_is_said_to_be_no_more_than_that():
+@pytest.mark.parametrize(("law", "has_fits"), [("mean", True), ("covariance", False)])
+def test_a_likelihood_that_is_not_unusual_is_said_to_be_no_more_than_that(law, has_fits):
+    """Rows are to be compared with fits where the page has a picture of both: rows of a covariance have no mean."""
     gate = {"findings": [{"part": "fit", "place": "", "p": 0.52}], "is_best_rejected": False, "is_withheld": False}
-    said = remarks({"outcome": {"status": "REPORT"}, "protocol": {"streams": []}, "gate": gate})
+    streams = [{"name": "deployment", "law": {"kind": law}}]
+    said = remarks({"outcome": {"status": "REPORT"}, "protocol": {"streams": streams}, "gate": gate})
     assert said.startswith("The likelihood of all rows together is not unusual for what is left (p = 0.52); ")
-    assert "a misfit in strength, place or shape can go unseen by it: compare the measured rows with the fits." in said
+    assert "a misfit in strength, place or shape can go unseen by it" in said
+    assert said.endswith(": compare the measured rows with the fits.") == has_fits
     assert "look like" not in said
 
 

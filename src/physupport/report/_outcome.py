@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..laws import LAWS, Law
 from ._claims import claim_sentence, claims_of
 from ._covers import cover_sentence, grid_end, promised_level, where_truth_is
 from ._noise import (
@@ -32,8 +33,7 @@ def outcome_sentence(document: Entry) -> str:
 
 def remarks(document: Entry) -> str:
     """What stands beside every label: what the best fit leaves, whether the noise is white, and ends of grids."""
-    gate = gate_of(document)
-    return ((_missing(document) or _passed(gate)) + _beside(document)).strip()
+    return ((_missing(document) or _passed(document)) + _beside(document)).strip()
 
 
 def _beside(document: Entry) -> str:
@@ -61,7 +61,7 @@ def _outcome(document: Entry) -> str:
             return (
                 f"If {where_truth_is(protocol)}, all that is said of it holds together with probability {least} "
                 f"{confidence(level)}.{width_sentence(document)}{_assumed(gate)}{unasked(outcome)}"
-                f"{undecided(outcome)}{_passed(gate)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
+                f"{undecided(outcome)}{_passed(document)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
             )
         case "EMPTY":
             return (
@@ -100,7 +100,7 @@ def doubt_sentence(document: Entry) -> str:
         if noise and (is_of_scatter(noise) or document["outcome"]["status"] == "WITHHELD"):
             first = f"The rows refute {refuted_premises(noise)}, so no label is given."
         return first + _missing(document)
-    doubts = [_fitted(min(finding["p"] for finding in gate["findings"]), gate, True)] if _is_unlike(gate) else []
+    doubts = [_unlike(min(finding["p"] for finding in gate["findings"]))] if _is_unlike(gate) else []
     doubts += [strength_sentence(document)] if is_off(gate) else []
     return " ".join(sentence_of(doubt.removeprefix(" But ")) for doubt in doubts)
 
@@ -136,13 +136,14 @@ def _missing(document: Entry) -> str:
     return f"{said} What the best fit leaves is a sign of {sign} ({probability(finding['p'])})."
 
 
-def _passed(gate: Entry) -> str:
+def _passed(document: Entry) -> str:
     """What the gate looked at without finding anything, and what it cannot see."""
+    gate = gate_of(document)
     if not gate.get("findings"):
         return ""
     least = min(finding["p"] for finding in gate["findings"])
     if _looks_at_fit(gate):
-        return _fitted(least, gate, _is_unlike(gate))
+        return _unlike(least) if _is_unlike(gate) else _fitted(least, document)
     if {finding["part"] for finding in gate["findings"]} == {"noise"}:
         return agreed_sentence(gate)
     seen = f"shows no sign of a misfit (smallest {probability(least)}{told_at(gate)})"
@@ -160,14 +161,25 @@ def _is_unlike(gate: Entry) -> bool:
     return bool(gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
 
 
-def _fitted(p: float, gate: Entry, is_misfit: bool) -> str:
-    """Whether the likelihood of all rows is one that what is left would make; it is one number, and no more is said."""
-    if not is_misfit:
-        return (
-            f" The likelihood of all rows together is not unusual for what is left (p = {p:.2g}{told_at(gate)}); that "
-            f"is one number of all of them, and a misfit in strength, place or shape can go unseen by it: compare the "
-            f"measured rows with the fits."
-        )
+def _fitted(p: float, document: Entry) -> str:
+    """That the likelihood of all rows is one that what is left would make: it is one number, and no more is said."""
+    compared = ": compare the measured rows with the fits" if _has_fits(document) else ""
+    return (
+        f" The likelihood of all rows together is not unusual for what is left (p = {p:.2g}"
+        f"{told_at(gate_of(document))}); that is one number of all of them, and a misfit in strength, place or shape "
+        f"can go unseen by it{compared}."
+    )
+
+
+def _has_fits(document: Entry) -> bool:
+    """Whether deployment rows have a common mean, so that the page shows them with their fits."""
+    laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
+    known = LAWS.get(laws[0].get("kind")) if laws else None
+    return known is not None and known.fitted is not Law.fitted
+
+
+def _unlike(p: float) -> str:
+    """That it is none that anything left would make."""
     return (
         f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
         f"and what is said may not be either."
