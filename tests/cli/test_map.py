@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -181,6 +182,24 @@ def test_ctrl_c_ends_the_waiting_and_the_report_follows(folder, write):
     assert (watching.returncode, err) == (0, "Stopped.\n")
     assert "FINE" in out
     assert "L2" in out
+
+
+def test_ctrl_c_in_a_map_says_how_to_go_on_and_another_rate_is_told_to_be_another_map(folder, write):
+    image = np.random.default_rng(8).standard_normal((40_000, Q))
+    write(image[:1], *LINEAR)
+    np.save("image.npy", image)
+    command = [sys.executable, "-m", "physupport", "map", "--signals", "image.npy", "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as mapping:
+        while not (folder / "map" / "map.json").exists() and mapping.poll() is None:
+            time.sleep(0.01)
+        mapping.send_signal(signal.SIGINT)
+        _, err = mapping.communicate(timeout=60)
+    assert (mapping.returncode, err) == (
+        -signal.SIGINT,
+        "Stopped. What is done stays: the same command goes on with the rest.\n",
+    )
+    error = CliRunner().invoke(app, [*command[3:], "--rate", "0.2"]).exception
+    assert "that of the same map: signals, bank, question, judge, level and rate" in str(error)
 
 
 def test_a_map_whose_description_is_no_file_is_refused(folder, write):

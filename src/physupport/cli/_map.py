@@ -12,7 +12,7 @@ import typer
 from .._errors import MisuseError, misuse_named, visible
 from ._app import app
 from ._options import PROJECT_FILE, ProjectFile, Quiet, Trust, Workers
-from ._progress import Status, run_progress
+from ._progress import Status, ended_with, run_progress
 from ._run import run_and_tell, show_finished
 from ._text import SIGNAL, load_counted, load_project_at, rows_at, show_lines, signal_rows
 from ._workers import use_workers
@@ -83,6 +83,7 @@ def map_(
     inside = f"{folder}{os.sep}"  # files in it are told by their names
     with (
         run_progress(quiet) as status,
+        ended_with("Stopped. What is done stays: the same command goes on with the rest."),
         assembled.named(),
         misuse_named(lambda name: f"--out: {name}" if name.startswith(inside) else _option(name)),
     ):

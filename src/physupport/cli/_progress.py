@@ -129,6 +129,22 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
+def ended_with(line: str) -> Iterator[None]:
+    """Ctrl-C ends the program at once, as elsewhere, with this line: nothing waits for what is computed meanwhile."""
+
+    def end(number: int, _frame: object) -> None:
+        typer.echo(line, err=True)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def stopped_by_signal(listener: "Callable[[Tick], None]") -> Iterator[Stop]:
     """Ctrl-C and SIGTERM, as batch systems send it, end the questions; as they were afterwards."""
     stop = Stop(listener)

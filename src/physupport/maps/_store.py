@@ -50,7 +50,7 @@ class Store:
             with _remedied("Delete the folder, or name another."):
                 earlier = document(path)
             if earlier.get("digest") != about["digest"]:
-                rule = "be a new folder, or that of the same map: signals, bank, question and level"
+                rule = "be a new folder, or that of the same map: signals, bank, question, judge, level and rate"
                 raise MisuseError("out", rule, f"{folder}, which holds another")
             with _remedied("Delete the folder, or name another."):
                 check_same_about(path, check_about(path, earlier), about)

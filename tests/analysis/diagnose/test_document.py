@@ -72,6 +72,7 @@ def test_elements_are_counted_as_the_verdicts_count_them(document, result, bank)
             kept = sum(verdicts.get(e) in (0, 2) for e in saying)
             not_asked = sum(e not in verdicts for e in saying)
             assert (element["n_kept"], element["n_not_asked"]) == (kept, not_asked)
+            assert element["n_explanations"] == len(saying)
             assert element["state"] == ("kept" if kept else "not asked" if not_asked else "excluded")
 
 

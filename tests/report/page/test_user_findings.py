@@ -1,5 +1,6 @@
 """What readers stumbled over: states that nobody asked for, names of numbers, small screens, paper."""
 
+import copy
 import re
 
 import pytest
@@ -31,6 +32,25 @@ def test_a_map_is_announced_where_there_is_one(four_regions):
     text = page_html(*four_regions)
     assert '<a href="#map">Map</a>' in text
     assert "What is excluded is drawn pale." in text
+
+
+@pytest.mark.parametrize(
+    ("total", "said"),
+    [
+        (None, "6 more in the details file"),
+        (12, "6 more in the details file"),
+        (15, "9 more, 6 of them in the details"),
+    ],
+)
+def test_explanations_that_the_details_do_not_list_are_not_said_to_be_there(four_regions, total, said):
+    """Of an element 6 are shown and 12 listed; details of before the number of all was told do not have it."""
+    found, details = four_regions
+    document = copy.deepcopy(details.document)
+    element = next(each for each in document["fields"][0]["elements"] if each["state"] == "kept")
+    element.pop("n_explanations", None)
+    rows = [{**element["explanations"][0], "verdict": "ADMISSIBLE", "explanation": e} for e in range(12)]
+    element |= {"explanations": rows} | ({} if total is None else {"n_explanations": total})
+    assert f">{said}" in page_html(found, Details(document))
 
 
 def test_of_complex_responses_the_real_part_is_drawn_and_named(kit):

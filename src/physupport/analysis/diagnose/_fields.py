@@ -100,6 +100,7 @@ class _Counts:
     possible: IntArray  # (m + 1,)
     witnessed: IntArray
     undecided: IntArray
+    all: IntArray
 
     @classmethod
     def of_fields(cls, result: Result) -> "dict[str, _Counts]":
@@ -113,8 +114,8 @@ class _Counts:
                 counts = np.bincount(numbers * shape[1] + block, minlength=shape[0] * shape[1]).reshape(shape)
                 tables[name] = counts + tables.get(name, 0)
         return {
-            name: cls(table.sum(axis=1) - table[:, REJECTED], table[:, WITNESSED], table[:, INDETERMINATE])
-            for name, table in tables.items()
+            name: cls(total - table[:, REJECTED], table[:, WITNESSED], table[:, INDETERMINATE], total)
+            for name, table, total in ((name, table, table.sum(axis=1)) for name, table in tables.items())
         }
 
     def of_elements(self, shown: FieldElements) -> "_Counts":
@@ -124,9 +125,9 @@ class _Counts:
         size = len(shown.names)
         totals = (
             np.bincount(shown.sets.ravel() + 1, np.repeat(counts[:-1], shown.sets.shape[1]), size + 1)[1:]
-            for counts in (self.possible, self.witnessed, self.undecided)
+            for counts in (self.possible, self.witnessed, self.undecided, self.all)
         )
-        absent = self.possible[-1], self.witnessed[-1], self.undecided[-1]
+        absent = self.possible[-1], self.witnessed[-1], self.undecided[-1], self.all[-1]
         return _Counts(*(np.append(t, a).astype(np.int64) for t, a in zip(totals, absent, strict=True)))
 
     def json(self, number: int, explanations: _Entries) -> dict[str, Any]:
@@ -136,6 +137,7 @@ class _Counts:
             "state": "kept" if kept else "not asked" if possible else "excluded",
             "n_kept": kept,
             "n_not_asked": possible - kept,
+            "n_explanations": int(self.all[number]),
             "explanations": explanations.get(number, []),
         }
 

@@ -21,7 +21,7 @@ from ..pictures._model import Key
 from ..pictures._words import kind_of, number
 from ._draw import svg
 from ._svg import Svg
-from ._words import BELOW_THRESHOLD, LABELS, STATUSES, judge_line, percent
+from ._words import BELOW_THRESHOLD, LABELS, STATUSES, judge_line, more_words, percent
 
 _MOST_ANSWERS = 6  # that stand at the top
 _MOST_REFINED = 4
@@ -184,8 +184,12 @@ def _parts(elements: Sequence[Entry], absent: Entry | None, room: int) -> Iterat
         rows[k] = _shown(everything[k].get("explanations", []))[:left]
         left -= len(rows[k])
     for k, element in enumerate(everything):
-        more = len(element.get("explanations", ())) - len(rows[k])
-        yield {**element, "rows": rows[k], "more": more}
+        listed = len(element.get("explanations", ()))
+        yield {
+            **element,
+            "rows": rows[k],
+            "more": more_words(len(rows[k]), listed, element.get("n_explanations", listed)),
+        }
 
 
 def _shown(explanations: list[Entry]) -> list[Entry]:

@@ -48,6 +48,18 @@ STATUSES = {
 }
 
 
+def more_words(shown: int, listed: int, total: int) -> str:
+    """How many explanations of an element are not shown, and how many of these the details have; empty if all are.
+
+    >>> more_words(6, 12, 12), more_words(6, 12, 15)
+    ('6 more in the details file', '9 more, 6 of them in the details file')
+    """
+    if total <= shown:
+        return ""
+    where = "" if listed == total else f", {listed - shown or 'none'} of them"
+    return f"{total - shown} more{where} in the details file"
+
+
 def judge_line(judge: Entry | None) -> str:
     """Who judged, with what was chosen for it, and what that assumes; empty where a report does not say.
 
