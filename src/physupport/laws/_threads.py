@@ -12,7 +12,7 @@ from functools import cache
 from numba import get_num_threads
 
 # More pieces than threads, because items differ in cost.
-_PIECES_PER_THREAD = 4
+_PIECES_PER_THREAD = 8
 
 
 def in_pieces(count: int, work: Callable[[slice], None], least: int = 1) -> None:

@@ -159,7 +159,7 @@ def _log_two_pi_noise(noises: Array, width: int) -> Array:
 
 
 # Rows that all factors work through before the next are read: small enough to stay in a processor's own memory.
-SEGMENT_ROWS: Final = 2048
+SEGMENT_ROWS: Final = 4096
 # Inner products of a segment that are worth a thread: some hundred microseconds.
 _LEAST_PRODUCTS: Final = 64
 # Numbers in the tables of one batch of factors: 64 MiB.
