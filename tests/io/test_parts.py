@@ -64,15 +64,20 @@ print(first.sum())
 """
 
 
-@pytest.mark.parametrize("ending", ["npy", "h5"])
-def test_rows_that_were_read_do_not_go_with_the_file(tmp_path, ending):
-    """In a program of its own: whoever reads a map of what is gone is ended by the system."""
-    path, rows = tmp_path / f"rows.{ending}", np.ones((20_000, 4))
-    if ending == "npy":
+def save(path, rows):
+    """As the ending of the name says."""
+    if path.suffix == ".npy":
         np.save(path, rows)
     else:
         with h5py.File(path, "w") as file:
             file["rows"] = rows
+
+
+@pytest.mark.parametrize("ending", ["npy", "h5"])
+def test_rows_that_were_read_do_not_go_with_the_file(tmp_path, ending):
+    """In a program of its own: whoever reads a map of what is gone is ended by the system."""
+    path, rows = tmp_path / f"rows.{ending}", np.ones((20_000, 4))
+    save(path, rows)
     found = subprocess.run([sys.executable, "-c", SCRIPT, path], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout) == (0, "20000.0\n"), found.stderr
 
@@ -81,11 +86,7 @@ def test_rows_that_were_read_do_not_go_with_the_file(tmp_path, ending):
 @pytest.mark.parametrize("channels", [0, 1])
 def test_a_file_that_became_shorter_is_told_whatever_is_read_of_it(tmp_path, ending, channels):
     path, rows = tmp_path / f"rows.{ending}", np.ones((2_000, 4))
-    if ending == "npy":
-        np.save(path, rows)
-    else:
-        with h5py.File(path, "w") as file:
-            file["rows"] = rows
+    save(path, rows)
     table = read_table(path, channels=channels, label="deployment")
     with path.open("r+b") as file:
         file.truncate(8192)

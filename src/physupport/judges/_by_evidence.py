@@ -16,7 +16,7 @@ from ..banks import Bank
 from ..laws import Law
 from ._evidence import BLOCK, Evidence, blocks
 from ._judge import Codes, Judge, Verdict, Verdicts, block_around
-from ._noise import NOISE_FACTS, NOISE_SHARE, check_share, decoded_share, states_noise, with_noise_test
+from ._noise import NOISE_FACTS, NoiseTester, check_share, decoded_share, with_noise_test
 from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
 from ._specs import Sealed
 
@@ -109,7 +109,7 @@ class EvidenceJudge:
 
 @final
 @dataclass(frozen=True, slots=True)
-class ByEvidence:
+class ByEvidence(NoiseTester):
     """Have the streams of a protocol judged by their evidence, at the level of the protocol.
 
     noise: share of the level at which a noise that is stated is tested (`NoiseTested`); unless it is given, a protocol
@@ -124,19 +124,9 @@ class ByEvidence:
     def __post_init__(self) -> None:
         check_share(self.noise)
 
-    @property
-    def has_facts(self) -> bool:
-        """Of the noise, where it is tested."""
-        return self.noise is not None
-
-    @property
-    def withholds(self) -> bool:
-        """Where the noise is refuted."""
-        return self.noise is not None
-
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """With the test of the noise where a law states one, at the share that is given or else the usual one."""
-        return replace(self, noise=(self.noise or NOISE_SHARE) if states_noise(bank, laws) else None)
+        """With the test of the noise where a law states one."""
+        return replace(self, noise=self.share_for(bank, laws))
 
     def encode(self) -> dict[str, object]:
         """The kind; streams, checkpoints and numerators stand with the streams."""

@@ -26,7 +26,7 @@ from ..laws.gaussian._linear_stream import LinearStream
 from ._by_evidence import ByEvidence, decoded_evidence, product_verdicts
 from ._evidence import Evidence, final_bounds
 from ._judge import Judge, Verdicts, around
-from ._noise import NOISE_FACTS, NOISE_SHARE, check_share, decoded_share, states_noise, with_noise_test
+from ._noise import NOISE_FACTS, NoiseTester, check_share, decoded_share, with_noise_test
 from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
 from ._specs import MOST_SPLITS, JudgeSpec, Sealed, SealedStream, register
 from .rotation._draws import Draws
@@ -39,7 +39,7 @@ _FORM = {"judge": str, "assumes": str, "split": SPLITS, "n_splits": int, "propos
 
 @final
 @dataclass(frozen=True, slots=True)
-class BySplits:
+class BySplits(NoiseTester):
     """Have rows that are linear in open coefficients judged by evidence, averaged over splits.
 
     split: `rows`, of which a share proposes, or `fission` where the noise is known, also of a single row.  Splits come
@@ -63,19 +63,9 @@ class BySplits:
         check_open("proposal", self.proposal, 0.0, 1.0)
         check_share(self.noise)
 
-    @property
-    def has_facts(self) -> bool:
-        """Of the noise, where it is tested."""
-        return self.noise is not None
-
-    @property
-    def withholds(self) -> bool:
-        """Where the noise is refuted."""
-        return self.noise is not None
-
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """With the test of the noise where a law states one, at the share that is given or else the usual one."""
-        return replace(self, noise=(self.noise or NOISE_SHARE) if states_noise(bank, laws) else None)
+        """With the test of the noise where a law states one."""
+        return replace(self, noise=self.share_for(bank, laws))
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand."""

@@ -19,15 +19,32 @@ NOISE_SHARE = 0.2
 NOISE_FACTS = ("is_best_rejected", "level", "findings")
 
 
-def states_noise(bank: Bank, laws: Sequence[Law]) -> bool:
-    """Whether rows can refute a noise that one of the laws states."""
-    return any(law.states_noise(bank) for law in laws)
-
-
 def check_share(share: float | None) -> None:
     """Refuse a share that is none of a level."""
     if share is not None:
         check_open("noise", check_number("noise", share), 0.0, 1.0)
+
+
+class NoiseTester:
+    """How a judge tests a stated noise, at a share of the level: it tells of it, and withholds where it is refuted."""
+
+    __slots__ = ()
+
+    noise: float | None
+
+    @property
+    def has_facts(self) -> bool:
+        """Of the noise, where it is tested."""
+        return self.noise is not None
+
+    @property
+    def withholds(self) -> bool:
+        """Where the noise is refuted."""
+        return self.noise is not None
+
+    def share_for(self, bank: Bank, laws: Sequence[Law]) -> float | None:
+        """That which is given or else the usual one, where rows can refute a noise that a law states."""
+        return (self.noise or NOISE_SHARE) if any(law.states_noise(bank) for law in laws) else None
 
 
 def decoded_share(content: Mapping[str, object]) -> float | None:
