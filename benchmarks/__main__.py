@@ -24,7 +24,7 @@ from physupport.judges import TableJudge, Verdict, bank_evidence, doubling_check
 from physupport.laws import BernoulliGaussian, Covariance, GaussianCovariance, known_code_stream, latent_stream
 from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
-from physupport.studies.four_region._design import study_bank
+from physupport.studies._four_region import study_bank
 
 from . import _banks, _baseline, _columns, _first_start, _maps, _off_bank, _power, _project, _rotation, _snapshots
 from ._busy import Busy

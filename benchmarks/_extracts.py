@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from benchmarks._raman import ALIKE, SAMPLES, read
 
+from physupport import project
 from physupport.io import read_archive, read_table
-from physupport.project import _example_xrf as steel
 
-DATA = Path(steel.__file__).parent / "data"
+DATA = Path(project.__file__).parent / "data"
 LARGEST = 30000  # of whole numbers that stand for a spectrum
 SETTINGS = {
     "FMNT-M_BW532": "FNMT BWtek 532 nm", "FMNT-M_Ho785": "FNMT Horiba 785 nm", "ICV_BW532": "ICV BWtek 532 nm",
@@ -76,8 +76,9 @@ def compare_soil():
 def compare_steel():
     text = (folder("PyMca5") / "PyMcaData" / "Steel.spe").read_text()
     counts = np.array(text.split("2047", 1)[1].split("$")[0].split(), dtype=float)
-    shipped = np.array(steel._COUNTS)
-    same = counts[steel._FIRST : steel._FIRST + len(shipped)] == shipped
+    shipped = (DATA / "xrf" / "steel.spe").read_text().split("$DATA:\n")[1].split("$")[0].split()
+    first, last, *own = map(int, shipped)
+    same = counts[first : last + 1] == np.array(own)
     print(f"steel.spe: {same.sum()} of {len(same)} channels are those of PyMca5")
 
 

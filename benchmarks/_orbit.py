@@ -10,10 +10,9 @@ import time
 import numpy as np
 
 from physupport.local.orbit import Orbit, orbit_bracket
-from physupport.studies._block import ACTIVE, balanced
+from physupport.studies._global_bank import GENERATOR, study_rows
+from physupport.studies._outcome import ACTIVE, balanced
 from physupport.studies.global_bank import CONDITIONS
-from physupport.studies.global_bank._case import study_rows
-from physupport.studies.global_bank._design import GENERATOR
 
 LEVEL, LOWER, UPPER = 0.077, np.array([-0.4, 0.8, 0.15]), np.array([0.4, 1.2, 0.3])
 

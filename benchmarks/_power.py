@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from physupport.judges.rotation import Rotation, RotationTable
-from physupport.project._example_spectra import stored_spectra
+from physupport.project._examples import stored_spectra
 from physupport.responses import SphericalHead
 
 from ._rotation import LEVEL, retained, unit

@@ -27,6 +27,6 @@ if __name__ == "__main__":
     single, pairs = loaded("test_validity"), loaded("test_pairs")
     kinds = ({}, {"share": 0.5, "n_units": 19}, {"pool": "size", "n_units": 5}, {"are_spectra_units": True})
     for kind in kinds:
-        counted(str(kind), lambda run, kind=kind: single.lost(run, **kind), RUNS)
+        counted(str(kind), lambda run, kind=kind: single.lost(run, noise=(0.0,), **kind), RUNS)
     counted("pairs, units in common", lambda run: pairs.lost(run, True, 12), RUNS)
     counted("pairs, units of their own", lambda run: pairs.lost(run, False, 19), 500)

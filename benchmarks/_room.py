@@ -9,7 +9,7 @@ from rich.progress import track
 
 from physupport.banks import array_bank
 from physupport.io import ArrayRows, as_pairs
-from physupport.judges import BySplits, Sealed, SealedStream, Verdict
+from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.laws import Linear
 from physupport.responses import source_errors
 
@@ -40,7 +40,7 @@ def left(rows, error, seed):
     bank = array_bank(as_pairs(waves(ANGLES), axis=0)[None], [(i,) for i in range(PLACES)])
     law = Linear(rows="random", is_complex=True, error=error).completed(bank)
     stream = SealedStream("deployment", ArrayRows(as_pairs(rows)), law, law.keys(bank), lambda: None)
-    codes = BySplits("rows", 4).open(Sealed(bank, LEVEL, (stream,), f"{seed:x}")).verdicts(np.arange(PLACES)).codes
+    codes = ByEvidence("rows", 4).open(Sealed(bank, LEVEL, (stream,), seed)).verdicts(np.arange(PLACES)).codes
     return np.flatnonzero(codes != Verdict.REJECTED)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from physupport.banks import Library, library_bank
 from physupport.io import ArrayRows, as_pairs
-from physupport.judges import BySplits, Sealed, SealedStream, Verdict
+from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Linear
 
@@ -27,16 +27,16 @@ def kept(spec, law, rows, seed):
     """Explanations that are not rejected."""
     completed = law.completed(BANK)
     stream = SealedStream("deployment", ArrayRows(rows), completed, completed.keys(BANK), lambda: None)
-    judge = spec.open(Sealed(BANK, LEVEL, (stream,), f"{seed:x}"))
+    judge = spec.open(Sealed(BANK, LEVEL, (stream,), seed))
     return np.flatnonzero(judge.verdicts(np.arange(BANK.size)).codes != Verdict.REJECTED)
 
 
 def power(add, runs=10):
     """Mean number of pairs kept, and how often the true one is not among them."""
     judges = {
-        "random, one split": (BySplits("rows", 1), "random"),
-        "random, 8 splits": (BySplits("rows", 8), "random"),
-        "free, 8 splits": (BySplits("rows", 8), "free"),
+        "random, one split": (ByEvidence("rows", 1), "random"),
+        "random, 8 splits": (ByEvidence("rows", 8), "random"),
+        "free, 8 splits": (ByEvidence("rows", 8), "free"),
         "rotation": (ByRotation(), "free"),
     }
     pairs = BANK.deployment_parts(BANK.deployment_keys(np.arange(BANK.size))).elements

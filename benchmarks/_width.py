@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from physupport.judges import BySplits, Verdict
+from physupport.judges import ByEvidence, Verdict
 from physupport.judges.rotation import Companions, Rotation, RotationTable
 
 RUNS, LEVEL = 3000, 0.1
@@ -54,7 +54,7 @@ if __name__ == "__main__":
     counted("tangents, beyond", lambda n: lost_cells(cells, lambda _: 4.0, n), 200)
     counted("no tangents, edge", lambda n: lost_cells(cells, lambda rng: rng.choice([-1.0, 1.0]), n, False))
     ball, cone, mixture = loaded("test_ball"), loaded("test_cone"), loaded("test_nonnegative")
-    fission, rows = BySplits("fission", 2), BySplits("rows", 1)
+    fission, rows = ByEvidence("fission", 2), ByEvidence("rows", 1)
     used = mixture.law(noises=[1.0])
     for place, share in (("inside", lambda rng: rng.uniform()), ("edge", lambda _: 1.0)):
 

@@ -1,4 +1,4 @@
-"""Which names the API pages show: those that a package's `__init__.py` imports, since modules are private."""
+"""Which names the API pages show: those that the stub of a package, or else its `__init__.py`, imports."""
 
 from griffe import Extension, Module
 

@@ -224,7 +224,7 @@ class Interval:
             raise MisuseError("interval", "satisfy 0 < lower <= upper < inf", (self.lower, self.upper))
 
     def contains(self, value: float) -> bool:
-        """Whether the value lies in the closed range."""
+        """True if the value lies in the closed range."""
         return self.lower <= value <= self.upper
 
 

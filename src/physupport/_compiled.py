@@ -11,7 +11,7 @@ from numba import njit
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def kept(**options: object) -> Callable[[Function], Function]:
+def cached_njit(**options: object) -> Callable[[Function], Function]:
     """Compiles a function at its first call and keeps the machine code on disk, until any module with kernels changes.
 
     numba alone compiles anew only if the function's own file changes.  But constants and functions of other modules are
@@ -29,7 +29,7 @@ def kept(**options: object) -> Callable[[Function], Function]:
     return compiled
 
 
-def inside(fastmath: set[str] | None = None) -> Callable[[Function], Function]:
+def inner_njit(fastmath: set[str] | None = None) -> Callable[[Function], Function]:
     """Compiles what only compiled functions call: no way in from Python, no file of its own, in two thirds of the time.
 
     A new user waits for it.  fastmath: which liberties the compiler has with sums and products.

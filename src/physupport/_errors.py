@@ -73,6 +73,9 @@ class MisuseError(PhysupportError, ValueError):
         message = f"{shortened(argument)} must {shortened(rule)}, got {told}."
         super().__init__(message + (f" {shortened(remedy)}" if remedy else ""))
 
+    def __reduce__(self) -> tuple[object, ...]:  # it may come from another process
+        return type(self), (self.argument, self.rule, self.value, self.remedy)
+
 
 class MissingError(MisuseError):
     """Something that has to be given and was not."""

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from ._compiled import kept
+from ._compiled import cached_njit
 from ._typing import Array
 
 U = 2.0**-53
@@ -22,13 +22,22 @@ LARGEST_POWER = 1000.0
 EXP2_ERROR = 4.0 * U
 # Absolute error of `log_mantissa`; see there.
 LOG_ERROR = 8.0 * U
-LN2, LN2_ERROR = 0.6931471805599453, 2.0**-55
+LN2 = 0.6931471805599453
+LN2_ERROR = 2.0**-55
 LOG2_E = 1.4426950408889634
 
 # 2^f on [-1/2, 1/2]: the polynomial of degree 11 with the least relative error, 3.1e-18, its coefficients rounded.
-C1, C2, C3, C4 = 0.6931471805599453, 0.24022650695910155, 0.055504108664819925, 0.009618129107588335
-C5, C6, C7, C8 = 0.001333355814678995, 0.00015403530462514614, 1.5252733489960805e-05, 1.321543308959463e-06
-C9, C10, C11 = 1.0178198033328528e-07, 7.074105626245659e-09, 4.4352809446103363e-10
+C1 = 0.6931471805599453
+C2 = 0.24022650695910155
+C3 = 0.055504108664819925
+C4 = 0.009618129107588335
+C5 = 0.001333355814678995
+C6 = 0.00015403530462514614
+C7 = 1.5252733489960805e-05
+C8 = 1.321543308959463e-06
+C9 = 1.0178198033328528e-07
+C10 = 7.074105626245659e-09
+C11 = 4.4352809446103363e-10
 
 _MANTISSA = 0x000FFFFFFFFFFFFF
 _ONE = 0x3FF0000000000000
@@ -49,7 +58,7 @@ bits_of: Callable[[float], int] = intrinsic(_reinterpretation(types.float64, typ
 number_of: Callable[[int], float] = intrinsic(_reinterpretation(types.int64, types.float64))
 
 
-@kept(inline="always")
+@cached_njit(inline="always")
 def exp2_minus(r: float) -> float:
     r""":math:`2^{-\min(r, 1000)}` for r >= 0, with relative error at most 4u.
 
@@ -77,19 +86,19 @@ def exp2_minus(r: float) -> float:
     return number_of(bits_of(s) + (bits_of(shifted) << 52))
 
 
-@kept(inline="always")
+@cached_njit(inline="always")
 def mantissa_of(x: float) -> float:
     """The factor in [1, 2) of a positive normal number; the rest is a power of two."""
     return number_of((bits_of(x) & _MANTISSA) | _ONE)
 
 
-@kept(inline="always")
+@cached_njit(inline="always")
 def exponent_of(x: float) -> int:
     """The power of two of a positive normal number."""
     return (bits_of(x) >> 52) - 1023
 
 
-@kept()
+@cached_njit()
 def log_mantissa(m: float) -> float:
     r""":math:`\log m` for 1 <= m < 2, with absolute error at most 8u.
 
@@ -110,7 +119,7 @@ def log_mantissa(m: float) -> float:
     return value + LN2 if high else value
 
 
-@kept()
+@cached_njit()
 def log_mantissas(m: Array) -> Array:
     """`log_mantissa` of every entry."""
     values = np.empty_like(m)

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from ._errors import MisuseError
 from ._hashes import pieces_hash
 
+if sys.platform != "win32":
+    import fcntl
+
 
 def hidden_beside(place: Path) -> Path:
     """The hidden name in the same folder under which what will be at a place is made; the same for every run."""
@@ -48,7 +51,8 @@ def write_whole(path: Path, content: bytes, *, follow: bool = True) -> None:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         if isinstance(error, OSError):  # which may name the hidden file, or none
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            error.filename2 = None
         raise
 
 
@@ -60,8 +64,27 @@ def replace_file(name: str, path: Path, content: bytes) -> None:
         raise MisuseError(name, "be a file that can be written", f"{path} ({error.strerror})") from None
 
 
+def lock(folder: Path) -> int | None:
+    """Hold a folder against other processes, and return the open file to close; None where the system has no locks.
+
+    The system lets go of it when this process ends, however it ends.  Raises BlockingIOError if another one holds it.
+    """
+    if sys.platform == "win32":
+        return None
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(opened)
+        raise
+    except OSError:
+        os.close(opened)
+        return None  # network file systems may have no locks of folders
+    return opened
+
+
 def npy_bytes(array: NDArray[np.generic]) -> bytes:
-    """What a file of type .npy holds of an array."""
+    """The content of a file of type .npy with this array."""
     file = BytesIO()
     np.save(file, array, allow_pickle=False)
     return file.getvalue()

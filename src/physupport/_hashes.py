@@ -2,16 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._typing import Array, IntArray
-
-# One named piece of content: an array, or texts in order.
-Record = tuple[str, NDArray[np.float64] | NDArray[np.int64] | tuple[str, ...]]
 
 
 def canonical(value: object) -> bytes:
@@ -26,12 +23,12 @@ def canonical(value: object) -> bytes:
 
 
 def content_hash(value: object) -> str:
-    """Of a JSON value."""
+    """The hash of a JSON value."""
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
 def pieces_hash(*pieces: str | NDArray[np.generic]) -> str:
-    """Of texts in UTF-8 and the entries of arrays, one after the other; shapes are for the caller to add."""
+    """The hash of texts in UTF-8 and entries of arrays, one after the other; shapes are for the caller to add."""
     sha = hashlib.sha256()
     for piece in pieces:
         sha.update(piece.encode("utf-8") if isinstance(piece, str) else _little(piece))
@@ -39,13 +36,13 @@ def pieces_hash(*pieces: str | NDArray[np.generic]) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """Of a file as it is, as other programs give it."""
+    """The hash of a file as it is, as other programs give it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def rows_hash(blocks: Iterable[NDArray[np.generic]], shape: tuple[int, ...]) -> str:
-    """Of rows: the numbers of the shape, then the entries row by row; a complex one as its real and imaginary part."""
+    """The hash of rows: the numbers of the shape, then the entries row by row; of a complex one both parts."""
     sha = rows_hasher(shape)
     for block in blocks:
         add_rows(sha, block)
@@ -59,21 +56,28 @@ def rows_hasher(shape: tuple[int, ...]) -> "hashlib._Hash":
 
 def add_rows(sha: "hashlib._Hash", block: NDArray[np.generic]) -> None:
     """The next rows."""
-    sha.update(_little(block if block.dtype.kind == "c" else block.astype(np.float64, copy=False)))
+    numbers = block.astype(np.complex128 if block.dtype.kind == "c" else np.float64, copy=False)
+    sha.update(_little(numbers + 0.0))  # adding zero turns -0 into 0
 
 
-def records_hash(records: Iterable[Record]) -> str:
-    """Of named contents, each preceded by its length or shape, so that no two contents give the same bytes."""
-    sha = hashlib.sha256()
-    for name, content in records:
-        sha.update(_text(name))
-        if isinstance(content, tuple):
-            sha.update(_text("texts") + _numbers(1, len(content)) + b"".join(map(_text, content)))
-        else:
-            kind = "real" if content.dtype.kind == "f" else "whole"
-            sha.update(_text(kind) + _numbers(content.ndim, *content.shape))
-            sha.update(_little(content))
-    return sha.hexdigest()
+def draws_seed(seed: int, data: Mapping[str, str]) -> int:
+    """The seed of all that a judge draws, from the seed of a protocol and the hashes of the judged rows, by name.
+
+    Rows of another data set give other draws, so that one frozen protocol keeps its level over data sets.  Nothing else
+    enters: who tries other policies, budgets, questions or levels on the same rows meets the same draws.
+    """
+    return int(content_hash({"data": dict(data), "seed": int(seed)}), 16)
+
+
+def rows_seed(seed: int, rows: NDArray[np.generic]) -> int:
+    """The same for rows that no protocol holds, as they are stored."""
+    return draws_seed(seed, {"rows": rows_hash([rows], rows.shape)})
+
+
+def array_digest(array: NDArray[np.generic]) -> dict[str, object]:
+    """An array by its shape and the hash of its entries: what stands for it in a dump that is hashed."""
+    kind = "real" if array.dtype.kind == "f" else "whole"
+    return {"type": kind, "shape": list(array.shape), "sha256": pieces_hash(array)}
 
 
 def chain_hash(protocol: str, data: str, queries: IntArray, codes: NDArray[np.integer], margins: Array) -> str:
@@ -91,12 +95,3 @@ def _little(array: NDArray[np.generic]) -> memoryview:
     """The entries in C order as little-endian numbers of 8 bytes, complex ones as two."""
     kind = {"c": "<c16", "f": "<f8"}.get(array.dtype.kind, "<i8")
     return np.ascontiguousarray(array, dtype=kind).reshape(-1).view(np.uint8).data
-
-
-def _text(text: str) -> bytes:
-    data = text.encode("utf-8")
-    return _numbers(len(data)) + data
-
-
-def _numbers(*numbers: int) -> bytes:
-    return b"".join(number.to_bytes(8, "little") for number in numbers)

@@ -20,20 +20,20 @@ class Condition:
 
     @property
     def holds(self) -> bool:
-        """Whether the inequality is met; equality counts, the shell is closed."""
+        """True if the inequality is met; equality counts, the shell is closed."""
         return self.value <= self.bound
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Whether a parameter lies in a set given by inequalities, and each of them."""
+    """The inequalities of a set, each with the value that a parameter has there."""
 
     conditions: tuple[Condition, ...]
 
     @property
     def inside(self) -> bool:
-        """Whether every inequality is met."""
+        """True if every inequality is met."""
         return all(condition.holds for condition in self.conditions)
 
     @property

@@ -83,7 +83,7 @@ def all_policies(question):
     baselines = FixedOrder(), RandomOrder(7)
     if isinstance(question, Resolution):
         order = np.arange(question.n_explanations)[::-1]
-        return (*baselines, FarthestFirst(question.farness().distances), EndpointPolicy(), EndpointPolicy(order))
+        return (*baselines, FarthestFirst(question.farness()[1]), EndpointPolicy(), EndpointPolicy(order))
     column = question.slots(np.arange(question.n_explanations))[:, 0]
     stages = (column < 0, column >= 0)
     obligations = [presence(question, question.regions[-1])]
@@ -91,7 +91,7 @@ def all_policies(question):
         obligations.append(elsewhere(question, question.regions[0], int(np.argmax(column >= 0))))
     return (
         *baselines,
-        FarthestFirst(question.farness().distances),
+        FarthestFirst(question.farness()[1]),
         RegionalPolicy(),
         RegionalPolicy(probes=0),
         WitnessFirst(stages, tuple(obligations)),

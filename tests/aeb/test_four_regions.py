@@ -1,5 +1,6 @@
 """The four-region study from its seeds: the paper's policy query by query, and what the default policy does instead."""
 
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -7,17 +8,11 @@ import numpy as np
 import pytest
 
 from physupport.aeb import Ending, RegionalPolicy, Status, Trace, WitnessFirst, elsewhere, presence, proposal_order, run
-from physupport.analysis import AnalysisProtocol, StreamPlan
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Answer, Comparison, Label, RegionalMap, RegionRule, compare_all
-from physupport.studies._tasks import split_seed
-from physupport.studies.four_region import SCENES, _case as case_module, _design as design, examine
-
-PLANS = {
-    "calibration": StreamPlan("latent", design.SHARES[0]),
-    "deployment": StreamPlan("covariance", design.SHARES[1]),
-}
+from physupport.studies import _four_region as design
+from physupport.studies.four_region import SCENES, examine
 
 
 class Run(NamedTuple):
@@ -35,19 +30,10 @@ class Run(NamedTuple):
 
 
 def examined(scene, seed):
-    """The default policy on certified verdicts of the study's own rows, one at a time; the rest is the study's."""
+    """The default policy on the certified verdicts of the study, one at a time; its rows are scored once for both."""
     theirs = examine(scene, seed)
-    calibration, deployment = case_module.study_rows(scene, seed)
-    protocol = AnalysisProtocol(
-        design.study_question(),
-        RegionalPolicy(),
-        design.LEVEL,
-        design.BUDGET,
-        design.study_bank(),
-        PLANS,
-        seed=split_seed(seed),
-    )
-    ours = protocol.read(calibration=calibration, deployment=deployment).run()
+    protocol = replace(theirs.seal.protocol, policy=RegionalPolicy(), until_witnessed=True)
+    ours = protocol.read(**{part.name: part for part in theirs.seal.parts}).run()
     return Run(scene.support, seed, theirs.trace, ours, theirs.exhaustive)
 
 
@@ -67,6 +53,7 @@ def recovered(runs, which, field, label, supports):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_papers_policy_gives_the_published_counts(runs):
     assert np.median([len(each.theirs) for each in runs]) == 148
     assert sum(not each.is_empty for each in runs) == 14
@@ -78,6 +65,7 @@ def test_the_papers_policy_gives_the_published_counts(runs):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_empty_profile_and_the_controls_end_at_the_budget_without_a_witness(runs):
     unwitnessed = [each for each in runs if not each.theirs.n_witnessed]
     assert [each.seed for each in unwitnessed] == [2026091015, 2026091021, 2026091022, 2026091023]
@@ -89,6 +77,7 @@ def test_the_empty_profile_and_the_controls_end_at_the_budget_without_a_witness(
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_default_policy_asks_no_more_and_recovers_every_fine_location(runs):
     assert np.median([len(each.ours) for each in runs]) <= 148
     assert recovered(runs, "ours", "A", Label.FINE, ("AB", "ABC")) == (11, 11)
@@ -97,6 +86,7 @@ def test_the_default_policy_asks_no_more_and_recovers_every_fine_location(runs):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_default_policy_is_nowhere_coarser_than_the_papers_and_never_unsafe(runs):
     for each in runs:
         assert Comparison.UNSAFE not in compare_all(each.ours.answers, each.exhaustive)
@@ -106,6 +96,7 @@ def test_the_default_policy_is_nowhere_coarser_than_the_papers_and_never_unsafe(
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_default_policy_spends_the_least_that_any_policy_could(runs):
     # A at one place and no D: 108 + 72 - 36 explanations must be rejected, and C needs two witnesses.
     certified = [each.ours for each in runs if labels(each.ours.answers)["D"] is Label.ABSENT]
@@ -113,6 +104,7 @@ def test_the_default_policy_spends_the_least_that_any_policy_could(runs):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_verdicts_that_were_asked_for_are_those_of_the_study(runs):
     for each in runs:
         known = dict(zip(each.theirs.queries.tolist(), each.theirs.codes.tolist(), strict=True))

@@ -19,7 +19,7 @@ from physupport.aeb import (
     presence,
     run,
 )
-from physupport.aeb._policies._regional import plausible_order
+from physupport.aeb._regional import plausible_order
 from physupport.banks import TableRegions, table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution
@@ -50,7 +50,7 @@ def test_a_random_order_depends_on_its_seed_only(line):
 
 
 def test_farthest_first_spreads_out_from_the_proposal(line):
-    policy = FarthestFirst(line.farness().distances)
+    policy = FarthestFirst(line.farness()[1])
     # From 1: farthest is 10; then 0 and 2 are both 1 away from what was asked, the lower index first.
     assert asked(line, policy, [1] * 4, proposals=Proposals((1,))) == [1, 3, 0, 2]
 
@@ -58,7 +58,7 @@ def test_farthest_first_spreads_out_from_the_proposal(line):
 def test_regional_distance_is_one_where_only_one_of_two_has_a_region():
     places = {"here": {"a": 0.0, "b": 0.3}, "there": {"c": 0.0}}
     view = table_regions({"here": ["a", "b", "b"], "there": ["c", None, "c"]}, coordinates=places)
-    assert RegionalMap(view).farness().distances(0).tolist() == [0.0, 1.0, 0.3]
+    assert RegionalMap(view).farness()[1](0).tolist() == [0.0, 1.0, 0.3]
 
 
 def test_the_default_asks_the_proposals_first_then_what_agrees_with_them():
@@ -204,7 +204,7 @@ def test_nuisances_are_tried_from_the_proposal_the_middle_and_the_corners():
 
 def test_place_distances_are_those_of_the_places():
     question = Resolution(np.array([0, 1, 1]), np.array([[0.0, 2.0], [2.0, 0.0]]), np.zeros(2), 0.5, 1.0)
-    assert question.farness().distances(0).tolist() == [0.0, 2.0, 2.0]
+    assert question.farness()[1](0).tolist() == [0.0, 2.0, 2.0]
 
 
 def test_policies_of_one_kind_of_question_refuse_the_other(line):
@@ -243,7 +243,7 @@ def test_obligations_name_a_region_that_is_there(line):
 def test_policies_describe_themselves_by_content(line):
     policies = [FixedOrder(), FixedOrder([0, 1]), FixedOrder([1, 0]), RandomOrder(1), RandomOrder(2), RegionalPolicy(),
                 RegionalPolicy(1), EndpointPolicy(), EndpointPolicy(np.arange(4)), WitnessFirst((), ()),
-                WitnessFirst((), (presence(line, "where"),)), FarthestFirst(line.farness().distances)]  # fmt: skip
+                WitnessFirst((), (presence(line, "where"),)), FarthestFirst(line.farness()[1])]  # fmt: skip
     assert len({repr(policy.describe()) for policy in policies}) == len(policies)
 
 

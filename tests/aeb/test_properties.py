@@ -16,8 +16,6 @@ from physupport.questions import (
     Resolution,
     compare_all,
     exhaustive_answers,
-    inform,
-    open_fields,
     unsettled,
 )
 
@@ -235,13 +233,13 @@ def test_verdicts_told_at_once_leave_what_they_leave_one_by_one(make_problems):
         question, codes, _ = problem
         queries = np.array(data.draw(st.permutations(range(len(codes)))))[: data.draw(st.integers(0, len(codes)))]
         at_once, alone, brackets = question.begin(), question.begin(), Brackets(len(codes))
-        inform(at_once, queries, codes[queries])
+        at_once.inform(queries, codes[queries])
         for e in queries.tolist():
             brackets.record(e, int(codes[e]))
             if codes[e] < 2:
                 (alone.reject if codes[e] else alone.witness)(e)
         assert (at_once.answers(), at_once.is_certified) == (alone.answers(), alone.is_certified)
-        assert open_fields(at_once) == unsettled(at_once.answers(), at_once.is_certified)
+        assert at_once.open_fields() == unsettled(at_once.answers(), at_once.is_certified)
         after = Brackets.after(len(codes), queries, codes[queries])
         assert after.column().tolist() == brackets.column().tolist()
         assert (after.n_possible, after.n_witnessed, after.n_queried) == (

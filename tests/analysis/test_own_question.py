@@ -14,13 +14,12 @@ from physupport.banks import Bank, Library, library_bank
 from physupport.questions import (
     Answer,
     Certificate,
-    Farness,
+    Contradictions,
     FieldElements,
+    FieldValues,
     Label,
-    Said,
-    Sides,
-    Unanswerable,
-    predicates,
+    Progress,
+    Question,
 )
 from physupport.report import query_lines
 from physupport.verify import verify
@@ -29,7 +28,7 @@ NAMES = ("low", "high")
 
 
 @dataclass(frozen=True)
-class Half:
+class Half(Question):
     """In which half of a line the source lies."""
 
     bank: Bank
@@ -48,20 +47,17 @@ class Half:
     def begin(self):
         return HalfSoFar(self)
 
-    def reference(self):
-        return self
-
     def describe(self):
         return {"question": "half", "border": self.border, "bank": self.bank.digest}
 
     def says(self, index):
-        return {"half": Said(NAMES, self.half(index))}
+        return {"half": FieldValues(NAMES, self.half(index))}
 
     def excluded(self, answer, index):
         return self.half(index) != NAMES.index(answer.cell[0])
 
-    def sides(self, number, reference):
-        return Sides(int(self.half(np.array([reference]))[0]), np.not_equal.outer, self.half)
+    def contradictions(self, number, reference):
+        return Contradictions(int(self.half(np.array([reference]))[0]), np.not_equal.outer, self.half)
 
     def elements(self, number):
         return FieldElements(NAMES, np.array([[0.25], [0.75]]), tolerance=0.0, is_finest=True)
@@ -71,7 +67,7 @@ class Half:
 
     def farness(self):
         halves = self.half(np.arange(self.bank.size))
-        return Farness("halves", lambda e: np.abs(halves - halves[e]).astype(float))
+        return "halves", lambda e: np.abs(halves - halves[e]).astype(float)
 
     def encode(self):
         return {"kind": "own", "names": NAMES}
@@ -82,10 +78,10 @@ class Half:
 
     def unanswerable(self):
         if len({*self.half(np.arange(self.bank.size)).tolist()}) == 1:
-            yield Unanswerable("half", "border", "have elements on either side", str(self.border))
+            yield "half", "border", "have elements on either side", str(self.border)
 
 
-class HalfSoFar:
+class HalfSoFar(Progress):
     def __init__(self, question):
         self.halves = question.half(np.arange(question.bank.size)).tolist()
         self.possible, self.first = [self.halves.count(0), self.halves.count(1)], {}
@@ -165,11 +161,11 @@ def test_a_report_with_another_excluded_explanation_or_saying_is_refused(bank):
     before = excluded["says"]
     excluded["says"] = {"half": "low"}
     findings = verify(result.report.document, question=Half(bank)).findings
-    assert any("says something else" in finding for finding in findings)
+    assert any("fields[0].excluded.says.half" in finding for finding in findings)
     excluded["says"] = before
     result.report.document["fields"][0]["excluded"] = None
     findings = verify(result.report.document, question=Half(bank)).findings
-    assert any("nearest excluded explanation is not the one named" in finding for finding in findings)
+    assert any(finding.startswith("fields[0].excluded: the report says None") for finding in findings)
 
 
 def test_details_count_what_the_question_says_and_rows_would_tell_its_sides_apart(bank):
@@ -189,7 +185,7 @@ def test_details_count_what_the_question_says_and_rows_would_tell_its_sides_apar
 
 def test_queries_are_written_with_what_they_say(bank):
     result, _ = asked(bank, 300)
-    trace, says = result.trace, predicates(result.question).says
+    trace, says = result.trace, result.question.says
     lines = [*csv.DictReader(query_lines(trace.queries, trace.verdicts, says))]
     halves = Half(bank).half(result.trace.queries)
     assert [line["half"] for line in lines] == [NAMES[half] for half in halves]

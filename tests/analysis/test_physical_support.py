@@ -50,7 +50,7 @@ def test_predict_gives_a_label_for_every_field(estimator, instrument):
 
 def test_fit_reads_no_held_out_row(estimator, instrument):
     poisoned = instrument.calibration.copy()
-    poisoned[estimator.fit(instrument.calibration)._fitted.proposed["calibration"].split.held_out] = np.nan
+    poisoned[estimator.fit(instrument.calibration)._fitted[-1]["calibration"].split.held_out] = np.nan
     estimator.fit(poisoned)
     with pytest.raises(MisuseError, match="calibration must be finite"):
         estimator.report(instrument.deployment)

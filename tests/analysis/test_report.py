@@ -234,7 +234,7 @@ def test_where_only_indeterminate_verdicts_are_left_more_queries_are_not_offered
 
 
 def test_something_else_is_no_report():
-    with pytest.raises(MisuseError, match="document must be a 'physupport report', version 1 or 2"):
+    with pytest.raises(MisuseError, match="document must be a 'physupport report', version 4, got"):
         Report.from_json("{}")
     with pytest.raises(MisuseError, match="report must be a JSON object, got list"):
         Report.from_json("[]")

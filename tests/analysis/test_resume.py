@@ -9,7 +9,7 @@ import pytest
 from physupport import MisuseError
 from physupport.aeb import FixedOrder, RegionalPolicy
 from physupport.analysis import analyse, report
-from physupport.analysis._recover import recovered_trace
+from physupport.analysis._analyse import recovered_trace
 from physupport.report import Report
 from physupport.verify import verify
 

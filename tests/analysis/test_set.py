@@ -89,10 +89,10 @@ def _swap(entry):
 
 
 FORGERIES = {
-    "what is kept is not": _swap,
-    "what was not asked about is not": lambda entry: entry["set"]["not_asked"].append("t"),
-    "the extent is not": lambda entry: entry["set"].update(extent=2.5),
-    "is not told": lambda entry: entry.update(set=None),
+    "fields[0].set.kept[0].": _swap,
+    "fields[0].set.not_asked[": lambda entry: entry["set"]["not_asked"].append("t"),
+    "fields[0].set.extent: the report says 2.5": lambda entry: entry["set"].update(extent=2.5),
+    "fields[0].set: the report says None": lambda entry: entry.update(set=None),
 }
 
 

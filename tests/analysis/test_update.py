@@ -12,7 +12,7 @@ from physupport import MisuseError, PhysicalSupport
 from physupport.analysis import StreamPlan
 from physupport.banks import Library, library_bank, product_grid
 from physupport.judges import Evidence, RunningEvidence, Verdict
-from physupport.judges._path import joint_path
+from physupport.judges._evidence import joint_path
 from physupport.judges._scored import Bounds
 from physupport.judges.simulation import BySimulation
 from physupport.laws import Mean, ProfiledMean
@@ -132,7 +132,7 @@ def test_calibration_rows_count_at_every_look(instrument):
     model = PhysicalSupport(instrument.bank, alpha=LEVEL).fit(instrument.calibration)
     model.update(instrument.deployment[:1])
     rows = model._running
-    factor = model._fitted.proposed["calibration"].factor
+    factor = model._fitted[-1]["calibration"].factor
     alone = RunningEvidence.begin(instrument.bank, rows.law).after(instrument.deployment[:1])
     calibration = Evidence(instrument.bank.size, [factor], joint_path([factor.stream.checkpoints]))
     start = calibration.along_path(np.arange(instrument.bank.size)).lower[:, -1]

@@ -1,7 +1,6 @@
 """Index arithmetic of a bank against the list of all its explanations."""
 
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from physupport import MisuseError
 from physupport.banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, product_grid
+from physupport.responses import Settings
 
 AXES = np.eye(3)
 
@@ -34,7 +34,7 @@ def banks(draw):
         if n_settings:
             responses = axes[:, :-1].reshape(-1, n_settings, total).transpose(1, 0, 2)
             values = np.arange(float(n_settings))[:, None]
-            settings = SimpleNamespace(names=("gain",), values=values, responses=responses)
+            settings = Settings(("gain",), values, responses, is_complex=False)
         states = LibraryStates(library, library.region_names, axes[:, -1:], settings=settings)
     level = st.sampled_from([0.0, 0.0, 0.5, 1.0])
     row = st.lists(level, min_size=states.n_atoms, max_size=states.n_atoms).map(tuple)
@@ -105,11 +105,11 @@ def test_the_parts_of_a_deployment_key_are_those_of_each_explanation_with_it(ban
 def test_presence_and_location_are_the_active_elements_of_each_region(bank):
     every = np.arange(bank.size)
     presence, location = bank.presence(every), bank.location(every)
-    assert presence.shape == location.shape == (bank.size, bank.states.n_regions)
+    assert presence.shape == location.shape == (bank.size, len(bank.states.blocks))
     for i in every:
         one = bank.explanation(i)
         chosen = bank.states.element_index(one.state)[0]
-        for region in range(bank.states.n_regions):
+        for region in range(len(bank.states.blocks)):
             present = region in one.positions
             assert presence[i, region] == present
             assert location[i, region] == (chosen[region] if present else -1)

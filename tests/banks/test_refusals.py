@@ -14,11 +14,12 @@ from physupport.banks import (
     Bank,
     Cover,
     Library,
-    RegionSets,
+    RegionPlaces,
     Subsets,
     array_bank,
     atom_chords,
     bank_regions,
+    bootstrap_states,
     bottleneck_assignment,
     coherence_gaps,
     cover_boxes,
@@ -30,7 +31,6 @@ from physupport.banks import (
     projective_distances,
 )
 from physupport.banks._builders import MOST_SUPPORTS, check_supports
-from physupport.banks.learnt import bootstrap_states
 from physupport.io import undivided_rows
 from physupport.questions import RegionalMap
 from physupport.responses import Parameter, Peak
@@ -92,7 +92,7 @@ def test_counts_of_elements_that_a_region_cannot_have_are_refused(counts, messag
 
 def test_names_with_the_sign_that_joins_sets_are_refused_where_there_are_sets():
     with pytest.raises(MisuseError, match="ids must be without"):
-        RegionSets((f"a{JOINT}b", "c"), np.zeros((2, 1)), Subsets(2, 1, 2))
+        RegionPlaces((f"a{JOINT}b", "c"), np.zeros((2, 1)), Subsets(2, 1, 2))
 
 
 def test_a_question_about_another_bank_is_refused():

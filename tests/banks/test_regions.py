@@ -1,7 +1,5 @@
 """Regions of a bank and of a user's table say the same of the same explanations."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -17,6 +15,7 @@ from physupport.banks import (
     region_distances,
     table_regions,
 )
+from physupport.responses import Settings
 
 IDS = ("l1", "r1", "l2", "r2", "r3", "t1")  # not sorted by region, as files are
 REGIONS = ("left", "right", "left", "right", "right", "top")
@@ -168,7 +167,8 @@ def test_misuse_is_refused_by_name(call, message):
 
 def test_a_setting_changes_the_response_and_not_the_place():
     responses = np.random.default_rng(1).normal(size=(3, 4, 6))
-    settings = SimpleNamespace(
+    settings = Settings(
+        is_complex=False,
         names=("gain",),
         values=np.arange(3.0)[:, None],
         responses=responses / np.linalg.norm(responses, axis=1, keepdims=True),

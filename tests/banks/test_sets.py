@@ -9,14 +9,15 @@ from hypothesis import given, settings, strategies as st
 from physupport import MisuseError
 from physupport.banks import (
     Library,
-    RegionSets,
-    Spacing,
+    RegionPlaces,
     Subsets,
     bank_regions,
     library_bank,
+    point_distances,
     product_grid,
 )
 from physupport.report import rebuilt_bank
+from physupport.responses import Settings
 
 ranges = st.integers(1, 9).flatmap(
     lambda n: st.integers(1, n).flatmap(lambda high: st.tuples(st.just(n), st.integers(1, high), st.just(high)))
@@ -49,18 +50,19 @@ def test_numbers_of_very_many_sets_are_worked_out_one_by_one():
 def test_distances_and_spread_are_those_of_hausdorff(given_range, d, random):
     n, low, high = given_range
     places = np.array([[random.randint(0, 6) / 4 for _ in range(d)] for _ in range(n)])
-    sets = RegionSets(tuple(f"e{i}" for i in range(n)), places, Subsets(n, low, high))
-    between, listed = Spacing(len(places), places).rows(np.arange(len(places))), written_out(n, low, high)
+    sets = RegionPlaces(tuple(f"e{i}" for i in range(n)), places, Subsets(n, low, high))
+    between = point_distances(places, places)
+    listed = written_out(n, low, high)
 
     def hausdorff(one, other):
         there = max(min(between[i, j] for j in other) for i in one)
         return max(there, max(min(between[i, j] for i in one) for j in other))
 
     one = random.randrange(len(listed))
-    assert sets.distances(one, between).tolist() == [hausdorff(listed[one], other) for other in listed]
+    assert sets.row(one).tolist() == [hausdorff(listed[one], other) for other in listed]
     chosen = random.sample(range(len(listed)), min(len(listed), 7))
     widest = max(hausdorff(listed[i], listed[j]) for i in chosen for j in chosen)
-    assert sets.spread(chosen, between) == widest
+    assert sets.spread(np.array(chosen)) == widest
 
 
 def make_bank(counts=None, settings=None, extra=None, regions="AAAABB"):
@@ -79,19 +81,16 @@ def make_bank(counts=None, settings=None, extra=None, regions="AAAABB"):
     )  # fmt: skip
 
 
-class Gains:
+def gains(q, count):
     """Two settings of one parameter."""
-
-    names, values = ("gain",), np.array([[0.0], [1.0]])
-
-    def __init__(self, q, count):
-        columns = np.random.default_rng(4).standard_normal((2, q, count))
-        self.responses = columns / np.linalg.norm(columns, axis=1, keepdims=True)
+    columns = np.random.default_rng(4).standard_normal((2, q, count))
+    responses = columns / np.linalg.norm(columns, axis=1, keepdims=True)
+    return Settings(("gain",), np.array([[0.0], [1.0]]), responses, is_complex=False)
 
 
 @pytest.mark.parametrize("has_settings", [False, True])
 def test_a_bank_of_sets_holds_every_combination_once(has_settings):
-    given_settings = Gains(7, 6) if has_settings else None
+    given_settings = gains(7, 6) if has_settings else None
     bank = make_bank({"A": (1, 3), "B": 2}, given_settings, np.eye(7)[:, :1])
     found = {}
     for e in range(bank.size):
@@ -109,7 +108,7 @@ def test_a_bank_of_sets_holds_every_combination_once(has_settings):
 
 @pytest.mark.parametrize("has_settings", [False, True])
 def test_parts_give_the_elements_of_a_set_first_and_padding_after(has_settings):
-    bank = make_bank({"A": 3, "B": (1, 2)}, Gains(7, 6) if has_settings else None)
+    bank = make_bank({"A": 3, "B": (1, 2)}, gains(7, 6) if has_settings else None)
     index = np.arange(bank.size)
     parts = bank.deployment_parts(bank.deployment_keys(index))
     for e in index.tolist():
@@ -145,7 +144,7 @@ def test_counts_of_one_change_nothing_and_others_are_written_down():
     plain, one, two = make_bank(), make_bank({"A": 1, "B": (1, 1)}), make_bank({"A": 2})
     assert plain.digest == one.digest != two.digest
     assert plain.encode() == one.encode()
-    for bank in (plain, two, make_bank({"A": 2}, Gains(7, 6))):
+    for bank in (plain, two, make_bank({"A": 2}, gains(7, 6))):
         assert rebuilt_bank(bank.encode()).digest == bank.digest
 
 

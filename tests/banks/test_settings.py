@@ -1,7 +1,6 @@
 """States under settings of calibration parameters, against the same dictionaries written out as arrays."""
 
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from physupport.banks import ArrayStates, Bank, Library, LibraryStates, library_
 from physupport.io import ArrayRows
 from physupport.judges import bank_evidence, verdicts
 from physupport.laws import BernoulliGaussian, Covariance, Mean, known_code_stream, latent_stream
-from physupport.responses import Parameter, Peak, settings_grid
+from physupport.responses import Parameter, Peak, Settings, settings_grid
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([4, 20, 60])
 
@@ -29,7 +28,7 @@ def families(draw):
     order, shared = tuple(f"R{j}" for j in range(len(sizes))), axes[:, len(axes) - n_shared :]
     responses = np.stack([axes[:, total * (k + 1) : total * (k + 2)] for k in range(n_settings)])
     values = np.arange(2.0 * n_settings).reshape(n_settings, 2)
-    settings = SimpleNamespace(names=("gain", "width"), values=values, responses=responses)
+    settings = Settings(("gain", "width"), values, responses, is_complex=False)
     return LibraryStates(library, order, shared, settings=settings)
 
 
@@ -51,7 +50,7 @@ def test_the_dictionaries_are_those_of_nested_loops_with_the_setting_slowest(sta
     found = states.elements[:, states.element_index(every)].transpose(1, 0, 2)
     assert np.array_equal(found, written_out(states))
     for state in every:
-        k = state // (states.n_states // len(states.values))
+        k = state // (states.n_states // len(states.grid))
         assert states.setting(state) == {"gain": 2.0 * k, "width": 2.0 * k + 1.0}
 
 
@@ -70,10 +69,10 @@ def test_keys_are_shared_exactly_by_equal_active_columns(states, data):
 @given(families())
 def test_an_element_is_the_same_physical_thing_in_every_setting(states):
     every = np.arange(states.elements.shape[1])
-    count, shared = len(states.library.ids), states.n_atoms - states.n_regions
-    expected = [*states.library.ids] * len(states.values) + [f"shared {j}" for j in range(shared)]
+    count, shared = len(states.library.ids), states.n_atoms - len(states.regions)
+    expected = [*states.library.ids] * len(states.grid) + [f"shared {j}" for j in range(shared)]
     assert states.names(every) == tuple(expected)
-    assert states.library_index.tolist() == [*range(count)] * len(states.values) + [-1] * shared
+    assert states.library_index.tolist() == [*range(count)] * len(states.grid) + [-1] * shared
 
 
 def peaks():
@@ -164,7 +163,7 @@ def test_keys_are_as_many_as_distinct_laws_and_verdicts_are_those_of_the_list():
 def changed(**changes):
     base = {"names": ("gain",), "values": np.array([[0.0], [0.5]]), "responses": np.eye(4)[None, :, :2].repeat(2, 0)}
     library = Library(["a", "b"], ["L", "R"], np.zeros((2, 1)), np.eye(4)[:, :2])
-    return library_bank(library, ["L"], {"L": 1.0}, settings=SimpleNamespace(**{**base, **changes}))
+    return library_bank(library, ["L"], {"L": 1.0}, settings=Settings(**{**base, **changes}, is_complex=False))
 
 
 def test_any_change_of_a_setting_changes_the_hash():
@@ -191,7 +190,7 @@ def test_settings_are_copied_and_cannot_be_written():
     before = bank.digest
     responses[:] = 7.0
     assert bank.digest == before
-    for array in (bank.states.responses, bank.states.values, bank.states.elements):
+    for array in (bank.states.responses, bank.states.grid.values, bank.states.elements):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0.0
 

@@ -5,9 +5,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from physupport.banks import Spacing, table_regions
+from physupport.banks import RegionPlaces, Subsets, table_regions
 from physupport.project._question import _SUSPICIOUS, _alike
 from physupport.questions import RegionalMap, RegionRule
+
+
+def single_places(coordinates, count=None):
+    count = len(coordinates) if count is None else count
+    return RegionPlaces(tuple(f"e{i}" for i in range(count)), coordinates, Subsets(count, 1, 1))
 
 
 def matrix(places):
@@ -37,13 +42,17 @@ CLOUDS = dict(clouds())
 @pytest.mark.parametrize("name", CLOUDS)
 def test_all_that_is_asked_of_places_is_as_in_their_matrix(name):
     places = CLOUDS[name]
-    spacing, whole, rng = Spacing(len(places), places), matrix(places), np.random.default_rng(1)
-    assert spacing.digest() == Spacing(len(places), distances=whole).digest()
-    assert np.array_equal(np.concatenate([*spacing.blocks()]), whole)
+    spacing = single_places(places)
+    whole = matrix(places)
+    given = spacing.with_distances(whole)
+    every = np.arange(len(places))
+    rng = np.random.default_rng(1)
+    assert spacing.digest() == given.digest()
+    assert np.array_equal(spacing.between(every, every), whole)
     for count in (0, 1, 2, len(places) // 2, len(places)):
         chosen = np.sort(rng.choice(len(places), count, replace=False))
         assert spacing.spread(chosen) == whole[np.ix_(chosen, chosen)].max(initial=0.0)
-        assert Spacing(len(places), distances=whole).spread(chosen) == spacing.spread(chosen)
+        assert given.spread(chosen) == spacing.spread(chosen)
         if count:
             assert np.array_equal(spacing.reach(chosen), whole[:, chosen].max(axis=1))
     assert np.array_equal(spacing.row(3), whole[3])
@@ -51,14 +60,14 @@ def test_all_that_is_asked_of_places_is_as_in_their_matrix(name):
 
 
 def test_without_places_any_two_are_1_apart():
-    spacing = Spacing(3)
-    assert spacing.rows(np.arange(3)).tolist() == [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    spacing = single_places(None, 3)
+    assert spacing.between(np.arange(3), np.arange(3)).tolist() == [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     assert [spacing.spread(np.arange(count)) for count in range(4)] == [0.0, 0.0, 1.0, 1.0]
 
 
 def test_places_too_far_apart_for_a_number_are_seen():
-    assert not Spacing(3, np.array([[-1e308], [0.0], [1e308]])).is_finite
-    assert Spacing(2, np.array([[-1e153], [1e153]])).is_finite
+    assert not single_places(np.array([[-1e308], [0.0], [1e308]])).is_finite
+    assert single_places(np.array([[-1e153], [1e153]])).is_finite
 
 
 def test_a_map_of_many_elements_takes_no_memory_for_their_pairs():
@@ -70,7 +79,7 @@ def test_a_map_of_many_elements_takes_no_memory_for_their_pairs():
     question = RegionalMap(view, {"A": RegionRule(0.5)})
     question.describe()
     question.begin().answers()
-    question.sides(0, 1)
+    question.contradictions(0, 1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * count**2 / 4  # all pairs would take four times that, 128 MB
@@ -84,7 +93,7 @@ def test_equal_columns_are_found_as_among_all_pairs(is_complex):
     columns[:, 400] = columns[:, 401] + 1e-5  # near, but not equal
     columns = columns / np.linalg.norm(columns, axis=0)
     places = rng.normal(size=(700, 2))
-    found = {(i, j): apart for i, j, apart in _alike(columns, Spacing(700, places))}
+    found = {(i, j): apart for i, j, apart in _alike(columns, places)}
     wanted = np.argwhere(np.triu(np.abs(columns.conj().T @ columns) >= _SUSPICIOUS, 1))
     assert {*found} == {*map(tuple, wanted.tolist())}
     assert len(found) >= 40

@@ -153,10 +153,3 @@ def test_shared_columns_must_be_as_wide_as_the_responses():
 def test_arrays_that_are_no_dictionaries_are_refused(dictionaries, message):
     with pytest.raises(MisuseError, match=message):
         ArrayStates(dictionaries)
-
-
-@pytest.mark.parametrize("positions", [(1, 0), (0, 0), (-1,), (0, 2)])
-def test_positions_must_be_increasing_atoms(positions):
-    for states in (ArrayStates([np.eye(2)]), LibraryStates(library(), ("L", "R"))):
-        with pytest.raises(MisuseError, match="positions must be increasing atoms from 0 to 1"):
-            states.n_active(positions)

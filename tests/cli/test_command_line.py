@@ -81,7 +81,7 @@ def test_ctrl_c_while_modules_are_loaded_is_silent(tmp_path, name):
 
 
 # What takes far longer to load than it takes to say that a bank is too large.
-ENGINE = ["numba", "llvmlite", "scipy", "flint", "jinja2", "matplotlib", "physupport.judges.rotation._kernels"]
+ENGINE = ["numba", "llvmlite", "jinja2", "matplotlib", "physupport.judges.rotation._kernels"]
 # Forty regions that may be left out are 2^40 explanations.
 HUGE = """
 level = 0.05
@@ -223,7 +223,7 @@ def test_cells_of_many_regions_are_counted_and_not_listed(cover):
 def test_negative_control_a_bank_of_two_loads_the_engine(huge):
     answer = run("-c", STARTED.format(arguments=["run", "--dry-run", huge("mean", count=1)], engine=ENGINE))
     assert answer.returncode == 0, answer.stderr
-    assert {"numba", "scipy", "flint"} <= {*answer.stdout.splitlines()[-1].split()}
+    assert {"numba", "llvmlite"} <= {*answer.stdout.splitlines()[-1].split()}
 
 
 def test_pictures_load_matplotlib_only_when_drawn():

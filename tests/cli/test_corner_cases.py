@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.cli._watch import _blocks, _growing
-from physupport.cli._workers import use_workers
+from physupport.cli._app import use_threads
+from physupport.cli._watch import blocks
 from physupport.project import load_project, run_project
 
 
@@ -119,8 +119,8 @@ def test_workers_are_no_more_than_the_threads_of_a_process_that_runs_already(mon
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 2)
     before = numba.get_num_threads()
     with pytest.raises(MisuseError, match="--workers must be at most the 2 threads that this process has, got 3"):
-        use_workers(3, "--workers")
-    use_workers(1, "--workers")
+        use_threads(3, "--workers")
+    use_threads(1, "--workers")
     assert numba.get_num_threads() == 1
     numba.set_num_threads(before)
 
@@ -128,7 +128,7 @@ def test_workers_are_no_more_than_the_threads_of_a_process_that_runs_already(mon
 def test_workers_of_a_process_that_has_not_begun_are_said_beforehand(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba")
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    use_workers(2, "--workers")
+    use_threads(2, "--workers")
     assert os.environ["NUMBA_NUM_THREADS"] == "2"
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
 
@@ -139,40 +139,17 @@ def test_workers_of_a_process_that_has_not_begun_are_said_beforehand(monkeypatch
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_rows_come_in_blocks_and_the_last_one_is_shorter(tmp_path, size):
     path = tmp_path / "rows.csv"
-    path.write_text("first,second\n1,2\n\n3, 4\n5 6\n7,8\n   \n9,10")
-    blocks = [*_blocks(str(path), size, follow=False)]
-    assert [row for block in blocks for row in block] == [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]
-    assert all(len(block) == size for block in blocks[:-1])
+    path.write_text("first,second\n1,2\n\n3, 4\n5 6\n7,8\n   \n9,10\n")
+    found = [*blocks(str(path), size, follow=False)]
+    assert [row for block in found for row in block] == [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]
+    assert all(len(block) == size for block in found[:-1])
 
 
 def test_rows_come_from_standard_input_too(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("1,2\n\n3,4\n"))
-    assert [*_blocks("-", 5, follow=False)] == [[[1.0, 2.0], [3.0, 4.0]]]
-
-
-def test_a_line_that_is_still_being_written_waits_for_its_end(monkeypatch):
-    class Growing:
-        """What readline gives while another program writes."""
-
-        def __init__(self):
-            self.parts = ["1,", "", "2\n", "", "3,4\n", KeyboardInterrupt]
-
-        def readline(self, most):
-            part = self.parts.pop(0)
-            if part is KeyboardInterrupt:
-                raise KeyboardInterrupt
-            return part
-
-    slept = []
-    monkeypatch.setattr("physupport.cli._watch.time.sleep", slept.append)
-    lines, found = _growing("rows.csv", Growing(), follow=True), []
-    with pytest.raises(KeyboardInterrupt):
-        found.extend(iter(lambda: next(lines), None))
-    assert len(slept) == 2
-    again = _growing("rows.csv", Growing(), follow=True)
-    assert [next(again), next(again)] == ["1,2\n", "3,4\n"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1,2\n\n3,4\n")))
+    assert [*blocks("-", 5, follow=False)] == [[[1.0, 2.0], [3.0, 4.0]]]
 
 
 def test_a_file_that_is_not_there_is_one_message(tmp_path):
     with pytest.raises(MisuseError, match="must be a readable file, got No such file or directory"):
-        [*_blocks(str(tmp_path / "none.csv"), 2, follow=False)]
+        [*blocks(str(tmp_path / "none.csv"), 2, follow=False)]

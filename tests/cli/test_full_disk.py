@@ -10,7 +10,7 @@ from physupport import MisuseError
 from physupport.cli import app
 from physupport.project import load_project, run_project, write_example
 from physupport.studies import Outcome, write_outcome
-from physupport.studies._published import Line
+from physupport.studies._outcome import Line
 
 Q, PLACES = 60, np.linspace(8.0, 52.0, 9)
 LINES = np.exp(-0.5 * ((np.arange(Q)[:, None] - PLACES) / 3.0) ** 2)

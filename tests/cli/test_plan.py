@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.local.rates import balanced_dictionary
-from physupport.local.shell import Frame
+from physupport.local.shell import Frame, balanced_dictionary
 
 
 def run(*arguments):

@@ -243,7 +243,7 @@ def stopping_progress(number):
 
 
 def test_ctrl_c_ends_with_a_report_of_what_is_certified(quick, monkeypatch):
-    monkeypatch.setattr("physupport.cli._run.run_progress", stopping_progress(signal.SIGINT))
+    monkeypatch.setattr("physupport.cli._project.run_progress", stopping_progress(signal.SIGINT))
     answer = program("run", quick)
     assert answer.exit_code == 0, answer.exception
     assert "Stopped: the report says what is certified so far." in answer.stderr
@@ -251,7 +251,7 @@ def test_ctrl_c_ends_with_a_report_of_what_is_certified(quick, monkeypatch):
 
 
 def test_a_batch_system_that_stops_a_run_gets_a_report_and_is_told(quick, monkeypatch):
-    monkeypatch.setattr("physupport.cli._run.run_progress", stopping_progress(signal.SIGTERM))
+    monkeypatch.setattr("physupport.cli._project.run_progress", stopping_progress(signal.SIGTERM))
     before = signal.getsignal(signal.SIGTERM)
     answer = program("run", quick)
     assert answer.exit_code == 143
@@ -306,7 +306,7 @@ def test_a_stopped_run_goes_on_to_the_report_of_an_uninterrupted_one(quick, monk
     assert program("run", quick).exit_code == 0
     whole = (quick / "report" / "report.json").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("physupport.cli._run.run_progress", stopping_progress(signal.SIGINT))
+        patch.setattr("physupport.cli._project.run_progress", stopping_progress(signal.SIGINT))
         assert program("run", quick).exit_code == 0
     assert (quick / "report" / "report.json").read_bytes() != whole
     answer = program("run", quick, "--resume")

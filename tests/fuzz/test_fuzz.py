@@ -161,7 +161,8 @@ def write_files(folder, name):
     columns = [np.array([line[i] for line in table[1:]]) for i in range(3)]
     np.savez(folder / "elements.npz", id=columns[0], region=columns[1], x=columns[2].astype(float) * 40.0)
     np.save(folder / "rows.npy", rows)
-    np.savetxt(folder / "rows.csv", rows, delimiter=",")
+    others = rng.normal(size=(60, 2)) @ atoms[:, [0, 2]].T + np.sqrt(0.5) * rng.normal(size=(60, 6))
+    np.savetxt(folder / "rows.csv", others, delimiter=",")  # not those that calibrate
     savemat(folder / "rows.mat", {"rows": rows})
     np.save(folder / "codes.npy", codes)
     np.save(folder / "shared.npy", np.linspace(0.0, 1.0, 6)[:, None])
@@ -172,7 +173,7 @@ def write_files(folder, name):
     np.save(folder / "counts.npy", rng.poisson(lines[:, [0]] * 30.0 + 3.0).T)
     np.save(folder / "other.npy", np.roll(lines, 1, axis=0))
     np.save(folder / "pile.npy", np.linspace(1.0, 2.0, 24)[:, None] ** 2)
-    np.save(folder / "axis.npy", np.linspace(400.0, 450.0, 24))
+    np.save(folder / "axis.npy", 400.0 + 2.0 * np.arange(24))
     np.save(folder / "variance.npy", np.full(24, 1.0))
     write_instruments(folder, np.load(folder / "row.npy"), np.load(folder / "counts.npy"), rows)
     spectra = [["element", "unit", *(f"ch {c}" for c in range(24))]]

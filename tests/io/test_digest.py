@@ -32,6 +32,11 @@ def test_number_type_byte_order_and_layout_do_not_matter(dtype):
     assert digest(VALUES.astype(dtype)) == digest(np.asfortranarray(VALUES)) == digest(VALUES.T, 0) == digest(VALUES)
 
 
+def test_the_sign_of_a_zero_does_not_matter():
+    assert digest([[0.0, -0.0]]) == digest([[0.0, 0.0]])
+    assert digest([[complex(-0.0, -0.0)]]) == digest([[0j]])
+
+
 def test_the_file_does_not_matter(tmp_path):
     np.save(tmp_path / "data.npy", VALUES)
     np.savetxt(tmp_path / "data.csv", VALUES, delimiter=",")

@@ -189,12 +189,22 @@ def test_labels_and_scales_of_an_hdf5_file_name_axes_and_channels(labelled_file,
     assert (table.source.member, table.source.unit, table.source.shape) == ("group/data", "mV", (3, 7))
 
 
-def test_the_other_axis_has_names_too_and_a_given_unit_goes_before(labelled_file):
+def test_the_other_axis_has_names_too_with_the_unit_of_its_scale(labelled_file):
     for axis in ("time", "when"):
-        table = read_table(labelled_file, channels=axis, label="calibration", member="/group/data", unit="V")
+        table = read_table(labelled_file, channels=axis, label="calibration", member="/group/data", unit="mV")
         np.testing.assert_array_equal(table.values, REAL.T)
         assert table.channels == ("0.0", "0.25", "0.5", "0.75", "1.0", "1.25", "1.5")
-        assert table.source.unit == "V"
+    with h5py.File(labelled_file, "a") as file:
+        file["when"].attrs["units"] = "ms"
+    table = read_table(labelled_file, channels="time", label="calibration")
+    assert table.channels[:2] == ("0.0 ms", "0.25 ms")
+
+
+def test_a_unit_that_contradicts_that_of_the_file_is_refused(labelled_file):
+    with pytest.raises(MisuseError, match=r"must have the unit mV, which it states itself, got 'V'"):
+        read_table(labelled_file, channels="time", label="calibration", unit="V")
+    for same in ("mV", "millivolts"):
+        assert read_table(labelled_file, channels="time", label="calibration", unit=same).source.unit == same
 
 
 def test_a_matlab_file_may_hold_other_things_beside_its_one_matrix(tmp_path):

@@ -1,12 +1,15 @@
 """Files of instruments, written here byte by byte from the descriptions of their formats."""
 
 import struct
+from contextlib import suppress
+from time import perf_counter
 
 import numpy as np
 import pytest
 
 from physupport import MisuseError
 from physupport.io import read_table
+from physupport.io._frames import open_image
 
 COUNTS = [0, 3, 12, 40, 11, 2]
 
@@ -203,6 +206,51 @@ def test_an_image_that_its_header_does_not_describe(tmp_path):
     assert "got a compressed file" in refusal(path, header(file_compression=1))
     assert "a whole number as 'samples' in its header, got -4" in refusal(path, header(samples=-4, lines=-3))
     assert "have the header .hdr beside it" in refusal(tmp_path / "b.sli", b"1234")
+
+
+def test_gains_and_offsets_of_a_header_are_applied(tmp_path):
+    path = tmp_path / "a.hdr"
+    (tmp_path / "a.img").write_bytes(CUBE.transpose(2, 0, 1).astype("<i2").tobytes())
+    expected = CUBE * [2.0, 0.5] + [1.0, -3.0]
+    path.write_text(header(data_gain_values="{2, 0.5}", data_offset_values="{1, -3}"))
+    np.testing.assert_array_equal(read(path, channels="bands").values, expected.reshape(12, 2))
+    np.testing.assert_array_equal(open_image("image", path)[:], expected)
+    path.write_text(header(data_gain_values="{2, 0.5}", data_offset_values="{1, -3}", bbl="{0, 1}"))
+    np.testing.assert_array_equal(read(path, channels="bands").values, expected.reshape(12, 2)[:, 1:])
+    np.testing.assert_array_equal(open_image("image", path)[:], expected[..., 1:])
+    path.write_text(header(data_gain_values="{1, 1}", data_reflectance_gain_values="{1.0, 1}"))
+    assert read(path, channels="bands").values.dtype == np.int16  # nothing to apply
+
+    assert "2 entries of 'data gain values' in its header, got 1" in refusal(path, header(data_gain_values="{2}"))
+    both = header(data_offset_values="{1, 1}", reflectance_scale_factor=100)
+    assert "gains and offsets, or a reflectance scale factor, in its header, got both" in refusal(path, both)
+    other = header(data_reflectance_gain_values="{1, 2}")
+    assert "no 'data reflectance gain values' in its header, which are not applied here, got {1, 2}" in refusal(
+        path, other
+    )
+
+
+def test_a_header_that_contradicts_itself_is_refused(tmp_path):
+    path = tmp_path / "a.hdr"
+    (tmp_path / "a.img").write_bytes(CUBE.transpose(2, 0, 1).astype("<i2").tobytes())
+    for key in ("wavelength", "bbl", "band_names"):
+        told = f"have 2 entries of {key.replace('_', ' ')!r} in its header, got 3"
+        assert told in refusal(path, header(**{key: "{1, 2, 3}"}))
+    assert "have one 'lines' in its header, got 3 and 4" in refusal(path, header() + "lines = 4\n")
+    assert "close the braces of 'wavelength' in its header" in refusal(path, header() + "wavelength = {1,\n2\n")
+    path.write_text(header(band_names="{ red, near infrared }") + "description = {again}\n")
+    assert read(path, channels="bands").channels == ("red", "near infrared")
+
+
+@pytest.mark.parametrize("text", ["a = {\n" * 200_000, "x" + " " * 200_000 + "\n", "a = b = c\n" * 200_000])
+def test_a_header_takes_time_by_its_length_and_not_by_the_square_of_it(tmp_path, text):
+    path = tmp_path / "a.hdr"
+    (tmp_path / "a.img").write_bytes(CUBE.transpose(2, 0, 1).astype("<i2").tobytes())
+    path.write_text(header() + text)
+    start = perf_counter()
+    with suppress(MisuseError):
+        read(path)
+    assert perf_counter() - start < 5.0  # a tenth of a second here; by the square it would be minutes
 
 
 def wav(samples, bits=16):

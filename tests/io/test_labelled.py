@@ -71,13 +71,18 @@ def test_a_labelled_array_is_turned_by_the_name_of_its_dimension():
     np.testing.assert_array_equal(table.values, VALUES)
     assert table.channels == ("l", "m", "r")
     assert (table.source.unit, table.source.shape) == ("fT", (3, 4))
-    other = as_table(array, channels="time", label="calibration", unit="T")
-    assert (other.channels, other.source.unit) == (("0", "1", "2", "3"), "T")
+    other = as_table(array, channels="time", label="calibration")
+    assert (other.channels, other.source.unit) == (("0", "1", "2", "3"), "fT")
+    with pytest.raises(MisuseError, match="have the unit fT, which it states itself, got 'T'"):
+        as_table(array, channels="time", label="calibration", unit="T")
 
 
-def test_coordinates_that_repeat_are_no_names():
+def test_coordinates_that_repeat_are_no_names_and_names_that_repeat_are_refused():
     array = xr.DataArray(VALUES, dims=("time", "angle"), coords={"angle": [0.5, 0.5, 1.0]})
     assert as_table(array, channels="angle", label="calibration").channels == ("0", "1", "2")
+    array = xr.DataArray(VALUES, dims=("time", "sensor"), coords={"sensor": ["a", "a", "b"]})
+    with pytest.raises(MisuseError, match="have channels of distinct names, got 'a' more than once"):
+        as_table(array, channels="sensor", label="calibration")
     array = xr.DataArray(VALUES, dims=("time", "angle"), coords={"angle": [0.5, 0.7, 1.0]})
     assert as_table(array, channels="angle", label="calibration").channels == ("0.5", "0.7", "1.0")
 

@@ -13,9 +13,12 @@ from scipy.io import savemat
 from physupport import MisuseError
 from physupport.io import (
     ArrayRows,
-    Held,
+    ReaderOutput,
     ReadRows,
+    as_complex,
     as_pairs,
+    atom_table,
+    doubled,
     mean_row,
     read_archive,
     read_array,
@@ -23,10 +26,10 @@ from physupport.io import (
     read_table,
     register_reader,
     split_rows,
+    turned,
     undivided_rows,
 )
-from physupport.io._read import READERS
-from physupport.io._rows import as_complex, atom_table, doubled, turned
+from physupport.io._read import FORMATS
 from physupport.io._table import MATRIX_AXES
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -191,7 +194,7 @@ def test_a_reader_of_ones_own_is_asked_for_its_ending_and_its_faults_are_one_mes
     def reader(name, path, member):
         if "bad" in path.read_text():
             raise RuntimeError("no such format")
-        return Held(np.array([[float(cell) for cell in path.read_text().split()]]), axes=MATRIX_AXES)
+        return ReaderOutput(np.array([[float(cell) for cell in path.read_text().split()]]), axes=MATRIX_AXES)
 
     try:
         register_reader(".dat", reader)
@@ -204,4 +207,4 @@ def test_a_reader_of_ones_own_is_asked_for_its_ending_and_its_faults_are_one_mes
             with pytest.raises(MisuseError, match="ending must be new, in small letters, and begin with a dot"):
                 register_reader(wrong, reader)
     finally:
-        READERS.pop(".dat", None)
+        FORMATS.pop(".dat", None)

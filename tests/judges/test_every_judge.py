@@ -14,8 +14,8 @@ from physupport.aeb import EndpointPolicy, FixedOrder, RandomOrder, RegionalPoli
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import as_pairs
-from physupport.judges import ByEvidence, BySplits, Verdict, decoded
-from physupport.judges.conformal import ByConformal, ByReplicates, Replicates
+from physupport.judges import ByEvidence, Verdict, decoded
+from physupport.judges.conformal import ByConformal, Replicates
 from physupport.judges.counts import ByCounts
 from physupport.judges.rotation import ByRotation, Scan
 from physupport.judges.simulation import BySimulation
@@ -83,7 +83,7 @@ def counted():
 def conformal():
     row = 30.0 * ATOMS[:, 2] * (1.0 + 0.1 * np.sin(AXIS / 3.0 + 99)) + 0.02
     plans = {"deployment": StreamPlan("gaussian", 0.5)}
-    return made_bank(supports=("A", "B")), plans, ByReplicates(ByConformal(replicates())), {"deployment": row[None]}
+    return made_bank(supports=("A", "B")), plans, ByConformal(replicates()), {"deployment": row[None]}
 
 
 def two_streams():
@@ -104,8 +104,8 @@ CASES = {
         name, ByEvidence(), **({"box": ([-4.0] * 2, [4.0] * 2)} if name == "profiled mean" else {}))
        for name in ("latent", "known codes", "covariance", "mean", "profiled mean")},
     "evidence, gaussian rows": lambda: linear(ByEvidence(), n_rows=12),
-    "splits of rows": lambda: linear(BySplits("rows", 3), n_rows=12),
-    "fission": lambda: linear(BySplits("fission", 3), noises=[1.0]),
+    "splits of rows": lambda: linear(ByEvidence("rows", 3), n_rows=12),
+    "fission": lambda: linear(ByEvidence("fission", 3), noises=[1.0]),
     "rotation, one row": lambda: linear(ByRotation(199, 499)),
     "rotation, rows": lambda: linear(ByRotation(199, 499), n_rows=6),
     "rotation, noise known": lambda: linear(ByRotation(199, 499, Scan("none")), noises=[1.0]),
@@ -199,6 +199,28 @@ def test_another_opening_of_the_same_rows_gives_the_same_verdicts(name):
     one, two = sealed(name).verdicts(), protocol.read(**rows).verdicts()
     assert (one.codes == two.codes).all()
     assert (one.margins() == two.margins()).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_verdict_depends_on_policy_budget_stop_or_question(name):
+    """Else who tries several could choose the draws, and with them a label."""
+    protocol, rows = case(name)
+    asked = {"question": asked_resolution(protocol.bank), "policy": EndpointPolicy()}
+    ways = {"policy": RandomOrder(3)}, {"budget": 0.5}, {"stop": "label"}, {"until_witnessed": False}, {"ranks": False}
+    whole = sealed(name).verdicts()
+    for changes in (*ways, asked):
+        other = replace(protocol, **changes).read(**rows)
+        assert other.digest != sealed(name).digest or "ranks" in changes
+        assert (other.verdicts().codes == whole.codes).all()
+        assert (other.verdicts().margins() == whole.margins()).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_smaller_level_keeps_all_that_a_larger_one_keeps(name):
+    protocol, rows = case(name)
+    codes = [replace(protocol, level=level).read(**rows).verdicts().codes for level in (0.2, 0.1, 0.07)]
+    for larger, smaller in pairwise(codes):
+        assert (smaller[larger == Verdict.ADMISSIBLE] == Verdict.ADMISSIBLE).all()
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -14,15 +14,16 @@ from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, PhysicalSupport, StreamPlan
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
-from physupport.judges import ByEvidence, BySplits
+from physupport.judges import ByEvidence
 from physupport.judges.rotation import ByRotation, Outsiders, Rotation, RotationTable
-from physupport.judges.rotation._free_gate import FreeOutsiders
+from physupport.judges.rotation._free import FreeOutsiders
 from physupport.laws import Linear, two_sided
 from physupport.maps import GATES, MapProtocol, as_signals, map_signals
-from physupport.project import load_project, protocol_differences, run_project
+from physupport.project import load_project, run_project
+from physupport.project._differences import protocol_differences
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report import document_hash
-from physupport.report._noise import why_withheld, withheld_in_short
+from physupport.report._assumptions import why_withheld, withheld_in_short
 from physupport.report._outcome import doubt_sentence
 from physupport.verify import verify
 
@@ -31,7 +32,7 @@ PLACES = np.linspace(0.1, 0.9, 9)
 WAVES = np.exp(-0.5 * ((np.linspace(0.0, 1.0, Q)[:, None] - PLACES) / 0.12) ** 2)
 WAVES /= np.linalg.norm(WAVES, axis=0)
 LIBRARY = Library([f"p{i}" for i in range(9)], ["line"] * 9, PLACES[:, None], WAVES)
-JUDGES = {"rotation": ByRotation(), "evidence": ByEvidence(), "splits": BySplits("rows", 3)}
+JUDGES = {"rotation": ByRotation(), "evidence": ByEvidence(), "splits": ByEvidence("rows", 3)}
 NOISE = "the noise that is stated"
 UNLUCKY = 1e-6  # a right test fails one of these assertions for fewer than one seed in a million
 
@@ -234,9 +235,7 @@ def test_what_rows_say_of_the_noise_is_derived_again_from_them(judge, noise):
 
 
 @pytest.mark.parametrize("judge", JUDGES)
-def test_a_report_without_the_test_of_the_noise_is_refused_and_one_of_before_it_is_verified_with_a_note(
-    judge, monkeypatch
-):
+def test_a_report_without_the_test_of_the_noise_is_refused(judge, monkeypatch):
     rows = nothing_there(7)
     with monkeypatch.context() as then:
         then.setattr(Linear, "states_noise", lambda law, bank: False)
@@ -247,11 +246,6 @@ def test_a_report_without_the_test_of_the_noise_is_refused_and_one_of_before_it_
         (finding,) = verify(report.json(), given).findings
         said = "the judge is not the one that a run has for this bank and these laws, which has other noise"
         assert finding == said
-    before = copy.deepcopy(report.document) | {"version": 2}
-    before["digests"]["document"] = document_hash(before)
-    found = verify(before, {"deployment": rows})
-    assert found.is_verified
-    assert any("is taken as it stands: rows were not asked about it" in note for note in found.notes)
     assert not any("not asked" in note for note in verify(reported(rows, 1.0).json(), {"deployment": rows}).notes)
 
 
@@ -265,19 +259,29 @@ def test_taking_the_test_out_of_a_report_is_refused_without_rows():
     assert not verify(forged).is_verified
 
 
-@pytest.mark.parametrize("judge", [ByRotation(), BySplits("rows", 3)])
-def test_nothing_is_tested_where_no_noise_is_stated_or_its_covariance_comes_from_rows(judge):
-    rows = nothing_there(8, 40)
+@pytest.mark.parametrize("judge", [ByRotation(), ByEvidence("rows", 3)])
+def test_nothing_is_tested_where_no_noise_is_stated(judge):
+    report = reported(nothing_there(8, 40), judge=judge)
+    assert "noise" not in report.document["protocol"]["judge"]
+    assert not any(each["part"] == "noise" for each in (report.document["gate"] or {}).get("findings", ()))
+
+
+def test_a_covariance_that_comes_from_rows_is_compared_with_the_rows_by_rotation_and_refused_by_evidence():
     empty = np.random.default_rng(9).standard_normal((400, Q))
-    for options in ({}, {"covariance": empty.T @ empty / 400, "is_estimated": True}):
-        report = reported(rows, judge=judge, **options)
-        assert "noise" not in report.document["protocol"]["judge"]
-        assert not any(each["part"] == "noise" for each in (report.document["gate"] or {}).get("findings", ()))
+    estimated = {"covariance": empty.T @ empty / 400, "covariance_freedom": 400}
+    report = reported(nothing_there(8, 40), judge=ByRotation(), **estimated)
+    assert {each["part"] for each in report.document["gate"]["findings"]} == {"columns", "spectrum", "noise"}
+    assert verify(report.json(), {"deployment": nothing_there(8, 40)}).is_verified
+    for judge in (ByEvidence(), ByEvidence("rows", 3), ByEvidence("fission", 3)):
+        with pytest.raises(
+            MisuseError, match="judge must be 'rotation' where the covariance of the noise is estimated"
+        ):
+            reported(nothing_there(8, 40), judge=judge, **estimated)
 
 
 def test_rows_that_leave_nothing_beside_the_elements_say_so():
     """Of a single row whose response may lie beside its column nothing is noise alone."""
-    report = reported(nothing_there(3, 1), 1.0, judge=BySplits("fission", 3), error=0.1)
+    report = reported(nothing_there(3, 1), 1.0, judge=ByEvidence("fission", 3), error=0.1)
     assert report.document["gate"]["findings"] == []
     assert "Whether the noise is the one that is stated these rows cannot tell" in report.sentence
 
@@ -324,7 +328,7 @@ def test_a_gate_of_the_noise_alone_needs_no_draws_and_asks_once(monkeypatch):
         Rotation(table, "free", outsiders=Outsiders(WAVES[:, :1], noise=True), **spec).judge(nothing_there(1, 5), 0.01)
 
 
-@pytest.mark.parametrize("judge", [ByEvidence(noise=0.5), BySplits("rows", 3, noise=0.5)])
+@pytest.mark.parametrize("judge", [ByEvidence(noise=0.5), ByEvidence("rows", 3, noise=0.5)])
 def test_a_share_that_is_given_is_kept_and_one_that_is_none_is_refused(judge):
     report = reported(nothing_there(1), 1.0, judge=judge)
     assert report.document["protocol"]["judge"]["noise"] == 0.5
@@ -379,7 +383,7 @@ def test_more_draws_let_the_other_parts_reject_where_they_could_without_the_nois
 
 
 @pytest.mark.parametrize(
-    ("judge", "repeats"), [(BySplits("fission", 3), 1), (BySplits("fission", 3), 20), (ByRotation(), 20)]
+    ("judge", "repeats"), [(ByEvidence("fission", 3), 1), (ByEvidence("fission", 3), 20), (ByRotation(), 20)]
 )
 def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats, tmp_path):
     """Half of them have the noise that is stated, the others four times its variance."""
@@ -410,7 +414,7 @@ def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats,
     assert (gates[6:] != GATES.index("open")).sum() >= (6 if repeats == 20 else 1)
 
 
-def test_with_its_project_a_report_of_before_the_test_is_refused_and_what_to_do_is_said(tmp_path, monkeypatch):
+def test_with_its_project_a_report_that_does_not_test_the_noise_is_refused(tmp_path, monkeypatch):
     (tmp_path / "elements.csv").write_text("id,region,x\n" + "".join(f"p{i},line,{x}\n" for i, x in enumerate(PLACES)))
     np.save(tmp_path / "rows.npy", nothing_there(3))
     response = '{ kind = "peak", axis = { from = 0, to = 1, count = 16 }, width = 0.12 }'
@@ -431,7 +435,6 @@ def test_with_its_project_a_report_of_before_the_test_is_refused_and_what_to_do_
     differences = protocol_differences(project, before)
     assert differences.notes == ()
     assert differences.findings == (
-        "the report does not ask the rows about the noise that is stated, which a run of today does and may withhold "
-        "labels for: run the project again",
+        "the project file describes another protocol than the report has, with other judge",
     )
     assert protocol_differences(project, before | {"level": 0.1}).findings

@@ -6,7 +6,7 @@ import pytest
 from physupport import MisuseError
 from physupport.aeb import FixedOrder, run
 from physupport.banks import table_regions
-from physupport.judges import TableJudge, Verdicts, alone
+from physupport.judges import Judge, TableJudge, Verdicts
 from physupport.questions import RegionalMap
 
 
@@ -15,7 +15,7 @@ def question():
     return RegionalMap(table_regions({"place": ["a", "a", "b", "b"]}))
 
 
-class Saying:
+class Saying(Judge):
     """A judge that gives one ruling on everything."""
 
     size, level = 4, None
@@ -25,9 +25,6 @@ class Saying:
 
     def verdicts(self, explanations):
         return Verdicts(*(np.full(len(explanations), part) for part in self.ruling))
-
-    def ahead(self, e, count):
-        return alone(self, e)
 
 
 @pytest.mark.parametrize(

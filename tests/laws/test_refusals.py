@@ -24,7 +24,7 @@ from physupport.laws import (
     make_law,
     whitening,
 )
-from physupport.laws._whitening import whitener_of
+from physupport.laws._design import whitener_of
 from physupport.responses import Peak
 
 ATOMS = np.eye(6)[:, :3]

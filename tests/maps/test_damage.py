@@ -1,5 +1,6 @@
 """The folder of a map that somebody or something damaged: done again where that is safe, or one message."""
 
+import errno
 import json
 import os
 import shutil
@@ -123,6 +124,74 @@ def test_a_link_in_the_folder_is_replaced_and_what_it_leads_to_stays(again, whol
     assert not [path for path in out.rglob("*") if path.is_symlink()]
 
 
+def test_a_chunk_that_is_a_link_is_no_chunk_of_the_map(again, whole, out, signals):
+    """It leads to as many bytes, which somebody else may change."""
+    path = out / "map.zarr/label/1.0"
+    path.rename(out.parent / "mine")
+    path.symlink_to(out.parent / "mine")
+    with pytest.raises(MisuseError, match=r"label/1.0 must be as the map was written, got a link\. Delete it"):
+        said(out, signals)
+    assert again()[1] == [(4, 4)]
+    assert content(out) == content(whole)
+    assert not path.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["map.zarr", "map.zarr/label", "map.json", "first_hashes.npy"])
+def test_a_map_with_a_link_where_runs_write_is_refused_and_what_it_leads_to_stays(again, out, name):
+    elsewhere = out.parent / "elsewhere"
+    (out / name).rename(elsewhere)
+    (out / name).symlink_to(elsewhere)
+    if name == "map.zarr":
+        (elsewhere / "label/1.0").write_bytes(b"")  # would be done again
+    before = content(elsewhere.parent)
+    with pytest.raises(MisuseError, match=rf"{name}"):
+        again()
+    assert content(elsewhere.parent) == before
+
+
+@pytest.mark.parametrize("held", [b"", b"{", b"{}"])
+@pytest.mark.parametrize("name", [".zgroup", ".zattrs", ".zmetadata", "region/.zarray", "region/0", "label/.zattrs"])
+def test_what_other_programs_read_of_a_map_is_made_again(again, whole, out, name, held):
+    (out / "map.zarr" / name).write_bytes(held)
+    assert again()[1] == []
+    assert content(out) == content(whole)
+
+
+@pytest.mark.parametrize("name", [".zgroup", "label/1.0"])
+def test_a_pipe_in_the_folder_ends_in_a_message_and_is_not_written_to(again, out, name):
+    replaced_by_pipe(f"map.zarr/{name}")(out)
+    with pytest.raises(MisuseError, match=rf"{name} must be as the map was written, got a pipe or a device. Delete it"):
+        again()
+
+
+def test_two_maps_into_one_folder_do_not_mix(protocol, signals, whole, tmp_path):
+    """The second begins while the first is at work, with other signals and with the same."""
+    told = []
+
+    def second(done, total):
+        for rows in (signals[::-1].copy(), signals):
+            with pytest.raises(MisuseError, match=r"out must be written by one run at a time, got .*, held by another"):
+                map_signals(rows, protocol, tmp_path / "out", block=32, threads=1)
+            told.append(done)
+
+    made = map_signals(signals, protocol, tmp_path / "out", block=32, threads=1, progress=second)
+    assert told[:4] == [1, 1, 2, 2]
+    assert content(made.store.folder) == content(whole)
+    with pytest.raises(MisuseError, match="others in block"):  # and no longer held
+        map_signals(signals[::-1].copy(), protocol, tmp_path / "out", block=32, threads=1)
+
+
+def test_a_file_system_without_locks_holds_maps(protocol, signals, whole, tmp_path, monkeypatch):
+    """As those of networks answer when a folder is to be held."""
+
+    def refused(file, operation):
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    made = map_signals(signals, protocol, tmp_path / "out", block=32, threads=1)
+    assert content(made.store.folder) == content(whole)
+
+
 def changed(**changes):
     def change(folder):
         path = folder / "map.json"
@@ -232,6 +301,14 @@ def test_arrays_that_claim_more_than_there_is_are_refused_before_memory_is_taken
     path.write_text(json.dumps(about | {"dtype": "|O"}))
     with pytest.raises(MisuseError, match=r"kept/\.zarray: dtype must be a type of numbers, got '\|O'"):
         SignalMap.open(out).array("kept")
+
+
+def test_a_map_from_elsewhere_runs_no_code_as_a_dataset(out):
+    pytest.importorskip("xarray")
+    path = out / "map.zarr/label/.zarray"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"filters": [{"id": "pickle"}]}))
+    with pytest.raises(MisuseError, match=r"map must be stored with codecs that cannot run code, .* got 'pickle'"):
+        SignalMap.open(out).to_xarray()
 
 
 @pytest.mark.parametrize("name", ["label", "gate", "group", "best", "evidence", "share_label"])

@@ -8,9 +8,8 @@ import pytest
 from scipy.signal import lfilter
 from scipy.stats import binom
 
-from physupport._errors import MisuseError
 from physupport.judges import Verdict
-from physupport.judges.rotation import Companions, Rotation, RotationTable
+from physupport.judges.rotation import Companions, Rotation, RotationJudge, RotationTable
 from physupport.maps import RotatedSignals
 
 LEVEL = 0.1
@@ -30,7 +29,8 @@ def judge(bank):
 def asked_alone(spec, row):
     """What the rotation judge keeps of one signal, each explanation asked with the sign at which it fits."""
     every, table = np.arange(spec.table.size), spec.table
-    plain, turned = (spec.judge(sign * row, LEVEL).verdicts(every).codes != Verdict.REJECTED for sign in (1.0, -1.0))
+    judges = (RotationJudge(spec, sign * row[None], LEVEL) for sign in (1.0, -1.0))
+    plain, turned = (judge.verdicts(every).codes != Verdict.REJECTED for judge in judges)
     return np.where(table.bases[:, 0] @ (table.complement.T @ row) >= 0.0, plain, turned)
 
 
@@ -39,8 +39,9 @@ def test_what_is_rejected_is_rejected_by_the_rotation_judge_with_the_same_draws(
     ours = judge.judge(rows).kept()
     alone = np.array([asked_alone(bank.spec, row) for row in rows])
     assert not (alone & ~ours).any()
-    # What is kept in addition lies between two points of a grid of eight to an octave.
-    assert (ours & ~alone).sum() <= 0.03 * alone.size
+    # What is kept in addition lies between two points of a grid of eight to an octave, or near the critical values,
+    # which are those of a somewhat smaller level.
+    assert (ours & ~alone).sum() <= 0.05 * alone.size
 
 
 @pytest.mark.parametrize("bounds", [{"low": 0.0}, {"high": np.append(np.zeros(6), np.full(6, np.inf))}])
@@ -49,13 +50,13 @@ def test_signs_of_coefficients_are_tested_as_the_judge_does(bank, bounds):
     rows, _ = bank.signals(np.repeat([-8.0, 3.0, 8.0], 6), seed=6)
     kept, every = block_judge(spec, LEVEL).judge(rows).kept(), np.arange(spec.table.size)
     alone, free = (
-        np.array([each.judge(row, LEVEL).verdicts(every).codes != Verdict.REJECTED for row in rows])
+        np.array([RotationJudge(each, row[None], LEVEL).verdicts(every).codes != Verdict.REJECTED for row in rows])
         for each in (spec, bank.spec)
     )
     is_against = free & ~alone  # by the sign of the coefficient, most of them
     assert is_against.sum() >= 5
-    # Draws of the other sign, and points of the grid, decide near the border only.
-    assert (kept != alone).mean() <= 0.03
+    # Draws of the other sign, points of the grid, and critical values that are certain decide near the border only.
+    assert (kept != alone).mean() <= 0.05
     assert not kept[is_against].all()
 
 
@@ -66,18 +67,15 @@ def losses(judge, rows, truth):
 @pytest.mark.parametrize("amplitude", [0.0, 4.0, 8.0])
 def test_the_truth_is_lost_in_at_most_the_level_of_the_signals(bank, judge, amplitude):
     rows, truth = bank.signals(np.full(20_000, amplitude), seed=7)
-    # The draws are shared: given them the level is Beta distributed, with this standard deviation.
-    spread = np.sqrt(LEVEL / bank.spec.draws)
-    assert binom.sf(losses(judge, rows, truth) - 1, len(rows), LEVEL + 4.0 * spread) > 1e-6
+    assert binom.sf(losses(judge, rows, truth) - 1, len(rows), LEVEL) > 1e-6
 
 
 def test_negative_control_coloured_noise_loses_the_truth_without_a_gate(bank):
     rows, truth = bank.signals(np.full(2000, 8.0), seed=7)
     coloured = lfilter([0.6], [1.0, -0.8], np.random.default_rng(3).standard_normal(rows.shape), axis=1)
     without = block_judge(replace(bank.spec, outsiders=None), LEVEL)
-    spread = np.sqrt(LEVEL / bank.spec.draws)
     lost = losses(without, rows + 3.0 * coloured, truth)
-    assert binom.sf(lost - 1, len(rows), LEVEL + 4.0 * spread) < 1e-6
+    assert binom.sf(lost - 1, len(rows), LEVEL) < 1e-6
 
 
 def test_smaller_levels_lose_the_truth_less_often_and_keep_more(bank):
@@ -88,18 +86,19 @@ def test_smaller_levels_lose_the_truth_less_often_and_keep_more(bank):
     for number, level in enumerate(levels.tolist()):
         kept = found.kept(number)
         lost = int((~kept[np.arange(len(rows)), truth]).sum())
-        assert binom.sf(lost - 1, len(rows), level + 4.0 * np.sqrt(level / bank.spec.draws)) > 1e-6
+        assert binom.sf(lost - 1, len(rows), level) > 1e-6
         sizes.append(int(kept.sum()))
     assert sizes == sorted(sizes)
-    assert sizes[-1] < 0.5 * kept.size  # tails in closed form reject beyond what 999 draws can
+    assert sizes[-1] < 0.5 * kept.size  # tails in closed form reject beyond what draws can
 
 
 def test_signals_do_not_depend_on_their_block(bank, judge):
     rows, _ = bank.signals(np.repeat([0.0, 5.0], 20), seed=2)
     whole, parts = judge.judge(rows), [judge.judge(rows[i : i + 7]) for i in range(0, 40, 7)]
     for field in fields(whole):
-        joined = np.concatenate([getattr(part, field.name) for part in parts])
-        np.testing.assert_array_equal(getattr(whole, field.name), joined)
+        if getattr(whole, field.name) is not None:
+            joined = np.concatenate([getattr(part, field.name) for part in parts])
+            np.testing.assert_array_equal(getattr(whole, field.name), joined)
 
 
 def test_what_is_no_data_is_told_and_rounding_alone_rejects_nothing(bank, judge):
@@ -132,20 +131,17 @@ def test_other_tables_are_judged_signal_by_signal(bank):
         np.testing.assert_array_equal(kept, spec.judge(row, LEVEL).verdicts(np.arange(5)).codes != Verdict.REJECTED)
 
 
-def test_too_few_draws_for_many_signals_are_refused(bank):
-    with pytest.raises(MisuseError, match="at least 999"):
-        block_judge(replace(bank.spec, draws=199), LEVEL)
-
-
-def test_the_misfit_is_the_p_value_of_the_gate_rounded_up(bank, judge):
+def test_the_misfit_is_a_bound_of_the_p_value_of_the_gate_that_holds_given_the_table(bank, judge):
     rows, _ = bank.signals(np.repeat([0.0, 6.0, 12.0], 8), seed=12)
     rows[::3] += np.linspace(0.0, 9.0, 8)[:, None] * np.exp(-0.5 * ((np.arange(40) - 30.0) / 0.8) ** 2)
-    found, draws = judge.judge(rows), bank.spec.gate_draws
+    found, draws = judge.judge(rows), 10_001  # of which a level of .01 lets 100 exceed, and a little less one more
+    same = replace(bank.spec, gate_draws=draws)
     for row, misfit, best in zip(rows, found.misfit, found.best, strict=True):
-        facts = bank.spec.judge(row, LEVEL).facts(np.arange(3))
+        facts = RotationJudge(same, row[None], LEVEL).facts(np.arange(3))
         assert facts.best == best
-        p = min(1.0, len(facts.findings) * min(finding.p for finding in facts.findings))
-        assert p <= misfit * (1.0 + 1e-12)
-        assert misfit <= min(1.0, np.sqrt(2.0) * p + 2.0 * len(facts.findings) / (draws + 1))
+        least = min(finding.p for finding in facts.findings)
+        assert min(1.0, 2.0 * least) <= misfit * (1.0 + 1e-12)
+        # The next of two steps to an octave, with nine deviations of a count and what a count of none allows.
+        assert misfit <= min(1.0, 3.0 * (least + 9.0 * np.sqrt(least / draws) + 40.0 / draws))
     assert (found.misfit < 0.01).sum() >= 3
     assert np.isnan(block_judge(replace(bank.spec, outsiders=None), LEVEL).judge(rows).misfit).all()

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.stats import t
+from scipy.stats import beta, t
 
 from physupport import MisuseError
 from physupport.judges.rotation import Companions, Draws, Rotation, RotationTable, ordered_axis, scanned
 from physupport.maps import RotatedSignals
-from physupport.maps._draw_kernels import column_draws, lag_draws, rival_draws, rival_tails
 from physupport.maps._engine import Tabulated
 from physupport.maps._kernels import (
     RivalLimits,
@@ -23,7 +22,23 @@ from physupport.maps._kernels import (
     summaries,
     sums_over_runs,
 )
-from physupport.maps._nulls import _largest, _numbers, _runs, _shifted, _tails, is_tabulated, tabulate
+from physupport.maps._nulls import (
+    FAILURE,
+    WANTED_RIVALS,
+    _depths,
+    _largest,
+    _runs,
+    _shifted,
+    _tails,
+    certified,
+    column_draws,
+    enough,
+    is_tabulated,
+    lag_draws,
+    rival_draws,
+    rival_tails,
+    tabulate,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -184,7 +199,7 @@ def test_draws_of_rivals_are_those_of_rotated_unit_vectors(seed):
     gram = bases[:, e] @ bases
     reach = np.full(5, 4)
     reach[e] = 0
-    rival_draws(normals @ bases, (normals**2).sum(axis=1), gram, e, grid, reach, out)
+    rival_draws(normals @ bases, (normals**2).sum(axis=1), gram, e, grid, reach, np.full(5, -1.0), out.T)
     left = normals - np.outer(normals @ bases[:, e], bases[:, e])
     left /= np.linalg.norm(left, axis=1)[:, None]
     turned = grid[None, :, None] * bases[:, e] + left[:, None]  # (B, G, m)
@@ -204,7 +219,7 @@ def test_tails_of_rivals_bound_the_share_of_rotations():
     bounds, found = np.empty((3, 3)), np.empty((runs, 3))
     rival_tails(gram, grid, reach, depths, 0.5 * 8 - 1.0, bounds)
     normals = rng.standard_normal((runs, 9))
-    rival_draws(normals @ bases, (normals**2).sum(axis=1), gram, 0, grid, reach, found)
+    rival_draws(normals @ bases, (normals**2).sum(axis=1), gram, 0, grid, reach, np.full(4, -1.0), found.T)
     shares = (found[:, None] >= depths[:, None]).mean(axis=0)  # (d, G)
     assert (shares <= bounds + 6.0 * np.sqrt(np.maximum(shares, 1e-4) / runs)).all()
     assert (bounds[1:] < 1.0).any()
@@ -227,7 +242,7 @@ def test_depths_from_tails_are_reached_no_oftener_than_their_levels():
             assert bound[0, g] <= level
     drawn = np.empty((100_000, 4))
     normals = rng.standard_normal((100_000, 12))
-    rival_draws(normals @ bases, (normals**2).sum(axis=1), gram, 0, grid, reach, drawn)
+    rival_draws(normals @ bases, (normals**2).sum(axis=1), gram, 0, grid, reach, np.full(6, -1.0), drawn.T)
     # Within six deviations of a count.
     assert ((drawn >= depths[0]).mean(axis=0) <= 0.02 + 6.0 * np.sqrt(0.02 / 1e5)).all()
 
@@ -273,11 +288,70 @@ def test_autocorrelations_of_residuals_stay_within_reach_of_those_of_the_channel
 
 def test_the_largest_values_are_counted_from_the_top():
     values = np.random.default_rng(0).permutation(np.arange(1.0, 100.0))
-    assert _numbers(np.array([0.1, 0.05, 0.001]), 99) == [10, 5, 0]
     assert _largest(values, [10, 5, 0]).tolist() == [90.0, 95.0, np.inf]
-    # The double next to 0.29 is below it, so that K = 290 would be above the level; its product is rounded up to 290.
-    assert 0.29 * 1000 == 290.0
-    assert _numbers(np.array([0.29, 0.07]), 999) == [289, 70]
+
+
+@pytest.mark.parametrize("draws", [100, 9999, 60_000])
+@pytest.mark.parametrize("failure", [1e-3, 1e-9, 1e-14])
+def test_the_number_that_decides_is_the_largest_that_holds_for_all_but_so_few_tables(draws, failure):
+    levels = np.array([0.2, 0.1, 0.01, 0.001, 1e-6])
+    for level, number in zip(levels.tolist(), certified(levels, draws, np.full(5, failure)), strict=True):
+        # The level given the table has the law Beta(K, B + 1 - K).
+        if number > 0:
+            assert beta.sf(level, number, draws + 1 - number) <= failure
+        assert beta.sf(level, number + 1, draws - number) > failure * (1.0 - 1e-5)
+
+
+def test_draws_are_so_many_that_something_can_be_rejected_at_every_level():
+    for level in (0.5, 0.1, 0.01, 1e-3):
+        draws = enough(99, level, 100)
+        assert certified(np.array([level]), draws, np.array([1e-13]))[0] >= 10
+    assert enough(99, 0.1, 800) == 8000
+    assert enough(30_000, 0.1, 800) == 30_000
+    assert enough(99, 1e-12, 800) == 100_000
+
+
+def test_a_level_at_which_the_gate_could_reject_nothing_is_refused(bank):
+    with pytest.raises(MisuseError, match="level must let a gate of 100000 draws for all signals reject something"):
+        tabulate(bank.spec, np.array([1e-4]), 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_critical_values_are_exceeded_no_oftener_than_their_level_by_other_draws(bank, seed):
+    """Given the table, of every explanation: 60,000 draws that it did not see, and six deviations of their count."""
+    nulls = tabulate(Rotation(bank.table, seed=seed), np.array([0.1]), 1)
+    units = bank.table.bases[:, 0]
+    normals = np.random.default_rng([9, seed]).standard_normal((60_000, units.shape[1]))
+    shares = []
+    for e in range(bank.table.size):
+        left = normals - np.outer(normals @ units[e], units[e])
+        left /= np.linalg.norm(left, axis=1)[:, None]
+        for point in (0, 12):
+            a = nulls.rivals.grid[point]
+            depths = np.abs((a * units[e] + left) @ units.T).max(axis=1) - a
+            shares.append((depths > nulls.rivals.limits[0, e, point]).mean())
+    assert max(shares) <= 0.1 + 6.0 * np.sqrt(0.1 * 0.9 / 60_000)
+    assert max(shares) >= 0.06  # and not far below
+
+
+def test_rivals_that_are_left_out_change_no_critical_value(bank):
+    """Also where the first draws promise more than the others hold, and everything has to be computed."""
+    units = bank.table.bases[:, 0].T
+    normals = np.random.default_rng(5).standard_normal((4800, len(units)))
+    normals[:300] *= np.linspace(1.0, 1.5, 4)[np.arange(300) % 4, None]
+    grid, numbers = np.append(0.0, 2.0 ** np.linspace(-3, 6, 40)), [300, 40, 1]
+    gram, everything = units[:, 4] @ units, np.full(13, -1.0)
+    reach = np.full(13, 41)
+    reach[4] = 0
+    for lifted in (1.0, 3.0):
+        products = normals @ units
+        products[:300, 5] *= lifted
+        arguments = products, (normals**2).sum(axis=1), gram, 4, grid, reach
+        whole = np.empty((41, 4800))
+        rival_draws(*arguments, everything, whole)
+        found = _depths(*arguments, numbers[0])
+        np.testing.assert_array_equal(_largest(found, numbers), _largest(whole, numbers))
+        assert lifted > 1.0 or (found < whole).any()
 
 
 def one_by_one(spec, nulls, row):
@@ -318,22 +392,28 @@ def test_what_is_left_of_a_signal_is_what_its_limits_say(bank, case):
 
 
 def test_critical_values_are_those_of_sorted_draws_at_the_points_of_the_grid(bank):
-    """Explanation 3: the K-th largest of the draws' depths, unless the tails in closed form are below."""
+    """Explanation 3: the K-th largest of the draws' depths, unless the tails in closed form are below.
+
+    K is at most that of the exact test, and at least half of it at the larger level.
+    """
     spec, levels, e = Rotation(bank.table, seed=8, outsiders=ordered_axis(40)), np.array([0.1, 0.01]), 3
     nulls = tabulate(spec, levels, 1)
     units = bank.table.bases[:, 0]
-    normals = Draws(8, 0).normal((spec.draws, units.shape[1]))
+    count = enough(spec.draws, 0.08 * (1.0 - FAILURE), WANTED_RIVALS)
+    normals = Draws(8, 0).normal((count, units.shape[1]))
     left = normals - np.outer(normals @ units[e], units[e])
     left /= np.linalg.norm(left, axis=1)[:, None]
     for point in (0, 10, 40):
         a = nulls.rivals.grid[point]
         depths = np.sort(np.maximum(np.abs((a * units[e] + left) @ units.T).max(axis=1) - a, 0.0))
         for number, level in enumerate(levels.tolist()):
-            share = 0.8 * level  # a fifth is the gate's
-            wanted = depths[-int(share * 0.99 * (spec.draws + 1))]
+            share = 0.8 * level * (1.0 - FAILURE)  # a fifth is the gate's
+            failure = FAILURE * level / (3.0 * 13 * len(nulls.rivals.grid))
+            (deciding,) = certified(np.array([share]), count, np.array([failure]))
             found = nulls.rivals.limits[number, e, point]
-            assert found <= wanted + 1e-6 * (1.0 + a)
-            assert found >= 0.5 * wanted
+            assert found <= depths[-deciding] + 1e-6 * (1.0 + a)
+            assert found >= 0.5 * depths[-int(share * count)]
+            assert share * count * (0.5 if number == 0 else 0.1) < deciding < share * count
 
 
 @pytest.mark.parametrize("level", [0.2, 0.01])

@@ -14,8 +14,8 @@ import pytest
 
 from physupport._errors import MisuseError
 from physupport.maps import GATES, LABELS, MapProtocol, SignalMap, _store, as_signals, map_signals, write_map_page
-from physupport.maps._blocks import Blocks
 from physupport.maps._result import label_in_words
+from physupport.maps._store import Blocks
 
 NAMES = ("label", "group", "kept", "best", "amplitude", "noise", "outsider", "gate", "misfit", "evidence")
 SHARED = ("share_label", "share_group", "share_kept")
@@ -292,7 +292,7 @@ def test_zarr_and_hdf5_files_bring_coordinates_with_units(image, tmp_path):
     x = xarray.DataArray(np.arange(13) * 2.0, dims="x", attrs={"units": "mm"})
     given = xarray.DataArray(image[0], dims=("y", "x", "band"), coords={"x": x}, attrs={"units": "mV"}, name="cube")
     for version in (2, 3):
-        given.to_zarr(tmp_path / f"v{version}.zarr", zarr_format=version, consolidated=False)
+        given.to_dataset().to_zarr(tmp_path / f"v{version}.zarr", zarr_format=version, consolidated=False)
     with h5py.File(tmp_path / "image.h5", "w") as file:
         data = file.create_dataset("cube", data=image[0], chunks=(3, 4, 40))
         data.attrs["units"] = "mV"

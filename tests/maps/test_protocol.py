@@ -9,7 +9,7 @@ from physupport._errors import MisuseError
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, table_regions
-from physupport.judges import ByEvidence, BySplits
+from physupport.judges import ByEvidence
 from physupport.judges.rotation import ByRotation, Rotation, RotationTable
 from physupport.laws import Linear, Mean
 from physupport.maps import MapProtocol, RotatedSignals, map_signals
@@ -45,7 +45,7 @@ def test_labels_of_a_map_are_those_of_the_reports_of_its_signals(tmp_path):
 @pytest.mark.parametrize("bounds", [{}, {"coefficients": {"axis": (0.0, np.inf)}}])
 def test_fission_holds_coefficients_to_their_bounds_in_maps_as_in_reports(tmp_path, bounds):
     """A dip is a line of a negative amount, and nothing that is listed where amounts have a sign."""
-    protocol = replace(line_protocol(noises=[1.0], **bounds), judge=BySplits("fission", n_splits=2))
+    protocol = replace(line_protocol(noises=[1.0], **bounds), judge=ByEvidence("fission", n_splits=2))
     row = BASE @ [30.0, 9.0] - 30.0 * LINES[:, 3] + np.random.default_rng(8).standard_normal(60)
     (label,) = map_signals(row[None], MapProtocol.of(protocol), tmp_path / "out").labels("axis")
     assert (label == "FINE") == (not bounds)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.special import softmax
 
+from physupport._hashes import rows_seed
 from physupport.judges.rotation import Draws
 from physupport.maps import Fission, MapProtocol, map_signals
-from physupport.maps._share import candidate_levels, chosen_level, price
+from physupport.maps._protocol import candidate_levels, chosen_level, price
 
 PIXELS, RATE = 100_000, 0.1
 
@@ -118,11 +119,10 @@ def test_the_evidence_of_a_signal_is_the_mean_over_splits_of_likelihood_ratios(b
     levels = np.array([0.3, 0.1, 0.01, 1e-4])
     codes = spec.block_judge(levels, 1, 1).judge(rows[:, None]).codes
     table, t = bank.table, 0.8
-    drawn = 1.3 * Draws(5, 3).normal((3, 38))
     penalties = 0.5 * np.log(38) * table.ranks
-    for row, found in zip(rows @ table.complement, codes, strict=True):
-        values = np.zeros(table.size)
-        for g in drawn:
+    for signal, found in zip(rows, codes, strict=True):
+        row, values = signal @ table.complement, np.zeros(table.size)
+        for g in 1.3 * Draws(rows_seed(5, signal[None]), 3).normal((3, 38)):
             first, second = row + t * g, row - g / t
             fits = [u[0] * (u[0] @ first) for u in table.bases]
             weights = softmax([f @ f / (2 * 1.69 * (1 + t**2)) - p for f, p in zip(fits, penalties, strict=True)])

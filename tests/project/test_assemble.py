@@ -182,7 +182,7 @@ def test_parameters_make_states_for_every_combination(write):
     found = assemble(load_project(write(more=more)))
     assert found.bank.states.n_states == 2 * 3 * 4
     assert found.bank.explanation(0).settings == {"gain": -0.1, "width": 0.9}
-    assert found.bank.states.parameters == ("width", "gain")  # in the order of the file
+    assert found.bank.states.grid.names == ("width", "gain")  # in the order of the file
 
 
 def test_parameters_of_one_kind_have_names_and_patterns_of_their_own(write, refused, small):
@@ -190,7 +190,7 @@ def test_parameters_of_one_kind_have_names_and_patterns_of_their_own(write, refu
     first, last = np.eye(8)[0], np.eye(8)[7]
     two = table.format("gain_8", last.tolist(), 0.2) + table.format("gain_1", first.tolist(), 0.1)
     states = assemble(load_project(write(more=two))).bank.states
-    assert states.parameters == ("gain_8", "gain_1")  # as in the file, the first slowest
+    assert states.grid.names == ("gain_8", "gain_1")  # as in the file, the first slowest
     expected = small.columns([0.2, 0.35, 0.7, 0.9]) * (1.0 + 0.2 * last + 0.1 * first)[:, None]
     np.testing.assert_allclose(states.elements[:, -4:], expected / np.linalg.norm(expected, axis=0), rtol=1e-12)
     alike = table.format("a", last.tolist(), 0.2) + table.format("b", last.tolist(), 0.1)

@@ -39,7 +39,7 @@ def test_held_out_codes_are_not_looked_at_before_they_are_used(write, small, mad
     held_out = split_streams([300, 400], [0.4, 0.4], 3)[0].held_out
     made["codes"][held_out] = np.nan
     path = write(LAW, more=small.calibration, **made)
-    assert forecast(assemble(load_project(path))).explanations == 8
+    assert forecast(load_project(path)).explanations == 8
     with pytest.raises(
         MisuseError, match=r"calibration \(calibration.npy with codes codes.npy\) must be finite"
     ) as error:

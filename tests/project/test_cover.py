@@ -14,7 +14,7 @@ from physupport.analysis._running import begin_running
 from physupport.maps import MapProtocol
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash
-from physupport.report._covers import grid_end
+from physupport.report._assumptions import grid_end
 from physupport.report.page import write_page
 from physupport.responses import settings_grid
 from physupport.verify import verify
@@ -212,7 +212,7 @@ def test_without_a_cover_there_is_a_list_and_no_range(write):
 
 def test_a_forecast_counts_cells_before_a_row_is_read(write):
     assembled = assemble(load_project(write()))
-    assert forecast(assembled).explanations == assembled.bank.size > 10
+    assert forecast(assembled.project).explanations == assembled.bank.size > 10
 
 
 FORGERIES = {
@@ -258,7 +258,7 @@ def test_a_box_that_is_not_that_of_the_cells_is_found(honest):
     document = copy.deepcopy(honest.result.report.document)
     document["fields"][0]["set"]["box"] = [[0.51, 0.52]]
     document["digests"]["document"] = document_hash(document)
-    assert "the box is not that of what is possible" in " / ".join(verify(document).findings)
+    assert "fields[0].set.box[0][0]: the report says 0.51" in " / ".join(verify(document).findings)
 
 
 def test_the_page_tells_the_level_asked_for_and_that_of_the_run(honest, tmp_path):

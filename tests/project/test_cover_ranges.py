@@ -15,7 +15,7 @@ from physupport.analysis import StreamPlan
 from physupport.judges import Verdict
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash
-from physupport.report._covers import cover_sentence, grid_end
+from physupport.report._assumptions import cover_sentence, grid_end
 from physupport.report._outcome import outcome_sentence
 from physupport.report.page import write_page
 from physupport.verify import verify
@@ -269,7 +269,7 @@ def test_several_complex_sources_have_ranges_of_their_own(tmp_path):
 def test_ranges_are_counted_before_a_row_is_read_and_share_eta(write):
     assembled = assemble(load_project(write()))
     cover = assembled.protocol.cover
-    assert forecast(assembled).explanations == assembled.bank.size == len(cover.places) * 4
+    assert forecast(assembled.project).explanations == assembled.bank.size == len(cover.places) * 4
     assert all(0.25 < step.eta <= 0.5 * (1.0 + 1e-8) for step in cover.steps)  # a third of eta each
     plain = assemble(load_project(write(("{ between = [0.9, 1.19] }", "1.0"), ("{ between = [2.5, 2.95] }", "2.7"))))
     assert plain.protocol.cover.ranges == ()

@@ -11,9 +11,10 @@ from physupport import MisuseError
 from physupport.analysis import analyse
 from physupport.cli import app
 from physupport.io import read_table
-from physupport.project import EXAMPLES, _example_array, assemble, load_project, run_project, write_example
-from physupport.studies._tasks import split_seed
-from physupport.studies.four_region import _design as design, study_rows
+from physupport.project import EXAMPLES, _examples, assemble, load_project, run_project, write_example
+from physupport.studies import _four_region as design
+from physupport.studies._outcome import split_seed
+from physupport.studies.four_region import study_rows
 from physupport.verify import verify
 
 SEED = 2026091011
@@ -104,7 +105,7 @@ def test_an_array_without_the_phases_of_its_calibration_fits_nothing(tmp_path):
 def test_the_phases_of_an_array_are_found_from_transmitters_at_known_directions():
     """To a few hundredths: 0.5 / (2 x 2000) is the variance of the phase of one sensor and one transmitter."""
     errors = np.random.default_rng(4).normal(scale=0.4, size=10)
-    found = _example_array._phases(_example_array._calibration(errors))
+    found = _examples.array_phases(_examples.array_calibration(errors))
     np.testing.assert_allclose(found, errors - errors[0], atol=5.0 * np.sqrt(2.0 * 0.5 / 4000.0))
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from physupport import MisuseError
 from physupport._typing import Array, Positive
-from physupport.io import Held, read_table, register_reader
-from physupport.io._read import READERS
+from physupport.io import ReaderOutput, read_table, register_reader
+from physupport.io._read import FORMATS
 from physupport.project import assemble, load_project, run_project
 from physupport.responses import RESPONSES, register
 
@@ -36,11 +36,13 @@ def decay(monkeypatch):
 @pytest.fixture
 def text_reader(monkeypatch):
     """Files of one line a row, numbers separated by bars."""
-    monkeypatch.setitem(READERS, ".bar", None)
-    del READERS[".bar"]
+    monkeypatch.setitem(FORMATS, ".bar", None)
+    del FORMATS[".bar"]
 
     def read(name, path, member):
-        return Held(np.array([[float(cell) for cell in line.split("|")] for line in path.read_text().splitlines()]))
+        return ReaderOutput(
+            np.array([[float(cell) for cell in line.split("|")] for line in path.read_text().splitlines()])
+        )
 
     register_reader(".bar", read)
 
@@ -88,7 +90,7 @@ def test_what_a_reader_raises_is_one_message(text_reader, tmp_path):
 @pytest.mark.parametrize("ending", [".npy", "spe", ".SPE"])
 def test_an_ending_is_registered_once_and_as_files_have_it(ending):
     with pytest.raises(MisuseError, match="ending must be new, in small letters, and begin with a dot"):
-        register_reader(ending, lambda name, path, member: Held(np.zeros((1, 1))))
+        register_reader(ending, lambda name, path, member: ReaderOutput(np.zeros((1, 1))))
 
 
 def test_a_kind_is_registered_once():

@@ -1,6 +1,7 @@
 """The folder of a report: replaced as a whole or left as it was, and nothing else is touched."""
 
 import csv
+import errno
 import os
 import subprocess
 import sys
@@ -114,6 +115,15 @@ def test_a_kill_leaves_the_old_report_or_the_new_one_whole(tmp_path, is_there, e
     count, *found = answer.stdout.strip().split(",")
     assert int(count) > 30  # operations at which it was killed
     assert {*found} == seen
+
+
+def test_a_file_system_without_locks_holds_reports(tmp_path, monkeypatch):
+    def refused(file, operation):
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    with reserved("folder", tmp_path / "report") as held:
+        assert held.write({"report.json": lambda path: path.write_text("{}")}) == (tmp_path / "report/report.json",)
 
 
 def test_one_run_at_a_time_writes_a_folder(tmp_path):

@@ -5,14 +5,14 @@ import pytest
 
 from physupport import MisuseError
 from physupport.io import split_rows, split_streams
-from physupport.project import assemble, forecast, load_project, run_project
+from physupport.project import forecast, load_project, run_project
 
 GRID = "\n[parameters.width]\nvalues = [0.9, 1.0, 1.1]\n"
 
 
 def test_the_counts_are_those_of_the_run(write, small):
     path = write(("noise = 0.5", "noise = [0.5, 0.6]"), ("budget = 1.0", "budget = 0.5"), more=small.calibration + GRID)
-    found, run = forecast(assemble(load_project(path))), run_project(load_project(path)).result
+    found, run = forecast(load_project(path)), run_project(load_project(path)).result
     protocol = run.report.document["protocol"]
     assert (found.states, found.settings, found.supports, found.nuisances) == (12, 3, 2, 2)
     assert found.explanations == 12 * 2 * 2 == protocol["size"]
@@ -27,7 +27,7 @@ def test_the_counts_are_those_of_the_run(write, small):
 
 
 def test_the_sentences_name_what_matters(write, small):
-    text = " ".join(forecast(assemble(load_project(write(more=small.calibration + GRID)))).sentences())
+    text = " ".join(forecast(load_project(write(more=small.calibration + GRID))).sentences())
     assert "24 explanations: 12 dictionary states in 3 settings of the parameters, times 2 supports" in text
     assert "law latent, 12 distinct laws; 120 rows propose and 180 judge, looked at after 128, 180." in text
     assert "measured on proposal rows with a few laws" in text
@@ -43,7 +43,7 @@ def test_held_out_rows_are_not_read(write, small):
     for table, part in zip(rows.values(), parts, strict=True):
         table[part.held_out] = np.nan
     path = write(more=small.calibration, **rows)
-    assert forecast(assemble(load_project(path))).explanations == 8
+    assert forecast(load_project(path)).explanations == 8
     with pytest.raises(MisuseError, match="must be finite"):  # negative control: a run reads them
         run_project(load_project(path))
 
@@ -54,26 +54,26 @@ def test_a_proposal_row_that_is_not_finite_is_told_by_its_place(write, small):
     rows[row, 2] = np.nan
     message = rf"deployment \(.*deployment.npy\) must be finite, got nan in row {row}, column 2"
     with pytest.raises(MisuseError, match=message):
-        forecast(assemble(load_project(write(deployment=rows))))
+        forecast(load_project(write(deployment=rows)))
 
 
 def test_nothing_is_written_and_copies_of_complex_rows_are_told(write, small):
     path = write()
     before = small.contents(path.parent)
-    plain = forecast(assemble(load_project(path)))
+    plain = forecast(load_project(path))
     assert small.contents(path.parent) == before
     assert [stream.copied_bytes for stream in plain.streams] == [0]
     own = 'response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }'
     turned = {"responses": small.columns([0.2, 0.35, 0.7, 0.9]) * 1j}
     narrow = np.ones((400, 8), dtype=np.complex64)
     path = write((own, 'responses = "responses.npy"'), deployment=narrow, **turned)
-    found = forecast(assemble(load_project(path)))
+    found = forecast(load_project(path))
     assert found.streams[0].copied_bytes == 400 * 16 * 8
     assert "Its numbers are copied once, 51.2 kB." in " ".join(found.sentences())
 
 
 def doubts(path):
-    (stream,) = forecast(assemble(load_project(path))).streams
+    (stream,) = forecast(load_project(path)).streams
     return " ".join(stream.doubts)
 
 

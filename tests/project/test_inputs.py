@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from physupport import MisuseError
 from physupport.cli import app
-from physupport.io import read_array
+from physupport.io import read_file
 from physupport.project import load_project, run_project
 
 RESPONSE = 'response = { kind = "peak", axis = { from = 0, to = 1, count = 8 }, width = 0.15 }'
@@ -98,15 +98,15 @@ def test_rows_that_only_the_caller_knows_leave_no_command(write, small, tmp_path
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(full, monkeypatch):
-    responses, read = full.parent / "responses.npy", read_array
+    responses, read = full.parent / "responses.npy", read_file
 
     def meddled(path, member, **options):
-        values = np.array(read(path, member))
+        held = read(path, member)
         if path == responses:
-            np.save(responses, 2.0 * values)
-        return values
+            np.save(responses, 2.0 * np.array(held.values))
+        return held
 
-    monkeypatch.setattr("physupport.project._inputs.read_array", meddled)
+    monkeypatch.setattr("physupport.project._inputs.read_file", meddled)
     with pytest.raises(MisuseError, match=r"elements\.responses.*stay as it is while it is read.*responses\.npy"):
         run_project(load_project(full))
 

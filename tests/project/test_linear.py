@@ -7,7 +7,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.io import as_pairs
-from physupport.project import assemble, forecast, load_project, run_project
+from physupport.project import forecast, load_project, run_project
 from physupport.verify import verify
 
 Q, PLACES = 80, np.linspace(8.0, 72.0, 17)
@@ -86,7 +86,9 @@ def test_nothing_there_is_absent_below_a_threshold(folder):
 
 def test_the_wrong_sign_is_rejected(folder):
     row = -12.0 * LINES[:, 6] + BASELINE + noise(4)
-    assert answer(folder(row)).status == "EMPTY"
+    report = answer(folder(row))
+    assert report.status == "EMPTY"
+    assert "no sign of a misfit" not in report.csv()
     free = answer(folder(row, ('coefficient = ">= 0"', 'coefficient = "free"')))
     assert [field.cell for field in free.fields] == [("L6",)]
 
@@ -99,23 +101,30 @@ def test_what_is_known_of_the_noise_is_used(folder, kind):
     path = folder(row, ('law = "gaussian"', f'law = "gaussian"\nnoise = {{ {kind} = "n.npy" }}'), n=given[kind])
     report = answer(path)
     assert [field.cell for field in report.fields] == [("L6",)]
-    assert report.document["protocol"]["streams"][0]["law"]["is_estimated"] == (kind == "rows")
+    assert report.document["protocol"]["streams"][0]["law"]["covariance_freedom"] == (799 if kind == "rows" else None)
     assert verify(report.json(), {"deployment": row[None]}).is_verified
 
 
-def test_an_estimated_covariance_is_told_and_its_errors_are_not_taken_for_those_of_the_rows(folder):
+def test_an_estimated_covariance_is_told_with_what_it_assumes(folder):
     some = slice(0, Q, 8)  # ten channels, of which a hundred rows give the covariance and thirty the answer
     places = LINES[some]
     rows = 12.0 * places[:, 6] + BASELINE[some] + noise(11, 30, 10)
     law = ('law = "gaussian"', 'law = "gaussian"\nnoise = { rows = "n.npy" }')
     finished = run_project(load_project(folder(rows, law, lines=places, n=noise(12, 100, 10))))
-    assert any("the level holds approximately" in note for note in finished.assembled.notes)
+    assert any("so that the level holds exactly" in note for note in finished.assembled.notes)
     report = finished.result.report
     for told in (report.sentence, report.text(), report._repr_html_(), report.csv()):
-        assert "the level holds approximately" in told
-    assert "with probability about 0.95" in report.sentence
-    assert [finding["part"] for finding in finished.result.report.document["gate"]["findings"]] == ["columns"]
-    assert "hold at least 100 rows without a signal" in refusal(folder(rows, law, lines=places, n=noise(12, 99, 10)))
+        assert "rows without a signal (99 degrees of freedom), which are assumed to have the same noise" in told
+    assert "with probability at least 0.95" in report.sentence
+    parts = {finding["part"] for finding in finished.result.report.document["gate"]["findings"]}
+    assert parts == {"columns", "spectrum", "noise"}
+    assert verify(report.json(), {"deployment": rows}).is_verified
+    assert "hold at least 20 rows without a signal" in refusal(folder(rows, law, lines=places, n=noise(12, 19, 10)))
+    by_evidence = (*law[:1], law[1] + "\nproposal = 0.5")
+    told = refusal(
+        folder(rows, by_evidence, ("level", 'judge = "evidence"\nlevel'), lines=places, n=noise(12, 100, 10))
+    )
+    assert "judge must be 'rotation' where the covariance of the noise is estimated from rows" in told
 
 
 def test_rows_of_unknown_waveforms_are_read_through_their_second_moments(folder):
@@ -291,9 +300,9 @@ def test_a_cone_does_not_go_with_rows_of_their_own_coefficients_and_a_unit_not_w
 def test_a_dry_run_refuses_what_the_judge_would_refuse_and_looks_at_no_row(folder):
     spanned = ("polynomial = 2", 'atoms = "lines.npy"')
     with pytest.raises(MisuseError, match="background must leave something of every element"):
-        forecast(assemble(load_project(folder(BASELINE + noise(12), spanned))))
+        forecast(load_project(folder(BASELINE + noise(12), spanned)))
     rows = np.full(Q, np.nan)  # which a run would refuse
-    assert forecast(assemble(load_project(folder(rows)))).seconds > 0.0
+    assert forecast(load_project(folder(rows))).seconds > 0.0
 
 
 FISSION = ('law = "gaussian"', 'law = "gaussian"\nnoise = 1.0\nsplit = "fission"')

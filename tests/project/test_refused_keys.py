@@ -85,7 +85,7 @@ def test_sections_that_say_too_little_or_too_much_are_refused(message, changes, 
         ("covariance", 1j * np.eye(8), "be real as the responses are, got complex numbers"),
         ("covariance", -np.eye(8), "covariance"),
         ("rows", np.ones((90, 7)), "have 8 columns, one for each channel, got shape (90, 7)"),
-        ("rows", np.random.default_rng(0).standard_normal((79, 8)), "hold at least 80 rows without a signal, got 79"),
+        ("rows", np.random.default_rng(0).standard_normal((15, 8)), "hold at least 16 rows without a signal, got 15"),
     ],
 )
 def test_files_about_the_noise_that_do_not_fit_the_channels_are_refused(message, noise, array, words):

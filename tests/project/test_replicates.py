@@ -5,7 +5,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.project import assemble, load_project, run_project
-from physupport.project._example_spectra import stored_spectra
+from physupport.project._examples import stored_spectra
 
 Q, UNITS = 30, 9
 MANY = "{ from = 0.0, to = 1.0, count = 101 }"
@@ -145,7 +145,7 @@ def test_the_report_holds_units_and_p_values_and_says_what_they_are_too_few_for(
     assert "too few replicates" not in enough.sentence
     few = run_project(folder(units=8)).result.report
     assert few.document["gate"]["cannot_exclude"] == ["a", "b", "c"]
-    assert "Cannot be excluded, whatever the signal: too few replicates of a, b, c." in few.sentence
+    assert "too few replicates of a (8), b (8), c (8); 9 units or more are needed at this level" in few.sentence
 
 
 def test_the_column_of_the_unit_has_a_name_and_groups_may_be_pooled(folder):
@@ -168,11 +168,11 @@ def test_spectra_may_lie_in_files_of_their_own_and_noise_that_they_lack_is_added
     columns, files = (run_project(folder(table=table)).result.report for table in (None, "\n".join(lines)))
     assert files.document["protocol"]["judge"] == columns.document["protocol"]["judge"]
     noisy = ('replicate_unit = "unit"', 'replicate_unit = "unit"\nreplicate_noise = [0.0, 5.0]\nreplicate_share = 0.5')
-    report = run_project(folder(noisy)).result.report
+    report = run_project(folder(noisy, units=19)).result.report
     judge = report.document["protocol"]["judge"]
     assert (judge["noise"], judge["share"]) == ([0.0, 5.0], 0.5)
     assert "noise is the one that is stated" not in report.sentence  # of replicates the key means another noise
-    assert "A misfit is not looked for beyond these ranks: a row of something without replicates" in report.sentence
+    assert "A misfit is not looked for beyond these ranks." in report.sentence
 
 
 def test_a_mixture_of_two_elements_is_named(folder):
@@ -181,7 +181,9 @@ def test_a_mixture_of_two_elements_is_named(folder):
     report = run_project(folder(groups, row=mixture)).result.report
     (stone,) = report.fields
     assert report.document["gate"]["units"]["b and c"] == [UNITS]
-    assert (str(stone.label), stone.cell) == ("FINE", ("b + c",))
+    # Alone of all pairs it is kept, and no number of groups excludes what is not in the library beside a pair.
+    assert (str(stone.label), stone.cell) == ("GROUP", ("b + c",))
+    assert "b and c are there, unless it is something that is not in the library." in stone.answer
     assert "K = 9 units, so that no p-value is below 0.1" in report.sentence
 
 

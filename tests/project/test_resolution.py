@@ -58,7 +58,7 @@ def test_a_single_region_needs_no_name_and_the_forecast_knows_it(write, small):
     rows = small.make_rows(small.columns([0.2]), 200)
     path = write((regions, "[regions.A]\nstrength = 2.0\n"), more=more, elements=elements, deployment=rows)
     assembled = assemble(load_project(path))
-    assert forecast(assembled).regions == ("A",)
+    assert forecast(assembled.project).regions == ("A",)
     assert run_project(load_project(path)).result.report.fields[0].cell == ("a1",)
 
 

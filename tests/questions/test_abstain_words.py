@@ -72,7 +72,7 @@ def test_a_known_spread_is_one_number():
 def test_rules_that_the_bank_alone_decides_are_found():
     view = table_regions({"A": ["a", "b"], "B": ["c", None]}, strengths={"A": [1.0, 2.0], "B": [1.0, 0.0]})
     alone, high = RegionRule(asks=("absence",)), RegionRule(absence_threshold=1.5)
-    assert [(f.region, f.entry) for f in RegionalMap(view, {"A": alone, "B": high}).unanswerable()] == [
+    assert [fault[:2] for fault in RegionalMap(view, {"A": alone, "B": high}).unanswerable()] == [
         ("A", "asks"),
         ("B", "absence_threshold"),
     ]

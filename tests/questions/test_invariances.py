@@ -19,8 +19,6 @@ from physupport.questions import (
     compare,
     compare_all,
     exhaustive_answers,
-    inform,
-    open_fields,
     plugin_answers,
     unsettled,
     withheld,
@@ -96,13 +94,13 @@ def test_verdicts_told_in_another_order_or_all_at_once_end_in_the_same_answers(t
     columns, places, tolerance, codes = table
     asked, order = question(columns, places, tolerance), [*range(len(codes))]
     together, one_by_one = asked.begin(), asked.begin()
-    inform(together, np.arange(len(codes)), codes)
+    together.inform(np.arange(len(codes)), codes)
     random.shuffle(order)
     for e in order:
-        inform(one_by_one, np.array([e]), codes[[e]])
+        one_by_one.inform(np.array([e]), codes[[e]])
     assert said(together.answers()) == said(one_by_one.answers())
     assert together.is_certified == one_by_one.is_certified
-    assert open_fields(together) == open_fields(one_by_one)
+    assert together.open_fields() == one_by_one.open_fields()
 
 
 @settings(max_examples=80)

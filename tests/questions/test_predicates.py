@@ -6,7 +6,16 @@ from hypothesis import given, settings, strategies as st
 
 from physupport.banks import Library, bank_regions, library_bank, table_regions
 from physupport.judges import Verdict
-from physupport.questions import RegionalMap, RegionRule, Resolution, exhaustive_answers, predicates, said_by
+from physupport.questions import (
+    Answer,
+    Certificate,
+    Label,
+    Question,
+    RegionalMap,
+    RegionRule,
+    Resolution,
+    exhaustive_answers,
+)
 
 SIZE = 9
 ELEMENTS = ("a", "b", "c", "d")
@@ -75,7 +84,7 @@ def check_sides(question, field, reference):
         both = alone.copy()
         both[e] = Verdict.ADMISSIBLE
         expected.append(exhaustive_answers(question, both)[field].label is not label)
-    sides = question.sides(field, reference)
+    sides = question.contradictions(field, reference)
     assert sides.contradict(np.arange(SIZE)).tolist() == expected
     theirs = sides.of(np.arange(SIZE))
     apart = sides.apart(theirs, theirs)
@@ -119,7 +128,7 @@ def test_a_map_says_of_all_explanations_at_once_what_the_table_says_of_each(foun
     question, columns = found
     said = question.says(np.arange(SIZE))
     assert {name: column.texts(None) for name, column in said.items()} == columns
-    assert [said_by(question, e) for e in range(SIZE)] == [
+    assert [question.says_of(e) for e in range(SIZE)] == [
         {name: column[e] for name, column in columns.items()} for e in range(SIZE)
     ]
     elements = [question.elements(number) for number in range(len(columns))]
@@ -131,7 +140,7 @@ def test_the_resolution_of_a_region_measures_from_the_place_of_the_reference():
     bank = library_bank(library, [("A",), ("A", "B")], {"A": 1.0, "B": 1.0})
     view = bank_regions(bank)
     question = Resolution.of_region(view, "A", 3, delta_fine=0.5, delta_group=4.0)
-    assert said_by(question, 3) == {"place": "q"}
+    assert question.says_of(3) == {"place": "q"}
     assert question.proposal_distances.tolist() == [3.0, 0.0]
     assert question.says(np.arange(bank.size))["place"].texts(None) == [
         bank.explanation(e).ids[0] for e in range(bank.size)
@@ -141,42 +150,60 @@ def test_the_resolution_of_a_region_measures_from_the_place_of_the_reference():
             Resolution.of_region(view, region, 0, delta_fine=0.5, delta_group=4.0)
 
 
-class Bare:
-    """No more than the contract."""
+class Parity(Question):
+    """No more than the contract: is the number of the explanation even or odd?"""
 
-    n_explanations = 3
-
-    def begin(self): ...
-
-    def reference(self):
-        return self
+    n_explanations = 4
 
     def describe(self):
         return {}
 
+    def answers(self, possible, witnessed):
+        cell = tuple(name for first, name in enumerate(("even", "odd")) if possible[first::2].any())
+        witnesses = tuple(np.flatnonzero(witnessed).tolist())
+        if len(cell) < 2:
+            return (Answer("parity", Label.FINE if cell else Label.EMPTY, cell, None, (), Certificate("universal")),)
+        if {e % 2 for e in witnesses} == {0, 1}:
+            return (Answer("parity", Label.AMBIGUOUS, cell, None, (), Certificate("witnesses", witnesses)),)
+        return (Answer("parity", Label.ABSTAIN, cell, None, (), Certificate("open")),)
+
 
 def test_what_a_question_leaves_out_has_a_default():
-    found = predicates(Bare())
+    found = Parity()
     index = np.arange(3)
     assert found.policies == ("fixed", "random")
     assert found.says(index) == {}
     assert found.excluded(None, index).tolist() == [False] * 3
-    assert found.sides(0, 0) is None
+    assert found.contradictions(0, 0) is None
     assert found.elements(0).names == ()
     assert [*found.dimensions(index, index)] == ["the dictionary state"]
     assert found.dimensions(index, None) == {}
     assert found.encode() == {"kind": "own"}
     assert found.check_bank(None) is None
     assert [*found.unanswerable()] == []
+    with pytest.raises(NotImplementedError, match="has to have distances"):
+        found.farness()
 
 
-def test_a_question_may_answer_some_and_leave_out_the_others():
-    class Half(Bare):
-        policies = ("random",)
+def test_a_question_that_answers_by_its_sets_is_asked_verdict_by_verdict():
+    progress = Parity().begin()
+    assert (progress.open_fields(), progress.is_certified) == (("parity",), False)
+    progress.witness(0)
+    progress.reject(1)
+    assert progress.answers()[0].label is Label.ABSTAIN
+    progress.reject(3)
+    assert (progress.answers()[0].label, progress.is_certified, progress.open_fields()) == (Label.FINE, True, ())
+    codes = [Verdict.ADMISSIBLE, Verdict.ADMISSIBLE, Verdict.REJECTED, Verdict.REJECTED]
+    assert exhaustive_answers(Parity(), codes)[0].certificate.witnesses == (0, 1)
+    gone = Parity().begin()
+    gone.inform(np.arange(4), np.full(4, Verdict.REJECTED))
+    assert (gone.answers()[0].label, gone.is_certified) == (Label.EMPTY, False)
 
-        def dimensions(self, index, state):
-            return {"half": index // 2}
 
-    found = predicates(Half())
-    assert (found.policies, found.says(np.arange(3))) == (("random",), {})
-    assert found.dimensions(np.arange(3), None)["half"].tolist() == [0, 0, 1]
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(maps().map(lambda found: found[0]), resolutions()), CODES)
+def test_answers_depend_on_the_two_sets_alone(question, codes):
+    codes = np.array(codes)
+    progress = question.begin()
+    progress.inform(np.arange(SIZE), codes)
+    assert question.answers(codes != Verdict.REJECTED, codes == Verdict.ADMISSIBLE) == progress.answers()

@@ -10,11 +10,10 @@ from physupport.banks import JOINT, Library, bank_regions, library_bank
 from physupport.judges.rotation import ByRotation
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report import Report
-from physupport.report._answers import answers
 from physupport.report._details import misfit_doubts
+from physupport.report._fields import answers, sharper_sentences
 from physupport.report._outcome import doubt_sentence, remarks
-from physupport.report._phrases import in_words
-from physupport.report._sentences import sharper_sentences
+from physupport.report._words import in_words
 
 
 def document(kept, *, label="GROUP", group=None, unit="", is_set=False, witnesses=2, spread=12.04, absent=0.0):

@@ -5,8 +5,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.responses import Formula
-from physupport.responses._expression import Expression
-from physupport.responses._intervals import Enclosure, Jet
+from physupport.responses._expression import Enclosure, Expression, Jet
 
 FORMULAS = [
     "exp(-((t - x) / y)**2 / 2)",
@@ -70,6 +69,9 @@ def test_a_point_has_narrow_intervals_and_what_is_not_defined_none_that_end():
         ("2 + 3", "depend on something"),
         ("+".join(["(x" for _ in range(80)]) + ")" * 80, "nested at most"),
         ("x + 1e999", "made of numbers"),
+        ("x + " + "9" * 400, "made of numbers that float64 holds"),
+        ("-" * 1500 + "x", "nested at most|be a formula"),  # parsers of some versions refuse it themselves
+        ("x**" + "-" * 1500 + "y", "whole numbers up to 64 as powers|be a formula"),
     ],
 )
 def test_what_is_no_formula_is_refused_and_never_run(text, words):
@@ -87,3 +89,15 @@ def test_a_formula_is_a_response_with_its_own_width():
     for given, words in ((("z", [0.0]), "no other names"), (("x", [0.0], "t"), "names other than t")):
         with pytest.raises(MisuseError, match=words):
             Formula(*given)
+
+
+@pytest.mark.parametrize("places", ["pi", "x pi", "exp", "x x"])
+def test_a_place_that_a_formula_could_not_mean_is_refused(places):
+    with pytest.raises(MisuseError, match="places must be distinct names other than t, width, pi, exp, log"):
+        Formula("exp(-(t - pi)**2)", [0.0, 1.0], places=places)
+
+
+def test_a_fault_of_the_imaginary_part_is_told_under_its_own_key():
+    for text in ("x + " + "9" * 400, "x + y"):
+        with pytest.raises(MisuseError, match=r"^imaginary must"):
+            Formula("x * t", [0.0, 1.0], imaginary=text)

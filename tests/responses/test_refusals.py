@@ -17,8 +17,8 @@ from physupport.responses import (
     settings_grid,
     source_errors,
 )
+from physupport.responses._instruments import gaussian_slope, largest_cosine
 from physupport.responses._settings import MOST_ENTRIES
-from physupport.responses._slopes import gaussian_slope, largest_cosine
 
 AXIS = np.linspace(0.0, 1.0, 12)
 PEAK, PLACES = Peak(AXIS, 0.2), np.array([[0.1], [0.6]])

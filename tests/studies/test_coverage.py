@@ -10,12 +10,11 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 from physupport import MisuseError
-from physupport.cli import _study as study_tools, app
+from physupport.cli import _studies as study_tools, app
 from physupport.report.plots._draw import draw
-from physupport.studies import _coverage as coverage, four_region, repeat_study
-from physupport.studies._case import Reported
-from physupport.studies._coverage import exact_interval, fresh_seeds
-from physupport.studies.figures import coverage_picture, label_rates_picture
+from physupport.studies import _case as coverage, four_region, repeat_study
+from physupport.studies._case import exact_interval, fresh_seeds
+from physupport.studies._figures import coverage_picture, label_rates_picture
 
 matplotlib.use("Agg")
 
@@ -23,12 +22,20 @@ matplotlib.use("Agg")
 def make_reports(count, n_false, label="FINE", scene="scene", first=0, n_unwitnessed=0):
     """Reports of which the first n_false are false and the last n_unwitnessed without a witness."""
     return [
-        Reported(
-            scene, first + i, first + i, "balanced", 0.077, "A", label, i < n_false, i < n_false,
-            i >= count - n_unwitnessed,
-        )
+        {
+            "scene": scene,
+            "data_seed": first + i,
+            "split_seed": first + i,
+            "profile": "balanced",
+            "level": 0.077,
+            "field": "A",
+            "label": label,
+            "is_false": i < n_false,
+            "is_truth_rejected": i < n_false,
+            "has_no_witness": i >= count - n_unwitnessed,
+        }
         for i in range(count)
-    ]  # fmt: skip
+    ]
 
 
 # One worker makes the six data sets once, for all tests of them.
@@ -91,7 +98,7 @@ def test_a_run_without_a_witness_is_marked_in_all_its_fields():
     """The data set of the paper whose profile is empty, and one in which a witness is found."""
     first, second = (2026091012, 9026091012), (2026091015, 9026091015)
     rows = four_region.reports([first, second])
-    assert [row.has_no_witness for row in rows] == [False] * 4 + [True] * 4
+    assert [row["has_no_witness"] for row in rows] == [False] * 4 + [True] * 4
 
 
 def test_both_ambiguities_of_a_region_are_one_rate():

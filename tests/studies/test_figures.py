@@ -10,10 +10,9 @@ matplotlib.use("Agg")
 
 from matplotlib.figure import Figure
 
-from physupport.report.page._draw import svg
-from physupport.report.plots._draw import draw
-from physupport.report.plots._style import fixed
-from physupport.studies.figures import (
+from physupport.report.page._svg import svg
+from physupport.report.plots._draw import draw, fixed
+from physupport.studies._figures import (
     affinities_picture,
     library_coherence_picture,
     plugin_picture,

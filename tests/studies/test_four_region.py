@@ -10,17 +10,14 @@ from numpy.random import SeedSequence, default_rng
 
 from physupport.banks import LibraryStates
 from physupport.questions import Label
-from physupport.studies import write_outcome
+from physupport.studies import _four_region as design, four_region as study_module, write_outcome
 from physupport.studies.four_region import (
     SCENES,
-    _case as case_module,
-    _design as design,
-    _study as study_module,
     draw,
     examine,
+    representative,
     run,
 )
-from physupport.studies.four_region._study import representative
 
 matplotlib.use("Agg")
 
@@ -69,9 +66,10 @@ def folder(outcome, tmp_path_factory):
     return parent / "four-region"
 
 
-def test_every_published_count_is_met(outcome):
+def test_every_published_count_is_met_but_the_one_that_the_seeds_contradict(outcome):
     assert {line.name: line.here for line in outcome.lines} == PRINTED
-    assert outcome.agrees
+    assert not outcome.agrees
+    assert all(line.agrees or line.is_known for line in outcome.lines)
 
 
 def test_the_sentence_that_the_seeds_contradict_is_shown_as_it_is(outcome):
@@ -138,7 +136,7 @@ def test_the_data_are_those_of_the_seeds():
     for x, tau in ((0.10, 1.0), (0.465, 0.8), (0.70, 0.1)):
         covariance += tau**2 * np.outer(design.response(x), design.response(x))
     z = deployment.standard_normal((192, 16)) @ np.linalg.cholesky(covariance).T
-    made = case_module.study_rows(scene, 2026091012)
+    made = design.study_rows(scene, 2026091012)
     # A covariance summed in another order, then its factor: a few roundings.
     np.testing.assert_allclose(made[0], y, atol=1e-13)
     np.testing.assert_allclose(made[1], z, atol=1e-12)

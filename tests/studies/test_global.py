@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 
 import matplotlib
@@ -11,17 +12,15 @@ from numpy.random import default_rng
 
 from physupport.laws import BernoulliGaussian, calibration_mixture
 from physupport.local.shell import turns
-from physupport.studies import write_outcome
-from physupport.studies._block import balanced
-from physupport.studies.global_bank import CONDITIONS, _design as design, draw, run
-from physupport.studies.global_bank._case import judge, point_of, study_seals
-from physupport.studies.global_bank._design import PROFILES
-from physupport.studies.global_bank._study import _proposal_row, examined
+from physupport.studies import _global_bank as design, write_outcome
+from physupport.studies._global_bank import PROFILES, judge, point_of, study_seals
+from physupport.studies._outcome import balanced
+from physupport.studies.global_bank import CONDITIONS, _proposal_row, draw, examined, run
 
 matplotlib.use("Agg")
 
 COLUMNS = [
-    "condition", "data_seed", "profile", "budget", "queries", "label", "lower", "upper",
+    "condition", "data_seed", "profile", "budget", "queries", "witnessed", "label", "lower", "upper",
     "exhaustive_label", "exhaustive_diameter", "survivors",
 ]  # fmt: skip
 PRINTED = {
@@ -105,6 +104,21 @@ def test_the_table_alone_gives_the_published_counts(traces):
         sizes = {"low": 1025, "intermediate": 1025, "high": 369}
         middle = median(row["queries"] / sizes[row["condition"]] for row in rows)
         assert middle == pytest.approx(214 / 1025, rel=1e-12)
+
+
+@whole_study
+def test_four_of_the_five_fine_labels_that_are_found_have_no_witness(traces):
+    """As the page says, with its seeds."""
+    fine = [six[4] for six in traces.values() if six[4]["label"] == "FINE"]
+    assert [(row["data_seed"], row["profile"]) for row in fine if row["witnessed"]] == [(2026080124, "balanced")]
+    assert [(row["data_seed"], row["profile"]) for row in fine if not row["witnessed"]] == [
+        (seed, profile) for seed in (2026080131, 2026080133) for profile in ("risk-conservative", "balanced")
+    ]
+    group = [six[3]["witnessed"] for six in traces.values() if six[3]["label"] == "GROUP"]
+    assert sorted(count > 0 for count in group) == [False] * 4 + [True] * 4
+    page = (Path(__file__).parents[2] / "docs" / "study-global.md").read_text()
+    assert "Four of the five FINE labels found at 0.75 have no witness" in page
+    assert "four of the eight GROUP labels at 0.50" in page
 
 
 @whole_study

@@ -7,9 +7,17 @@ import pytest
 
 from physupport import MisuseError
 from physupport.judges.simulation import BySimulation
-from physupport.studies import JUDGED, STUDIES, Outcome, check_judge, load_study
-from physupport.studies.four_region import _design as four, _judges as four_judges
-from physupport.studies.global_bank import _design as design, _judges as global_judges
+from physupport.studies import (
+    JUDGED,
+    STUDIES,
+    Outcome,
+    _four_region as four,
+    _global_bank as design,
+    check_judge,
+    four_region as four_judges,
+    global_bank as global_judges,
+    load_study,
+)
 
 EMPTY = Outcome("study", (), {})
 NARROW = design.Condition("narrow", 16384, 0.50, 0.8, True, (5,))

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TESTED_EXTRAS = ["plot", "io", "learn", "docs", "test"]
+TESTED_EXTRAS = ["plot", "io", "learn", "maps", "docs", "test"]
 
 
 def pins(name):
@@ -48,3 +48,13 @@ def test_every_declared_package_is_pinned_at_an_allowed_version(name, specifier)
 def test_the_citation_names_the_version_of_the_package():
     version = re.search('__version__ = "(.+)"', (ROOT / "src/physupport/_version.py").read_text())[1]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_archives_carry_every_licence_and_notice_of_the_tree():
+    found = {path.relative_to(ROOT).as_posix() for name in ("LICENSE*", "NOTICE*") for path in ROOT.glob(name)}
+    found |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("NOTICE*")}
+    assert {*PROJECT["license-files"]} == found
+    notice = (ROOT / "src/physupport/project/data/NOTICE.md").read_text()
+    data = [path.name for path in (ROOT / "src/physupport/project/data").glob("*.npz")]
+    assert data
+    assert all(f"`{name}`" in notice for name in data)

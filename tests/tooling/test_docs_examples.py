@@ -66,10 +66,12 @@ def write_file(text):
         "examples.md",
         "width.md",
         "orbits.md",
+        "correspondence.md",
     ],
 )
 def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("physupport.cli._progress._SECONDS_BETWEEN_LINES", 3600.0)  # a busy machine prints progress
     names, printed, n_run = {}, None, 0
     for language, text in FENCE.findall((DOCS / page).read_text()):
         n_run += language != "text"
@@ -87,3 +89,17 @@ def test_the_examples_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch,
             case _:
                 pytest.fail(f"a fence of {language} on {page} is neither run nor compared")
     assert n_run
+
+
+def test_the_page_of_the_correspondence_has_it_in_five_lines_and_names_what_exists(resolve):
+    page = (DOCS / "correspondence.md").read_text()
+    shown = re.search(r"# The five lines.*?\n(.*?)```", page, re.DOTALL)[1].splitlines()
+    assert len(shown) == 5
+    assert "Correspondence(" in shown[2]
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| $")]
+    assert len(rows) == 20
+    for symbol, _, code in rows:
+        for path in re.findall(r"`(physupport\.[\w.]+)`", code):
+            assert resolve(path) is not None, symbol
+    for name in ("Correspondence", "Correspondence.level", "optimal_resolution", "plan"):
+        assert f"`physupport.{name}`" in page

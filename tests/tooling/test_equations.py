@@ -20,16 +20,30 @@ def test_no_label_stands_twice():
 
 
 def test_the_number_of_labels_is_known():
-    assert len(LABELS) == 161
+    assert len(LABELS) == 188
+
+
+def test_sections_two_to_four_and_every_part_of_the_supplement_are_there():
+    assert re.findall(r"^## (.*?):", PAGE, re.MULTILINE) == [
+        "Section 2", "Section 3", "Section 4", "Supplement A", "Supplement B",
+    ]  # fmt: skip
+    parts = re.findall(r"^### (.*)$", PAGE.partition("## Supplement B")[2], re.MULTILINE)
+    assert parts == [
+        "Theory-guided numerical diagnostics",
+        "Finite-bank evaluator and certificate implementation",
+        "Global finite-bank evaluation protocol",
+        "Four-region application protocol",
+    ]
 
 
 def test_labels_are_those_of_statements():
-    assert [label for label in LABELS if not re.fullmatch(r"(eq|lem|thm|prop|cor|ass|rem):[\w-]+", label)] == []
+    kinds = "eq|lem|thm|prop|cor|ass|rem|alg|tab|supp-tab"
+    assert [label for label in LABELS if not re.fullmatch(rf"({kinds}):[\w-]+", label)] == []
 
 
 @pytest.mark.parametrize("row", ROWS, ids=LABELS)
 def test_a_row_names_functions_and_tests_that_exist(row, resolve, defined_in):
-    paths = re.findall(r"`(physupport\.[\w.]+)`", row[2])
+    paths = re.findall(r"`((?:physupport|tests)\.[\w.]+)`", row[2])
     assert paths or row[2].startswith("proof step")
     for path in paths:
         assert resolve(path) is not None
@@ -59,8 +73,8 @@ def test_what_is_defined_over_all_procedures_is_not_called_a_function():
     ],
 )
 def test_a_statement_with_several_parts_has_a_function_for_each(label, functions):
-    paths = re.findall(r"`(physupport\.[\w.]+)`", ROWS[LABELS.index(label)][2])
-    assert {re.sub(r"physupport\.(local\.)?\w+\.", "", path) for path in paths} == functions
+    paths = re.findall(r"`((?:physupport|tests)\.[\w.]+)`", ROWS[LABELS.index(label)][2])
+    assert {re.sub(r"(physupport|tests)\.(local\.)?[a-z_]+\.(divergences\.)?", "", path) for path in paths} == functions
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import pytest
 from physupport.analysis import PhysicalSupport, StreamPlan
 from physupport.analysis.diagnose import diagnose
 from physupport.banks import Library, library_bank
-from physupport.cli._app import MISUSE, exit_code
-from physupport.cli._verify import REFUSED
+from physupport.cli._app import DIFFERS, DIFFERS_AS_KNOWN, MISUSE, REFUSED, exit_code
 from physupport.project import FILES
 from physupport.project._element_sections import CoverSpec, Elements, Parameter
 from physupport.project._schema import (
@@ -115,7 +114,8 @@ def test_the_files_are_those_of_a_run():
 
 def test_the_exit_codes_are_those_of_the_program():
     rows = table(section("Commands and exit codes"), "| exit code | meaning |")
-    assert [int(row[0]) for row in rows] == [0, 1, MISUSE, REFUSED, exit_code(SIGINT), exit_code(SIGTERM)]
+    codes = [0, DIFFERS, MISUSE, REFUSED, DIFFERS_AS_KNOWN, exit_code(SIGINT), exit_code(SIGTERM)]
+    assert [int(row[0]) for row in rows] == codes
 
 
 def test_the_keys_of_the_details_are_those_of_a_document():

@@ -16,8 +16,8 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, product_grid, region_distances, table_regions
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
-from physupport.report import Report, rebuilt_bank, rebuilt_view
-from physupport.verify._trace import read_trace
+from physupport.report import Report, rebuilt_bank, trace_columns
+from physupport.report._rebuilt import rebuilt_view
 
 LEVEL = 0.077
 
@@ -163,9 +163,9 @@ def _fit_protocol(forged, asked):
 
 
 def _fit_chain(forged, asked):
-    digests, trace = forged["digests"], read_trace(forged["trace"], forged["protocol"]["size"])
-    margins = trace.verdicts.margins()
-    digests["chain"] = chain_hash(digests["protocol"], digests["data"], trace.queries, trace.codes, margins)
+    queries, verdicts = trace_columns(forged["trace"], forged["protocol"]["size"])
+    stored = queries, verdicts.codes, verdicts.margins()
+    forged["digests"]["chain"] = chain_hash(forged["digests"]["protocol"], forged["digests"]["data"], *stored)
 
 
 def _fit_document(forged, asked):

@@ -96,14 +96,14 @@ def test_distances_of_a_resolution_on_a_bank_are_noted():
 @pytest.mark.parametrize(
     ("kind", "of", "value", "refusal"),
     [
-        ("all", [], "true", "not about at least one element or group, each named once"),
-        ("any", [], "false", "not about at least one element or group, each named once"),
-        ("any", ["a1", "a1"], "true", "not about at least one element or group, each named once"),
-        ("exactly_one", ["a1", "a1"], "false", "not about at least one element or group, each named once"),
-        ("any", ["a1x"], "false", "about 'a1x', which is in no region that is asked about"),
-        ("any", ["a1", "b"], "true", "about 'b', which is in no region that is asked about"),
-        ("any", "a1", "false", "must be a list"),
-        ("any", [1], "false", "must be a text"),
+        ("all", [], "true", "must name at least one element or group, each once"),
+        ("any", [], "false", "must name at least one element or group, each once"),
+        ("any", ["a1", "a1"], "true", "must name at least one element or group, each once"),
+        ("exactly_one", ["a1", "a1"], "false", "must name at least one element or group, each once"),
+        ("any", ["a1x"], "false", "regions that are asked about, got 'a1x'"),
+        ("any", ["a1", "b"], "true", "regions that are asked about, got 'b'"),
+        ("any", "a1", "false", "regions that are asked about, got 'a'"),
+        ("any", [1], "false", "regions that are asked about, got 1"),
     ],
 )
 def test_a_claim_that_nobody_can_ask_for_is_refused_whatever_hashes_fit(bank, resealed, kind, of, value, refusal):

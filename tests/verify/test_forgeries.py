@@ -242,6 +242,6 @@ def test_groups_are_refused_in_words_that_name_what_is_wrong(reports, resealed):
         change(forged["protocol"]["question"]["regions"][0]["groups"])
         return findings(resealed(forged))
 
-    assert "holds 'x', which is no element of it" in found(lambda groups: groups[0][1].append("x"))
-    assert "not listed from the smallest to the region itself" in found(lambda groups: groups.reverse())
-    assert "two groups of region 'left' have one name" in found(lambda groups: groups.insert(0, groups[0]))
+    assert "got 'x' in group 'near'" in found(lambda groups: groups[0][1].append("x"))
+    assert "must have names of their own, got 'left'" in found(lambda groups: groups.reverse())
+    assert "protocol.question.regions[0].groups[1]" in found(lambda groups: groups.insert(0, groups[0]))

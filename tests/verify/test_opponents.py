@@ -1,7 +1,5 @@
 """A project says what its explanations are measured against, and a report that has something else is refused."""
 
-import json
-
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +8,7 @@ from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import bank_regions
 from physupport.cli import app
-from physupport.laws.latent._latent_point import LatentPoint
+from physupport.laws._opponents import LatentPoint
 from physupport.project import load_project, run_project
 from physupport.questions import RegionalMap
 from physupport.report import rebuilt_bank
@@ -72,24 +70,3 @@ def test_a_numerator_that_no_project_can_describe_is_noted_without_a_plan_and_re
     assert any(note.startswith(OFF_THE_BANK) for note in alone.notes)
     planned = verify(made.json(), rows, opponents={"calibration": "bank", "deployment": "bank"})
     assert planned.findings[0] == "the numerator of calibration is not what the opponent 'bank' is on the proposal rows"
-
-
-def test_a_report_without_a_judge_has_evidence_and_no_project_with_another_takes_it(tmp_path, write_peaks, resealed):
-    """Reports of before judges described themselves: the project must have meant evidence."""
-    rows = np.random.default_rng(0).normal(size=(200, 8))
-    folders = {}
-    for judge in ("evidence", "simulation"):
-        (tmp_path / judge).mkdir()
-        changes = [("level = 0.1", f'level = 0.1\njudge = "{judge}"'), ("noise = 0.5", "noise = [0.5, 1.0]")]
-        folders[judge] = run_project(load_project(write_peaks(tmp_path / judge, *changes, deployment=rows))).folder
-    document = json.loads((folders["evidence"] / "report.json").read_text())
-    document |= {"version": 2, "gate": None}  # one of today names its judge
-    del document["protocol"]["judge"]
-    nameless = tmp_path / "nameless.json"
-    nameless.write_text(json.dumps(resealed(document)))
-    assert checked(nameless, folders["evidence"]).exit_code == 0
-    refused = checked(nameless, folders["simulation"])
-    assert refused.exit_code == 3
-    assert (
-        "refused: the project file describes another protocol than the report has, with other judge" in refused.stderr
-    )

@@ -11,12 +11,12 @@ from physupport._errors import MisuseError
 from physupport.aeb import FixedOrder
 from physupport.analysis import AnalysisProtocol, report
 from physupport.judges import TableJudge
-from physupport.questions import Answer, Certificate, Label
+from physupport.questions import Answer, Certificate, Label, Progress, Question
 from physupport.verify import verify
 
 
 @dataclass(frozen=True)
-class Parity:
+class Parity(Question):
     """Whether the number of the explanation is even or odd; described with a tuple and with numbers for names."""
 
     size: int = 6
@@ -31,14 +31,11 @@ class Parity:
     def begin(self):
         return ParitySoFar(self)
 
-    def reference(self):
-        return self
-
     def describe(self):
         return {"question": "parity", "said": self.said, "by number": {10: "ten", 9: "nine"}}
 
 
-class ParitySoFar:
+class ParitySoFar(Progress):
     def __init__(self, question):
         self.question, self.left, self.seen = question, set(range(question.size)), []
 
@@ -90,9 +87,11 @@ def test_witnesses_of_a_label_that_holds_for_all_are_those_that_the_question_nam
     (named,) = others["fields"][0]["witnesses"]
     assert named["explanation"] == 4
     named["explanation"] = 2
-    assert "parity: the witnesses do not show what the label needs" in verify(others, question=question).findings
+    wrong = "fields[0].witnesses[0].explanation: the report says 2, but the trace gives 4"
+    assert wrong in verify(others, question=question).findings
     others["fields"][0]["witnesses"] = []
-    assert "parity: the witnesses do not show what the label needs" in verify(others, question=question).findings
+    missing = "fields[0].witnesses[0]: the report says nothing, but the trace gives dict"
+    assert missing in verify(others, question=question).findings
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_refused_report_ends_with_3_and_a_line_for_each_finding(saved):
     found = run(saved / "report.json")
     assert found.exit_code == 3
     lines = [line for line in found.output.splitlines() if line.startswith("refused: ")]
-    assert any("the report says FINE, but the trace gives ABSENT" in line for line in lines)
+    assert any("the report says 'FINE', but the trace gives 'ABSENT'" in line for line in lines)
     assert any("the document does not match its hash" in line for line in lines)
 
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import IntArray
-from ..judges import Docket, Judge, Verdict, Verdicts
-from ..judges._by_evidence import UNKNOWN
-from ..questions import Progress, Question, open_fields
-from ._policies._base import Policy, Proposals, RunView, Selector
-from ._policies._whole_set import WholeSetSelector
+from ..judges import Judge, Verdict, VerdictCache, Verdicts
+from ..judges._judge import UNKNOWN
+from ..questions import Progress, Question
+from ._policies import Policy, Proposals, RunView, Selector, WholeSetSelector
 from ._trace import Brackets, Ending, Stop, Trace, budget_queries, check_stop, concluded, replayed
 
 # Plain numbers: looking up a member of an enumeration costs more than comparing it.
-_ADMISSIBLE, _REJECTED = int(Verdict.ADMISSIBLE), int(Verdict.REJECTED)
+_ADMISSIBLE = int(Verdict.ADMISSIBLE)
+_REJECTED = int(Verdict.REJECTED)
 
 
 @final
@@ -36,7 +36,7 @@ class Tick:
 
         A question of one's own that is not certified and names no open field has all of its fields open.
         """
-        return open_fields(self._progress)
+        return self._progress.open_fields()
 
 
 Callback: TypeAlias = Callable[[Tick], bool | None]
@@ -53,7 +53,7 @@ def run(
     until_witnessed: bool = True,
     stop: Stop = "label",
     digests: tuple[tuple[str, str], ...] = (),
-    docket: Docket | None = None,
+    cache: VerdictCache | None = None,
 ) -> Trace:
     r"""Algorithm S1 of the paper (alg:supp-aeb): query, update L and U, look for the certificate, until it is there.
 
@@ -65,12 +65,12 @@ def run(
     stopped run, also one stopped by Ctrl-C, is a whole trace that `continue_run` takes further.
     until_witnessed: go on while the certificate holds but nothing is witnessed, since that is no report yet; False
     stops at the first certificate.  stop: `label` ends with the certificates; `set` then asks about all that is still
-    possible and was not asked about, the most plausible first.  digests: kept in the trace.  docket: of this judge,
+    possible and was not asked about, the most plausible first.  digests: kept in the trace.  cache: of this judge,
     where its verdicts are kept; a new one if left out.
     """
     check_stop(stop)
     empty = Trace.begun(question, judge.size, budget_queries(budget, judge.size), until_witnessed, digests, stop)
-    return continue_run(empty, judge, policy, budget, proposals=proposals, callback=callback, docket=docket)
+    return continue_run(empty, judge, policy, budget, proposals=proposals, callback=callback, cache=cache)
 
 
 def continue_run(
@@ -81,24 +81,24 @@ def continue_run(
     *,
     proposals: Proposals | None = None,
     callback: Callback | None = None,
-    docket: Docket | None = None,
+    cache: VerdictCache | None = None,
 ) -> Trace:
     """The trace that one uninterrupted run with this budget gives.
 
     Nothing is asked twice; that the policy would have asked the same is checked on the way, that the judge is the one
     of before is not: a run under a protocol goes on with `Seal.resume`, which has its judge.
     """
-    docket = docket or Docket(judge)
-    if docket.size != trace.size:
-        raise MisuseError("judge", f"decide about the {trace.size} explanations of the trace", docket.size)
-    check_question(trace.question, docket.size)
-    allowed = budget_queries(budget, docket.size)
+    cache = cache or VerdictCache(judge)
+    if cache.size != trace.size:
+        raise MisuseError("judge", f"decide about the {trace.size} explanations of the trace", cache.size)
+    check_question(trace.question, cache.size)
+    allowed = budget_queries(budget, cache.size)
     if allowed < len(trace):
         remedy = "What was asked stays asked; in Python, trace.at says what fewer would have found."
         raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, remedy)
     suggested = proposals or Proposals()
-    suggested.check_size(docket.size)
-    log = _Log(trace, docket, np.empty(allowed, np.int64), len(trace))
+    suggested.check_size(cache.size)
+    log = _Log(trace, cache, np.empty(allowed, np.int64), len(trace))
     log.queries[: log.used] = trace.queries
     try:
         state = _State.resumed(trace, policy, suggested)
@@ -122,17 +122,17 @@ def check_question(question: Question, size: int) -> None:
 class _Log:
     """Queries in order, in a column long enough for the budget; only the first `used` entries count.
 
-    Verdicts are those of the docket, but of queries of an earlier run those of its trace.
+    Verdicts are those of the cache, but of queries of an earlier run those of its trace.
     """
 
     earlier: Trace
-    docket: Docket
+    cache: VerdictCache
     queries: IntArray
     used: int
 
     def closed(self) -> Trace:
         queries = self.queries[: self.used].copy()
-        new = self.docket.verdicts(queries[len(self.earlier) :])
+        new = self.cache.verdicts(queries[len(self.earlier) :])
         return replace(
             self.earlier,
             budget=len(self.queries),
@@ -152,7 +152,8 @@ class _State:
 
     @classmethod
     def resumed(cls, trace: Trace, policy: Policy, proposals: Proposals) -> "_State":
-        brackets, progress = Brackets(trace.size), trace.question.begin()
+        brackets = Brackets(trace.size)
+        progress = trace.question.begin()
         view = RunView(trace.question, progress, brackets, proposals)
         selector = policy.begin(view)
         if trace.stop == "set":
@@ -176,10 +177,17 @@ class _State:
 
 def _advance(state: _State, log: _Log, trace: Trace, callback: Callback | None) -> Ending:
     """Ask until there is a reason to end."""
-    until_witnessed, is_for_labels = trace.until_witnessed, trace.stop == "label"
-    brackets, progress, choose, take = state.brackets, state.progress, state.selector.choose, state.take
-    queries, allowed, docket = log.queries.data, len(log.queries), log.docket
-    codes, size = docket.codes, docket.size
+    until_witnessed = trace.until_witnessed
+    is_for_labels = trace.stop == "label"
+    brackets = state.brackets
+    progress = state.progress
+    choose = state.selector.choose
+    take = state.take
+    queries = log.queries.data
+    allowed = len(log.queries)
+    cache = log.cache
+    codes = cache.codes
+    size = cache.size
     is_stopped = False
     while True:
         if not brackets.n_possible:
@@ -197,7 +205,7 @@ def _advance(state: _State, log: _Log, trace: Trace, callback: Callback | None) 
             return Ending.STOPPED
         code = codes[e] if 0 <= e < size else brackets.refuse(e)
         if code == UNKNOWN:
-            code = docket.look_up(e, k)
+            code = cache.look_up(e, k)
         take(e, code)
         queries[k] = e
         log.used = k + 1

@@ -13,7 +13,7 @@ from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..judges import Verdict, Verdicts
-from ..questions import Answer, Progress, Question, inform, unsettled
+from ..questions import Answer, Progress, Question, unsettled
 
 # An explanation is marked by 0 until it is queried, then by its verdict code plus one.
 UNQUERIED = 0
@@ -192,7 +192,8 @@ class Trace:
         stop: Stop = "label",
     ) -> "Trace":
         """Nothing asked yet."""
-        queries, verdicts = np.zeros(0, dtype=np.int64), Verdicts.unmeasured(np.zeros(0, dtype=np.uint8))
+        queries = np.zeros(0, dtype=np.int64)
+        verdicts = Verdicts.unmeasured(np.zeros(0, dtype=np.uint8))
         outcome = Status.ABSTAIN, Ending.STOPPED, (), False
         return cls(question, size, budget, queries, verdicts, *outcome, 0, size, 0, until_witnessed, digests, stop)
 
@@ -265,7 +266,8 @@ def concluded(trace: Trace, brackets: Brackets, progress: Progress, ending: Endi
     is_certified = brackets.n_possible > 0 and progress.is_certified
     status = Status.ABSTAIN
     if not brackets.n_possible:
-        status, ending = Status.EMPTY, Ending.NO_SURVIVOR
+        status = Status.EMPTY
+        ending = Ending.NO_SURVIVOR
     elif is_certified and (brackets.n_witnessed or not trace.until_witnessed):
         status = Status.REPORT if brackets.n_witnessed else status
         if trace.stop == "label" or brackets.n_queried == brackets.size:
@@ -287,5 +289,5 @@ def concluded(trace: Trace, brackets: Brackets, progress: Progress, ending: Endi
 def replayed(trace: Trace, ending: Ending) -> Trace:
     """The trace with the outcome that its queries and codes lead to."""
     progress = trace.question.begin()
-    inform(progress, trace.queries, trace.codes)
+    progress.inform(trace.queries, trace.codes)
     return concluded(trace, trace.brackets(), progress, ending)

@@ -1,8 +1,8 @@
-"""What the parameters of the estimator mean, checked."""
+"""Parameters of the estimator: checks and meaning."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
 
 from .._checks import check_count, check_instance, check_number, check_open
 from .._errors import MisuseError
@@ -10,55 +10,47 @@ from ..aeb import EndpointPolicy, FarthestFirst, FixedOrder, Policy, RandomOrder
 from ..banks import Bank, Library, bank_regions, library_bank
 from ..judges import JudgeSpec, make_judge
 from ..laws import law_named
-from ..questions import Predicates, Question, RegionalMap, RegionRule, predicates
+from ..questions import Question, RegionalMap, RegionRule
 from ._plans import StreamPlan
-from ._policy_names import POLICIES, PolicyName
 from ._protocol import AnalysisProtocol, Proposed
 
-
-def _farthest(question: Predicates, _: int) -> Policy:
-    farness = question.farness()
-    return FarthestFirst(farness.distances, farness.name)
-
-
-# seed: that of the split, which a random order takes as well.
-_MAKERS: Mapping[PolicyName, Callable[[Predicates, int], Policy]] = {
-    "regional": lambda _, __: RegionalPolicy(),
-    "endpoints": lambda _, __: EndpointPolicy(),
-    "fixed": lambda _, __: FixedOrder(),
-    "random": lambda _, seed: RandomOrder(seed),
-    "farthest": _farthest,
-}
-
-
-def check_policy_name(name: str) -> None:
-    """One of the names."""
-    if name not in POLICIES:
-        raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
+# Names of policies in project files and in the estimator.
+PolicyName: TypeAlias = Literal["regional", "endpoints", "fixed", "random", "farthest"]
+POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 
 def named_policy(
     name: PolicyName | None, question: Question | Callable[[Proposed], Question], seed: int
 ) -> Policy | Callable[[Proposed], Policy]:
-    """The policy of that name for a question, or its usual one; seed: that of the split.
+    """The policy of that name for a question, or its usual one; seed: that of the split, which a random order shares.
 
-    Of a question that is a function of what was proposed, such a function.
+    A question that is a function of what was proposed gets a policy that is such a function.
     """
-    if name is not None:
-        check_policy_name(name)
-    if not callable(question):
-        return _made(name, question, seed)
-    return lambda proposed: _made(name, question(proposed), seed)
+    if callable(question):
+        if name is not None:
+            _check_name(name)
+        return lambda proposed: _made(name, question(proposed), seed)
+    return _made(name, question, seed)
 
 
 def _made(name: PolicyName | None, question: Question, seed: int) -> Policy:
-    answers = predicates(question)
-    chosen = answers.policies[0] if name is None else name
-    check_policy_name(chosen)
-    if chosen not in answers.policies:
-        *others, last = answers.policies
+    chosen = question.policies[0] if name is None else name
+    _check_name(chosen)
+    if chosen not in question.policies:
+        *others, last = question.policies
         raise MisuseError("policy", f"be {', '.join(others)} or {last} for this question", repr(name))
-    return _MAKERS[chosen](answers, seed)  # type: ignore[index]  # just checked
+    if chosen == "farthest":
+        title, distances = question.farness()
+        return FarthestFirst(distances, title)
+    if chosen == "random":
+        return RandomOrder(seed)
+    plain: dict[str, type[Policy]] = {"regional": RegionalPolicy, "endpoints": EndpointPolicy, "fixed": FixedOrder}
+    return plain[chosen]()
+
+
+def _check_name(name: str) -> None:
+    if name not in POLICIES:
+        raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
 
 
 AnyQuestion = Question | Callable[[Proposed], Question]
@@ -98,30 +90,23 @@ def chosen_question(question: object, bank: Bank) -> AnyQuestion:
         }
         return _answerable(RegionalMap(bank_regions(bank), rules))
     if callable(question):
-        return _Later(question, bank)
-    if all(hasattr(question, name) for name in ("begin", "reference", "describe")):
-        return _answerable(question)  # type: ignore[arg-type]  # the contract is one of methods, just looked for
+        return partial(_later_question, question, bank)
+    if isinstance(question, Question):
+        return _answerable(question)
     raise MisuseError("question", "be a question, rules by region, a function or None", repr(question))
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Later:
-    """A function of what was proposed, which may return all that the parameter itself may be."""
-
-    function: Callable[[Proposed], object]
-    bank: Bank
-
-    def __call__(self, proposed: Proposed) -> Question:
-        made = chosen_question(self.function(proposed), self.bank)
-        if callable(made):
-            raise MisuseError("question", "be a function that returns a question, rules by region or None", "another")
-        return made
+def _later_question(function: Callable[[Proposed], object], bank: Bank, proposed: Proposed) -> Question:
+    """The question that a function makes of what was proposed, given as the parameter itself may be."""
+    made = chosen_question(function(proposed), bank)
+    if callable(made):
+        raise MisuseError("question", "be a function that returns a question, rules by region or None", "another")
+    return made
 
 
 def _answerable(question: Question) -> Question:
-    for fault in predicates(question).unanswerable():
-        raise MisuseError(f"{fault.entry} of question[{fault.region!r}]", fault.rule, fault.value)
+    for region, entry, rule, value in question.unanswerable():
+        raise MisuseError(f"{entry} of question[{region!r}]", rule, value)
     return question
 
 
@@ -146,21 +131,25 @@ def chosen_protocol(params: Mapping[str, Any], bank: Bank, question: AnyQuestion
     plans = {name: chosen_plan(name, params[name], is_complex) for name in ("calibration", "deployment")}
     streams = {name: plan for name, plan in plans.items() if plan is not None}
     policy: Policy | Callable[[Proposed], Policy] | PolicyName | None = params["policy"]
-    seed, budget = params["random_state"], params["budget"]
     if policy is None or isinstance(policy, str):
-        policy = named_policy(policy, question, seed)
+        policy = named_policy(policy, question, params["random_state"])
     if not streams:
         raise MisuseError("calibration and deployment", "not both be None", "no rows at all")
     level = check_open("alpha", params["alpha"], 0.0, 1.0)
-    budget_queries(budget, bank.size)
+    budget_queries(params["budget"], bank.size)
     for plan in streams.values():
         plan.law.completed(bank)
-    seed, stop = check_count("random_state", seed, 0), params["stop"]
-    judge = chosen_judge(params["judge"], streams)
-    return AnalysisProtocol(question, policy, level, budget, bank, streams, seed, stop=stop, judge=judge)
-
-
-def chosen_judge(judge: str | JudgeSpec | None, streams: Mapping[str, StreamPlan]) -> JudgeSpec:
-    """The judge given, or by its name, or the usual one of the last stream, which is the deployment if there is one."""
-    usual = [plan.law.own_judge for plan in streams.values()][-1]
-    return make_judge(judge or usual, {}) if judge is None or isinstance(judge, str) else judge
+        usual = plan.law.own_judge  # that of the last stream, which is the deployment if there is one
+    seed = check_count("random_state", params["random_state"], 0)
+    judge: str | JudgeSpec = params["judge"] or usual
+    return AnalysisProtocol(
+        question,
+        policy,
+        level,
+        params["budget"],
+        bank,
+        streams,
+        seed,
+        stop=params["stop"],
+        judge=make_judge(judge, {}) if isinstance(judge, str) else judge,
+    )

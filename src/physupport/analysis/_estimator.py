@@ -1,10 +1,9 @@
 """The manner of scikit-learn, without importing it: fit to calibration rows, report on deployment rows."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,17 +15,18 @@ from ..io import Table
 from ..judges import JudgeSpec, RunningEvidence
 from ..questions import Question, RegionRule
 from ..report import Report
-from ._analyse import analyse_tables, located
-from ._choices import chosen_bank, chosen_protocol, chosen_question
+from ._analyse import analyse, located
+from ._choices import PolicyName, chosen_bank, chosen_protocol, chosen_question
 from ._plans import ProposedStream, StreamPlan
-from ._policy_names import PolicyName
 from ._protocol import AnalysisProtocol, Proposed
 from ._result import Result
-from ._rows import channel_names, stream_rows, table_of
+from ._rows import stream_rows, table_of
 from ._running import begin_running, running_report
 
 Rows = ArrayLike | Table
 Rules = Question | Mapping[str, RegionRule | float] | None
+# Parameters, protocol, tables and proposed streams of a fit.
+_Fitted = tuple[dict[str, Any], AnalysisProtocol, dict[str, Table], dict[str, ProposedStream]]
 
 
 class PhysicalSupport:
@@ -109,10 +109,10 @@ class PhysicalSupport:
             rule = "be None" if self.calibration is None else "be rows"
             remedy = "The parameter of this name says whether there are calibration rows."
             raise MisuseError("calibration", f"{rule} in fit", type(calibration).__name__, remedy)
-        params = self.get_params(deep=False)
+        params = self.get_params()
         bank = chosen_bank(self.bank, self.supports, self.strengths)
         question = chosen_question(self.question, bank)
-        table = None if calibration is None else table_of("calibration", calibration, self.channels)
+        table = None if calibration is None else table_of("calibration", calibration, bank, self.channels)
         is_complex = table is not None and table.values.dtype.kind == "c"
         protocol = chosen_protocol(params, bank, question, is_complex)
         proposed: dict[str, ProposedStream] = {}
@@ -122,13 +122,16 @@ class PhysicalSupport:
                 proposed["calibration"] = protocol.propose("calibration", rows)
         for name in ("feature_names_in_", "result_", "report_"):
             self.__dict__.pop(name, None)
-        self.bank_, self.question_ = bank, question
+        self.bank_ = bank
+        self.question_ = question
         self._running: RunningEvidence | None = None
-        self._fitted = _Fitted(params, protocol, {} if table is None else {"calibration": table}, proposed)
+        # Parameters that are set from now on wait for the next fit.
+        tables = {} if table is None else {"calibration": table}
+        self._fitted: _Fitted = params, protocol, tables, proposed
         self.n_features_in_ = _n_channels(protocol, bank)
-        names = None if table is None else channel_names(table)
+        names = None if table is None else table.names
         # Rows given as pairs (Re, Im) have two columns for a channel, and the names of these are not those of channels.
-        if names is not None and is_complex == _is_complex(protocol):
+        if names is not None and is_complex == protocol.is_complex:
             self.feature_names_in_ = np.array(names[: self.n_features_in_], dtype=object)
         return self
 
@@ -136,18 +139,18 @@ class PhysicalSupport:
         """Freeze, ask, and report on these deployment rows; the whole result stays in `result_`."""
         if not self.__sklearn_is_fitted__():
             raise MisuseError("PhysicalSupport", "be fitted before it reports", "no fit", "Call fit first.")
-        params, protocol, proposed = self._fitted.params, self._fitted.protocol, self._fitted.proposed
-        tables = dict(self._fitted.tables)
+        params, protocol, fitted_tables, proposed = self._fitted
+        tables = dict(fitted_tables)
         if (deployment is None) == ("deployment" in protocol.streams):
             rule = "be rows" if deployment is None else "be None"
             raise MisuseError("deployment", f"{rule} in report, as fitted", type(deployment).__name__)
         if deployment is not None:
-            tables["deployment"] = table_of("deployment", deployment, params["channels"])
+            tables["deployment"] = table_of("deployment", deployment, self.bank_, params["channels"])
             if not proposed and tables["deployment"].values.dtype.kind == "c":
                 # Without calibration these are the first rows seen, so only now a plan given by kind can know.
                 protocol = chosen_protocol(params, self.bank_, self.question_, is_complex=True)
                 self.n_features_in_ = _n_channels(protocol, self.bank_)
-        self.result_: Result = analyse_tables(protocol, tables, proposed)
+        self.result_: Result = analyse(protocol, tables, proposed=proposed)
         self.report_: Report = self.result_.report
         return self.report_
 
@@ -160,9 +163,9 @@ class PhysicalSupport:
         """
         if not self.__sklearn_is_fitted__():
             raise MisuseError("PhysicalSupport", "be fitted before rows arrive", "no fit", "Call fit first.")
-        protocol, proposed = self._fitted.protocol, self._fitted.proposed
+        params, protocol, _, proposed = self._fitted
         self._running = self._running or begin_running(protocol, proposed.get("calibration"))
-        table = table_of("deployment", rows, self._fitted.params["channels"])
+        table = table_of("deployment", rows, self.bank_, params["channels"])
         read = stream_rows("deployment", table, protocol.streams["deployment"], self.bank_)
         with located({"deployment": table}):
             self._running = self._running.after(read)
@@ -175,11 +178,11 @@ class PhysicalSupport:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The parameters as they were given; none of them has parameters of its own."""
-        return {name: getattr(self, name) for name in _names(type(self))}
+        return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
     def set_params(self, **params: object) -> Self:
         """Replace parameters; they are checked by the next fit."""
-        known = _names(type(self))
+        known = self.get_params()
         for name in params:
             if name not in known:
                 raise MisuseError("parameter", f"be one of {', '.join(known)}", repr(name))
@@ -189,16 +192,17 @@ class PhysicalSupport:
 
     def __sklearn_clone__(self) -> Self:
         # Banks and questions cannot change, so a clone shares them instead of copying a million explanations.
-        return type(self)(**self.get_params(deep=False))
+        return type(self)(**self.get_params())
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
+        return "_fitted" in self.__dict__
 
     def __sklearn_tags__(self) -> object:
-        """What scikit-learn asks of an estimator; only scikit-learn calls this, so it is there to be imported."""
+        """The tags that scikit-learn reads; only scikit-learn calls this, so it can be imported."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        target, rows = TargetTags(required=False), InputTags(two_d_array=True, allow_nan=False)
+        target = TargetTags(required=False)
+        rows = InputTags(two_d_array=True, allow_nan=False)
         return Tags(estimator_type=None, target_tags=target, input_tags=rows, requires_fit=True)
 
     def __repr__(self) -> str:
@@ -210,25 +214,6 @@ class PhysicalSupport:
         return f"{type(self).__name__}({', '.join([f'<{type(self.bank).__name__}>', *changed])})"
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fitted:
-    """What a fit decided; parameters that are set afterwards wait for the next one."""
-
-    params: Mapping[str, Any]
-    protocol: AnalysisProtocol
-    tables: Mapping[str, Table]
-    proposed: Mapping[str, ProposedStream]
-
-
-def _is_complex(protocol: AnalysisProtocol) -> bool:
-    return any(plan.law.is_complex for plan in protocol.streams.values())
-
-
 def _n_channels(protocol: AnalysisProtocol, bank: Bank) -> int:
     """Channels of the instrument; the elements of a complex one have two entries for each."""
-    return len(bank.states.elements) // (2 if _is_complex(protocol) else 1)
-
-
-def _names(kind: type[PhysicalSupport]) -> tuple[str, ...]:
-    return tuple(signature(kind).parameters)
+    return len(bank.states.elements) // (2 if protocol.is_complex else 1)

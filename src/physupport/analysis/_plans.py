@@ -15,9 +15,9 @@ from .._hashes import canonical, rows_hash
 from .._typing import Array, IntArray
 from ..banks import Bank, Cover
 from ..io import ArrayRows, HashedRows, SplitRows
-from ..judges import Factor, Judge, JudgeSpec, best_explanation, doubling_checkpoints
+from ..judges import Factor, best_explanation, doubling_checkpoints
 from ..laws import Law, Opponent, check_checkpoints, make_law
-from ..questions import Question, predicates
+from ..questions import Question
 
 if TYPE_CHECKING:
     from ._protocol import AnalysisProtocol
@@ -101,11 +101,14 @@ class ProposedStream:
         split: SplitRows,
     ) -> "ProposedStream":
         """Score the proposal rows under every law of the bank if need be, and choose the opponent."""
-        law, stops = plan.law.completed(bank), plan.stops(len(split.held_out))
+        law = plan.law.completed(bank)
+        stops = plan.stops(len(split.held_out))
         if not len(split.proposal):
             return cls(protocol, name, plan, bank, law, table, split, None, stops, None, None, None)
         rows = HashedRows(name, ArrayRows(table, split.proposal))
-        best, opponent, plausibility = None, law.own_opponent(rows), None
+        best = None
+        opponent = law.own_opponent(rows)
+        plausibility = None
         if opponent is not None and plan.opponent == "free":
             raise MisuseError("opponent", "be left out where a law off the bank is proposed already", "'free'")
         if opponent is None or protocol.ranks:
@@ -114,15 +117,9 @@ class ProposedStream:
             if opponent is None:
                 chosen = best_explanation(proposal.stream, bank.size, law.keys(bank), scores=proposal.scores)
                 choose = law.half_free if plan.opponent == "free" else law.opponent
-                best, opponent = chosen.index, choose(bank, proposal, chosen.key)
+                best = chosen.index
+                opponent = choose(bank, proposal, chosen.key)
         return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
-
-    def proposed_for(self, protocol: "AnalysisProtocol", name: str) -> "ProposedStream":
-        """The same, which serves every protocol that would propose it; others are refused."""
-        if not protocol.proposes_like(self.protocol) or self.name != name:
-            rule = "be proposed by this protocol for this stream, or by one of its bank, streams and seed"
-            raise MisuseError(name, rule, f"what another made: {self.name}")
-        return self
 
     @cached_property
     def held_out(self) -> HashedRows:
@@ -144,7 +141,7 @@ class ProposedStream:
         return ArrayRows(self.table, self.split.held_out[: int(self.checkpoints[-1])])
 
     def describe(self) -> dict[str, object]:
-        """What a protocol says of a stream; nothing here looks at held-out rows."""
+        """The description of a stream in a protocol; nothing here looks at held-out rows."""
         width = int(self.table.shape[1])
         return {
             "name": self.name,
@@ -169,7 +166,7 @@ class ProposedStream:
 
 def check_thresholds(question: Question, parts: tuple[ProposedStream, ...], cover: Cover | None) -> None:
     """Refuse to compare the strengths of explanations where rows may have others: ABSENT would be said of those."""
-    thresholds = predicates(question).thresholds()
+    thresholds = question.thresholds()
     for each in () if cover is None else cover.ranges:
         if each.region in thresholds and thresholds[each.region] > each.low:
             rule = f"be at most {each.low:g}, where the range of its strengths begins"
@@ -181,9 +178,3 @@ def check_thresholds(question: Question, parts: tuple[ProposedStream, ...], cove
             region, threshold = open_ones[0]
             rule = f"be left out beside {part.law.name} rows, whose coefficients need not be the strengths of the bank"
             raise MisuseError(f"absence_threshold of region {region!r}", rule, repr(threshold))
-
-
-def check_writes(name: str, judge: Judge | JudgeSpec) -> None:
-    """Refuse what cannot write itself into a protocol, such as judges that are asked directly."""
-    if not hasattr(judge, "encode"):
-        raise MisuseError(name, "write itself into the protocol (encode)", type(judge).__name__, "Ask it directly.")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import cast, final
+from typing import final
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -14,32 +14,31 @@ from .._checks import check_count, check_open
 from .._codec import described
 from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
-from ..aeb import Policy, Proposals, Stop, Trace, budget_queries, continue_run, run
-from ..aeb._controller import Callback, check_question
-from ..aeb._trace import check_stop
+from ..aeb import Policy, Proposals, Stop, Tick, Trace, budget_queries, check_question, check_stop, continue_run, run
 from ..banks import Bank, Cover
 from ..io import SplitRows, split_rows, undivided_rows
 from ..judges import (
     ByEvidence,
-    Docket,
     Evidence,
     Judge,
     JudgeSpec,
     Sealed,
     SealedStream,
+    VerdictCache,
     Verdicts,
-    completed_with,
-    splits_rows,
+    contradiction,
 )
-from ..laws import Opponent, check_cover, check_sets
-from ..questions import Question, predicates
-from ._plans import ProposedStream, StreamPlan, check_thresholds, check_writes
+from ..laws import Opponent, check_cover, check_mixes, check_sets
+from ..questions import Question
+from ._plans import ProposedStream, StreamPlan, check_thresholds
+
+Callback = Callable[[Tick], bool | None]
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposed:
-    """What the proposal rows said, for questions and policies that depend on it.
+    """The result of the proposal rows, for questions and policies that depend on it.
 
     best: of each stream, the explanation that its proposal rows favour, of equal ones the one of lowest index; not of
     a stream whose plan has a function that proposes.  points: of each of these, the law that it proposed.
@@ -86,19 +85,32 @@ class AnalysisProtocol:
         check_count("seed", self.seed, 0)
         if self.streams and self.bank is None:
             raise MisuseError("bank", "be given with streams", "none")
-        check_writes("judge", self.judge)
+        _check_writes(self.judge)
         check_stop(self.stop)
         object.__setattr__(self, "streams", dict(self.streams))
         if self.bank is not None:
             laws = [plan.law for plan in self.streams.values()]
             for law in laws:
                 check_sets(law, self.bank)
-            object.__setattr__(self, "judge", completed_with(self.judge, self.bank, laws))
+                check_mixes(law, self.bank)
+            object.__setattr__(self, "judge", self.judge.completed(self.bank, laws))
 
     @property
     def run_level(self) -> float:
         """At which the judge decides: the level itself, or what a cover makes of it."""
         return float(self.level) if self.cover is None else self.cover.level(self.level)
+
+    @property
+    def checked_bank(self) -> Bank:
+        """The bank; a protocol for a judge of one's own may have none."""
+        if self.bank is None:
+            raise MisuseError("protocol", "have a bank and streams", "neither")
+        return self.bank
+
+    @property
+    def is_complex(self) -> bool:
+        """True if elements hold pairs (Re, Im)."""
+        return any(plan.law.is_complex for plan in self.streams.values())
 
     def check_level(self, judge: Judge) -> None:
         """Refuse a judge that decides at another level than that of the run."""
@@ -118,8 +130,9 @@ class AnalysisProtocol:
 
     def split(self, name: str, n_rows: int) -> SplitRows:
         """Which of so many rows of a stream propose; none where its judge needs none."""
-        plan, seed = self.streams[name], SeedSequence(self.seed)
-        if not splits_rows(self.judge, plan.law):
+        plan = self.streams[name]
+        seed = SeedSequence(self.seed)
+        if not self.judge.splits(plan.law):
             return undivided_rows(n_rows)
         if len(self.streams) > 1:
             seed = seed.spawn(len(self.streams))[[*self.streams].index(name)]
@@ -133,7 +146,15 @@ class AnalysisProtocol:
         bank = self.bank
         if bank is None or {*tables} != {*self.streams} or not tables:
             raise MisuseError("tables", f"be given for the streams {tuple(self.streams)}", tuple(tables))
-        parts = [self._proposed(name, tables[name]) for name in self.streams]
+        parts: list[ProposedStream] = []
+        for name in self.streams:
+            table = tables[name]
+            if not isinstance(table, ProposedStream):
+                table = self.propose(name, table)
+            elif not self.proposes_like(table.protocol) or table.name != name:
+                rule = "be proposed by this protocol for this stream, or by one of its bank, streams and seed"
+                raise MisuseError(name, rule, f"what another made: {table.name}")
+            parts.append(table)
         scores = [part.plausibility for part in parts if part.plausibility is not None]
         plausibility = sum(scores, np.zeros(bank.size)) if len(scores) == len(parts) else None
         best = {part.name: part.best for part in parts if part.best is not None}
@@ -148,20 +169,15 @@ class AnalysisProtocol:
         if self.streams:
             remedy = "Give the protocol its specification instead, judge=..., and read the streams."
             raise MisuseError("judge", "come without streams, which have one", tuple(self.streams), remedy)
-        check_writes("judge", judge)
+        _check_writes(judge)
         self.check_level(judge)
         suggested = proposals or Proposals()
         suggested.check_size(judge.size)
         content = described("judge", judge.encode())
         return self._sealed(Proposed({}, {}, suggested), judge.size, content, (), judge)
 
-    def _proposed(self, name: str, table: NDArray[np.generic] | ProposedStream) -> ProposedStream:
-        """What was proposed says for whom it serves; rows as they are have still to be proposed."""
-        serving: Callable[[AnalysisProtocol, str], ProposedStream] | None = getattr(table, "proposed_for", None)
-        return serving(self, name) if serving else self.propose(name, cast("NDArray[np.generic]", table))
-
     def proposes_like(self, other: "AnalysisProtocol") -> bool:
-        """Whether another protocol would propose the same of any rows: bank, streams, seed and ranks are its own."""
+        """True if another protocol would propose the same of any rows: bank, streams, seed and ranks are its own."""
         return other is self or (
             (other.bank, other.seed, other.ranks) == (self.bank, self.seed, self.ranks)
             and [*other.streams.items()] == [*self.streams.items()]
@@ -177,7 +193,7 @@ class AnalysisProtocol:
     ) -> "Seal":
         question = self.question(proposed) if callable(self.question) else self.question
         check_question(question, size)
-        predicates(question).check_bank(self.bank)
+        question.check_bank(self.bank)
         check_thresholds(question, parts, self.cover)
         policy = self.policy(proposed) if callable(self.policy) else self.policy
         plausibility = proposed.proposals.plausibility
@@ -219,18 +235,18 @@ class Seal:
     @property
     def judge(self) -> Judge:
         """Who decides; the first use reads held-out rows."""
-        return self._docket.judge
+        return self._cache.judge
 
     @property
     def evidence(self) -> Evidence:
-        """What the held-out rows of the streams say, whoever judges; reads them."""
+        """The evidence of the held-out rows of all streams, whoever judges; reads them."""
         if not self.parts:
             raise MisuseError("protocol", "have streams, of which there is evidence", "none")
         return self._held_out.evidence
 
     def verdicts(self) -> Verdicts:
         """Verdicts (M,) on the whole bank, to compare a run with; what a run asks for does not depend on them."""
-        return self._docket.verdicts(np.arange(self._docket.size))
+        return self._cache.verdicts(np.arange(self._cache.size))
 
     @cached_property
     def data(self) -> dict[str, str]:
@@ -249,7 +265,7 @@ class Seal:
             until_witnessed=self.protocol.until_witnessed,
             stop=self.protocol.stop,
             digests=(("protocol", self.digest),),
-            docket=self._docket,
+            cache=self._cache,
         )
 
     def resume(
@@ -259,8 +275,9 @@ class Seal:
         self.check_trace(trace)
         allowed = self.protocol.budget if budget is None else budget
         suggested = self.proposed.proposals
-        judge, docket = self.judge, self._docket
-        return continue_run(trace, judge, self.policy, allowed, proposals=suggested, callback=callback, docket=docket)
+        judge = self.judge
+        cache = self._cache
+        return continue_run(trace, judge, self.policy, allowed, proposals=suggested, callback=callback, cache=cache)
 
     def check_trace(self, trace: Trace) -> None:
         """Refuse a trace of another protocol, or with verdicts that are not those of the judge.
@@ -270,36 +287,46 @@ class Seal:
         """
         if dict(trace.digests).get("protocol") != self.digest:
             raise MisuseError("trace", f"come from a run of the protocol {self.digest}", dict(trace.digests))
-        question, size = trace.question, self._docket.size
+        question = trace.question
+        size = self._cache.size
         if question is not self.question and described("question", question.describe()) != self.content["question"]:
             raise MisuseError("trace", "come from a run of this question", "a trace of another")
         if size != trace.size:
             raise MisuseError("trace", f"be about the {size} explanations of the judge", trace.size)
-        again = self._docket.verdicts(trace.queries)
+        again = self._cache.verdicts(trace.queries)
         is_apart = np.maximum(trace.verdicts.lower, again.lower) > np.minimum(trace.verdicts.upper, again.upper)
         wrong = np.flatnonzero((again.codes != trace.codes) | is_apart)
         if wrong.size:
             other = f"another on explanation {trace.queries[wrong[0]]}"
             raise MisuseError("trace", "hold the verdicts of the judge", other)
 
+    def contradiction(self) -> dict[str, object] | None:
+        """Return what each of several streams keeps by itself; reads their rows.  None if there are fewer than two."""
+        return contradiction(self.protocol.judge, self._held_out) if self.parts else None
+
     @cached_property
-    def _docket(self) -> Docket:
+    def _cache(self) -> VerdictCache:
         """The verdicts of the judge, each asked for once."""
         if self._judge is not None:
-            return Docket(self._judge)
-        judge, size = self.protocol.judge.open(self._held_out), self._held_out.size
+            return VerdictCache(self._judge)
+        judge = self.protocol.judge.open(self._held_out)
+        size = self._held_out.size
         if judge.size != size:
             raise MisuseError("judge", f"decide about the {size} explanations of the bank", judge.size)
         self.protocol.check_level(judge)
-        return Docket(judge)
+        return VerdictCache(judge)
 
     @cached_property
     def _held_out(self) -> Sealed:
-        bank = self.protocol.bank
-        if bank is None:
-            raise MisuseError("protocol", "have a bank", "none")
+        bank = self.protocol.checked_bank
         streams = (
             SealedStream(part.name, part.held_out, part.law, part.law.keys(bank), partial(getattr, part, "factor"))
             for part in self.parts
         )
-        return Sealed(bank, self.protocol.run_level, tuple(streams), self.digest)
+        return Sealed(bank, self.protocol.run_level, tuple(streams), self.protocol.seed)
+
+
+def _check_writes(judge: object) -> None:
+    """Refuse what cannot write itself into a protocol, such as judges that are asked directly."""
+    if not isinstance(judge, Judge | JudgeSpec):
+        raise MisuseError("judge", "write itself into the protocol (encode)", type(judge).__name__, "Ask it directly.")

@@ -1,9 +1,9 @@
-"""What an analysis gives: the frozen protocol, the run, the report, what was read, and what follows from these."""
+"""The result of an analysis: frozen protocol, run, report and tables, and what follows from these."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -13,10 +13,9 @@ from ..aeb import Trace
 from ..banks import Bank
 from ..io import Table
 from ..judges import Verdict
-from ..questions import Answer, Predicates, Question, plugin_answers, predicates, said_by
-from ..report import Details, Report
+from ..questions import Answer, Question, plugin_answers
+from ..report import Details, Report, said_answers
 from ._protocol import Seal
-from ._write_report import said_answers
 
 NOT_ASKED = "not asked"
 _MOST_UNASKED = 50_000
@@ -42,7 +41,7 @@ class Result:
         return f"<div>{self.report._repr_html_()}{pictures_html({'rows': rows})}</div>"
 
     def details(self) -> Details:
-        """What is shown beside the report, for pictures; `diagnose` has options."""
+        """The details beside the report, for pictures; `diagnose` has options."""
         from .diagnose import diagnose  # it is about results, and so stands above this module
 
         return diagnose(self)
@@ -50,20 +49,12 @@ class Result:
     @property
     def bank(self) -> Bank:
         """The bank of the protocol."""
-        bank = self.seal.protocol.bank
-        if bank is None:
-            raise MisuseError("result", "come from a protocol with a bank", "none")
-        return bank
+        return self.seal.protocol.checked_bank
 
     @property
     def question(self) -> Question:
-        """What was asked."""
+        """The question of the protocol."""
         return self.seal.question
-
-    @cached_property
-    def predicates(self) -> Predicates:
-        """What the question answers for itself."""
-        return predicates(self.question)
 
     @cached_property
     def best(self) -> int:
@@ -84,7 +75,7 @@ class Result:
 
     @cached_property
     def plug_in(self) -> tuple[Answer, ...] | None:
-        """What a point-valued method says, which takes the best explanation for the truth; no guarantee goes with it.
+        """The reading of a point-valued method, which takes the best explanation for the truth; it has no guarantee.
 
         None where nothing was proposed.
         """
@@ -94,12 +85,12 @@ class Result:
 
     @property
     def has_evidence(self) -> bool:
-        """Whether every stream has a numerator, so that verdicts are those of an e-process."""
+        """True if every stream has a numerator, so that verdicts are those of an e-process."""
         return all(part.opponent is not None for part in self.seal.parts)
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
-        """What may be said, as the report says it."""
+        """The answers, as in the report."""
         return said_answers(self.trace, self.report.document.get("gate"))
 
     @cached_property
@@ -125,7 +116,8 @@ class Result:
     @cached_property
     def unasked(self) -> IntArray:
         """Explanations that were not asked about, the most plausible first; of very many these alone."""
-        plausibility, left = self.seal.proposed.proposals.plausibility, np.flatnonzero(self.places < 0)
+        plausibility = self.seal.proposed.proposals.plausibility
+        left = np.flatnonzero(self.places < 0)
         order = np.arange(len(left)) if plausibility is None else np.argsort(-plausibility[left], kind="stable")
         return left[order[:_MOST_UNASKED]]
 
@@ -150,32 +142,5 @@ class Result:
         return None if query < 0 else self.trace.verdicts.margin_json(query)
 
     def says(self, e: int) -> dict[str, str | None]:
-        """What an explanation says of every region asked about, or its place."""
-        return said_by(self.question, e)
-
-    def entries(self, index: IntArray) -> list[dict[str, Any]]:
-        """Explanations as the details list them, (k,)."""
-        texts = {name: said.texts(None) for name, said in self.predicates.says(index).items()}
-        return [
-            {
-                "explanation": e,
-                "verdict": self.verdict(e),
-                "margin": self.margin(e),
-                "says": {name: column[i] for name, column in texts.items()},
-                "setting": setting,
-            }
-            for i, (e, setting) in enumerate(zip(index.tolist(), self._settings(index), strict=True))
-        ]
-
-    def _settings(self, index: IntArray) -> list[dict[str, float]]:
-        """Calibration parameters of their states, and nuisances where there is a choice."""
-        bank, columns = self.bank, self.bank.split(index)
-        settings = [dict(bank.states.setting(state)) for state in columns.state.tolist()]
-        for name, grid, column in (
-            ("calibration", bank.calibration, columns.calibration),
-            ("deployment", bank.deployment, columns.deployment),
-        ):
-            if len(grid) > 1:
-                for setting, number in zip(settings, column.tolist(), strict=True):
-                    setting |= {f"{name} {key}": value for key, value in grid.setting(number).items()}
-        return settings
+        """Return the elements of an explanation by region asked about, or its place."""
+        return self.question.says_of(e)

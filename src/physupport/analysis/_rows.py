@@ -1,25 +1,44 @@
 """Tables as the streams read them: rows of the right width, complex numbers as pairs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
 from ..banks import Bank
-from ..io import Table, as_pairs, as_table, part_of
+from ..io import Axis, Table, as_pairs, as_table, order_of, part_of, same_unit
+from ..laws import option_channels
 from ._plans import StreamPlan
 
 _LOOKED_AT_ROWS = 8192
 
 
-def table_of(name: str, value: "ArrayLike | Table", channels: int | str | None = None) -> Table:
-    """A table; a plain array is rows by channels, as everywhere in this package, unless `channels` says otherwise."""
+def table_of(name: str, value: "ArrayLike | Table", bank: Bank, channels: int | str | None = None) -> Table:
+    """A table with the channels of the bank in their order, where both name them.
+
+    A plain array is rows by channels, as everywhere in this package, unless `channels` says otherwise.
+    """
     if isinstance(value, Table):
-        return value
+        return in_bank_order(name, value, bank)
     if any(hasattr(value, name) for name in ("columns", "dims", "ch_names")):  # labelled: its reader knows what to ask
-        return as_table(value, channels=channels, label=name)
+        return in_bank_order(name, as_table(value, channels=channels, label=name), bank)
     return as_table(np.asanyarray(value), channels=1 if channels is None else channels, label=name)
+
+
+def in_bank_order(name: str, table: Table, bank: Bank) -> Table:
+    """The same rows with their channels as the bank names them; codes, and pairs (Re, Im), have no names there."""
+    count = 0 if bank.channels is None else len(bank.channels)
+    n_codes = table.values.shape[1] - count
+    is_pairs = table.values.dtype.kind != "c" and len(bank.states.elements) == 2 * count
+    if table.names is None or not count or n_codes < 0 or is_pairs:
+        return table
+    order = order_of(name, Axis("channels", bank.channels, "the library"), table.names[:count])
+    if order is None or np.array_equal(order, np.arange(count)):
+        return table
+    columns = [*order.tolist(), *range(count, count + n_codes)]
+    return replace(table, values=part_of(table.values)[:, columns], channels=tuple(table.channels[i] for i in columns))
 
 
 def stream_rows(name: str, table: Table, plan: StreamPlan, bank: Bank) -> NDArray[np.generic]:
@@ -27,7 +46,8 @@ def stream_rows(name: str, table: Table, plan: StreamPlan, bank: Bank) -> NDArra
 
     Complex rows become pairs (Re, Im), as the elements of the bank are; without a copy where memory allows it.
     """
-    is_complex, law = table.values.dtype.kind == "c", plan.law
+    is_complex = table.values.dtype.kind == "c"
+    law = plan.law
     if is_complex and not law.is_complex:
         remedy = law.why_real or "Give a StreamPlan with is_complex=True, and elements as pairs (Re, Im)."
         raise MisuseError(name, f"be real under this {law.name!r} law", f"{table.values.dtype} numbers", remedy)
@@ -41,21 +61,68 @@ def stream_rows(name: str, table: Table, plan: StreamPlan, bank: Bank) -> NDArra
     return as_pairs(table.values) if is_complex else table.values
 
 
-def channel_names(table: Table) -> tuple[str, ...] | None:
-    """The names of the channels; None where they are only numbered."""
-    is_numbered = table.channels == tuple(map(str, range(len(table.channels))))
-    return None if is_numbered else table.channels
+def check_same_channels(tables: Mapping[str, Table], plans: Mapping[str, StreamPlan], bank: Bank) -> None:
+    """Refuse streams and options of their laws that name other channels, or the same in another order.
 
-
-def check_same_channels(tables: Mapping[str, Table]) -> None:
-    """Refuse streams whose channels have other names, or stand in another order."""
-    named = {name: names for name, table in tables.items() if (names := channel_names(table)) is not None}
-    for name, names in named.items():
-        first, expected = next(iter(named.items()))
+    Where the responses name theirs, all are in that order already.
+    """
+    named = {name: table.names for name, table in tables.items()}
+    if bank.channels is None:
+        named |= {option: names for plan in plans.values() for option, names in option_channels(plan.law).items()}
+    given = [(name, names) for name, names in named.items() if names is not None]
+    for name, names in given:
+        first, expected = given[0]
         # Codes may follow the channels.
-        for i, (own, other) in enumerate(zip(names, expected, strict=False)):
-            if own != other:
-                raise MisuseError(name, f"have the channels of {first} in their order", f"{own!r} for {other!r} ({i})")
+        count = min(len(names), len(expected))
+        order = order_of(name, Axis("channels", expected[:count], first), names[:count])
+        if order is not None and not np.array_equal(order, np.arange(count)):
+            i = int(np.argmax(order != np.arange(count)))
+            remedy = "Or name the rows of the library's responses, to which all are then matched."
+            rule = f"have the channels of {first} in their order"
+            raise MisuseError(name, rule, f"{names[i]!r} for {expected[i]!r} ({i})", remedy)
+
+
+def check_same_unit(tables: Mapping[str, Table]) -> None:
+    """Refuse streams that state different units: strengths and responses are the same in both."""
+    stated = [(name, table.source.unit) for name, table in tables.items() if table.source.unit]
+    for name, unit in stated:
+        first, expected = stated[0]
+        if not same_unit(unit, expected):
+            remedy = "Bring both to one unit: numbers are never converted."
+            raise MisuseError(f"unit of {name}", f"be {expected}, as that of {first}", unit, remedy)
+
+
+# Rows that are compared for being the same.
+_WEIGHTS_SEED = 7
+
+
+def check_separate(tables: Mapping[str, Table]) -> None:
+    """Refuse streams that share their rows: evidence of both is multiplied, which takes independent rows."""
+    width = min(table.values.shape[1] for table in tables.values())  # codes may follow the channels
+    streams = [(name, _keys(table, width)) for name, table in tables.items()] if len(tables) > 1 else []
+    for i, (name, keys) in enumerate(streams):
+        for first, others in streams[:i]:
+            few, many = sorted((keys, others), key=len)
+            distinct = np.unique(few)
+            # Numbers of few digits repeat by chance, and then within a stream as well.
+            if len(distinct) == len(few) and 2 * int(np.isin(distinct, many).sum()) >= len(few):
+                remedy = "Rows that calibrate cannot be asked about as well: record others, or split them beforehand."
+                raise MisuseError(labelled(name, tables[name]), f"have other rows than {first}", "the same", remedy)
+
+
+def _keys(table: Table, width: int) -> NDArray[np.uint64]:
+    """(n,) a number for the first entries of each row, the same of the same rows and by chance of others: 2^-64."""
+    rng = np.random.default_rng(_WEIGHTS_SEED)
+    count = width * (2 if table.values.dtype.kind == "c" else 1)
+    weights = rng.integers(1, 2**64, count, dtype=np.uint64, endpoint=False) | np.uint64(1)
+    keys = []
+    for start in range(0, len(table.values), _LOOKED_AT_ROWS):
+        rows = part_of(table.values, slice(start, start + _LOOKED_AT_ROWS))[:, :width]
+        plain = as_pairs(rows) if rows.dtype.kind == "c" else np.ascontiguousarray(rows, dtype=np.float64)
+        bits = (plain + 0.0).view(np.uint64)  # minus zero is zero
+        mixed = (bits ^ (bits >> np.uint64(31))) * weights
+        keys.append((mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64))
+    return np.concatenate(keys)
 
 
 def labelled(name: str, table: Table) -> str:

@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from .._errors import MisuseError
-from ..judges import ByEvidence, Evidence, RunningEvidence
-from ..judges._path import joint_path
-from ..judges._scored import Bounds
+from ..judges import Bounds, ByEvidence, Evidence, RunningEvidence, joint_path
 from ..report import Report
+from ._analyse import report
 from ._plans import ProposedStream
 from ._protocol import AnalysisProtocol
 from ._result import Result
-from ._write_report import report
 
 
 def begin_running(protocol: AnalysisProtocol, calibration: ProposedStream | None) -> RunningEvidence:
@@ -32,7 +30,7 @@ def begin_running(protocol: AnalysisProtocol, calibration: ProposedStream | None
 
 def _check_running(protocol: AnalysisProtocol) -> None:
     """Rows that arrive are judged by evidence against the bank's own laws; who asks for more is told."""
-    if protocol.judge.encode()["judge"] != ByEvidence().encode()["judge"]:
+    if protocol.judge.encode()["judge"] != ByEvidence.kind or protocol.judge.are_e_values:
         raise MisuseError("judge", "be 'evidence' for rows that keep arriving", repr(protocol.judge.encode()["judge"]))
     if protocol.streams["deployment"].opponent != "bank":
         remedy = "Rows that arrive one by one have no proposal rows that could fix another."
@@ -43,7 +41,7 @@ def _check_running(protocol: AnalysisProtocol) -> None:
 
 
 def running_report(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Report:
-    """What all rows so far say; a protocol of its own, which names them."""
+    """The result of all rows so far, under a protocol of its own that names them."""
     return running_result(protocol, evidence).report
 
 

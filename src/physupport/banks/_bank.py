@@ -1,20 +1,76 @@
 """The bank: every combination of state, support and nuisances, as index arithmetic."""
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arrays import check_indices, read_only
-from .._checks import check_array
+from .._checks import check_array, check_distinct, check_texts
 from .._codec import array_json
 from .._errors import MisuseError
-from .._hashes import Record, records_hash
+from .._hashes import array_digest, content_hash
 from .._typing import Array, BoolArray, IntArray
-from ._line import are_a_line
-from ._nuisances import Nuisances
-from ._states import StateFamily, check_distinct_rows, check_size, frozen
+from ._states import ArrayWriter, StateFamily, check_distinct_rows, check_size, frozen
+
+# Combinations of nuisances: more are refused before one is made.
+_MOST_SETTINGS = 2**22
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Nuisances:
+    """Named parameters in a finite number of distinct settings; without names there is one setting.
+
+    >>> Nuisances(("p", "noise"), np.array([[0.2, 1.0], [0.3, 1.0]])).setting(1)
+    {'p': 0.3, 'noise': 1.0}
+    """
+
+    names: tuple[str, ...] = ()
+    values: Array = field(default_factory=lambda: np.zeros((1, 0)))  # (m, number of names)
+
+    def __post_init__(self) -> None:
+        names = check_texts("names", self.names)
+        check_distinct("names", names)
+        values = frozen(check_array("values", self.values, (None, len(names))))
+        if not len(values):
+            raise MisuseError("values", "hold at least one setting", "none")
+        check_distinct_rows("values", values, "settings", "in row")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "values", values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def column(self, name: str) -> Array:
+        """(m,) one parameter in every setting."""
+        if name not in self.names:
+            raise MisuseError("name", f"be one of {self.names}", repr(name))
+        return self.values[:, self.names.index(name)]
+
+    def setting(self, index: int) -> dict[str, float]:
+        """The parameters of one setting by name."""
+        row = self.values[int(check_indices("index", index, len(self))[0])]
+        return dict(zip(self.names, row.tolist(), strict=True))
+
+    def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
+        """Names and values."""
+        return {"names": list(self.names), "values": array(self.values)}
+
+
+def product_grid(**axes: ArrayLike) -> Nuisances:
+    """Every combination of the given values, the first name slowest.
+
+    >>> product_grid(p=[0.2, 0.3], noise=[0.9, 1.0]).values.tolist()
+    [[0.2, 0.9], [0.2, 1.0], [0.3, 0.9], [0.3, 1.0]]
+    """
+    columns = [check_array(name, np.atleast_1d(np.asarray(values)), (None,)) for name, values in axes.items()]
+    check_size("settings", prod(map(len, columns)), _MOST_SETTINGS)
+    mesh = np.meshgrid(*columns, indexing="ij")
+    rows = np.column_stack([axis.ravel() for axis in mesh]) if mesh else np.zeros((1, 0))
+    return Nuisances(tuple(axes), rows)
 
 
 class Columns(NamedTuple):
@@ -27,14 +83,14 @@ class Columns(NamedTuple):
 
 
 class CalibrationParts(NamedTuple):
-    """What calibration keys stand for, each (k,)."""
+    """State and nuisance of calibration keys, each (k,)."""
 
     state: IntArray
     nuisance: IntArray
 
 
 class DeploymentParts(NamedTuple):
-    """What deployment keys stand for; r_max is the size of the largest support of the bank."""
+    """Support, elements, strengths and nuisance of deployment keys; r_max is the size of the largest support."""
 
     support: IntArray  # (k,)
     elements: IntArray  # (k, r_max), in the order of the atoms, padded with -1
@@ -74,6 +130,7 @@ class Bank:
     calibration: Nuisances = field(default_factory=Nuisances)
     deployment: Nuisances = field(default_factory=Nuisances)
     positions: tuple[tuple[int, ...], ...] = field(init=False, repr=False)  # of each support, its active atoms
+    region_levels: Array = field(init=False, repr=False)  # (n_supports, R) strength of each element of a region, or 0
     _starts: IntArray = field(init=False, repr=False)  # (n_supports + 1,) first deployment key of each support
 
     def __post_init__(self) -> None:
@@ -84,6 +141,9 @@ class Bank:
         for block in self.states.blocks:
             if (strengths[:, block] != strengths[:, block[:1]]).any():
                 raise MisuseError("strengths", "be the same for all atoms of a region", f"others at atoms {block}")
+        firsts = [block[0] for block in self.states.blocks]
+        is_shared = firsts == [*range(self.states.n_atoms)]  # one atom a region: the same table, which may be large
+        object.__setattr__(self, "region_levels", strengths if is_shared else strengths[:, firsts])
         check_size("explanations", self.size)
         counts = [self.states.n_active(active) * len(self.deployment) for active in positions]
         check_size("deployment keys", sum(counts))
@@ -96,13 +156,27 @@ class Bank:
 
     @property
     def has_sets(self) -> bool:
-        """Whether some region may have several elements at once; then states differ in their number of atoms."""
+        """True if some region may have several elements at once; then states differ in their number of atoms."""
         return any(len(block) > 1 for block in self.states.blocks)
 
     @property
+    def variants(self) -> Array | None:
+        """(V, q, E) further columns of every element of the states, which mix with its own; None where each has one."""
+        library = self.states.library
+        if library is None or library.variants is None:
+            return None
+        shared = self.states.elements[:, len(library.ids) :]  # stand for themselves
+        return np.array([np.hstack([variant, shared]) for variant in library.variants])
+
+    @property
+    def channels(self) -> tuple[str, ...] | None:
+        """Names of the channels of the responses, where they have some."""
+        return None if self.states.library is None else self.states.library.channels
+
+    @property
     def is_line(self) -> bool:
-        """Whether, beside nuisances, explanations differ in one smooth coordinate alone and stand in its order."""
-        return self.n_supports == 1 and are_a_line(self.states)
+        """True if, beside nuisances, explanations differ in one smooth coordinate alone and stand in its order."""
+        return self.n_supports == 1 and self.states.is_line
 
     @property
     def n_supports(self) -> int:
@@ -190,32 +264,32 @@ class Bank:
 
     def region_strengths(self, index: ArrayLike) -> Array:
         """(k,) -> (k, R): how strong each element of region j is, 0 where it has none (for arrays: atom j)."""
-        firsts = [block[0] for block in self.states.blocks]
-        return np.asarray(self.strengths[self.split(index).support][:, firsts])
+        return np.asarray(self.region_levels[self.split(index).support])
 
     def presence(self, index: ArrayLike) -> BoolArray:
-        """(k,) -> (k, R): whether the explanation has anything in region j (for arrays: at atom j)."""
+        """(k,) -> (k, R): true if the explanation has anything in region j (for arrays: at atom j)."""
         return np.asarray(self.region_strengths(index) > 0.0)
 
     def choice(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the number of what region j has, of a library within the region; -1 where it has nothing."""
-        index = check_indices("index", index, self.size)
-        return np.where(self.presence(index), self.states.choices(self.split(index).state), -1)
+        columns = self.split(index)
+        return np.where(self.region_levels[columns.support] > 0.0, self.states.choices(columns.state), -1)
 
     def location(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the active element of region j, -1 where there is none; of sets, `choice` has numbers."""
         if self.has_sets:
             raise MisuseError("bank", "have regions of one element each", "one of several", "Use choice.")
-        index = check_indices("index", index, self.size)
-        chosen = self.states.element_index(self.split(index).state)[:, : self.states.n_regions]
-        return np.where(self.presence(index), chosen, -1)
+        columns = self.split(index)
+        chosen = self.states.element_index(columns.state)[:, : len(self.states.blocks)]
+        return np.where(self.region_levels[columns.support] > 0.0, chosen, -1)
 
     def explanation(self, index: int) -> Explanation:
         """One explanation, written out."""
         state, support, calibration, deployment = (int(column[0]) for column in self.split(index))
         whole = self.states.element_index(state)[0]
         kept = np.flatnonzero(whole >= 0)  # the atoms that this state has, numbered anew where sets leave gaps
-        chosen, strengths = whole[kept], self.strengths[support, kept]
+        chosen = whole[kept]
+        strengths = self.strengths[support, kept]
         active = np.flatnonzero(strengths).tolist()
         return Explanation(
             index=int(index),
@@ -229,30 +303,19 @@ class Bank:
             deployment=self.deployment.setting(deployment),
         )
 
-    def encode(self) -> dict[str, object]:
+    def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
         """States, strengths and nuisances; the explanations are their product and need no line each."""
         return {
-            "states": self.states.encode(),
-            "strengths": array_json(self.strengths),
-            "calibration": self.calibration.encode(),
-            "deployment": self.deployment.encode(),
+            "states": self.states.encode(array),
+            "strengths": array(self.strengths),
+            "calibration": self.calibration.encode(array),
+            "deployment": self.deployment.encode(array),
         }
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that defines the bank, in hexadecimal; the same on every machine."""
-        records: list[Record] = [("physupport bank, version 1", ()), *self.states.records()]
-        records.append(("strengths", self.strengths))
-        records += [("calibration", ()), *self.calibration.records()]
-        records += [("deployment", ()), *self.deployment.records()]
-        return records_hash(records)
-
-
-def check_digest(bank: Bank, expected: str) -> None:
-    """The bank is the one whose hash was written down; anything else is refused."""
-    digest = bank.digest
-    if digest != expected:
-        raise MisuseError("bank", f"have the hash {expected}", digest, "It is not the bank that was frozen.")
+        """SHA-256 of the dump, in hexadecimal, with every array by its own hash; the same on every machine."""
+        return content_hash(self.encode(array_digest))
 
 
 def _check_strengths(value: ArrayLike, n_atoms: int) -> Array:

@@ -1,8 +1,9 @@
-"""Banks from what a user has: a library, or arrays of dictionaries."""
+"""Banks and libraries from what a user has: a library, arrays of dictionaries, a forward solution."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations, product
 from math import comb, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,14 +11,17 @@ from numpy.typing import ArrayLike
 from .._checks import check_count, check_distinct
 from .._errors import MisuseError
 from .._typing import Array
-from ._bank import Bank
-from ._library import Library
-from ._library_states import LibrarySettings, LibraryStates
-from ._nuisances import Nuisances
+from ..io import Axis, as_reader_output, in_order
+from ..responses import Settings
+from ._bank import Bank, Nuisances
+from ._library import Library, LibraryStates
 from ._states import ArrayStates
 
 # Rows of strengths, one for each support and each combination of its strengths: more are refused before one is made.
 MOST_SUPPORTS = 2**20
+_MILLIMETRES = 1000.0
+# A direction whose response is this part of the strongest one of its source, or less, is not seen.
+_SILENT = 1e-6
 
 
 def check_supports(count: int) -> None:
@@ -53,7 +57,8 @@ def region_supports(
     >>> region_supports("AB", "CD", max_size=3)
     [('A', 'B'), ('A', 'B', 'C'), ('A', 'B', 'D')]
     """
-    always, choices = tuple(persistent), tuple(optional)
+    always = tuple(persistent)
+    choices = tuple(optional)
     check_distinct("persistent and optional", always + choices)
     total = len(always) + len(choices)
     most = total if max_size is None else check_count("max_size", max_size, len(always), total)
@@ -74,21 +79,22 @@ def strength_rows(
     The support varies slowest, then the strength of its first region in the order of the atoms.  A support given as
     text is a list of regions with names of one letter.  blocks: the atoms of each region, one each unless given.
     """
-    values = {name: _check_levels(name, strengths[name], regions) for name in strengths}
+    place = {name: number for number, name in enumerate(regions)}
+    values = {name: _check_levels(name, strengths[name], place) for name in strengths}
     rows: list[Array] = []
     for support in supports:
-        names = _check_support(tuple(support), regions, values)
+        names = _check_support(tuple(support), place, values)
         check_supports(len(rows) + prod(len(values[name]) for name in names))
         for levels in product(*(values[name] for name in names)):
             row = np.zeros(n_atoms)
             for name, strength in zip(names, levels, strict=True):
-                number = regions.index(name)
+                number = place[name]
                 row[[number] if blocks is None else [*blocks[number]]] = strength
             rows.append(row)
     return np.array(rows).reshape(len(rows), n_atoms)
 
 
-def _check_levels(name: str, levels: float | Sequence[float], regions: Sequence[str]) -> tuple[float, ...]:
+def _check_levels(name: str, levels: float | Sequence[float], regions: Mapping[str, int]) -> tuple[float, ...]:
     if name not in regions:
         raise MisuseError("strengths", f"name regions of the bank ({', '.join(map(repr, regions))})", repr(name))
     values = tuple(np.atleast_1d(np.asarray(levels, dtype=np.float64)).tolist())
@@ -99,9 +105,9 @@ def _check_levels(name: str, levels: float | Sequence[float], regions: Sequence[
 
 
 def _check_support(
-    support: tuple[str, ...], regions: Sequence[str], strengths: Mapping[str, tuple[float, ...]]
+    support: tuple[str, ...], regions: Mapping[str, int], strengths: Mapping[str, tuple[float, ...]]
 ) -> list[str]:
-    """The regions of a support in the order of the atoms."""
+    """The regions of a support in the order of the atoms; regions: their places in it."""
     check_distinct("a support", support)
     for name in support:
         if name not in regions:
@@ -109,7 +115,7 @@ def _check_support(
             raise MisuseError("supports", rule, repr(name), "Write longer names in a tuple, not in one text.")
         if name not in strengths:
             raise MisuseError("strengths", "give the strength of every active region", f"none for {name!r}")
-    return sorted(support, key=regions.index)
+    return sorted(support, key=regions.__getitem__)
 
 
 def atom_rows(supports: Iterable[Iterable[int]], strengths: ArrayLike, n_atoms: int) -> Array:
@@ -138,7 +144,7 @@ def library_bank(
     *,
     regions: Sequence[str] | None = None,
     extra: ArrayLike | None = None,
-    settings: LibrarySettings | None = None,
+    settings: Settings | None = None,
     counts: Mapping[str, int | tuple[int, int]] | None = None,
     calibration: Nuisances | None = None,
     deployment: Nuisances | None = None,
@@ -153,7 +159,10 @@ def library_bank(
     counts: of regions that may have several elements at once, how many at most, or (least, most).  They are unordered
         sets, so that nothing differs only by a swap, and each element has the strength of its region.
     """
-    columns = np.zeros((len(library.responses), 0)) if extra is None else np.asarray(extra, dtype=np.float64)
+    columns = np.zeros((len(library.responses), 0))
+    if extra is not None:
+        axes = (Axis("channels", library.channels, "the library"), Axis("columns"))
+        columns = np.asarray(in_order("extra", as_reader_output("extra", extra), axes), dtype=np.float64)
     names = library.region_names if regions is None else tuple(regions)
     states = LibraryStates(library, names, columns, _ranges(names, counts or {}), settings)
     check_different(library, names)
@@ -198,3 +207,73 @@ def array_bank(
     states = ArrayStates(dictionaries)
     rows = atom_rows(supports, strengths, states.n_atoms)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
+
+
+def forward_library(
+    forward: Mapping[str, Any], *, regions: str | Sequence[str] = "brain", channels: Sequence[str] | None = None
+) -> Library:
+    """One element for each source of a forward solution, at its place in millimetres.
+
+    A source of free orientation may point anywhere: its three columns mix (`Library.variants`), and the law is
+    `gaussian`.  A source of fixed orientation has one column.
+    regions: the region of all sources, or of each in their order.  channels: the names of the rows' channels in their
+    order; those of the solution unless given.  Responses are brought to norm 1, so strengths refer to such columns.
+    """
+    gains = np.asarray(forward["sol"]["data"], dtype=np.float64)
+    places = np.asarray(forward["source_rr"])
+    n_directions, rest = divmod(gains.shape[1], len(places))
+    if rest or n_directions not in (1, 3):
+        rule = f"have one column, or three, for each of its {len(places)} sources"
+        raise MisuseError("forward", rule, f"{gains.shape[1]} columns")
+    if n_directions == 1:
+        _check_orientations(forward)
+    known = [str(name) for name in forward["sol"]["row_names"]]
+    wanted = known if channels is None else [*channels]
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        raise MisuseError("channels", "be channels of the forward solution", ", ".join(map(repr, missing[:5])))
+    picked = gains[[known.index(name) for name in wanted]].reshape(len(wanted), len(places), n_directions)
+    columns = _unit_columns(picked.transpose(1, 0, 2))  # (V, q, E)
+    named = (regions,) * len(places) if isinstance(regions, str) else tuple(regions)
+    variants = columns[1:] if n_directions > 1 else None
+    return Library(
+        _source_names(forward["src"]),
+        named,
+        _MILLIMETRES * places,
+        columns[0],
+        "mm",
+        variants=variants,
+        channels=tuple(wanted),
+    )
+
+
+def _unit_columns(gains: Array) -> Array:
+    """(E, q, V) -> (V, q, E) unit columns with the same spans, the strongest first.
+
+    A direction that no channel sees, as those along the radius of a sphere in MEG, is given by the strongest again.
+    """
+    if gains.shape[2] == 1:
+        sizes = np.linalg.norm(gains, axis=1)
+        left = gains / np.where(sizes > 0.0, sizes, 1.0)[:, None]  # with its sign
+    else:
+        left, sizes, _ = np.linalg.svd(gains, full_matrices=False)  # (E, q, V), (E, V)
+    if not np.all(sizes[:, 0] > 0.0):
+        raise MisuseError("forward", "have a response of every source", f"none of source {int(np.argmin(sizes[:, 0]))}")
+    is_seen = sizes > _SILENT * sizes[:, :1]
+    return np.where(is_seen[:, None], left, left[:, :, :1]).transpose(2, 1, 0)
+
+
+def _check_orientations(forward: Mapping[str, Any]) -> None:
+    """Refuse sources in a volume that were all made to point the same way, which is nobody's knowledge."""
+    normals = np.asarray(forward["source_nn"])
+    is_volume = any(space.get("type") != "surf" for space in forward["src"])
+    if is_volume and len(normals) > 1 and np.ptp(normals, axis=0).max() < _SILENT:
+        direction = ", ".join(f"{each:g}" for each in normals[0])
+        remedy = "Give the solution of free orientations: each source then has the span of its three columns."
+        raise MisuseError("forward", "have orientations that are known", f"({direction}) for all sources", remedy)
+
+
+def _source_names(spaces: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Names of the sources by their vertices, with the hemisphere where there are two of them."""
+    sides = ("lh", "rh") if len(spaces) == 2 else tuple(f"source {i}" if i else "source" for i in range(len(spaces)))
+    return tuple(f"{side} {number}" for side, space in zip(sides, spaces, strict=True) for number in space["vertno"])

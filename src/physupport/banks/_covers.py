@@ -1,21 +1,114 @@
 """Grids that speak for everything between their points: covers of boxes of places and parameters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_count, check_positive
+from .._codec import array_json, real
 from .._errors import MisuseError
+from .._stored import Maybe, Refusal, check_form
 from .._typing import Array, IntArray
-from ..responses import Bounds, Parameter, Response, Settings, box_bounds, settings_grid
-from ._cells import Cells, cell_counts, cell_move, checked_box, middles
-from ._cover_form import cover_parts, encoded_cover
+from ..responses import (
+    Bounds,
+    Parameter,
+    Response,
+    Settings,
+    box_bounds,
+    decode_parameter,
+    decode_response,
+    encode_parameter,
+    encode_response,
+    settings_grid,
+)
 from ._library import Library
-from ._moved import Moved, Scaled, shift
-from ._ranges import Range, range_steps
+from ._moves import MOST_CELLS, ROUNDING, Moved, Range, Scaled, range_steps, shift
+
+_PARAMETER = {"kind": str, "values": [float], "pattern": ([float], None), "coordinate": int, "called": str}
+_REGION = {
+    "region": str, "low": [float], "high": [float], "cells": [int], "half": [float], "slopes": [float], "bends": dict
+}  # fmt: skip
+_RANGE = {
+    "region": (str, None), "low": float, "high": float, "cells": int, "size": float, "is_shift": bool, "most": int
+}  # fmt: skip
+COVER_FORM = {
+    "asked": float, "eta": float, "kappa": float, "is_shift": bool, "snr": float, "active": int, "unit_kappa": float,
+    "move": float, "tangents": bool, "coordinates": [str], "unit": str, "regions": [_REGION],
+    "parameters": [_PARAMETER], "parameter_cells": [int], "parameter_half": [float], "fixed": [_PARAMETER],
+    "response": (dict, None), "bounds": ("given", "proven"), "axis": (dict, None),
+    "ranges": Maybe([_RANGE]),
+}  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """A box in equal cells, so many along every coordinate."""
+
+    low: Array  # (d,)
+    high: Array  # (d,)
+    counts: IntArray  # (d,)
+    bounds: Bounds  # of the answer at unit norm, along the coordinates and then along parameters
+
+    @property
+    def half(self) -> Array:
+        """(d,) from the middle of a cell to its sides."""
+        return np.asarray((self.high - self.low) / (2.0 * self.counts))
+
+    @property
+    def places(self) -> Array:
+        """(E, d) the middles, the first coordinate slowest."""
+        mesh = np.meshgrid(*_middles(self.low, self.high, self.counts), indexing="ij")
+        return np.stack([axis.ravel() for axis in mesh], axis=1)
+
+    def cell_of(self, place: ArrayLike) -> int:
+        """The cell that a place of the box lies in."""
+        point = check_array("place", place, (len(self.low),))
+        outside = np.maximum(self.low - point, point - self.high) / self.half
+        if outside.max() > ROUNDING:
+            raise MisuseError("place", "lie in the box of the cover", point.tolist())
+        along = np.clip((point - self.low) // (2.0 * self.half), 0, self.counts - 1)
+        return int(np.ravel_multi_index(tuple(along.astype(np.int64)), tuple(self.counts.tolist())))
+
+
+def _middles(low: Array, high: Array, counts: IntArray) -> list[Array]:
+    """The middles of cells along each coordinate."""
+    half = (high - low) / (2.0 * counts)
+    return [a + h * (2.0 * np.arange(n) + 1.0) for a, h, n in zip(low, half, counts, strict=True)]
+
+
+def _cell_move(half: Array, bounds: Bounds, tangents: bool) -> float:
+    r"""Bound of :math:`|u(c + s) - u(c)|` over a cell :math:`|s_k| \le h_k`, of the least that tangents leave of it.
+
+    Without tangents :math:`\sum_kh_ks_k`.  Tangents are differences over the cell by its length, the means of
+    :math:`\partial_ku` along it; as :math:`\partial_ku` is off its mean by at most :math:`M_{kk}(t^2 + h_k^2)/2h_k` at
+    t, and by :math:`M_{kl}|s_l|` beside it, they leave
+    :math:`\frac23\sum_kM_{kk}h_k^2 + \sum_{k<l}M_{kl}h_kh_l`.
+    """
+    first = float(half @ bounds.slopes)
+    if not tangents:
+        return first * (1.0 + ROUNDING)
+    product = np.outer(half, half) * bounds.bends
+    return min(first, float(0.5 * product.sum() + np.trace(product) / 6.0)) * (1.0 + ROUNDING)
+
+
+def _cell_counts(sides: Array, bounds: Bounds, allowed: float, tangents: bool) -> Array:
+    """(d,) cells along each coordinate, as few as keep moves within what is allowed; sides: half of the box."""
+    if tangents:
+        own = np.sqrt(np.diagonal(bounds.bends))
+        steps = sides * own * np.sqrt(len(sides) * (len(sides) + 1 / 3) / (2.0 * allowed))
+    else:
+        steps = sides * bounds.slopes * len(sides) / allowed
+    counts = np.maximum(np.ceil(steps * (1.0 - ROUNDING)), 1.0)
+    while counts.prod() <= MOST_CELLS and _cell_move(sides / counts, bounds, tangents) > allowed * (1.0 + ROUNDING):
+        counts = np.ceil(counts * 1.05 + ROUNDING)
+    if counts.prod() > MOST_CELLS:
+        remedy = "Make the box smaller, or expect less of the signal."
+        raise MisuseError("box", f"need at most {MOST_CELLS} cells", f"{counts.prod():.3g}", remedy)
+    return np.asarray(counts)
 
 
 @final
@@ -47,11 +140,6 @@ class Cover:
     axis: Array | None = None  # (q,) what channels stand for
     ranges: tuple[Range, ...] = ()  # of strengths and noise
 
-    @classmethod
-    def decode(cls, node: Mapping[str, Any]) -> "Cover":
-        """What `encode` wrote, and what a protocol adds."""
-        return cls(**cover_parts(node))
-
     @property
     def halves(self) -> Array:
         """(p,) from the middle of a parameter's cell to its ends."""
@@ -61,7 +149,10 @@ class Cover:
     @property
     def move(self) -> float:
         """The largest move of an answer at unit norm within a cell."""
-        return max(cells.move(self.halves, self.tangents) for cells in self.regions.values())
+        return max(
+            _cell_move(np.concatenate([cells.half, self.halves]), cells.bounds, self.tangents)
+            for cells in self.regions.values()
+        )
 
     @property
     def moved(self) -> Moved:
@@ -96,7 +187,7 @@ class Cover:
 
     def grid(self) -> list[Parameter]:
         """The parameters at the middles of their cells."""
-        values = middles(*_ends(self.parameters), self.counts)
+        values = _middles(*_ends(self.parameters), self.counts)
         return [replace(each, values=middle) for each, middle in zip(self.parameters, values, strict=True)]
 
     @property
@@ -106,33 +197,29 @@ class Cover:
 
     def library(self) -> Library:
         """One element for each cell, called by its extent; complex answers become pairs (Re, Im)."""
-        names = [name for name, cells in self.regions.items() for _ in cells.places]
         answers = settings_grid(self.known_response, self.places, (), self.axis).responses[0]
-        return Library(self.names(), tuple(names), self.places, answers, self.measure, self.extents)
+        return Library(self.names(), self._regions_of_cells, self.places, answers, self.measure, self.extents)
 
     def settings(self) -> Settings:
         """The answers of all cells under every combination of parameters, the covered ones first."""
         return settings_grid(self.known_response, self.places, [*self.grid(), *self.fixed], self.axis)
 
     def tangent_columns(self) -> Array:
-        """(d + p, q, K * E) differences of the settings over cells by their length, as `cell_move` takes them."""
-        moves = np.eye(len(self.coordinates) + len(self.parameters))
-        return np.array([self._difference(k, move[: len(self.coordinates)]) for k, move in enumerate(moves)])
-
-    def _difference(self, number: int, along: Array) -> Array:
-        """(q, K * E) along one coordinate or parameter."""
-        which = number - len(self.coordinates)
-        half = self.extents @ along if which < 0 else np.full(len(self.places), self.halves[which])
-        ends = []
-        for sign in (1.0, -1.0):
-            grid = [
-                replace(each, values=each.values + sign * self.halves[k] * (k == which))
-                for k, each in enumerate(self.grid())
-            ]
-            places = self.places + sign * self.extents * along
-            ends.append(settings_grid(self.known_response, places, [*grid, *self.fixed], self.axis).responses)
-        slopes = (ends[0] - ends[1]) / (2.0 * half)  # (K, q, E)
-        return np.asarray(slopes.transpose(1, 0, 2).reshape(slopes.shape[1], -1))
+        """(d + p, q, K * E) differences of the settings over cells by their length, as `_cell_move` takes them."""
+        d = len(self.coordinates)
+        found = []
+        for number, move in enumerate(np.eye(d + len(self.parameters))):
+            along = move[:d]
+            half = self.extents @ along if number < d else np.full(len(self.places), self.halves[number - d])
+            ends = []
+            for sign in (1.0, -1.0):
+                moves = sign * self.halves * move[d:]
+                grid = [replace(each, values=each.values + by) for each, by in zip(self.grid(), moves, strict=True)]
+                places = self.places + sign * self.extents * along
+                ends.append(settings_grid(self.known_response, places, [*grid, *self.fixed], self.axis).responses)
+            slopes = (ends[0] - ends[1]) / (2.0 * half)  # (K, q, E)
+            found.append(slopes.transpose(1, 0, 2).reshape(slopes.shape[1], -1))
+        return np.array(found)
 
     @property
     def half_steps(self) -> Array:
@@ -148,10 +235,10 @@ class Cover:
 
     @property
     def is_complex(self) -> bool | None:
-        """Whether answers are complex, by that of the first cell; None where nobody here can work it out."""
-        return (
-            None if self.response is None else settings_grid(self.response, self.places[:1], (), self.axis).is_complex
-        )
+        """True if answers are complex, by that of the first cell; None where nobody here can work it out."""
+        if self.response is None:
+            return None
+        return settings_grid(self.response, self.places[:1], (), self.axis).is_complex
 
     @property
     def places(self) -> Array:
@@ -159,30 +246,104 @@ class Cover:
         return np.concatenate([cells.places for cells in self.regions.values()])
 
     def proven(self) -> dict[str, Bounds]:
-        """Of every region, the bounds that the response proves of itself."""
-        d, found = len(self.coordinates) + len(self.parameters), {}
-        for name, cells in self.regions.items():
-            parameters = [*self.parameters, *self.fixed]
-            bounds = box_bounds(self.known_response, cells.low, cells.high, parameters, second=self.tangents)
-            found[name] = bounds.first(d)
-        return found
+        """The bounds that the response proves of itself, for every region."""
+        d = len(self.coordinates) + len(self.parameters)
+        parameters = [*self.parameters, *self.fixed]
+        return {
+            name: box_bounds(self.known_response, cells.low, cells.high, parameters, second=self.tangents).first(d)
+            for name, cells in self.regions.items()
+        }
 
     def encode(self) -> dict[str, object]:
-        """All that it was made of and what follows from it, for a document."""
-        return encoded_cover(self)
+        """All that it was made of, and what follows from it: eta, kappa and the sizes of its cells."""
+        content: dict[str, object] = {
+            "eta": self.eta,
+            "kappa": self.moved.kappa,
+            "is_shift": self.unit.is_shift,
+            "snr": self.snr,
+            "active": self.active,
+            "unit_kappa": self.unit.kappa,
+            "move": self.move,
+            "tangents": self.tangents,
+            "coordinates": list(self.coordinates),
+            "unit": self.measure,
+            "regions": [
+                {
+                    "region": name,
+                    "low": cells.low.tolist(),
+                    "high": cells.high.tolist(),
+                    "cells": cells.counts.tolist(),
+                    "half": cells.half.tolist(),
+                    "slopes": cells.bounds.slopes.tolist(),
+                    "bends": array_json(cells.bounds.bends),
+                }
+                for name, cells in self.regions.items()
+            ],
+            "parameters": [encode_parameter(each) for each in self.parameters],
+            "parameter_cells": self.counts.tolist(),
+            "parameter_half": self.halves.tolist(),
+            "fixed": [encode_parameter(each) for each in self.fixed],
+            "response": None if self.response is None else encode_response(self.response),
+            "bounds": "given" if self.is_given else "proven",
+            "axis": None if self.axis is None else array_json(self.axis),
+        }
+        if self.ranges:
+            content["ranges"] = [
+                {"cells" if key == "count" else key: of for key, of in asdict(each).items()} for each in self.ranges
+            ]
+        return content
+
+    @classmethod
+    def decode(cls, node: Mapping[str, Any]) -> "Cover":
+        """Read what `encode` wrote, and what a protocol adds; anything else is refused."""
+        check_form(node, COVER_FORM, "the cover")
+        d = len(node["coordinates"])
+        p = len(node["parameters"])
+        regions = {each["region"]: _decoded_cells(each, d, p) for each in node["regions"]}
+        if not regions or len(regions) < len(node["regions"]) or len(node["parameter_cells"]) != p:
+            raise Refusal("the cover has no region, one of them twice, or another number of cells than parameters")
+        sizes = (node["snr"], node["active"], node["unit_kappa"], *node["parameter_cells"])
+        if not min(sizes) > 0.0:
+            raise Refusal("the cover has sizes that no cover has")
+        return cls(
+            response=None if node["response"] is None else decode_response(node["response"]),
+            regions=regions,
+            parameters=tuple(map(decode_parameter, node["parameters"])),
+            counts=np.array(node["parameter_cells"], dtype=np.int64),
+            fixed=tuple(map(decode_parameter, node["fixed"])),
+            snr=node["snr"],
+            active=node["active"],
+            unit=Moved(node["unit_kappa"], node["is_shift"]),
+            tangents=node["tangents"],
+            coordinates=tuple(node["coordinates"]),
+            measure=node["unit"],
+            is_given=node["bounds"] == "given",
+            axis=None if node["axis"] is None else real(node["axis"], None),
+            ranges=tuple(map(_decoded_range, node.get("ranges", ()))),
+        )
 
     def names(self) -> tuple[str, ...]:
-        """(E,) the extents of the cells; with that of the region where several have the same."""
-        digits = max(6, *(_digits(cells) for cells in self.regions.values()))
-        ends = [
-            extent_name(place, cells.half, self.measure, digits)
-            for cells in self.regions.values()
-            for place in cells.places
-        ]
+        """(E,) the extents of the cells in the unit of the coordinates; with the region where several have the same.
+
+        Numbers have as many digits as tell the ends of a cell apart, and two more.
+        """
+        unit = f" {self.measure}" if self.measure else ""
+        digits = 6
+        for cells in self.regions.values():
+            largest = np.maximum(np.abs(cells.low), np.abs(cells.high))
+            digits = max(digits, int(np.ceil(np.log10(np.maximum(largest / cells.half, 1.0)).max())) + 2)
+        ends = []
+        for place, half in zip(self.places, self.extents, strict=True):
+            sides = zip((place - half).tolist(), (place + half).tolist(), strict=True)
+            ends.append(" x ".join(f"{low:.{digits}g} to {high:.{digits}g}{unit}" for low, high in sides))
         if len({*ends}) == len(ends):
             return tuple(ends)
-        regions = [name for name, cells in self.regions.items() for _ in cells.places]
-        return tuple(f"{region}: {name}" for region, name in zip(regions, ends, strict=True))
+        return tuple(f"{region}: {name}" for region, name in zip(self._regions_of_cells, ends, strict=True))
+
+    @property
+    def _regions_of_cells(self) -> tuple[str, ...]:
+        """(E,) the region of every cell."""
+        return tuple(name for name, cells in self.regions.items() for _ in cells.places)
 
 
 def cover_boxes(
@@ -217,47 +378,47 @@ def cover_boxes(
     """
     law = shift(check_count("active", active)) if unit is None else unit
     allowed = check_positive("eta", eta) / (check_positive("snr", snr) * law.eta)
-    ends, found, counts = _ends(parameters), {}, np.ones(len(parameters))
+    lowest, highest = _ends(parameters)
+    found: dict[str, Cells] = {}
+    counts = np.ones(len(parameters))
     for name, box in boxes.items():
-        low, high = checked_box(f"box of {name!r}", box)
-        d = len(low) + len(parameters)
-        if slopes is None:
-            if response is None:
-                raise MisuseError("slopes", "be given where the response is a table", "none")
-            bounds = box_bounds(response, low, high, [*parameters, *fixed], second=tangents).first(d)
+        low, high = check_array(f"box of {name!r}", box, (None, 2)).T
+        d = len(low)
+        if not d or not (low < high).all():
+            raise MisuseError(f"box of {name!r}", "have low below high", np.column_stack([low, high]).tolist())
+        if slopes is not None:
+            bounds = _declared_bounds(slopes, bends, d + len(parameters), tangents)
+        elif response is not None:
+            bounds = box_bounds(response, low, high, [*parameters, *fixed], second=tangents).first(d + len(parameters))
         else:
-            bounds = _declared_bounds(slopes, bends, d, tangents)
-        sides = np.concatenate([high - low, ends[1] - ends[0]]) / 2.0
-        chosen = cell_counts(sides, bounds, allowed, tangents)
+            raise MisuseError("slopes", "be given where the response is a table", "none")
+        sides = np.concatenate([high - low, highest - lowest]) / 2.0
+        chosen = _cell_counts(sides, bounds, allowed, tangents)
         if cells is not None:
-            chosen = _had(np.array([*cells[name], *chosen[len(low) :]]), sides, bounds, allowed, tangents)
-        found[name] = Cells(low, high, chosen[: len(low)].astype(np.int64), bounds)
-        counts = np.maximum(counts, chosen[len(low) :])
+            chosen[:d] = cells[name]
+            move = _cell_move(sides / chosen, bounds, tangents)
+            if move > allowed:
+                rule = f"be small enough to move an answer by at most {allowed:.4g}"
+                raise MisuseError("cells", rule, f"{move:.4g}")
+        found[name] = Cells(low, high, chosen[:d].astype(np.int64), bounds)
+        counts = np.maximum(counts, chosen[d:])
     if not found:
         raise MisuseError("boxes", "be of at least one region", "none")
     return Cover(
-        response,
-        found,
-        tuple(parameters),
-        counts.astype(np.int64),
-        tuple(fixed),
-        float(snr),
-        int(active),
-        law,
-        tangents,
-        tuple(coordinates) or tuple(f"x{k}" for k in range(len(next(iter(found.values())).low))),
-        measure,
-        slopes is not None,
-        None if axis is None else np.asarray(axis, dtype=np.float64),
+        response=response,
+        regions=found,
+        parameters=tuple(parameters),
+        counts=counts.astype(np.int64),
+        fixed=tuple(fixed),
+        snr=float(snr),
+        active=int(active),
+        unit=law,
+        tangents=tangents,
+        coordinates=tuple(coordinates) or tuple(f"x{k}" for k in range(d)),
+        measure=measure,
+        is_given=slopes is not None,
+        axis=None if axis is None else np.asarray(axis, dtype=np.float64),
     )
-
-
-def _had(counts: Array, sides: Array, bounds: Bounds, allowed: float, tangents: bool) -> Array:
-    """Cells that there are anyway, where they are small enough."""
-    move = cell_move(sides / counts, bounds, tangents)
-    if move > allowed:
-        raise MisuseError("cells", f"be small enough to move an answer by at most {allowed:.4g}", f"{move:.4g}")
-    return counts
 
 
 def _declared_bounds(slopes: ArrayLike, bends: ArrayLike | None, d: int, tangents: bool) -> Bounds:
@@ -281,13 +442,22 @@ def _ends(parameters: Sequence[Parameter]) -> tuple[Array, Array]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _digits(cells: Cells) -> int:
-    """Of a number, as many as tell the ends of a cell apart, and two more."""
-    largest = np.maximum(np.abs(cells.low), np.abs(cells.high))
-    return int(np.ceil(np.log10(np.maximum(largest / cells.half, 1.0)).max())) + 2
+def _decoded_range(node: Mapping[str, Any]) -> Range:
+    """The range that a document holds, if its sizes are those of a range."""
+    sizes = (node["low"], node["high"] - node["low"], node["size"], node["cells"], node["most"])
+    if not min(sizes) > 0 or node["cells"] > MOST_CELLS:
+        raise Refusal(f"the range of {node['region'] or 'the noise'} has sizes that no range has")
+    return Range(**{"count" if key == "cells" else key: value for key, value in node.items()})
 
 
-def extent_name(place: Array, half: Array, measure: str, digits: int) -> str:
-    """A cell by its ends, in the unit of the coordinates."""
-    unit, sides = f" {measure}" if measure else "", zip((place - half).tolist(), (place + half).tolist(), strict=True)
-    return " x ".join(f"{low:.{digits}g} to {high:.{digits}g}{unit}" for low, high in sides)
+def _decoded_cells(node: Mapping[str, Any], d: int, p: int) -> Cells:
+    """The cells that a document holds, if they fill a box."""
+    low = np.array(node["low"])
+    high = np.array(node["high"])
+    counts = np.array(node["cells"], dtype=np.int64)
+    slopes = np.array(node["slopes"])
+    bends = real(node["bends"], d + p, d + p)
+    is_whole = len(low) == len(high) == len(counts) == d and len(slopes) == d + p
+    if not is_whole or not (low < high).all() or counts.min() < 1 or slopes.min() < 0.0 or bends.min() < 0.0:
+        raise Refusal(f"the cells of region {node['region']!r} do not fill a box")
+    return Cells(low, high, counts, Bounds(slopes, bends))

@@ -122,8 +122,9 @@ def _block_pairs(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def _largest_hausdorff(first: Array, second: Array) -> float:
-    (r, n, q), (k, m, _) = first.shape, second.shape
-    distances = _line_distances(first.reshape(-1, q), second.reshape(-1, q)).reshape(r, n, k, m)
+    q = first.shape[2]
+    flat = _line_distances(first.reshape(-1, q), second.reshape(-1, q))
+    distances = flat.reshape(*first.shape[:2], *second.shape[:2])  # (r, n, k, m)
     return float(max(distances.min(axis=2).max(), distances.min(axis=0).max()))
 
 
@@ -140,14 +141,17 @@ def bottleneck_assignment(cost: ArrayLike) -> tuple[float, IntArray]:
     floor = max(costs.min(axis=0).max(), costs.min(axis=1).max())
     levels = np.unique(costs[costs >= floor])
     # No matching at `low`; `permutation` is one at `high`, where at first every pair is admitted.
-    low, high, permutation = -1, len(levels) - 1, np.arange(len(costs), dtype=np.int64)
+    low = -1
+    high = len(levels) - 1
+    permutation = np.arange(len(costs), dtype=np.int64)
     probe = 0  # the floor itself is attained for dictionaries that are close, so it is tried first
     while low + 1 < high:
         matching = _perfect_matching(costs <= levels[probe])
         if matching is None:
             low = probe
         else:
-            high, permutation = probe, matching
+            high = probe
+            permutation = matching
         probe = (low + high) // 2
     return float(levels[high]), permutation
 

@@ -1,75 +1,92 @@
-"""What every explanation of a bank says about named regions, as columns."""
+"""What every explanation says about named regions, as columns; and which ends of grids explanations touch."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import check_indices, check_whole, read_only
 from .._checks import check_array
+from .._codec import array_json
 from .._errors import MisuseError
+from .._hashes import array_digest, content_hash
 from .._typing import Array, BoolArray, IntArray
 from ._bank import Bank
-from ._region_sets import RegionSets
-from ._states import check_size
+from ._places import RegionPlaces
+from ._states import ArrayWriter, Subsets, check_size
+
+# What is asked about a bank is held as columns of its explanations; more would not fit the memory of one machine.
+_MOST_EXPLANATIONS = 2**30
+# Places of a region that are a grid along a line; fewer are rather a list.
+_LEAST_PLACES = 5
+_MOST_STATES = 2**20
 
 
-class RegionalView(Protocol):
+class RegionalView(ABC):
     r"""The map from explanations to regions: at most one place a region, :math:`\Theta_R(e)`.
 
     A region in which several elements may be active together has one place for each set of them; `sets` says which.
     """
 
-    @property
-    def regions(self) -> tuple[str, ...]:
-        """The regions, R of them."""
+    __slots__ = ()
+    regions: tuple[str, ...]  # R of them
+    optional: tuple[str, ...]  # the regions that some explanation leaves out; the others are persistent
+    _only: BoolArray  # (supports,) true if no optional region is present
 
     @property
-    def optional(self) -> tuple[str, ...]:
-        """The regions that some explanation leaves out; the others are persistent."""
-
-    @property
+    @abstractmethod
     def n_explanations(self) -> int:
         """Explanations are 0 .. n_explanations - 1."""
 
     @property
+    @abstractmethod
     def digest(self) -> str:
         """SHA-256 of all that the view is made of, in hexadecimal."""
 
-    def element_names(self, region: str) -> tuple[str, ...]:
-        """What the places of a region are called, in their local order."""
-
-    def sets(self, region: str) -> RegionSets:
+    @abstractmethod
+    def sets(self, region: str) -> RegionPlaces:
         """The places of a region: sets of its elements, often of one each, with where these lie."""
 
+    @abstractmethod
     def locate(self, index: ArrayLike) -> IntArray:
-        """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
+        """(k,) -> (k, R): the local number of the active element or set, -1 where the region is absent."""
 
+    @abstractmethod
     def strengths(self, index: ArrayLike) -> Array:
         r"""(k,) -> (k, R): the represented strength :math:`\lambda_R(e)`, 0 where the region is absent."""
 
+    @abstractmethod
     def support(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k,): explanations with the same support share a number."""
 
-    def persistent_only(self, index: ArrayLike) -> BoolArray:
-        """(k,) -> (k,): whether no optional region is present."""
-
-    def check_bank(self, bank: Bank | None) -> None:
-        """Refuse a bank that the view is not about, where that can be told."""
-
+    @abstractmethod
     def encode(self) -> dict[str, object]:
         """All that the view is made of beyond its bank, by kind, for a document."""
+
+    def persistent_only(self, index: ArrayLike) -> BoolArray:
+        """(k,) -> (k,): true if no optional region is present."""
+        return self._only[self.support(index)]
+
+    def element_names(self, region: str) -> tuple[str, ...]:
+        """Names of the places of a region, in their local order."""
+        return self.sets(region).names
+
+    def check_bank(self, bank: Bank | None) -> None:  # noqa: B027  most views cannot tell
+        """Raise if the view is about another bank, where that can be told."""
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class BankRegions:
+class BankRegions(RegionalView):
     """The regions of a bank whose states are drawn from a library; made by `bank_regions`."""
 
     bank: Bank
     regions: tuple[str, ...]
     optional: tuple[str, ...]
-    _sets: dict[str, RegionSets] = field(repr=False)
+    _sets: dict[str, RegionPlaces] = field(repr=False)
     _only: BoolArray = field(repr=False)  # (n_supports,)
 
     @property
@@ -82,12 +99,8 @@ class BankRegions:
         """The hash of the bank, which decides everything here."""
         return self.bank.digest
 
-    def element_names(self, region: str) -> tuple[str, ...]:
-        """The ids of the library, or sets of them."""
-        return self._sets[region].names
-
-    def sets(self, region: str) -> RegionSets:
-        """Those of the states, with the places of the library."""
+    def sets(self, region: str) -> RegionPlaces:
+        """The sets of the states, with the places of the library."""
         return self._sets[region]
 
     def locate(self, index: ArrayLike) -> IntArray:
@@ -102,12 +115,8 @@ class BankRegions:
         """(k,) -> (k,): the row of the bank's strengths."""
         return self.bank.split(index).support
 
-    def persistent_only(self, index: ArrayLike) -> BoolArray:
-        """(k,) -> (k,): whether no optional region is present."""
-        return self._only[self.bank.split(index).support]
-
     def check_bank(self, bank: Bank | None) -> None:
-        """It must be this one."""
+        """Raise unless it is this one."""
         if bank is not self.bank and (bank is None or bank.digest != self.digest):
             raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")
 
@@ -116,24 +125,20 @@ class BankRegions:
         return {"kind": "bank"}
 
 
-# What is asked about a bank is held as columns of its explanations; more would not fit the memory of one machine.
-_MOST_EXPLANATIONS = 2**30
-
-
 def bank_regions(bank: Bank) -> BankRegions:
     """The regions of a library bank, with the names and coordinates of its library, whatever the setting."""
-    states, library = bank.states, bank.states.library
+    states = bank.states
+    library = states.library
     check_size("explanations that are asked about", bank.size, _MOST_EXPLANATIONS)
     if library is None:
         remedy = "Give the columns yourself with table_regions."
         raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
-    present = bank.strengths[:, [block[0] for block in states.blocks]] > 0.0  # (n_supports, R)
-    sets: dict[str, RegionSets] = {}
+    sets: dict[str, RegionPlaces] = {}
     for region, subsets in zip(states.regions, states.sets, strict=False):
         numbers = library.members(region)
         extents = None if library.extents is None else library.extents[numbers]
-        names = tuple(library.ids[i] for i in numbers)
-        sets[region] = RegionSets(names, library.places(numbers), subsets, extents)
+        sets[region] = RegionPlaces(tuple(library.ids[i] for i in numbers), library.places(numbers), subsets, extents)
+    present = bank.region_levels > 0.0  # (n_supports, R)
     is_optional: BoolArray = ~np.all(present, axis=0)
     return BankRegions(
         bank=bank,
@@ -146,19 +151,221 @@ def bank_regions(bank: Bank) -> BankRegions:
 
 def region_distances(view: RegionalView, region: str) -> Array:
     """(m, m) of the places of a region, all of them at once."""
-    spacing = view.sets(region).spacing()
-    return np.stack([spacing.row(number) for number in range(spacing.size)])
+    places = view.sets(region)
+    every = np.arange(places.subsets.size)
+    return places.between(every, every)
 
 
-def check_distances(name: str, value: ArrayLike, size: int) -> Array:
-    """A symmetric (size, size) matrix of nonnegative distances with a zero diagonal."""
-    distances = check_array(name, value, (size, size))
-    for rule, is_broken in {
-        "be symmetric": distances != distances.T,
-        "be nonnegative": distances < 0.0,
-        "have a zero diagonal": np.diag(np.diag(distances) != 0.0),
-    }.items():
-        if is_broken.any():
-            where = tuple(np.argwhere(is_broken)[0].tolist())
-            raise MisuseError(name, rule, f"{distances[where]} at index {where}")
-    return distances
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TableRegions(RegionalView):
+    """Regions of explanations that the user lists; `table_regions` makes one from columns of names."""
+
+    elements: dict[str, tuple[str, ...]]  # of each region, in the order of the columns
+    locations: IntArray = field(repr=False)  # (M, R) local element numbers, -1 = absent
+    represented: Array = field(repr=False)  # (M, R) strengths, 0 exactly where absent
+    places: dict[str, Array] = field(default_factory=dict, repr=False)  # region -> (m, d)
+    regions: tuple[str, ...] = field(init=False)  # in the order of the columns
+    optional: tuple[str, ...] = field(init=False)  # the regions that some explanation leaves out
+    _supports: IntArray = field(init=False, repr=False)  # (M,)
+    _only: BoolArray = field(init=False, repr=False)  # (supports,) whether no optional region is present
+
+    def __post_init__(self) -> None:
+        elements = {region: tuple(names) for region, names in self.elements.items()}
+        locations = _check_locations(self.locations, elements)
+        represented = _check_strengths(self.represented, locations)
+        places = {
+            region: read_only(check_array(f"places[{region!r}]", value, (len(elements[region]), None)))
+            for region, value in self.places.items()
+        }
+        _, first, supports = np.unique(
+            np.packbits(locations >= 0, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        patterns = locations[first] >= 0  # (supports, R)
+        persistent = np.all(patterns, axis=0)
+        optional = tuple(region for region, flag in zip(elements, persistent.tolist(), strict=True) if not flag)
+        parts = {
+            "elements": elements,
+            "locations": read_only(locations),
+            "represented": read_only(represented),
+            "places": places,
+            "regions": tuple(elements),
+            "optional": optional,
+            "_supports": read_only(supports.reshape(-1).astype(np.int64)),
+            "_only": read_only(np.all(patterns == persistent, axis=1)),
+        }
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_explanations(self) -> int:
+        """Rows of the table, M."""
+        return len(self.locations)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the dump, with every array by its own hash."""
+        return content_hash(self.encode(array_digest))
+
+    def sets(self, region: str) -> RegionPlaces:
+        """Each place is one element, a point where coordinates were given."""
+        names = self.elements[region]
+        return RegionPlaces(names, self.places.get(region), Subsets(len(names), 1, 1))
+
+    def locate(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
+        return self.locations[self._rows(index)]
+
+    def strengths(self, index: ArrayLike) -> Array:
+        """(k,) -> (k, R): the represented strengths."""
+        return self.represented[self._rows(index)]
+
+    def support(self, index: ArrayLike) -> IntArray:
+        """(k,) -> (k,): a number for each pattern of present regions."""
+        return self._supports[self._rows(index)]
+
+    def _rows(self, index: ArrayLike) -> IntArray:
+        return check_indices("index", index, self.n_explanations)
+
+    def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
+        """Names, columns, strengths and coordinates."""
+        return {
+            "kind": "table",
+            "elements": [[region, list(names)] for region, names in self.elements.items()],
+            "locations": array(self.locations),
+            "strengths": array(self.represented),
+            "coordinates": [[region, array(places)] for region, places in self.places.items()],
+        }
+
+
+def table_regions(
+    columns: Mapping[str, Sequence[str | None]],
+    *,
+    coordinates: Mapping[str, Mapping[str, ArrayLike]] | None = None,
+    strengths: Mapping[str, ArrayLike] | None = None,
+) -> TableRegions:
+    """A view of explanations written out: for each region, the name of every explanation's element or None.
+
+    coordinates: region -> element -> a number or (d,); then the region's elements are these, in this order.  Without,
+    they are those that occur, in order of appearance.  strengths: region -> (M,), 1 where nothing is said.
+
+    >>> view = table_regions({"left": ["a", "b", "a"], "right": ["c", None, None]})
+    >>> view.optional, view.locate([1, 2]).tolist()
+    (('right',), [[1, -1], [0, -1]])
+    """
+    if not columns:
+        raise MisuseError("columns", "name at least one region", "none")
+    places = {region: _stacked(region, points) for region, points in (coordinates or {}).items()}
+    elements: dict[str, tuple[str, ...]] = {}
+    located = list[IntArray]()
+    represented = list[Array]()
+    for region, column in columns.items():
+        named = (coordinates or {}).get(region)
+        elements[region] = tuple(dict.fromkeys(n for n in column if n is not None) if named is None else named)
+        located.append(_local_numbers(region, column, elements[region]))
+        sizes = (strengths or {}).get(region)
+        represented.append(np.where(located[-1] >= 0, 1.0, 0.0) if sizes is None else np.asarray(sizes, dtype=float))
+    for name, mapping in {"coordinates": coordinates, "strengths": strengths}.items():
+        for region in mapping or {}:
+            if region not in elements:
+                raise MisuseError(name, f"be given for the regions {tuple(elements)}", repr(region))
+    for name, lengths in {"columns": [*map(len, located)], "strengths": [*map(len, represented)]}.items():
+        if set(lengths) != {len(located[0])}:
+            raise MisuseError(name, "be equally long", f"lengths {lengths}")
+    return TableRegions(elements, np.column_stack(located), np.column_stack(represented), places)
+
+
+def _check_strengths(value: ArrayLike, locations: IntArray) -> Array:
+    strengths = check_array("represented", value, locations.shape)
+    is_wrong = np.where(locations >= 0, strengths <= 0.0, strengths != 0.0)
+    if is_wrong.any():
+        where = tuple(np.argwhere(is_wrong)[0].tolist())
+        rule = "be positive where a region is present and 0 where it is absent"
+        raise MisuseError("represented", rule, f"{strengths[where]} at index {where}")
+    return strengths
+
+
+def _check_locations(value: ArrayLike, elements: Mapping[str, Sequence[str]]) -> IntArray:
+    locations = check_whole("locations", value, 2)
+    if locations.shape[1] != len(elements) or not len(locations):
+        raise MisuseError("locations", f"have shape (M, {len(elements)}) with M at least 1", f"shape {locations.shape}")
+    for j, (region, names) in enumerate(elements.items()):
+        if not names or len(set(names)) < len(names):
+            raise MisuseError("elements", f"be distinct and at least one in region {region!r}", names)
+        if not region or not all(isinstance(name, str) and name for name in names):
+            raise MisuseError("elements", "be nonempty texts in a region with a name", f"{region!r}: {names}")
+        check_indices("locations", locations[:, j], len(names), least=-1, place=f"of region {region!r} in row")
+    return locations
+
+
+def _local_numbers(region: str, column: Sequence[str | None], names: tuple[str, ...]) -> IntArray:
+    numbers: dict[str | None, int] = {None: -1} | {name: i for i, name in enumerate(names)}
+    for name in column:
+        if name not in numbers:
+            raise MisuseError(f"columns[{region!r}]", f"hold None or one of {names}", repr(name))
+    return np.fromiter((numbers[name] for name in column), dtype=np.int64, count=len(column))
+
+
+def _stacked(region: str, coordinates: Mapping[str, ArrayLike]) -> Array:
+    rows = [np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in coordinates.values()]
+    if len({row.shape for row in rows}) != 1:
+        shapes = [row.shape for row in rows]
+        raise MisuseError(f"coordinates[{region!r}]", "have the same number of entries each", shapes)
+    return np.stack(rows)
+
+
+def grid_edges(bank: Bank, index: IntArray, *, has_strengths: bool = False) -> list[dict[str, object]]:
+    """Parameters, nuisances and places along a line of which explanations (k,) have the lowest or the highest value.
+
+    An entry each: `of` what, the `value`, and which `end`.  Nothing is said about a grid of one value, or of which all
+    values are left: there is no end that would be touched by chance.  has_strengths: whether rows are as strong as
+    explanations say, so that the strengths of a region are a grid, too; their ends come last.
+    """
+    if not len(index):
+        return []
+    edges = list[dict[str, object]]()
+    for name, values, left in _grids(bank, index, has_strengths):
+        distinct = np.unique(values)
+        if len(distinct) < 2 or len(np.unique(left)) == len(distinct):
+            continue
+        for end, value in (("lowest", distinct[0]), ("highest", distinct[-1])):
+            if value in left:
+                edges.append({"of": name, "value": float(value), "end": end})
+    return edges
+
+
+def _grids(bank: Bank, index: IntArray, has_strengths: bool) -> Iterator[tuple[str, Array, Array]]:
+    """The name of every grid, all of its values, and those of some explanations."""
+    states = bank.states
+    columns = bank.split(index)
+    if states.n_states <= _MOST_STATES:
+        settings = [states.setting(state) for state in np.unique(columns.state).tolist()]
+        for name, values in states.parameter_values.items():
+            yield name, values, np.array([setting[name] for setting in settings])
+    if states.library is not None:
+        yield from _lines(bank, index)
+    for part, grid, column in (
+        ("calibration", bank.calibration, columns.calibration),
+        ("deployment", bank.deployment, columns.deployment),
+    ):
+        for name in grid.names:
+            values = grid.column(name)
+            yield f"{part} {name}", values, values[np.unique(column)]
+    if has_strengths and states.library is not None:
+        kept = bank.strengths[np.unique(columns.support)]
+        for region, block in zip(states.regions, states.blocks, strict=True):
+            left = kept[:, block][kept[:, block] > 0.0]
+            if left.size:
+                yield f"strengths of region {region}", bank.strengths[:, block][bank.strengths[:, block] > 0.0], left
+
+
+def _lines(bank: Bank, index: IntArray) -> Iterator[tuple[str, Array, Array]]:
+    """Coordinates of regions that lie along a line."""
+    view = bank_regions(bank)
+    located = view.locate(index)
+    for number, region in enumerate(view.regions):
+        places = view.sets(region).points
+        chosen = np.unique(located[:, number])
+        chosen = chosen[chosen >= 0]
+        if places is not None and places.shape[1] == 1 and len(np.unique(places)) >= _LEAST_PLACES and chosen.size:
+            yield f"region {region}", places[:, 0], places[chosen, 0]

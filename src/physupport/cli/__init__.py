@@ -1,17 +1,22 @@
-"""The command line: commands live in modules of their own and import what they need when they run."""
+"""The command line: each command is a function that reads its options, calls one other package and shows the answer."""
 
-# The order of the imports is that of the commands in the help.
-# isort: off
-from . import _init as _init
-from . import _run as _run
-from . import _map as _map
-from . import _watch as _watch
-from . import _verify as _verify
-from . import _response_error as _response_error
-from . import _plan as _plan
-from . import _demo as _demo
-from . import _reproduce as _reproduce
-from . import _coverage as _coverage
+from ._app import app as app, main as main, register
+from ._map import MAP_OPTIONS, map_
+from ._plan import PLAN_OPTIONS, plan
+from ._project import RUN_OPTIONS, demo, init, response_error, run
+from ._studies import coverage, reproduce
+from ._verify import show, verify
+from ._watch import watch
 
-# isort: on
-from ._app import app as app, main as main
+# In the order of the help.
+register(init, {"example": "--example"})
+register(run, RUN_OPTIONS)
+register(map_, MAP_OPTIONS, "map")
+register(watch, {})
+register(show, {})
+register(verify, {})
+register(response_error, {}, "response-error")
+register(plan, PLAN_OPTIONS)
+register(demo, {})
+register(reproduce, {})
+register(coverage, {})

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
@@ -9,53 +10,44 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .. import maps, project as projects
 from .._errors import MisuseError, misuse_named, visible
-from ._app import app
-from ._options import PROJECT_FILE, ProjectFile, Quiet, Trust, Workers
+from ._app import PROJECT_FILE, ProjectArgument, Quiet, Threads, Trust, use_threads
 from ._progress import Status, ended_with, run_progress
-from ._run import run_and_tell, show_finished
+from ._project import run_and_tell, show_finished
 from ._text import SIGNAL, load_counted, load_project_at, rows_at, show_lines, signal_rows
-from ._workers import use_workers
 
 if TYPE_CHECKING:
-    from ..maps import Signals
+    from ..maps import SignalMap, Signals
     from ..project import Assembled, Project
 
 _WRITABLE = "be a folder that can be made and written to"
 _STAYS = "What is done stays: the same call goes on."
+_SIGNALS = "Array of signals, channels along its last axis; the deployment rows of the project else."
+_CHANNELS = "Axis that runs over channels, by name or number; the last unless given."
+_REPEATS = "Axis that runs over repeated rows of a signal, by name or number, if one does."
+_OUT = "Folder of the map, instead of the one in the file; one begun is continued."
+_RATE = "Largest expected share of false statements over the map, in a second layer."
+_SIGNAL = "Report on one signal only, such as 3,17, with its page; into the same folder."
+_SCHEDULER = "local, or the address of a Dask scheduler, which has 5 seconds to answer. No byte depends on it."
+
+MAP_OPTIONS = {name: f"--{name}" for name in ("signals", "channels", "repeats", "rate", "scheduler", "out")} | {
+    "override output.map": "--out"
+}
 
 
-@app.command("map")
 def map_(
-    project: ProjectFile = PROJECT_FILE,
-    signals: Annotated[
-        Path | None,
-        typer.Option(help="Array of signals, channels along its last axis; the deployment rows of the project else."),
-    ] = None,
+    project: ProjectArgument = PROJECT_FILE,
+    signals: Annotated[Path | None, typer.Option(help=_SIGNALS)] = None,
     member: Annotated[str | None, typer.Option(help="Which array of that file.")] = None,
-    channels: Annotated[
-        str | None, typer.Option(help="Axis that runs over channels, by name or number; the last unless given.")
-    ] = None,
-    repeats: Annotated[
-        str | None, typer.Option(help="Axis that runs over repeated rows of a signal, by name or number, if one does.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the map, instead of the one in the file; one begun is continued.")
-    ] = None,
+    channels: Annotated[str | None, typer.Option(help=_CHANNELS)] = None,
+    repeats: Annotated[str | None, typer.Option(help=_REPEATS)] = None,
+    out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
     level: Annotated[float | None, typer.Option(help="Of each signal by itself; else that in the file.")] = None,
-    rate: Annotated[
-        float | None, typer.Option(help="Largest expected share of false statements over the map, in a second layer.")
-    ] = None,
-    signal: Annotated[
-        str | None, typer.Option(help="Report on one signal only, such as 3,17, with its page; into the same folder.")
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="local, or the address of a Dask scheduler, which has 5 seconds to answer. No byte depends on it."
-        ),
-    ] = None,
-    workers: Workers = None,
+    rate: Annotated[float | None, typer.Option(help=_RATE)] = None,
+    signal: Annotated[str | None, typer.Option(help=_SIGNAL)] = None,
+    scheduler: Annotated[str | None, typer.Option(help=_SCHEDULER)] = None,
+    workers: Threads = None,
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
@@ -63,65 +55,60 @@ def map_(
 
     A map that is stopped, by whatever, is continued by the same command.  Exit codes: 0, the map is written; 2, misuse.
     """
-    use_workers(workers)
+    use_threads(workers, "--workers")
     options: dict[str, object] = {"level": level, "output.map": None if out is None else str(out)}
     overrides = {key: value for key, value in options.items() if value is not None}
-    with misuse_named(lambda name: "--out" if name in ("out", "override output.map") else name):
-        loaded = load_counted(project, overrides, trust=trust)
-    from ..maps import MOST_SIGNALS, MapProtocol, map_signals, write_map_page
-    from ..project import assemble
-
-    with misuse_named(lambda name: "--out" if name in ("out", "override output.map") else name):
-        assembled, folder = assemble(loaded), loaded.map_folder
-    with misuse_named(_option):
-        mapped = _signals(assembled, signals, channels, repeats, member)
+    loaded = load_counted(project, overrides, trust=trust)
+    assembled = projects.assemble(loaded)
+    mapped = _signals(assembled, signals, channels, repeats, member)
     if signal is not None:
         _report_one(loaded, overrides, mapped, signal, quiet)
         return
-    tables = assembled.tables
-    calibration = tables["calibration"].values if "calibration" in tables else None
-    inside = f"{folder}{os.sep}"  # files in it are told by their names
-    with (
-        run_progress(quiet) as status,
-        ended_with("Stopped. What is done stays: the same command goes on with the rest."),
-        assembled.named(),
-        misuse_named(lambda name: f"--out: {name}" if name.startswith(inside) else _option(name)),
-    ):
-        status.stage("Tables of the bank")
-        protocol = MapProtocol.of(assembled.protocol, rate, calibration=calibration, repeats=mapped.repeats)
-        result = map_signals(mapped, protocol, folder, scheduler=scheduler, progress=_progress(status))
-    is_small = mapped.count <= MOST_SIGNALS
-    if is_small:
-        try:
-            write_map_page(folder / "map.html", result, mapped, assembled.title, protocol.judge)
-            result.save(folder / "map.npz")
-        except OSError as error:
-            raise MisuseError("--out", _WRITABLE, f"{error.filename} ({error.strerror})", _STAYS) from None
+    with run_progress(quiet) as status:
+        result, is_small = _mapped(assembled, mapped, rate, scheduler, status)
     if not quiet:
         show_lines(result.lines())
         small = "; map.npz, the same in one file; map.html, its page" if is_small else ""
-        typer.echo(f"\nWritten to {visible(str(folder))}: map.json; map.zarr, arrays in chunks{small}.")
+        typer.echo(f"\nWritten to {visible(str(loaded.map_folder))}: map.json; map.zarr, arrays in chunks{small}.")
+
+
+def _mapped(
+    assembled: "Assembled", signals: "Signals", rate: float | None, scheduler: str | None, status: Status
+) -> "tuple[SignalMap, bool]":
+    """Make the map in its folder, with its page unless it is large; True if it is not."""
+    folder = assembled.project.map_folder
+    inside = f"{folder}{os.sep}"  # files in it are told by their names
+    calibration = assembled.tables.get("calibration")
+    with (
+        ended_with("Stopped. What is done stays: the same command goes on with the rest."),
+        assembled.named(),
+        misuse_named(lambda name: f"--out: {name}" if name.startswith(inside) else MAP_OPTIONS.get(name, name)),
+    ):
+        status.stage("Tables of the bank")
+        rows = None if calibration is None else calibration.values
+        protocol = maps.MapProtocol.of(assembled.protocol, rate, calibration=rows, repeats=signals.repeats)
+        result = maps.map_signals(signals, protocol, folder, scheduler=scheduler, progress=_progress(status))
+    is_small = signals.count <= maps.MOST_SIGNALS
+    if is_small:
+        try:
+            maps.write_map_page(folder / "map.html", result, signals, assembled.title, protocol.judge)
+            result.save(folder / "map.npz")
+        except OSError as error:
+            raise MisuseError("--out", _WRITABLE, f"{error.filename} ({error.strerror})", _STAYS) from None
+    return result, is_small
 
 
 def _signals(
     assembled: "Assembled", path: Path | None, channels: str | None, repeats: str | None, member: str | None
 ) -> "Signals":
     """Those of a file, or every deployment row of the project; channels have the names that the project gives them."""
-    from dataclasses import replace
-
-    from ..maps import Signals, as_signals
-
     table = assembled.tables["deployment"]
     if path is None:
-        return Signals(table.values, ("row",), {}, table.source.unit, table.channels)
-    given = as_signals(path, channels=channels, repeats=repeats, member=member)
+        return maps.Signals(table.values, ("row",), {}, table.source.unit, table.channels)
+    given = maps.as_signals(path, channels=channels, repeats=repeats, member=member).in_order(assembled.bank.channels)
+    assembled.project.channels.check_unit("signals", given.unit)
     is_named = bool(given.bands) or given.channels != len(table.channels)
     return replace(given, unit=given.unit or table.source.unit, bands=given.bands if is_named else table.channels)
-
-
-def _option(argument: str) -> str:
-    """The option behind an argument, if one is."""
-    return f"--{argument}" if argument in ("signals", "channels", "repeats", "rate", "scheduler", "out") else argument
 
 
 def _progress(status: Status) -> Callable[[int, int], None]:
@@ -134,9 +121,7 @@ def _progress(status: Status) -> Callable[[int, int], None]:
             started[:] = [(now, done)]
         begun, first = started[0]
         left = (now - begun) / (done - first) * (total - done) if done > first else 0.0
-        status.part, status.used, status.budget = "Blocks", done, total
-        status.more = f"about {timedelta(seconds=round(left))} left"
-        status.changed(status)
+        status.show("Blocks", done, total, f"about {timedelta(seconds=round(left))} left")
 
     return show
 
@@ -145,12 +130,15 @@ def _report_one(project: "Project", overrides: dict[str, object], signals: "Sign
     """The report of one signal in full, as `run` makes it of these rows, which stay beside it for `verify`."""
     from .._files import npy_bytes, write_whole
 
-    rows, name = signals.at(_index(text, signals.shape)), f"{SIGNAL}{text.replace(',', '-')}"
-    folder = project.map_folder / name
+    rows = signals.at(_index(text, signals.shape))
+    folder = project.map_folder / f"{SIGNAL}{text.replace(',', '-')}"
     path = signal_rows(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, npy_bytes(rows))
+        # Records name the channels where other files of the project have these in another order.
+        is_moved = project.channels.moved
+        kind = [(name, rows.dtype) for name in signals.bands]
+        write_whole(path, npy_bytes(rows.view(kind).reshape(-1) if is_moved else rows))
     except OSError as error:
         raise MisuseError("--out", _WRITABLE, f"{folder} ({error})") from None
     given = overrides | {"output.folder": str(folder), "title": f"{project.title}, signal {text}", **rows_at(path)}

@@ -2,24 +2,26 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event, Thread
 from time import monotonic
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .._errors import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..aeb import Tick
 
 # Looking up the open regions takes longer than a query; and nobody wants a log of bars.
-_SECONDS_BETWEEN, _SECONDS_BETWEEN_LINES = 0.1, 30.0
+_SECONDS_BETWEEN = 0.1
+_SECONDS_BETWEEN_LINES = 30.0
 _MOST_NAMED = 4
 
 
@@ -36,40 +38,53 @@ class Status:
     _last: float = 0.0
 
     def stage(self, part: str) -> None:
-        """Another part of the run begins."""
-        self.part, self.budget, self.more = part, None, ""
+        """Begin another part of the run."""
+        self.show(part, self.used, None, "")
+
+    def show(self, part: str, used: int, budget: int | None, more: str) -> None:
+        """Set what is shown."""
+        self.part = part
+        self.used = used
+        self.budget = budget
+        self.more = more
         self.changed(self)
 
     def query(self, tick: "Tick") -> None:
-        """A query was answered."""
+        """Show that a query was answered, unless the last one was shown a moment ago."""
         now = monotonic()
         self._first = self._first or now
         if now - self._last < _SECONDS_BETWEEN and tick.used < tick.budget:
             return
-        names, left = tick.open_fields(), (now - self._first) * (tick.budget / tick.used - 1.0)
+        self._last = now
+        names = tick.open_fields()
+        left = (now - self._first) * (tick.budget / tick.used - 1.0)
         listed = visible(", ".join(names[:_MOST_NAMED])) + (", ..." if len(names) > _MOST_NAMED else "")
-        self._last, self.part, self.used, self.budget = now, "Queries", tick.used, tick.budget
-        self.more = f"at most {timedelta(seconds=round(left))} left; open: {listed}"
-        self.changed(self)
+        more = f"at most {timedelta(seconds=round(left))} left; open: {listed}"
+        self.show("Queries", tick.used, tick.budget, more)
 
     def line(self) -> str:
-        """For a log."""
+        """The line of a log."""
         return self.part if self.budget is None else f"{self.part}: {self.used} of {self.budget}, {self.more}"
 
 
 @contextmanager
 def run_progress(quiet: bool) -> Iterator[Status]:
-    """What a run tells where it is; the bar is gone when the run ends, the lines stay."""
-    from rich.console import Console
-
+    """Show where a run is: a bar that is gone when the run ends on a terminal, lines that stay elsewhere."""
     console = Console(stderr=True)
+    status = Status()
     if quiet:
-        yield Status()
+        yield status
     elif console.is_terminal:
-        with _bar(console) as changed:
-            yield Status(changed)
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        more = TextColumn("{task.fields[more]}", markup=False)
+        with Progress(*columns, more, console=console, transient=True) as bar:
+            task = bar.add_task("Starting", total=None, more="")
+            status.changed = lambda now: bar.update(
+                task, description=now.part, completed=now.used, total=now.budget, more=now.more
+            )
+            yield status
     else:
-        status, done = Status(), Event()
+        done = Event()
         lines = Thread(target=_write_lines, args=(status, done), daemon=True)
         lines.start()
         try:
@@ -79,20 +94,6 @@ def run_progress(quiet: bool) -> Iterator[Status]:
             lines.join()
 
 
-@contextmanager
-def _bar(console: "Console") -> Iterator[Callable[[Status], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, TextColumn("{task.fields[more]}", markup=False), console=console, transient=True) as bar:
-        task = bar.add_task("Starting", total=None, more="")
-
-        def changed(status: Status) -> None:
-            bar.update(task, description=status.part, completed=status.used, total=status.budget, more=status.more)
-
-        yield changed
-
-
 def _write_lines(status: Status, done: Event) -> None:
     while not done.wait(_SECONDS_BETWEEN_LINES):
         typer.echo(status.line(), err=True)
@@ -100,7 +101,7 @@ def _write_lines(status: Status, done: Event) -> None:
 
 @dataclass
 class Stop:
-    """What to call after every query: from the first one on a signal ends the questions, and never loses an answer."""
+    """Called after every query: from the first one on a signal ends the questions, and loses no answer."""
 
     listener: "Callable[[Tick], None]"
     number: int = 0  # of the signal that ended them
@@ -112,45 +113,45 @@ class Stop:
         return not self.number
 
     def interrupt(self, number: int, _frame: object) -> None:
-        """The signal itself."""
+        """Handle the signal."""
         if not self._is_asked:
             raise KeyboardInterrupt(number)
         self.number = number
 
 
+_Handler = Callable[[int, FrameType | None], object]
+
+
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C raises `KeyboardInterrupt`, for who has something to say then; elsewhere it ends the program at once."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def _handled(handler: _Handler, *numbers: signal.Signals) -> Iterator[None]:
+    """Let a function handle signals; afterwards they are handled as before."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
-@contextmanager
-def ended_with(line: str) -> Iterator[None]:
-    """Ctrl-C ends the program at once, as elsewhere, with this line: nothing waits for what is computed meanwhile."""
+def interruptible() -> AbstractContextManager[None]:
+    """Let Ctrl-C raise `KeyboardInterrupt`; elsewhere it ends the program at once."""
+    return _handled(signal.default_int_handler, signal.SIGINT)
+
+
+def ended_with(line: str) -> AbstractContextManager[None]:
+    """Let Ctrl-C end the program at once, as elsewhere, but with this line."""
 
     def end(number: int, _frame: object) -> None:
         typer.echo(line, err=True)
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
 
-    before = signal.signal(signal.SIGINT, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return _handled(end, signal.SIGINT)
 
 
 @contextmanager
 def stopped_by_signal(listener: "Callable[[Tick], None]") -> Iterator[Stop]:
-    """Ctrl-C and SIGTERM, as batch systems send it, end the questions; as they were afterwards."""
+    """Let Ctrl-C and SIGTERM, as batch systems send it, end the questions."""
     stop = Stop(listener)
-    before = {number: signal.signal(number, stop.interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handled(stop.interrupt, signal.SIGINT, signal.SIGTERM):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

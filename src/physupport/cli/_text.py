@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from .. import project as projects
 from .._errors import MisuseError, visible
+from ._app import PROJECT_FILE
 
 if TYPE_CHECKING:
     from ..project import Project
@@ -21,18 +26,14 @@ def report_path(path: str) -> str:
 
 def load_project_at(path: Path, overrides: "dict[str, object] | None" = None, *, trust: bool = False) -> "Project":
     """The project of a file, which may be named by its folder."""
-    from ..project import PROJECT_FILE, load_project
-
     # Unlike the method of a path, this function takes a name that no file can have for what is not there.
-    return load_project(path / PROJECT_FILE if os.path.isdir(path) else path, overrides, trust=trust)
+    return projects.load_project(path / PROJECT_FILE if os.path.isdir(path) else path, overrides, trust=trust)
 
 
 def load_counted(path: Path, overrides: "dict[str, object] | None" = None, *, trust: bool = False) -> "Project":
     """The same of who will build its bank; one too large is refused before anything is loaded to build it with."""
-    from ..project import check_size
-
     loaded = load_project_at(path, overrides, trust=trust)
-    check_size(loaded)
+    projects.check_size(loaded)
     return loaded
 
 
@@ -57,7 +58,8 @@ def check_ends(name: str, path: Path) -> None:
 
 
 # Characters of standard input, which may never end either, and of what is read at once.
-_MOST_TEXT, _PIECE = 2**28, 2**20
+_MOST_TEXT = 2**28
+_PIECE = 2**20
 
 
 def _standard_input(name: str) -> str:
@@ -87,10 +89,6 @@ _MOST_SHOWN = 8
 
 def show_report(report: "Report", details: "Details | None" = None) -> None:
     """The answers, the map as a table, then why, and how sure it is.  details: may cast doubt on all of it."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     console = Console(highlight=False, markup=False)
     width = None if console.is_terminal else 10_000
     doubts = [report.doubt] if report.doubt else details.doubts if details is not None else []
@@ -107,7 +105,7 @@ def show_report(report: "Report", details: "Details | None" = None) -> None:
 
 
 def _cell(field: "FieldReport") -> str:
-    """What is kept, the first few of many, the least evidence against it first; and what was not asked about."""
+    """The names kept, the first few of many, least evidence against them first; and those not asked about."""
     if field.label == "EMPTY":
         return "no explanation survives"
     if field.within:
@@ -132,9 +130,6 @@ def few(names: "Sequence[str]", most: int = _MOST_SHOWN) -> str:
 
 def show_lines(lines: Iterable[str]) -> None:
     """Lines that break at words on a terminal, and nowhere elsewhere."""
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(highlight=False, markup=False)
     for line in lines:
         console.print(Text(visible(line)), soft_wrap=not console.is_terminal)

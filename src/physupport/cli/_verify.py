@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .. import project as projects, report as reports, verify as verifier
 from .._errors import MisuseError, misuse_named, visible
-from ._app import REFUSED, app
-from ._options import Trust
+from ..report import page
+from ._app import REFUSED, Trust
 from ._text import SIGNAL, load_project_at, read_text, report_path, rows_at, show_report, signal_rows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..project import Differences, Project
+    from ..project import Project
     from ..report import Details, Report
     from ..verify import Verification
 
@@ -30,13 +31,13 @@ _SavedReport = Annotated[
 ]
 
 
-@app.command()
+_HTML = "Write the page into this file; details.json must lie beside the report."
+
+
 def show(
     report: _SavedReport,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Write the page into this file; details.json must lie beside the report.")
-    ] = None,
+    html: Annotated[Path | None, typer.Option(help=_HTML)] = None,
 ) -> None:
     """Show what a saved report says: the map, a sentence for each region, and the outcome.
 
@@ -45,7 +46,9 @@ def show(
     Exit codes: 0; 2, misuse; 3, the report was changed after it was written.
     """
     report = report_path(report)
-    shown = _loaded(report)
+    text = read_text("report", report)
+    with misuse_named(lambda argument: f"report {report}: {argument}"):
+        shown = reports.Report.from_json(text)
     if not shown.is_unchanged:
         changed = "this report was changed after it was written; physupport verify says where"
         typer.echo(f"physupport: {visible(report)}: {changed}.", err=True)
@@ -63,10 +66,8 @@ def show(
 
 def _beside(report: "Report", path: str) -> "Details | None":
     """The details beside a report, if they are there, sound, and its own."""
-    from ..report import Details
-
     try:
-        details = None if path == "-" else Details.load(Path(path).parent / "details.json")
+        details = None if path == "-" else reports.Details.load(Path(path).parent / "details.json")
     except (OSError, ValueError):  # misuse is a ValueError, too
         return None
     return details if details is not None and details.report == report.digests["document"] else None
@@ -79,63 +80,48 @@ def _sound_facts(path: str) -> Iterator[None]:
         yield
     except MisuseError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        rule, remedy = "hold facts that fit together", "physupport verify says which do not."
+    except Exception as error:  # details have no schema: what is missing in them may be met anywhere
+        rule = "hold facts that fit together"
+        remedy = "physupport verify says which do not."
         raise MisuseError(f"report {path}", rule, f"others ({type(error).__name__}: {error})", remedy) from None
 
 
-def _loaded(path: str) -> "Report":
-    from ..report import Report
-
-    text = read_text("report", path)
-    with misuse_named(lambda argument: f"report {path}: {argument}"):
-        return Report.from_json(text)
-
-
 def _write_page(report: "Report", path: str, html: Path) -> None:
-    from ..report import Details
-    from ..report.page import write_page
-
     beside = Path(path).parent / "details.json"
     if path == "-" or not beside.is_file():
         raise MisuseError("--html", "come with details.json beside the report", f"none at {beside}")
-    details = Details.from_json(read_text("details", str(beside)))
+    details = reports.Details.from_json(read_text("details", str(beside)))
     if html.is_dir() or not html.parent.is_dir():
         raise MisuseError("--html", "name a file in a folder that exists", repr(str(html)))
     try:
-        write_page(html, report, details)
+        page.write_page(html, report, details)
     except OSError as error:
         raise MisuseError("--html", "name a file that can be written", f"{str(html)!r} ({error.strerror})") from None
 
 
-@app.command()
+_DATA = (
+    "The rows of a stream, as calibration=FILE (.npy, .npz, .csv, .mat, .h5); or an .npz file with the table of each "
+    "stream under its name, rows first.  May be given again."
+)
+_PROJECT = (
+    "A project file: the rows are read as it says, instead of --data, and the report must be of the protocol that it "
+    "describes."
+)
+_DEPLOYMENT = (
+    "With --project: deployment rows to take instead of those that it names, such as those of a signal of a map (.npy, "
+    "rows first)."
+)
+_PROTOCOL = "The hash of the protocol, as it was known before the data were read."
+_DETAILS = "details.json, and what the page shows of it, is taken as it stands: give --project to make it again"
+
+
 def verify(
     report: _SavedReport,
-    data: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The rows of a stream, as calibration=FILE (.npy, .npz, .csv, .mat, .h5); or an .npz file with the "
-            "table of each stream under its name, rows first.  May be given again."
-        ),
-    ] = None,
-    project: Annotated[
-        Path | None,
-        typer.Option(
-            help="A project file: the rows are read as it says, instead of --data, and the report must be of the "
-            "protocol that it describes."
-        ),
-    ] = None,
-    deployment: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --project: deployment rows to take instead of those that it names, such as those of a signal "
-            "of a map (.npy, rows first)."
-        ),
-    ] = None,
+    data: Annotated[list[str] | None, typer.Option(help=_DATA)] = None,
+    project: Annotated[Path | None, typer.Option(help=_PROJECT)] = None,
+    deployment: Annotated[Path | None, typer.Option(help=_DEPLOYMENT)] = None,
     trust: Trust = False,
-    protocol: Annotated[
-        str | None, typer.Option(help="The hash of the protocol, as it was known before the data were read.")
-    ] = None,
+    protocol: Annotated[str | None, typer.Option(help=_PROTOCOL)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
     """Derive every label of a report again from its trace, and, with data, score every verdict again.
@@ -144,63 +130,54 @@ def verify(
 
     Exit codes: 0, verified; 3, refused, one line for each finding; 2, misuse.
     """
-    from ..verify import verify as check, verify_beside
-
     if data and project is not None:
         raise MisuseError("--project", "come without --data", project)
     if deployment is not None and project is None:
         raise MisuseError("--deployment", "come with --project", deployment, "Else give --data deployment=FILE.")
-    text = read_text("report", report_path(report))
+    path = report_path(report)
+    text = read_text("report", path)
     others = {} if deployment is None else rows_at(deployment)
     loaded = None if project is None else load_project_at(project, others, trust=trust)
-    rows = read_data(text, data, loaded) if data or project is not None else None
-    verification = check(text, rows, protocol=protocol, opponents=None if loaded is None else _planned(loaded))
-    path = Path(report_path(report))
-    if path.name == "report.json" and verification.is_verified:
-        beside = verify_beside(text, path.parent)
-        verification = _with(verification, beside)
-    if loaded is not None and verification.is_verified:
-        other = _project_differences(text, loaded)
-        verification = _with(verification, other)
+    rows = _read_data(text, data, loaded) if data or project is not None else None
+    opponents = None if loaded is None else projects.planned_opponents(loaded)
+    found = verifier.verify(text, rows, protocol=protocol, opponents=opponents)
+    if found.is_verified:
+        found = _with_files(found, text, Path(path), loaded)
     if loaded is not None:
-        verification = replace(verification, notes=(*verification.notes, *_rows_notes(report, deployment)))
+        found = replace(found, notes=(*found.notes, *_rows_notes(path, deployment)))
     if as_json:
-        typer.echo(_json(verification))
+        content = {"verified": found.is_verified, "rows_scored": found.are_verdicts_scored}
+        typer.echo(json.dumps(content | {"findings": found.findings, "notes": found.notes}, indent=2))
     else:
-        _show(verification)
-    if not verification.is_verified:
+        _show(found)
+    if not found.is_verified:
         raise typer.Exit(REFUSED)
 
 
-def _planned(project: "Project") -> dict[str, str]:
-    from ..project import planned_opponents
+def _with_files(found: "Verification", text: str, path: Path, project: "Project | None") -> "Verification":
+    """Compare the files beside a verified report, and the project if it is given, with the report."""
+    is_saved = path.name == "report.json"
+    if is_saved:
+        beside = verifier.verify_beside(text, path.parent)
+        found = replace(found, findings=beside.findings, notes=(*found.notes, *beside.notes))
+    if project is None:
+        has_details = is_saved and (path.parent / "details.json").is_file()
+        return replace(found, notes=(*found.notes, _DETAILS)) if has_details else found
+    if not found.is_verified:
+        return found
+    report = reports.Report.from_json(text)
+    made = projects.report_differences(project, report, _beside(report, str(path)) if is_saved else None)
+    return replace(found, findings=made.findings, notes=(*found.notes, *made.notes))
 
-    return planned_opponents(project)
 
-
-def _rows_notes(report: str, given: Path | None) -> Iterator[str]:
+def _rows_notes(path: str, given: Path | None) -> Iterator[str]:
     """Which rows were taken in place of the project's, or that those beside the report on a signal were not."""
-    folder = Path(report_path(report)).absolute().parent
+    folder = Path(path).absolute().parent
     beside = signal_rows(folder)
     if given is not None:
         yield f"deployment rows are those of {given}, not those that the project file names"
     elif folder.name.startswith(SIGNAL) and os.path.isfile(beside):
         yield f"deployment rows are those of the project file: --deployment takes others, such as {beside.name} beside"
-
-
-def _with(verification: "Verification", other: "Verification | Differences") -> "Verification":
-    """What else was found of a report that was verified so far."""
-    return replace(verification, findings=other.findings, notes=(*verification.notes, *other.notes))
-
-
-def _json(verification: "Verification") -> str:
-    content = {
-        "verified": verification.is_verified,
-        "rows_scored": verification.are_verdicts_scored,
-        "findings": list(verification.findings),
-        "notes": list(verification.notes),
-    }
-    return json.dumps(content, indent=2)
 
 
 def _show(verification: "Verification") -> None:
@@ -213,37 +190,25 @@ def _show(verification: "Verification") -> None:
         typer.echo(f"verified: every label follows from the trace{scored}")
 
 
-def read_data(report: str, data: list[str] | None, project: "Project | None") -> "dict[str, Rows]":
+def _read_data(report: str, data: list[str] | None, project: "Project | None") -> "dict[str, Rows]":
     """The table of each stream by name, complex numbers as pairs (Re, Im)."""
-    tables: dict[str, Rows] = {} if project is None else _project_rows(project)
+    read = {} if project is None else projects.read_tables(project)
+    tables = {name: _real(table.values) for name, table in read.items()}
+    known = _declared_shapes(report)
     for source in data or ():
         name, _, path = source.partition("=")
         part = {name: _stream_rows(report, name, path)} if path else _archive_rows(Path(source))
-        known = _declared_shapes(report)
         for stream, table in part.items():
             if known and stream not in known:
                 raise MisuseError(f"data {source}", f"name streams of the report, {', '.join(known)}", repr(stream))
             if stream in tables:
                 raise MisuseError(f"data {source}", "name each stream once", repr(stream))
             tables[stream] = table
-    for name in _declared_shapes(report):
+    for name in known:
         if name not in tables:
             option = "--data" if project is None else "--project"
             raise MisuseError(option, f"give the rows of every stream of the report, also of {name}", "none of it")
     return tables
-
-
-def _project_differences(report: str, project: "Project") -> "Differences":
-    """Where a report that was verified was made otherwise than a project file says."""
-    from ..project import protocol_differences
-
-    return protocol_differences(project, json.loads(report)["protocol"])
-
-
-def _project_rows(project: "Project") -> "dict[str, Rows]":
-    from ..project import read_tables
-
-    return {name: _real(table.values) for name, table in read_tables(project).items()}
 
 
 def _stream_rows(report: str, name: str, path: str) -> "Rows":
@@ -254,7 +219,8 @@ def _stream_rows(report: str, name: str, path: str) -> "Rows":
     if values.ndim != 2:
         raise MisuseError(f"data {name}={path}", "have two axes, rows and channels", f"shape {values.shape}")
     declared = _declared_shapes(report).get(name)
-    upright, turned = _real(values), _real(values.T)
+    upright = _real(values)
+    turned = _real(values.T)
     if declared == upright.shape == turned.shape:
         remedy = "Give --project, which says, or an .npz file of tables by stream, in which rows come first."
         raise MisuseError(
@@ -264,7 +230,7 @@ def _stream_rows(report: str, name: str, path: str) -> "Rows":
 
 
 def _declared_shapes(report: str) -> dict[str, tuple[int, int]]:
-    """What the report says of its streams, if it says anything; whether it is sound is for the verification to say."""
+    """The shapes of the streams that the report declares; empty if it declares none."""
     try:
         streams: Any = json.loads(report)["protocol"]["streams"]
         return {str(stream["name"]): (stream["rows"], stream["width"]) for stream in streams}

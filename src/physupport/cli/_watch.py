@@ -1,170 +1,314 @@
 """`physupport watch`: rows keep arriving in a file, and every look at them is valid."""
 
+import os
+import shlex
+import stat
 import sys
 import time
-from collections.abc import Iterator
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
+from io import BufferedReader, IncrementalNewlineDecoder
+from itertools import chain
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
+from .. import analysis, project as projects
 from .._errors import MisuseError, visible
-from ._app import app
-from ._cells import Cells
-from ._options import Trust
+from ..analysis import diagnose
+from ._app import PROJECT_FILE, ProjectOption, Trust
 from ._progress import interruptible
 from ._text import few, load_counted, show_lines, show_report
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-_SECONDS_BETWEEN = 0.5
+    from ..report import Report
+
 _MOST_IN_LINE = 4  # elements of a region that the line of a look names
+_MOST_KEPT = 2**24  # numbers of rows that are kept for a look at their energy, 128 MiB: a stream may never end
+_ROWS = (
+    "Text file that grows, one row of numbers a line; - is stdin. A complex channel is two columns, real and then "
+    "imaginary part, or one, as 1+2j."
+)
+_OUT = "Folder for report.json of the last look; watch beside the project file unless given."
 
 
-@app.command()
 def watch(
-    rows: Annotated[
-        str,
-        typer.Argument(
-            help="Text file that grows, one row of numbers a line; - is stdin. A complex channel is two columns, real "
-            "and then imaginary part, or one, as 1+2j."
-        ),
-    ],
-    project: Annotated[Path, typer.Option(help="The project file, or the folder with project.toml in it.")] = Path(
-        "project.toml"
-    ),
+    rows: Annotated[str, typer.Argument(help=_ROWS)],
+    project: ProjectOption = PROJECT_FILE,
     look: Annotated[int, typer.Option(min=1, help="Rows between two looks.")] = 100,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more rows, until Ctrl-C.")] = False,
+    out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
     trust: Trust = False,
 ) -> None:
     """Answer the question of a project while its deployment rows arrive, one line a look, and report at the end.
 
     The level holds for all looks together: what was rejected once stays rejected, and one may stop at any time.  The
-    deployment file of the project is not read.  Rows have their columns in the order of the channels, between commas or
-    blanks; each complex channel is two adjacent columns, re,im,re,im and so on, or one column as 1+2j, as the first row
-    has it.  A first line without a number is a header.  The report says at its end if the rows do not fit the laws;
-    no label depends on that.  Exit codes: 0, the rows have ended or Ctrl-C was pressed; 2, misuse.
+    deployment file of the project is not read.  Rows have their columns in the order of the channels, or as a header
+    names them, between commas or blanks; each complex channel is two adjacent columns, re,im,re,im and so on, or one
+    column as 1+2j, as the first row has it.  A first line without a number is a header, a last line without an end no
+    row.  The report says at its end if the rows do not fit the laws; no label depends on that.  The report of every
+    look replaces the one before, in report.json, which verify and show take.  Exit codes: 0, the rows have ended or
+    Ctrl-C was pressed; 2, misuse.
     """
     loaded = load_counted(project, trust=trust)
     import numpy as np
 
-    from ..analysis import begin_running, running_result
-    from ..analysis.diagnose import running_details
-    from ..project import assemble
-
-    assembled = assemble(loaded)
-    protocol, tables = assembled.protocol, assembled.tables
-    calibration = tables.get("calibration")
+    assembled = projects.assemble(loaded)
+    path = (loaded.path.parent / "watch" if out is None else out) / "report.json"
+    protocol = assembled.protocol
+    calibration = assembled.tables.get("calibration")
     with assembled.named():
         proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
-        evidence, result, first = begin_running(protocol, proposed), None, _First()
+        evidence = analysis.begin_running(protocol, proposed)
         law = evidence.law
+        width = law.width(evidence.bank)
+    result = None
+    first: list[NDArray[np.float64]] = []  # whole blocks, until there is no room for the next
+    is_full = False
     try:
         with interruptible():
-            for block in _blocks(rows, look, follow, law.width(evidence.bank), law.is_complex):
+            for block in blocks(rows, look, follow, width, law.is_complex, evidence.bank.channels):
                 read = np.array(block)
                 evidence = evidence.after(read)
-                first.add(read)
-                result = running_result(protocol, evidence)
-                told = "; ".join(
-                    f"{found.field} {found.label} {few(found.cell, _MOST_IN_LINE)}" for found in result.report.fields
-                )
-                typer.echo(visible(f"{evidence.n_rows} rows: {told}"))
+                is_full = is_full or (bool(first) and sum(each.size for each in first) + read.size > _MOST_KEPT)
+                first += [] if is_full else [read]
+                result = analysis.running_result(protocol, evidence)
+                _save(result.report, path)
+                told = (f"{said.field} {said.label} {few(said.cell, _MOST_IN_LINE)}" for said in result.report.fields)
+                typer.echo(visible(f"{evidence.n_rows} rows: {'; '.join(told)}"))
     except KeyboardInterrupt:
         typer.echo("Stopped.", err=True)
     if result is None:
         typer.echo("No row came, so there is nothing to report.", err=True)
         return
     typer.echo("")
-    details = running_details(result, evidence, first.rows(), proposed)
+    details = diagnose.running_details(result, evidence, np.concatenate(first), proposed)
     show_report(result.report, details)
     show_lines(details.notes)
+    typer.echo(f"\nWritten to {visible(str(path))}.")
 
 
-_MOST_KEPT = 2**24  # numbers of rows that are kept for a look at their energy, 128 MiB: a stream may never end
+def _save(report: "Report", path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        report.save(path)
+    except OSError as error:
+        raise MisuseError("--out", "be a folder that can be written", f"{path.parent} ({error.strerror})") from None
 
 
-class _First:
-    """Whole blocks of rows as they come, until there is no room for the next; the first is always kept."""
-
-    def __init__(self) -> None:
-        self._blocks: list[NDArray[np.float64]] = []
-        self._is_full = False
-
-    def add(self, block: "NDArray[np.float64]") -> None:
-        """Keep it, or none from here on."""
-        held = sum(each.size for each in self._blocks)
-        self._is_full = self._is_full or bool(held and held + block.size > _MOST_KEPT)
-        if not self._is_full:
-            self._blocks.append(block)
-
-    def rows(self) -> "NDArray[np.float64]":
-        """(n, width) all that are kept."""
-        import numpy as np
-
-        return np.concatenate(self._blocks)
-
-
-def _blocks(
-    name: str, size: int, follow: bool, width: int | None = None, is_complex: bool = False
+def blocks(
+    name: str,
+    size: int,
+    follow: bool,
+    width: int | None = None,
+    is_complex: bool = False,
+    channels: tuple[str, ...] | None = None,
 ) -> Iterator[list[list[float]]]:
     """Rows in blocks of this size, the last one shorter; a first line without a number is a header.
 
     width: real numbers of a row.  is_complex: whether they are pairs (Re, Im), which may be written as 1+2j, too.
+    channels: names of these, to which those of a header are matched.
     """
-    cells, block, begin = Cells(name, width, is_complex), list[list[float]](), 0
-    for number, line in enumerate(_lines(name, follow), 1):
-        row = cells.row(number, line) if line.strip() else None
-        if row is None:
-            continue
+
+    def checked(begin: int, columns: int) -> list[list[float]]:
+        """The block, whose first row has the width that the bank describes."""
+        half = (width or 0) // 2
+        rule = f"have {width} columns" + (
+            f": real and imaginary part of {half} channels, or {half} as 1+2j"
+            if is_complex
+            else ", one for each channel"
+        )
+        if width is not None and len(block[0]) != width:
+            raise MisuseError(f"rows {name}", rule, f"{columns} in line {begin}")
+        return block
+
+    block: list[list[float]] = []
+    first = (0, 0)
+    for number, row, columns in _rows(name, lines_of(name, follow), width, is_complex, channels):
+        first = first if block else (number, columns)
         if block and len(row) != len(block[0]):
-            rule = f"have {cells.count(block[0])} numbers in every line, as before"
-            raise MisuseError(f"rows {name}", rule, f"{cells.count(row)} in line {number}")
-        begin = begin if block else number
+            rule = f"have {first[1]} numbers in every line, as before"
+            raise MisuseError(f"rows {name}", rule, f"{columns} in line {number}")
         block.append(row)
         if len(block) == size:
-            cells.check(block[0], begin)
-            yield block
+            yield checked(*first)
             block = []
     if block:
-        cells.check(block[0], begin)
-        yield block
+        yield checked(*first)
 
 
-def _lines(name: str, follow: bool) -> Iterator[str]:
-    """Whole lines, blank ones too, so that they can be counted; one that is still being written waits for its end."""
-    is_stdin = name == "-"
-    try:
-        file = sys.stdin if is_stdin else open(name, encoding="utf-8")  # noqa: SIM115  closed below, after the last line
-    except OSError as error:
-        raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
-    try:
-        yield from _growing(name, file, follow and not is_stdin)
-    except OSError as error:
-        raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
-    except UnicodeDecodeError:
-        raise MisuseError(f"rows {name}", "be text, one row of numbers a line", "another kind of file") from None
-    finally:
-        if not is_stdin:
-            file.close()
+_NUMBERS = "be numbers between commas"
+_MOST_SHOWN = 80  # characters of a line in a message
 
 
+def _rows(
+    name: str, lines: Iterable[str], width: int | None, is_complex: bool, channels: tuple[str, ...] | None
+) -> Iterator[tuple[int, list[float], int]]:
+    """Number of the line, numbers, complex ones as pairs, and columns of each row.
+
+    The first row decides whether complex numbers are pairs of columns or cells such as 1+2j.
+    """
+    from ..io import read_pairs, read_reals
+
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    for number, line in numbered:
+        text = line.removeprefix("\ufeff")
+        is_header, order = _header(name, number, text, channels)
+        rest = numbered if is_header else chain([(number, text)], numbered)
+        break
+    else:
+        return
+    is_joined = None
+    for number, line in rest:
+        cells = line.replace(",", " ").split()
+        if is_joined is None:
+            is_joined = is_complex and any("j" in cell.lower() for cell in cells)
+            if is_complex and width is not None:
+                how = "each as one column, such as 1+2j" if is_joined else "each as two columns: real, imaginary"
+                typer.echo(visible(f"read: rows {name}: {width // 2} channels, {how}"), err=True)
+        try:
+            row = read_pairs(cells) if is_joined else read_reals(cells)
+        except ValueError:
+            raise _odd(name, number, cells, is_complex) from None
+        parts = 2 if is_joined else 1
+        if len(row) == len(order) * parts:
+            row = [row[parts * i + part] for i in order for part in range(parts)]
+        if not row:
+            raise MisuseError(f"rows {name}", _NUMBERS, f"none in line {number}")
+        odd = next((i for i, value in enumerate(row) if not isfinite(value)), None)
+        if odd is not None:
+            value = f"{row[odd]} in line {number}, column {odd // parts + 1}"
+            raise MisuseError(f"rows {name}", "be finite", value)
+        yield number, row, len(row) // parts
+
+
+def _header(name: str, number: int, text: str, channels: tuple[str, ...] | None) -> tuple[bool, list[int]]:
+    """True if no cell of the first line is a number, which is told; and the places of the channels, if it names them.
+
+    A line with cells that are numbers and cells that are not is damaged.
+    """
+    from ..io import Axis, is_number, order_of
+
+    cells = [cell for cell in (text.split(",") if "," in text else text.split()) if cell.strip()]
+    if not cells or any(map(is_number, cells)):
+        return False, []
+    order = None
+    if channels is not None and len(cells) == len(channels):
+        order = order_of(f"rows {name}", Axis("channels", channels, "the project"), cells)
+    _say(f"rows {name}: line {number} is taken for a header: {_cut(text.strip())}")
+    return True, [] if order is None else order.tolist()
+
+
+def _odd(name: str, number: int, cells: list[str], is_complex: bool) -> MisuseError:
+    """Misuse that names the cell that is no number, or no real one."""
+    from ..io import is_number
+
+    rule = _NUMBERS
+    odd = next((cell for cell in cells if not is_number(cell)), None)
+    if odd is None:
+        odd = next(cell for cell in cells if "j" in cell.lower())
+        rule = "have complex numbers as 1+2j in all lines or in none" if is_complex else "be real numbers"
+    return MisuseError(f"rows {name}", rule, f"{_cut(odd)!r} in line {number}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+
+
+_SECONDS_BETWEEN = 0.5
+_PIECE = 2**16
 _LONGEST = 2**24  # characters of a line: a device may never end one
+_COMPARED = 256  # bytes at the beginning, and before what is read next, by which a file is known to be the same
 
 
-def _growing(name: str, file: TextIO, follow: bool) -> Iterator[str]:
+def lines_of(name: str, follow: bool) -> Iterator[str]:
+    """Yield the lines of a file, or of standard input for `-`, with their ends; blank ones too, which are counted.
+
+    What comes after the last line end may be half a line, and is left out, which is said.  follow: wait for more.  Of a
+    file that is written anew meanwhile nobody knows which rows were read before: its lines end there, which is said.
+    """
+    try:
+        if name == "-":
+            incoming = cast(BufferedReader, sys.stdin.buffer)
+            yield from _lines(name, iter(lambda: incoming.read1(_PIECE), b""))  # what has arrived, without waiting
+            return
+        with open(name, "rb", buffering=0) as file:
+            yield from _lines(name, _growing(name, file) if follow else iter(lambda: file.read(_PIECE), b""))
+    except OSError as error:
+        raise MisuseError(f"rows {name}", "be a readable file", error.strerror) from None
+
+
+def _lines(name: str, pieces: Iterable[bytes]) -> Iterator[str]:
+    """Whole lines of pieces of text in UTF-8."""
+    decoder = IncrementalNewlineDecoder(getincrementaldecoder("utf-8")(), translate=True)
     rest = ""
-    while True:
-        line = file.readline(_LONGEST)
-        rest += line
+    for piece in pieces:
+        try:
+            *whole, rest = (rest + decoder.decode(piece)).split("\n")
+        except UnicodeDecodeError:
+            raise MisuseError(f"rows {name}", "be text, one row of numbers a line", "another kind of file") from None
+        yield from (f"{line}\n" for line in whole)
         if len(rest) >= _LONGEST:
             raise MisuseError(f"rows {name}", f"be lines of fewer than {_LONGEST:,} characters", "a longer one")
-        if rest.endswith("\n") or (not line and rest and not follow):
-            yield rest
-            rest = ""
-        elif not line:
-            if not follow:
-                return
-            time.sleep(_SECONDS_BETWEEN)
+    if rest.strip():
+        remedy = "if it is whole, end it with a line end"
+        _say(f"rows {name}: the last line has no end and may be half written, so it was left out; {remedy}")
+
+
+def _growing(name: str, file: BinaryIO) -> Iterator[bytes]:
+    """Pieces of a file as they are written, until it turns out to be another one, or a pipe has ended."""
+    is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    first = b""  # the bytes at both ends of what was read, and how many were read
+    last = b""
+    size = 0
+    while True:
+        if is_regular and _is_rewritten(file, first, last, size):
+            _say_ended(name, "cut or written anew")
+            return
+        is_moved = is_regular and _is_moved(name, file)  # before the last bytes are read
+        if piece := file.read(_PIECE):
+            first = (first + piece)[:_COMPARED]
+            last = (last + piece)[-_COMPARED:]
+            size += len(piece)
+            yield piece
+            continue
+        if is_moved:
+            _say_ended(name, "replaced, moved or removed")
+        if is_moved or not is_regular:
+            return
+        time.sleep(_SECONDS_BETWEEN)
+
+
+def _is_rewritten(file: BinaryIO, first: bytes, last: bytes, size: int) -> bool:
+    """True if the file is shorter than what was read of it, or holds other bytes there."""
+    if os.fstat(file.fileno()).st_size < size:
+        return True
+    file.seek(0)
+    begin = file.read(len(first))
+    file.seek(size - len(last))
+    end = file.read(len(last))  # and so to where reading goes on
+    return (begin, end) != (first, last)
+
+
+def _is_moved(name: str, file: BinaryIO) -> bool:
+    """True if the name stands for another file, or for none."""
+    try:
+        return not os.path.samestat(os.stat(name), os.fstat(file.fileno()))
+    except OSError:
+        return True
+
+
+def _say_ended(name: str, change: str) -> None:
+    _say(
+        f"rows {name}: the file was {change} while it was watched; its rows may be ones that were read before, so "
+        f"watching ends here. If they are new, watch all files that follow each other: "
+        f"tail -n +1 -F {shlex.quote(name)} | physupport watch -"
+    )
+
+
+def _say(text: str) -> None:
+    typer.echo(f"note: {visible(text)}", err=True)

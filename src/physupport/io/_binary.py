@@ -1,37 +1,54 @@
 """Arrays in binary files: NumPy, HDF5 and MATLAB."""
 
 import os
+import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
-from math import inf, prod
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
-from ._parts import map_file
-from ._table import MATRIX_AXES, Held, check_no_member, chosen_member, distinct_or_none
+from ._rows import map_file
+from ._table import (
+    MATRIX_AXES,
+    TITLES,
+    ReaderOutput,
+    check_no_member,
+    chosen_member,
+    distinct_or_none,
+    from_fields,
+    titled,
+)
 
 if TYPE_CHECKING:
     from numpy.lib.npyio import NpzFile
 
 
-def read_npy(name: str, path: Path, member: str | None) -> Held:
-    """A memory map of the array."""
+def read_npy(name: str, path: Path, member: str | None, is_outline: bool = False) -> ReaderOutput:  # noqa: ARG001
+    """A memory map of the array, also as an outline; of records a table, with the names of their fields."""
     check_no_member(name, member)
     found = np.lib.format.open_memmap(path, mode="r")
-    return Held(map_file(path, found.dtype, found.offset, found.shape, "C" if found.flags.c_contiguous else "F"))
+    order: Literal["C", "F"] = "C" if found.flags.c_contiguous else "F"
+    return from_fields(name, map_file(path, found.dtype, found.offset, found.shape, order))
 
 
-def read_npz(name: str, path: Path, member: str | None, is_outline: bool = False) -> Held:
-    """One array of an archive; an outline has its shape and its type, and nothing is unpacked for it."""
+def read_npz(name: str, path: Path, member: str | None, is_outline: bool = False) -> ReaderOutput:
+    """One array of an archive, its axes named by texts beside it; an outline has no entries, which stay packed."""
     with _opened(name, path) as archive:
-        chosen = chosen_member(name, member, archive.files)
-        return Held(_array(name, archive, chosen, is_outline), chosen)
+        found = {title: _array(name, archive, title) for title in TITLES if title in archive.files}
+        texts = {title: values for title, values in found.items() if values.dtype.kind == "U" and values.ndim == 1}
+        known = [each for each in archive.files if each not in texts]
+        chosen = chosen_member(name, member, known)
+        held = replace(from_fields(name, _array(name, archive, chosen, is_outline)), member=chosen)
+        return titled(name, held, {title: tuple(map(str, each)) for title, each in texts.items()}, len(known) == 1)
 
 
 def read_members(name: str, path: Path) -> dict[str, NDArray[np.generic]]:
@@ -41,7 +58,8 @@ def read_members(name: str, path: Path) -> dict[str, NDArray[np.generic]]:
 
 
 # No common compression makes numbers smaller by more than this factor; below the slack nothing is looked at.
-_MOST_PACKED, _SLACK = 1100, 2**20
+_MOST_PACKED = 1100
+_SLACK = 2**20
 
 
 def check_claim(name: str, member: str, claimed: int, stored: int) -> None:
@@ -52,8 +70,7 @@ def check_claim(name: str, member: str, claimed: int, stored: int) -> None:
 
 def check_fits(name: str, member: str, claimed: int) -> None:
     """Refuse what memory cannot hold before it is unpacked: the system may end the program when it is filled."""
-    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else inf
-    if claimed > most:
+    if sys.platform != "win32" and claimed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
         raise MisuseError(name, f"hold {member!r} of a size that fits into memory", f"{claimed:,} bytes")
 
 
@@ -92,17 +109,15 @@ def _opened(name: str, path: Path) -> "Iterator[NpzFile]":
         yield archive
 
 
-def read_hdf5(name: str, path: Path, member: str | None, is_outline: bool = False) -> Held:
+def read_hdf5(name: str, path: Path, member: str | None, is_outline: bool = False) -> ReaderOutput:
     """One dataset, with the labels, scales and unit that the file gives it; an outline is without its entries."""
     with open_hdf5(name, path) as file:
         chosen = chosen_member(name, member and member.strip("/"), datasets(file))
         dataset = file[chosen]
         axes = tuple(_axis_names(dimension) for dimension in dataset.dims)
         values = numbers(name, path, dataset, is_outline)
-        if is_outline:
-            return Held(values, chosen, axes)
         headings = tuple(_heading(name, *axis) for axis in zip(dataset.dims, dataset.shape, strict=True))
-        return Held(values, chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
+        return ReaderOutput(values, chosen, axes, headings, as_text(dataset.attrs.get("units", "")))
 
 
 def open_hdf5(name: str, path: Path) -> Any:  # noqa: ANN401  h5py carries no types
@@ -120,7 +135,9 @@ def datasets(file: Any) -> list[str]:  # noqa: ANN401
     names: list[str] = []
 
     def visit(name: str, item: Any) -> None:  # noqa: ANN401
-        if hasattr(item, "dims") and item.shape is not None and _is_numeric(item.dtype) and not item.is_scale:
+        if getattr(item, "shape", None) is None or item.is_scale:  # a group, or a dataset without entries
+            return
+        if item.dtype.kind in "iufc" or _complex(item.dtype) is not None:
             names.append(name)
 
     file.visititems(visit)
@@ -129,7 +146,8 @@ def datasets(file: Any) -> list[str]:  # noqa: ANN401
 
 def numbers(name: str, path: Path, dataset: Any, is_outline: bool = False) -> NDArray[np.generic]:  # noqa: ANN401
     """The entries of a dataset, complex ones as complex numbers whatever the writer called their parts."""
-    values, pairs = _mapped(path, own_dataset(name, dataset)), _complex(dataset.dtype)
+    values = _mapped(path, own_dataset(name, dataset))
+    pairs = _complex(dataset.dtype)
     if values is None and is_outline:
         return _outline(dataset.shape, dataset.dtype if pairs is None else pairs)
     if values is None:
@@ -152,14 +170,11 @@ def own_dataset(name: str, dataset: Any) -> Any:  # noqa: ANN401
 
 def _mapped(path: Path, dataset: Any) -> NDArray[np.generic] | None:  # noqa: ANN401
     """A memory map; None if the entries are in chunks, in another file, never written, or of a format of their own."""
-    h5t, offset, stored = import_module("h5py").h5t, dataset.id.get_offset(), dataset.id.get_type()
-    if offset is None or dataset.size == 0 or not stored.equal(h5t.py_create(dataset.dtype, logical=True)):
+    offset = dataset.id.get_offset()
+    plain = import_module("h5py").h5t.py_create(dataset.dtype, logical=True)
+    if offset is None or dataset.size == 0 or not dataset.id.get_type().equal(plain):
         return None
     return map_file(path, dataset.dtype, offset, dataset.shape)
-
-
-def _is_numeric(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind in "iufc" or _complex(dtype) is not None
 
 
 def _complex(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
@@ -179,9 +194,12 @@ def _axis_names(dimension: Any) -> tuple[str, ...]:  # noqa: ANN401
 
 
 def _heading(name: str, dimension: Any, length: int) -> tuple[str, ...] | None:  # noqa: ANN401
-    """The values of the first scale along an axis, as texts."""
+    """The values of the first scale along an axis, as texts; places with their unit."""
     values = scale_values(name, dimension, length)
-    return None if values is None else distinct_or_none([as_text(value) for value in values])
+    if values is None:
+        return None
+    unit = as_text(dimension[0].attrs.get("units", "")) if values.dtype.kind in "iuf" else ""
+    return distinct_or_none([f"{as_text(value)} {unit}".rstrip() for value in values])
 
 
 def scale_values(name: str, dimension: Any, length: int) -> NDArray[Any] | None:  # noqa: ANN401
@@ -202,33 +220,44 @@ def as_text(value: object) -> str:
 NUMERIC: Final = {"double", "single", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 
 
-def read_matlab(name: str, path: Path, member: str | None, is_outline: bool = False) -> Held:
+def read_matlab(name: str, path: Path, member: str | None, is_outline: bool = False) -> ReaderOutput:
     """One full matrix of numbers, its rows and columns as MATLAB shows them; an outline is of real numbers."""
-    from scipy.io import loadmat, whosmat
-
     try:
-        known = {variable: shape for variable, shape, kind in whosmat(path, appendmat=False) if kind in NUMERIC}
+        variables = scipy.io.whosmat(path, appendmat=False)
     except NotImplementedError:
         return _read_73(name, path, member, is_outline)
+    known = {variable: shape for variable, shape, kind in variables if kind in NUMERIC}
+    titles = [variable for variable, _, kind in variables if kind == "cell" and variable in TITLES]
     chosen = chosen_member(name, member, [*known])
     check_claim(name, chosen, prod(known[chosen]), path.stat().st_size)  # small whole numbers are written as bytes
-    if is_outline:
-        return Held(_outline(known[chosen], np.float64), chosen, MATRIX_AXES)
-    check_fits(name, chosen, prod(known[chosen]) * 8)
-    content = loadmat(path, appendmat=False, variable_names=[chosen])
-    return Held(np.asarray(content[chosen]), chosen, MATRIX_AXES)
+    if not is_outline:
+        check_fits(name, chosen, prod(known[chosen]) * 8)
+    wanted = titles if is_outline else [*titles, chosen]
+    content = scipy.io.loadmat(path, appendmat=False, variable_names=wanted) if wanted else {}
+    values = _outline(known[chosen], np.float64) if is_outline else np.asarray(content[chosen])
+    cells = {title: [str(np.squeeze(cell)) for cell in content[title].ravel()] for title in titles}
+    names = {title: tuple(each) for title, each in cells.items()}
+    return titled(name, ReaderOutput(values, chosen, MATRIX_AXES), names, len(known) == 1)
 
 
-def _read_73(name: str, path: Path, member: str | None, is_outline: bool) -> Held:
+def _read_73(name: str, path: Path, member: str | None, is_outline: bool) -> ReaderOutput:
     """MATLAB writes a matrix column by column, which HDF5 calls its transpose."""
     with open_hdf5(name, path) as file:
-        known = [key for key in datasets(file) if _is_matrix(key, file[key].attrs)]
+        # The entries of cells lie in #refs#; everything else of a numeric class is a matrix that MATLAB would show.
+        known = [key for key in datasets(file) if _class_of(file[key]) in NUMERIC and not key.startswith("#")]
         chosen = chosen_member(name, member, known)
         if file[chosen].attrs.get("MATLAB_empty", 0):
             raise MisuseError(name, "hold at least one number", f"{chosen!r} without entries")
-        return Held(numbers(name, path, file[chosen], is_outline).T, chosen, MATRIX_AXES)
+        held = ReaderOutput(numbers(name, path, file[chosen], is_outline).T, chosen, MATRIX_AXES)
+        cells = [title for title in TITLES if title in file and _class_of(file[title]) == "cell"]
+        names = {title: tuple(_text_of(file[cell]) for cell in file[title][()].ravel()) for title in cells}
+        return titled(name, held, names, len(known) == 1)
 
 
-def _is_matrix(name: str, attributes: Mapping[str, object]) -> bool:
-    """Whether a dataset is a matrix that MATLAB would show: the entries of cells lie in #refs#."""
-    return as_text(attributes.get("MATLAB_class")) in NUMERIC and not name.startswith("#")
+def _text_of(cell: Any) -> str:  # noqa: ANN401
+    """The text in a cell, which holds the numbers of its characters."""
+    return "".join(map(chr, cell[()].ravel())) if _class_of(cell) == "char" else ""
+
+
+def _class_of(item: Any) -> str:  # noqa: ANN401
+    return as_text(item.attrs.get("MATLAB_class", ""))

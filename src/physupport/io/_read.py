@@ -1,59 +1,72 @@
-"""Files by their ending."""
+"""Files by their ending: as tables, as arrays, or opened without being read."""
 
+import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from importlib import import_module
+from math import prod
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import MisuseError
-from ._binary import read_hdf5, read_matlab, read_members, read_npy, read_npz
-from ._csv import read_csv
-from ._frames import envi_files, read_envi, read_spe, read_wav
-from ._spectra import read_emsa, read_mca
-from ._table import Held, Table, channel_axis, check_numbers, table_of
+from ._binary import (
+    as_text,
+    check_claim,
+    datasets,
+    open_hdf5,
+    own_dataset,
+    read_hdf5,
+    read_matlab,
+    read_members,
+    read_npy,
+    read_npz,
+    scale_values,
+)
+from ._frames import envi_files, open_image, read_envi, read_spe, read_wav
+from ._labelled import kind_of
+from ._table import ReaderOutput, Table, channel_axis, check_numbers, chosen_member, table_of
+from ._text import read_csv, read_emsa, read_mca
 
 # Name for messages, file, member of a container -> what it holds.
-Reader: TypeAlias = Callable[[str, Path, str | None], Held]
-
-READERS: Final[dict[str, Reader]] = {
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".csv": read_csv,
-    ".mat": read_matlab,
-    ".h5": read_hdf5,
-    ".hdf5": read_hdf5,
-    ".spe": read_spe,
-    ".mca": read_mca,
-    ".msa": read_emsa,
-    ".emsa": read_emsa,
-    ".hdr": read_envi,
-    ".sli": read_envi,
-    ".wav": read_wav,
-}
+Reader: TypeAlias = Callable[[str, Path, str | None], ReaderOutput]
 
 
-# Of files that say the shape of an array before its entries: an array of this shape that takes no memory.
-OUTLINES: Final[dict[str, Reader]] = {
-    ".npy": read_npy,
-    ".npz": partial(read_npz, is_outline=True),
-    ".mat": partial(read_matlab, is_outline=True),
-    ".h5": partial(read_hdf5, is_outline=True),
-    ".hdf5": partial(read_hdf5, is_outline=True),
+class FileFormat(NamedTuple):
+    """How files of one ending are read."""
+
+    read: Callable[..., ReaderOutput]  # a `Reader`, with further options as follows
+    has_outline: bool = False  # takes is_outline: names, and zeros that take no memory, without the entries
+    has_header: bool = False  # takes header: whether the first line names the columns
+
+
+FORMATS: Final[dict[str, FileFormat]] = {
+    ".npy": FileFormat(read_npy, has_outline=True),
+    ".npz": FileFormat(read_npz, has_outline=True),
+    ".csv": FileFormat(read_csv, has_outline=True, has_header=True),
+    ".mat": FileFormat(read_matlab, has_outline=True),
+    ".h5": FileFormat(read_hdf5, has_outline=True),
+    ".hdf5": FileFormat(read_hdf5, has_outline=True),
+    ".spe": FileFormat(read_spe),
+    ".mca": FileFormat(read_mca),
+    ".msa": FileFormat(read_emsa),
+    ".emsa": FileFormat(read_emsa),
+    ".hdr": FileFormat(read_envi),
+    ".sli": FileFormat(read_envi),
+    ".wav": FileFormat(read_wav),
 }
 
 
 def register_reader(ending: str, reader: Reader) -> None:
     """Read files of one more ending, such as ".dat", wherever files are named; what it raises becomes one message."""
-    if not ending.startswith(".") or ending != ending.lower() or ending in READERS:
+    if not ending.startswith(".") or ending != ending.lower() or ending in FORMATS:
         raise MisuseError("ending", "be new, in small letters, and begin with a dot", repr(ending))
-    READERS[ending] = reader
+    FORMATS[ending] = FileFormat(reader)
 
 
 def read_table(
@@ -65,7 +78,7 @@ def read_table(
     unit: str = "",
     header: bool | None = None,
 ) -> Table:
-    """The table in a file of one of the endings in `READERS`: arrays, text, spectra, images, sound.
+    """The table in a file of one of the endings in `FORMATS`: arrays, text, spectra, images, sound.
 
     channels: the axis that runs over channels, by number (0 or 1) or by name: "rows" or "columns", "channels" where
     the format has them, a dimension label or scale of an HDF5 file.  It is never guessed.
@@ -74,7 +87,7 @@ def read_table(
     header: of a CSV file, whether its first line names the columns; needed only where that could be data as well.
     Files of type .npy, and contiguous arrays of HDF5 files, are mapped into memory and not read here.
     """
-    held = _held(f"{label} {os.fspath(path)}", Path(path), member, header)
+    held = _read(f"{label} {os.fspath(path)}", Path(path), member, header)
     return table_of(held, channels=channels, label=label, path=os.fspath(path), unit=unit)
 
 
@@ -82,22 +95,47 @@ def read_shape(
     path: str | os.PathLike[str], *, channels: int | str, label: str, member: str | None = None
 ) -> tuple[int, int] | None:
     """Rows and channels of the table that `read_table` reads, before anything is unpacked; None of other files."""
-    name, file = f"{label} {os.fspath(path)}", Path(path)
-    if file.suffix.lower() not in OUTLINES:
+    name = f"{label} {os.fspath(path)}"
+    known = FORMATS.get(Path(path).suffix.lower())
+    # The first line of a text does not say how many lines follow.
+    if known is None or not known.has_outline or known.has_header:
         return None
-    check_file(name, file)
-    with sound(name, file):
-        held = OUTLINES[file.suffix.lower()](name, file, member)
+    held = _read(name, Path(path), member, is_outline=True)
     rows, width = held.values.shape if channel_axis(name, held, channels) == 1 else held.values.shape[::-1]
     return rows, width
+
+
+def read_names(
+    path: str | os.PathLike[str],
+    *,
+    channels: int | str,
+    label: str,
+    member: str | None = None,
+    header: bool | None = None,
+) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """The names of the channels of the table that `read_table` reads, and of its rows; None where there are none.
+
+    Entries are not unpacked for it, and of text only the first lines are read.
+    """
+    name = f"{label} {os.fspath(path)}"
+    held = _read(name, Path(path), member, header, is_outline=True)
+    axis = channel_axis(name, held, channels)
+    return held.headings[axis], held.headings[1 - axis]
 
 
 def read_array(
     path: str | os.PathLike[str], member: str | None = None, *, header: bool | None = None
 ) -> NDArray[np.generic]:
     """The numbers in a file of any of the types that tables come in, axes as they are there."""
+    return read_file(path, member, header=header).values
+
+
+def read_file(path: str | os.PathLike[str], member: str | None = None, *, header: bool | None = None) -> ReaderOutput:
+    """The same with the names along its axes and the unit, where the file has them."""
     name = f"file {os.fspath(path)}"
-    return check_numbers(name, _held(name, Path(path), member, header).values)
+    held = _read(name, Path(path), member, header)
+    check_numbers(name, held.values)
+    return held
 
 
 def read_archive(path: str | os.PathLike[str], label: str = "file") -> dict[str, NDArray[np.generic]]:
@@ -108,24 +146,32 @@ def read_archive(path: str | os.PathLike[str], label: str = "file") -> dict[str,
         return read_members(name, Path(path))
 
 
-def _held(name: str, path: Path, member: str | None, header: bool | None) -> Held:
-    reader = READERS.get(path.suffix.lower())
+def _read(
+    name: str, path: Path, member: str | None, header: bool | None = None, *, is_outline: bool = False
+) -> ReaderOutput:
+    """Read a file by its ending; as an outline where that is asked for and its format has one."""
+    known = FORMATS.get(path.suffix.lower())
+    if known is None:
+        given = repr(path.suffix) if path.suffix else "no ending"
+        raise MisuseError(name, f"end in one of {', '.join(FORMATS)}", given)
+    options: dict[str, bool] = {}
     if header is not None:
-        if reader is not read_csv:
+        if not known.has_header:
             raise MisuseError(name, "be read without a header, which only .csv files have", f"header={header!r}")
-        reader = partial(read_csv, header=header)
-    if reader is None:
-        known = ", ".join(READERS)
-        raise MisuseError(name, f"end in one of {known}", repr(path.suffix) if path.suffix else "no ending")
+        options["header"] = header
+    if is_outline and known.has_outline:
+        options["is_outline"] = True
     check_file(name, path)
     with sound(name, path):
-        return reader(name, path, member)
+        return known.read(name, path, member, **options)
 
 
 def files_read(path: Path) -> tuple[Path, ...]:
     """All files that reading this one opens: numbers of some lie apart from their header."""
-    is_pair = READERS.get(path.suffix.lower()) is read_envi
-    return (path, *(each for each in envi_files(path) if each != path)) if is_pair else (path,)
+    known = FORMATS.get(path.suffix.lower())
+    if known is None or known.read is not read_envi:
+        return (path,)
+    return (path, *(each for each in envi_files(path) if each != path))
 
 
 @contextmanager
@@ -153,3 +199,175 @@ def check_file(name: str, path: Path) -> None:
         raise MisuseError(name, "be a file", "a folder" if S_ISDIR(status.st_mode) else "a device or a pipe")
     if status.st_size == 0:
         raise MisuseError(name, "hold at least one number", "an empty file")
+
+
+# Compressors, checksums, filters of numbers, and texts. Left out are codecs of Python objects, one of which is pickle,
+# and codecs of further packages.
+_CODECS = frozenset({
+    "adler32", "astype", "bitround", "blosc", "bytes", "bz2", "crc32", "crc32c", "delta", "endian",
+    "fixedscaleoffset", "fletcher32", "gzip", "jenkins_lookup3", "lz4", "lzma", "packbits", "quantize",
+    "sharding_indexed", "shuffle", "transpose", "vlen-bytes", "vlen-utf8", "zlib", "zstd",
+})  # fmt: skip
+
+
+def open_store(name: str, path: Path) -> Any:  # noqa: ANN401  an array or a group of zarr
+    """Open a Zarr array or group for reading, after `check_codecs`; name: of the store in messages.
+
+    Consolidated metadata, which may differ from those that were checked, are ignored.
+    """
+    check_codecs(name, path)
+    try:
+        zarr = import_module("zarr")
+    except ImportError as error:
+        remedy = 'Install it with pip install "physupport[maps]".'
+        raise MisuseError(name, "be read with zarr", "no such package", remedy) from error
+    if any(_is_array(document) for document in _documents(name, path)):
+        return zarr.open_array(path, mode="r")
+    return zarr.open_group(path, mode="r", use_consolidated=False)
+
+
+def check_codecs(name: str, path: Path) -> None:
+    """Raise if an array, or an array directly within a group, names a codec that is not on the list."""
+    documents = [*_documents(name, path)]
+    if not any(map(_is_array, documents)):
+        documents += [document for folder in path.iterdir() for document in _documents(name, folder)]
+    for codec in (codec for document in documents for codec in _codecs_of(document)):
+        if codec.removeprefix("numcodecs.") not in _CODECS:
+            rule = "be stored with codecs that cannot run code, such as blosc, gzip, zlib or zstd"
+            raise MisuseError(name, rule, repr(codec), "Store the numbers again with one of these.")
+
+
+def _documents(name: str, folder: Path) -> Iterator[dict[str, Any]]:
+    """The metadata of an array in a folder, of either format; zarr reads them by the same parser."""
+    for file in (folder / ".zarray", folder / "zarr.json"):
+        if os.path.lexists(file):
+            check_file(name, file)  # a pipe may say something else the next time
+            yield dict(json.loads(file.read_bytes()))
+
+
+def _is_array(document: dict[str, Any]) -> bool:
+    return "shape" in document
+
+
+def _codecs_of(document: dict[str, Any]) -> Iterator[str]:
+    """Names of all codecs, those within shards included."""
+    given = [*(document.get("filters") or ()), *(document.get("codecs") or ()), *(document.get("index_codecs") or ())]
+    for codec in (*given, *filter(None, [document.get("compressor")])):
+        own = codec if isinstance(codec, dict) else {"name": codec}
+        yield from (str(own[key]) for key in ("id", "name") if key in own)
+        yield from _codecs_of(own.get("configuration") or {})
+
+
+class Coordinate(NamedTuple):
+    """Where along an axis the entries lie."""
+
+    values: NDArray[Any]  # numbers, or texts
+    unit: str = ""
+
+
+class Opened(NamedTuple):
+    """An array, and what its holder says of all its axes."""
+
+    values: Any
+    names: tuple[str, ...] = ()
+    coordinates: dict[str, Coordinate] = {}  # noqa: RUF012  nobody changes it
+    unit: str = ""
+
+
+def is_labelled(value: object) -> bool:
+    """True for an array of xarray."""
+    return kind_of(value) == "DataArray"
+
+
+def open_labelled(value: Any) -> Opened:  # noqa: ANN401  xarray carries no types
+    """A DataArray, which reads from its file what it is asked for."""
+    dims = tuple(map(str, value.dims))
+    coordinates = {
+        axis: Coordinate(_plain(value.coords[axis].values), str(value.coords[axis].attrs.get("units", "")))
+        for axis in dims
+        if axis in value.coords
+    }
+    return Opened(value, dims, coordinates, str(value.attrs.get("units", "")))
+
+
+def open_array(path: Path, member: str | None, label: str) -> Opened:
+    """Open the array in a file, mapped where it can be.  label: what it is for, in messages."""
+    opener = {".zarr": _zarr, ".h5": _hdf5, ".hdf5": _hdf5, ".hdr": _envi}.get(path.suffix.lower())
+    if opener is None:
+        return Opened(read_array(path, member))
+    name = f"{label} {path}"
+    if opener is not _zarr:
+        check_file(name, path)
+    elif not path.exists():
+        raise MisuseError(name, "be a Zarr array or group", "no such file")
+    with sound(name, path):
+        return opener(name, path, member)
+
+
+def _envi(name: str, path: Path, member: str | None) -> Opened:  # noqa: ARG001  an image is one array
+    """The pixels of an image, by lines and samples."""
+    image = open_image(name, path)
+    bands = {} if image.bands is None else {"band": Coordinate(np.array(image.bands))}
+    return Opened(image, ("line", "sample", "band"), bands)
+
+
+def _hdf5(name: str, path: Path, member: str | None) -> Opened:
+    """The dataset, with labels of its axes or names of their scales, which are the coordinates."""
+    file = open_hdf5(name, path)
+    dataset = own_dataset(name, file[chosen_member(name, member and member.strip("/"), datasets(file))])
+    if dataset.dtype.kind not in "iufc":  # pairs of numbers, by whatever names
+        return Opened(read_array(path, member))
+    scales = [next(iter(dimension.values()), None) for dimension in dataset.dims]
+    pairs = zip(dataset.dims, scales, strict=True)
+    names = tuple(d.label or ("" if scale is None else scale.name.rsplit("/", 1)[-1]) for d, scale in pairs)
+    along = zip(names, scales, dataset.dims, dataset.shape, strict=True)
+    coordinates = {
+        axis: Coordinate(_plain(values), _unit_of(scale))
+        for axis, scale, dimension, length in along
+        if axis and (values := scale_values(name, dimension, length)) is not None
+    }
+    return Opened(dataset, names if all(names) else (), coordinates if all(names) else {}, _unit_of(dataset))
+
+
+def _zarr(name: str, path: Path, member: str | None) -> Opened:
+    """The array, with the names of its axes as either format has them, and arrays of these names beside it."""
+    held = open_store(name, path)
+    stored = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+    if getattr(held, "shape", None) is not None:
+        _check_stored(name, path, held, stored)
+        return Opened(held, _dimensions(held), {}, _unit_of(held))
+    arrays = dict(held.arrays())
+    beside = {axis for array in arrays.values() for axis in _dimensions(array)}
+    known = [key for key, array in arrays.items() if key not in beside and array.dtype.kind in "iufc"]
+    chosen = arrays[chosen_member(name, member, known)]
+    names = _dimensions(chosen)
+    of = {axis: arrays[axis] for axis in names if axis in arrays and arrays[axis].ndim == 1}
+    for array in (chosen, *of.values()):
+        _check_stored(name, path, array, stored)
+    coordinates = {axis: Coordinate(_plain(np.asarray(array[:])), _unit_of(array)) for axis, array in of.items()}
+    return Opened(chosen, names, coordinates, _unit_of(chosen))
+
+
+def _check_stored(name: str, path: Path, array: Any, stored: int) -> None:  # noqa: ANN401
+    """Raise if an array has far more entries than the bytes of all files could hold: missing chunks are read as 0."""
+    check_claim(name, path.name, prod(array.shape) * array.dtype.itemsize, stored)
+
+
+def _dimensions(array: Any) -> tuple[str, ...]:  # noqa: ANN401
+    given = (
+        getattr(getattr(array, "metadata", None), "dimension_names", None)
+        or dict(array.attrs).get("_ARRAY_DIMENSIONS")
+        or ()
+    )
+    return tuple(map(str, given)) if len(given) == len(array.shape) and None not in given else ()
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as float64, anything else as texts."""
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64)
+    return np.array([as_text(each) for each in values.tolist()]) if values.dtype.kind in "OST" else values.astype(str)
+
+
+def _unit_of(array: Any) -> str:  # noqa: ANN401
+    return as_text(dict(array.attrs).get("units", ""))

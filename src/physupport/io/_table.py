@@ -1,8 +1,8 @@
 """A table of rows by channels, and where it came from."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from .._arrays import read_only_view
 from .._errors import MisuseError, shown
 from .._hashes import rows_hash
-from ._parts import part_of
+from .._typing import IntArray
+from ._names import Axis, is_numbering, matches, order_of, place_of, same_unit
+from ._rows import part_of
 
 # Entries that a digest holds in memory at a time.
 BLOCK_ENTRIES: Final = 2**20
@@ -19,7 +21,7 @@ BLOCK_ENTRIES: Final = 2**20
 @final
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What was read: the array as its file or its owner holds it, before its axes were put in order."""
+    """The array as its file or its owner holds it, before its axes were put in order."""
 
     label: str  # what the table is for, such as "calibration"
     path: str | None  # the file name as given; None for arrays
@@ -46,7 +48,8 @@ class Table:
     source: Source
 
     def __post_init__(self) -> None:
-        name, values = self.source.label, check_numbers(self.source.label, self.values)
+        name = self.source.label
+        values = check_numbers(name, self.values)
         if values.ndim != 2 or 0 in values.shape:
             rule = "have two axes, rows and channels, with at least one of each"
             raise MisuseError(name, rule, f"shape {values.shape}")
@@ -56,6 +59,11 @@ class Table:
         check_names(name, "channels", self.channels)
         object.__setattr__(self, "values", read_only_view(values))
         object.__setattr__(self, "channels", tuple(self.channels))
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the channels; None where they are only numbered."""
+        return None if is_numbering(self.channels) else self.channels
 
     def digest(self) -> str:
         """SHA-256 of the content, read block by block.
@@ -94,7 +102,7 @@ MATRIX_AXES: Final = (("rows",), ("columns",))
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class ReaderOutput:
     """Numbers with what their holder says about them."""
 
     values: NDArray[np.generic]
@@ -102,11 +110,17 @@ class Held:
     axes: tuple[tuple[str, ...], ...] = ()  # the names that each axis goes by
     headings: tuple[tuple[str, ...] | None, ...] = (None, None)  # for each axis, what its entries are called
     unit: str = ""
+    channel_axis: int | None = None  # where data of this kind have their channels; None where that is to be said
 
 
-def table_of(held: Held, *, channels: int | str | None, label: str, path: str | None, unit: str) -> Table:
-    """The table in which rows are rows and the given axis runs over channels; a unit given here goes before."""
-    values, axis = held.values, channel_axis(label if path is None else f"{label} {path}", held, channels)
+def table_of(held: ReaderOutput, *, channels: int | str | None, label: str, path: str | None, unit: str) -> Table:
+    """The table in which rows are rows and the given axis runs over channels; unit: where its holder states none."""
+    name = label if path is None else f"{label} {path}"
+    values = held.values
+    axis = channel_axis(name, held, channels)
+    if not same_unit(unit, held.unit):
+        remedy = "Leave one of the two out, or correct it: numbers are never converted."
+        raise MisuseError(name, f"have the unit {held.unit}, which it states itself", repr(unit), remedy)
     names = held.headings[axis]
     if names is None:
         names = tuple(map(str, range(values.shape[axis])))
@@ -114,7 +128,7 @@ def table_of(held: Held, *, channels: int | str | None, label: str, path: str | 
     return Table(values if axis == 1 else values.T, names, source)
 
 
-def channel_axis(name: str, held: Held, channels: int | str | None) -> int:
+def channel_axis(name: str, held: ReaderOutput, channels: int | str | None) -> int:
     """Which of the two axes of a table runs over channels."""
     values = check_numbers(name, held.values)
     if values.ndim != 2:
@@ -124,12 +138,17 @@ def channel_axis(name: str, held: Held, channels: int | str | None) -> int:
         raise MisuseError(name, "have two axes, rows and channels", f"shape {values.shape}", remedy)
     if values.size == 0:
         raise MisuseError(name, "hold at least one number", f"shape {values.shape}")
-    return _axis(name, channels, held.axes)
+    if held.channel_axis is None:
+        return _axis(name, channels, held.axes)
+    if channels not in (None, held.channel_axis, *held.axes[held.channel_axis]) or type(channels) is bool:
+        rule = "have its channels in columns, as frames and recordings do"
+        raise MisuseError(name, rule, f"channels={channels!r}", "Leave channels out, or transpose it.")
+    return held.channel_axis
 
 
 def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) -> int:
     """The axis meant; none is ever chosen because of its length."""
-    is_number = isinstance(channels, int | np.integer) and not isinstance(channels, bool)
+    is_number = isinstance(channels, int | np.integer) and type(channels) is not bool
     if is_number and channels in (0, 1):
         return int(channels)
     matches = [axis for axis, names in enumerate(axes) if channels in names]
@@ -144,8 +163,9 @@ def _axis(name: str, channels: int | str | None, axes: Sequence[Sequence[str]]) 
 
 
 def distinct_or_none(names: Sequence[str]) -> tuple[str, ...] | None:
-    """Coordinates along an axis as names of its entries; two alike name nothing."""
-    return tuple(names) if len(set(names)) == len(names) and "" not in names else None
+    """Coordinates along an axis as names of its entries; equal places name nothing, and equal names are for others."""
+    are_places = all(place_of(each) is not None for each in names)
+    return None if are_places and len({*names}) < len(names) else tuple(names)
 
 
 def chosen_member(name: str, member: str | None, known: Sequence[str]) -> str:
@@ -160,7 +180,68 @@ def chosen_member(name: str, member: str | None, known: Sequence[str]) -> str:
     return member
 
 
+# What text arrays beside an array of numbers are called that name the entries of its axes.
+_PLACES: Final = {"rows": 0, "columns": 1}
+TITLES: Final = (*_PLACES, "channels", "elements", "id", "ids")
+
+
+def titled(name: str, held: ReaderOutput, titles: Mapping[str, tuple[str, ...]], is_alone: bool) -> ReaderOutput:
+    """The array with the names that text arrays beside it give: `rows` and `columns`, others by their length.
+
+    is_alone: whether there is no other array that the names could be of.
+    """
+    shape = held.values.shape
+    axes = [list(each) for each in (*held.axes, *[()] * len(shape))[: len(shape)]]
+    headings: list[tuple[str, ...] | None] = [*held.headings, *[None] * len(shape)][: len(shape)]
+    for title, names in titles.items():
+        fits = [k for k, length in enumerate(shape) if length == len(names) and _PLACES.get(title, k) == k]
+        if not fits and is_alone:
+            raise MisuseError(name, f"have as many names in {title!r} as entries along an axis", f"{len(names)} names")
+        for k in fits:
+            if headings[k] not in (None, names):
+                remedy = "Call the names of its first axis rows, and those of its second columns."
+                raise MisuseError(name, "tell which names are of which axis", f"shape {shape}", remedy)
+            headings[k] = names
+            axes[k].append(title)
+    return replace(held, axes=tuple(map(tuple, axes)), headings=tuple(headings))
+
+
+def from_fields(name: str, values: NDArray[Any]) -> ReaderOutput:
+    """A record array, whose fields are columns and have names, as a table; others as they are."""
+    fields = values.dtype.names
+    if fields is None or values.ndim != 1 or any(values.dtype[each].kind not in "iufc" for each in fields):
+        return ReaderOutput(values)
+    check_names(name, "columns", fields)
+    columns = [part_of(values)[each] for each in fields]
+    return ReaderOutput(np.stack(columns, axis=1), axes=MATRIX_AXES, headings=(None, fields))
+
+
 def check_no_member(name: str, member: str | None) -> None:
     """For files that hold one array without a name."""
     if member is not None:
         raise MisuseError(name, "be read without a member, as it holds one array", repr(member))
+
+
+Order = Callable[[str, Axis, Sequence[str] | None], IntArray | None]
+
+
+def in_order(name: str, held: ReaderOutput, axes: Sequence[Axis], order: Order = order_of) -> NDArray[np.generic]:
+    """The numbers with every named axis in the order that is wanted; a table whose names say so is turned first.
+
+    order: gives the order of an axis, or refuses its names, as `order_of` does.
+    """
+    values = held.values
+    headings = (*held.headings, *[None] * len(axes))[: len(axes)]
+    if len(axes) == values.ndim == 2 and _is_turned(headings, axes):
+        values = values.T
+        headings = headings[::-1]
+    for number, (axis, names) in enumerate(zip(axes, headings, strict=True)):
+        places = order(name, axis, names)
+        if places is not None and not np.array_equal(places, np.arange(len(places))):
+            values = np.take(values, places, axis=number)
+    return values
+
+
+def _is_turned(headings: Sequence[Sequence[str] | None], axes: Sequence[Axis]) -> bool:
+    """True if names stand along one axis that are those of the other."""
+    return any(matches(axes[1 - k], headings[k]) and not matches(axes[k], headings[k]) for k in (0, 1))

@@ -1,83 +1,178 @@
-"""The first judge: evidence, certified. An explanation is decided only where its exact margin has a proven sign."""
+r"""The judge of evidence: an explanation is rejected where an opponent predicts the rows far better.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self, final
+Rows are divided once, and evidence is looked at along the rows that judge; or it is averaged over several splits.  Each
+split gives a part that proposes and an independent one that judges.  Rows are divided at random, or each row z is
+fissioned: with g of the noise's own law, z + g and z - g are independent and have twice its covariance.  With q a
+density that the first part fixed, :math:`E(e) = q(\text{second}) / \sup_{\theta,\sigma} p_e(\text{second})` has mean at
+most 1 under e, and so has the mean over splits.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from flint import arb
-from numpy.typing import ArrayLike
+from flint import arb, ctx
 
 from .._arrays import check_indices
-from .._checks import check_count, check_open
+from .._checks import check_count, check_number, check_open
 from .._errors import MisuseError
-from .._typing import Array, IntArray
+from .._stored import Maybe, check_form
+from .._typing import Array, Field, IntArray
 from ..banks import Bank
-from ..laws import Law
-from ._evidence import BLOCK, Evidence, blocks
-from ._judge import Codes, Judge, Verdict, Verdicts, block_around
-from ._noise import NOISE_FACTS, NoiseTester, check_share, decoded_share, with_noise_test
-from ._scored import FLOAT_BITS, Bounds, ball_bounds, check_levels, sum_down, sum_up, threshold_ball, threshold_bounds
-from ._specs import Sealed
+from ..io import ArrayRows, as_pairs
+from ..laws import Design, Law, LinearStream, NoiseSeen, Stream, agreement
+from ._decide import compared, product_verdicts, verdicts
+from ._evidence import Evidence, final_bounds
+from ._judge import Judge, Verdict, Verdicts, block_around
+from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
+from ._specs import FIXED, JudgeSpec, Sealed, SealedStream, register
+from .rotation._table import Draws
 
-FIRST_BITS = 64
-MOST_BITS = 1024
-Progress = Callable[[int, int], None]
-_OPEN = np.uint8(Verdict.INDETERMINATE)
+MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
+SPLITS = ("rows", "fission")
+# Share of the level at which a stated noise is refuted; the gate of rotations has the same.
+NOISE_SHARE = 0.2
+# The purpose of the draws: no other judge shares these bits.
+_PURPOSE = 4
+_ALONG_ROWS = "streams are independent, and so are the rows of each, with the law of the explanation"
+_OF_SPLITS = (
+    "rows are independent, linear in open coefficients, in white Gaussian noise, after whitening where a covariance is "
+    "given, of the level given where they are fissioned"
+)
+_FORM = {"judge": str, "assumes": str, "noise": Maybe(float)}
+_SPLIT_FORM = _FORM | {"split": SPLITS, "n_splits": int, "proposal": float}
 
 
-def verdicts(
-    evidence: Evidence,
-    indices: ArrayLike,
-    levels: ArrayLike,
-    *,
-    most_bits: int = MOST_BITS,
-    block: int = BLOCK,
-    progress: Progress | None = None,
-) -> Verdicts:
-    r"""Verdicts (k, l) on explanations (k,) at one or more levels, all from one scoring.
+@register
+@final
+@dataclass(frozen=True, slots=True)
+class ByEvidence(JudgeSpec):
+    """Have the streams of a protocol judged by their evidence, at the level of the protocol.
 
-    Rejected if :math:`\max_k E_k(e) > 1/\alpha` (eq:candidate-rejection-threshold), admissible if not, each only when
-    proven: by float64 bounds, or else in ball arithmetic at 64, 128, ... up to most_bits bits. An explanation that
-    made the data is rejected with probability at most alpha (cor:eprocess-retention, eq:on-bank-truth-retention).
-    Bounds are those of the margin :math:`m(e) = \max_k\log E_k(e) + \log\alpha` (eq:supp-log-e-margin).
-
-    Works through the explanations block by block; progress(done, total) is called after each.
+    split: None has the protocol divide the rows, and looks at the evidence along those that judge.  `rows` averages
+    evidence of a linear law over random divisions, of which a share proposes; `fission` over noise that is added, also
+    to a single row, where the noise is known.  Splits come from `Sealed.draws_seed`: the parts of a fissioned row are
+    independent only if its draws are its own.  An average is that of all judging rows, not its peak along them, as only
+    the final value may be averaged; that of other streams at their end is multiplied with it.
+    noise: share of the level at which a stated noise is tested (`noise_facts`); unless it is given, a protocol sets it
+    where a law states a noise that rows can refute, and leaves it out where none does.
     """
-    chosen, at = check_indices("indices", indices, evidence.size), check_levels(levels)
-    check_count("most_bits", most_bits)
-    parts, done = [], 0
-    for part in blocks(chosen, check_count("block", block)):
-        parts.append(_decided(evidence, part, at, most_bits))
-        done += len(part)
-        if progress is not None:
-            progress(done, len(chosen))
-    return Verdicts.joined(parts)
 
+    kind: ClassVar[str] = "evidence"
+    has_common_numerator: ClassVar[bool] = True
+    fact_names: ClassVar[tuple[str, ...]] = ("is_best_rejected", "level", "findings")
 
-def product_verdicts(
-    log_e: Bounds, keys: IntArray, ball: Callable[[int, int], arb], log_e_beside: Bounds, level: float
-) -> Verdicts:
-    """Verdicts (k,) from e-values of keys (k,), times the final evidence of independent streams: an e-value again.
+    split: str | None = None
+    n_splits: int = 8
+    proposal: float = 0.5
+    noise: float | None = field(default=None, metadata=FIXED)
 
-    log_e: of the e-values of all keys.  ball: encloses that of a key, with so many bits.  log_e_beside: (k,).
-    """
-    bounds = Bounds(sum_down(log_e.lower[keys], log_e_beside.lower), sum_up(log_e.upper[keys], log_e_beside.upper))
+    def __post_init__(self) -> None:
+        if self.split is not None and self.split not in SPLITS:
+            raise MisuseError("split", f"be {' or '.join(map(repr, SPLITS))}", repr(self.split))
+        check_count("splits", self.n_splits, 1, MOST_SPLITS)
+        check_open("proposal", self.proposal, 0.0, 1.0)
+        if self.noise is not None:
+            check_open("noise", check_number("noise", self.noise), 0.0, 1.0)
 
-    def product(row: int, bits: int) -> arb:
-        ends = [arb(float(end[row])) for end in log_e_beside]
-        return ball(int(keys[row]), bits) + ends[0].union(ends[1])
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> "ByEvidence":
+        """Evidence along the rows of the protocol's own split, unless another or several are asked for."""
+        split = options.get("split")
+        if split == "fission" and "proposal" in options:
+            raise MisuseError(
+                "proposal", "be left out with split = 'fission'", options["proposal"], "All of a row proposes."
+            )
+        if split in (None, "rows") and options.get("n_splits", 1) == 1:
+            return cls()
+        return cls(**{"split": "rows", **options})
 
-    return decided(bounds, np.array([level]), product, MOST_BITS).at_level(0)
+    @property
+    def are_e_values(self) -> bool:
+        """True for an average; along the rows the largest value counts."""
+        return self.split is not None
+
+    @property
+    def has_facts(self) -> bool:
+        """True if the noise is tested."""
+        return self.noise is not None
+
+    @property
+    def withholds(self) -> bool:
+        """True if the noise is tested: labels are withheld where it is refuted."""
+        return self.noise is not None
+
+    @property
+    def trusts_noise(self) -> bool:
+        """True if the noise is not tested."""
+        return self.noise is None
+
+    @property
+    def noise_share(self) -> float | None:
+        """The share at which the noise is tested."""
+        return self.noise
+
+    @property
+    def fissions(self) -> int:
+        """How many times a single row is split by noise that is added to it; 0 where rows are divided instead."""
+        return self.n_splits if self.split == "fission" else 0
+
+    def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
+        """The judge with the test of the noise, where rows can refute a noise that a law states.
+
+        A covariance that was estimated is refused: likelihoods would take its errors for signals.
+        """
+        if any(law.is_estimated for law in laws):
+            rule = "be 'rotation' where the covariance of the noise is estimated from rows"
+            remedy = 'Write judge = "rotation", or give a covariance that is known.'
+            raise MisuseError("judge", rule, "'evidence'", remedy)
+        is_stated = any(law.states_noise(bank) for law in laws)
+        return replace(self, noise=(self.noise or NOISE_SHARE) if is_stated else None)
+
+    def encode(self) -> dict[str, object]:
+        """All that is fixed beforehand; streams, checkpoints and numerators stand with the streams."""
+        content: dict[str, object] = {"judge": self.kind, "assumes": _OF_SPLITS if self.split else _ALONG_ROWS}
+        if self.split is not None:
+            content |= {"split": self.split, "n_splits": self.n_splits, "proposal": float(self.proposal)}
+        return content if self.noise is None else content | {"noise": float(self.noise)}
+
+    @classmethod
+    def decode(cls, content: Mapping[str, Any]) -> "ByEvidence":
+        """The judge that `encode` wrote; the assumption is said in words, which may be improved."""
+        spec = check_form(content, _SPLIT_FORM if "split" in content else _FORM, "judge")
+        return cls(**{name: value for name, value in spec.items() if name not in ("judge", "assumes")})
+
+    def splits(self, law: Law) -> bool:
+        """True if proposal rows choose the numerator; an average divides the rows of a linear law itself."""
+        return self.split is None or law.is_counted or not law.is_linear
+
+    def check_rows(self, law: Law, n_rows: int) -> None:
+        """Raise for a single row that is to be divided; other laws refuse it where shares are checked."""
+        if self.split != "fission" and law.is_linear and n_rows < 2:
+            remedy = 'Take split = "fission" where the noise is known, or judge = "rotation" where responses are exact.'
+            raise MisuseError("split", "not be 'rows' for a single row", f"{n_rows} row", remedy)
+
+    def open(self, sealed: Sealed) -> Judge:
+        """The judge along the rows, or of the average, which reads the rows and scores all explanations."""
+        if self.split is None:
+            return EvidenceJudge(sealed.evidence, sealed.level, self, sealed)
+        rule = "average over splits where one stream has rows that are linear in free coefficients"
+        return SplitJudge.of(
+            self, sealed, *sealed.divided(lambda law: not self.splits(law), rule, ", or leave split and splits out")
+        )
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class EvidenceJudge:
+class EvidenceJudge(Judge):
     """Certified verdicts of an e-process at one level."""
 
     evidence: Evidence
     level: float
+    spec: ByEvidence = field(default_factory=ByEvidence)
+    sealed: Sealed | None = field(default=None, repr=False)  # data of the test of the noise
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -88,177 +183,154 @@ class EvidenceJudge:
         return self.evidence.size
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
-        """Scores the keys of these explanations, unless earlier ones shared them."""
+        """Score the keys of these explanations, unless earlier ones shared them."""
         return verdicts(self.evidence, explanations, self.level).at_level(0)
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block of explanations around e, as far as float64 decides it; balls are for what is asked alone."""
         near, bounds = self.evidence.along(e, block_around(e, count, self.size))
         near_verdicts = compared(bounds, np.array([self.level])).at_level(0)
-        is_decided = near_verdicts.codes != _OPEN
-        near, near_verdicts = near[is_decided], near_verdicts.rows(is_decided)
+        is_decided = near_verdicts.codes != Verdict.INDETERMINATE
+        near = near[is_decided]
+        near_verdicts = near_verdicts.rows(is_decided)
         if e in near:
             return near, near_verdicts
         single = np.array([e])
         return np.append(near, single), Verdicts.joined([near_verdicts, self.verdicts(single)])
 
-    def encode(self) -> dict[str, object]:
-        """What every evidence has; streams, checkpoints and numerators stand with the streams."""
-        return ByEvidence().encode()
+    def facts(self, possible: IntArray) -> dict[str, object] | None:
+        """The test of the noise, where there is one."""
+        return noise_facts(self.spec.noise, self.sealed, possible)
+
+
+def noise_facts(share: float | None, sealed: Sealed | None, possible: IntArray) -> dict[str, object] | None:
+    r"""What the rows of every stream say of the stated noise that is left; of all that is stated if nothing is.
+
+    Labels are withheld where every noise that is left is refuted by the rows.  That the truth is in the bank and left,
+    and this happens, has probability at most the share of the level, which streams that are tested divide: the p-value
+    of its noise setting is uniform, and the largest of those that are left is no smaller.  Nothing is said then, so
+    that what is said is false with probability at most the level of the judge, as without the test: none of it is
+    spent.
+    """
+    if share is None or sealed is None:
+        return None
+    asked = possible if len(possible) else np.arange(sealed.size)
+    findings: list[dict[str, Any]] = []
+    for stream in sealed.streams:
+        seen: NoiseSeen | None = stream.law.noise_seen(sealed.bank, stream.rows)
+        if seen is None:
+            continue
+        settings = np.unique(stream.keys_of(asked) % len(seen.p)).tolist()
+        # The setting that the rows refute least.
+        best = max((agreement(seen.p[setting], seen.ratio[setting]), -setting) for setting in settings)
+        setting = -best[1]
+        findings.append({"part": "noise", "place": seen.place, "p": seen.p[setting], "ratio": seen.ratio[setting]})
+    level = share * sealed.level / max(len(findings), 1)
+    is_refuted = any(finding["p"] <= level for finding in findings)
+    return {
+        "is_best_rejected": is_refuted,
+        "is_withheld": is_refuted and len(possible) > 0,
+        "level": level,
+        "findings": findings,
+    }
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class ByEvidence(NoiseTester):
-    """Have the streams of a protocol judged by their evidence, at the level of the protocol.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """The judging part of one split, under every key, and the density that the other part chose."""
 
-    noise: share of the level at which a noise that is stated is tested (`NoiseTested`); unless it is given, a protocol
-    sets it where a law states one that rows can refute, and where none does leaves it out.
-    """
+    stream: LinearStream
+    numerator: tuple[Stream, int]
 
-    has_common_numerator: ClassVar[bool] = True
-    fact_names: ClassVar[tuple[str, ...]] = NOISE_FACTS
+    @classmethod
+    def of(cls, design: Design, parts: tuple[Field, Field]) -> "_Trial":
+        is_complex = np.iscomplexobj(design.columns)
+        first, second = (ArrayRows(as_pairs(part) if is_complex else part) for part in parts)
+        proposing = LinearStream(design, first, np.array([first.n_rows]), is_complex, fits={})
+        stream = LinearStream(design, second, np.array([second.n_rows]), is_complex)
+        return cls(stream, proposing.opponent(np.arange(proposing.n_keys)).numerator(stream, second))
 
-    noise: float | None = None
+    def log_evidence(self, keys: IntArray) -> Bounds:
+        """(k,) against these keys."""
+        proposal, key = self.numerator
+        above = score_bounds("the numerator", proposal.log_likelihood(np.array([key])))
+        below = score_bounds("the rows", self.stream.log_likelihood(keys))
+        return Bounds(sum_down(above.lower, -below.upper)[:, 0], sum_up(above.upper, -below.lower)[:, 0])
 
-    def __post_init__(self) -> None:
-        check_share(self.noise)
-
-    def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """With the test of the noise where a law states one."""
-        return replace(self, noise=self.share_for(bank, laws))
-
-    def encode(self) -> dict[str, object]:
-        """The kind; streams, checkpoints and numerators stand with the streams."""
-        return {
-            "judge": "evidence",
-            "assumes": "streams are independent, and so are the rows of each, with the law of the explanation",
-            **({} if self.noise is None else {"noise": float(self.noise)}),
-        }
-
-    def splits(self, law: Law) -> bool:  # noqa: ARG002
-        """Proposal rows choose the numerator."""
-        return True
-
-    def check_rows(self, law: Law, n_rows: int) -> None:
-        """Rows of a linear law are divided, which takes two; other laws are refused where shares are checked."""
-        if law.is_linear and n_rows < 2:
-            remedy = 'Take split = "fission" where the noise is known, or judge = "rotation" where responses are exact.'
-            raise MisuseError("split", "not be 'rows' for a single row", f"{n_rows} row", remedy)
-
-    def open(self, sealed: Sealed) -> Judge:
-        """The judge."""
-        return with_noise_test(EvidenceJudge(sealed.evidence, sealed.level), sealed, self.noise)
-
-
-def decoded_evidence(content: Mapping[str, object]) -> ByEvidence:
-    """Nothing but the kind counts: the assumption is said in words, which may be improved."""
-    if content.keys() - {"noise"} != ByEvidence().encode().keys():
-        raise MisuseError("judge", "be written with the names judge and assumes", sorted(content))
-    return ByEvidence(decoded_share(content))
-
-
-def compared(bounds: Bounds, levels: Array) -> Verdicts:
-    """Log evidence (k,) against every threshold: verdicts (k, l), open where the float64 bounds straddle it."""
-    least, most = threshold_bounds(levels)
-    codes = np.full((len(bounds.lower), len(levels)), _OPEN, dtype=np.uint8)
-    codes[bounds.lower[:, None] > most] = Verdict.REJECTED
-    codes[bounds.upper[:, None] <= least] = Verdict.ADMISSIBLE
-    return _measured(codes, bounds, levels, np.full(len(codes), FLOAT_BITS, dtype=np.int64))
-
-
-def decided(bounds: Bounds, levels: Array, ball: Callable[[int, int], arb], most_bits: int) -> Verdicts:
-    """The same; rows left open are refined by ball(row, bits)."""
-    first = compared(bounds, levels)
-    codes, bits = first.codes, np.full(len(first), FLOAT_BITS, dtype=np.int64)
-    rows = np.flatnonzero((codes == _OPEN).any(axis=1)).tolist()
-    if not rows:
-        return first
-    lower, upper = bounds.lower.copy(), bounds.upper.copy()
-    for row in rows:
-        precision = FIRST_BITS
-        while precision <= most_bits and np.any(codes[row] == _OPEN):
-            refined = ball(row, precision)
-            _settle(codes[row], levels, refined, precision)
-            below, above = ball_bounds(refined)
-            lower[row], upper[row], bits[row] = max(lower[row], below), min(upper[row], above), precision
-            precision *= 2
-    return _measured(codes, Bounds(lower, upper), levels, bits)
-
-
-def _decided(evidence: Evidence, indices: IntArray, levels: Array, most_bits: int) -> Verdicts:
-    def ball(row: int, bits: int) -> arb:
-        return evidence.ball(int(indices[row]), bits)
-
-    return decided(evidence.along_path(indices).peak(), levels, ball, most_bits)
-
-
-def _measured(codes: Codes, bounds: Bounds, levels: Array, bits: IntArray) -> Verdicts:
-    """With bounds (k, l) of the margins."""
-    least, most = threshold_bounds(levels)
-    lower, upper = sum_down(bounds.lower[:, None], -most), sum_up(bounds.upper[:, None], -least)
-    # Balls may have proven a sign that the difference of two rounded bounds leaves open.
-    lower = np.where(codes == Verdict.REJECTED, np.maximum(lower, 0.0), lower)
-    return Verdicts(codes, lower, np.where(codes == Verdict.ADMISSIBLE, np.minimum(upper, 0.0), upper), bits)
-
-
-def _settle(codes: Codes, levels: Array, log_evidence: arb, bits: int) -> None:
-    """Decide the open entries of one row (l,) that a ball decides, in place."""
-    for column in np.flatnonzero(codes == Verdict.INDETERMINATE).tolist():
-        threshold = threshold_ball(float(levels[column]), bits)
-        # A comparison of balls is true only if it holds for all their points.
-        if log_evidence > threshold:
-            codes[column] = Verdict.REJECTED
-        elif log_evidence <= threshold:
-            codes[column] = Verdict.ADMISSIBLE
-
-
-UNKNOWN = 255
-# A judge may look ahead to a share of as many as were asked before, so that little is done in vain, within these.
-_LEAST_AHEAD, _MOST_AHEAD, _SHARE = 64, 4096, 8
+    def ball(self, key: int, bits: int) -> arb:
+        """Encloses the evidence, not its log."""
+        proposal, numerator_key = self.numerator
+        return (proposal.enclosure(numerator_key, bits)[0] - self.stream.enclosure(key, bits)[0]).exp()
 
 
 @final
-class Docket:
-    """Verdicts that a judge has given, kept by explanation.
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitJudge(Judge):
+    """The judge of one stream of a linear law, and the evidence of others."""
 
-    A run reads those that it asks for and nothing else: what the judge decided ahead saves time and changes no trace.
-    """
+    judges_blocks: ClassVar[bool] = True
 
-    __slots__ = ("_codes", "_lower", "_upper", "judge", "size")
+    size: int
+    level: float
+    stream: SealedStream
+    trials: tuple[tuple[_Trial, ...], ...]  # of each split; of each noise setting where splits depend on it
+    log_evidence: Bounds  # (n_keys,) each
+    evidence: Evidence | None
+    spec: ByEvidence
+    sealed: Sealed = field(repr=False)
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge, self.size = judge, check_count("size of the judge", judge.size)
-        self._codes = np.full(self.size, UNKNOWN, dtype=np.uint8)
-        self._lower, self._upper = np.empty(self.size), np.empty(self.size)
-
-    @property
-    def codes(self) -> memoryview:
-        """(M,) kept up to date; one entry of a memory view is a plain number at a third of the price."""
-        return self._codes.data
-
-    def look_up(self, e: int, n_asked: int) -> int:
-        """The code of an explanation that is not known yet; verdicts that came along are kept if proven."""
-        count = min(max(n_asked // _SHARE, _LEAST_AHEAD), _MOST_AHEAD)
-        explanations, verdicts = self.judge.ahead(e, count)
-        row = np.flatnonzero(check_indices("explanations ahead", explanations, self.size) == e)
-        if len(verdicts) != len(explanations) or not row.size or len(np.unique(explanations)) < len(explanations):
-            value = f"{len(verdicts)} on {explanations.tolist()}"
-            raise MisuseError("judge", f"give a verdict on explanation {e}", value)
-        verdicts.rows(row).check(explanations[row], "margins of the judge")
-        is_kept = verdicts.are_proven() & (self._codes[explanations] == UNKNOWN)
-        self._keep(explanations[is_kept], verdicts.rows(is_kept))
-        return int(self._codes[e])
+    @classmethod
+    def of(
+        cls, spec: ByEvidence, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
+    ) -> "SplitJudge":
+        """All keys are scored."""
+        spec.check_rows(stream.law, stream.rows.n_rows)
+        rows = design.whitened_rows(stream.rows, stream.law.is_complex)
+        trials = _trials(spec, design, rows, sealed.draws_seed)
+        bounds = np.empty((2, len(design.supports) * len(design.deviations)))
+        for setting, splits in enumerate(trials):
+            keys = np.arange(setting, bounds.shape[1], len(trials))
+            scored = [trial.log_evidence(keys) for trial in splits]
+            bounds[:, keys] = log_mean(Bounds(*(np.array(side) for side in zip(*scored, strict=True))))
+        return cls(sealed.size, sealed.level, stream, trials, Bounds(*bounds), evidence, spec, sealed)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
-        """Verdicts (k,), asking the judge for those that it has not given."""
-        new = np.unique(explanations[self._codes[explanations] == UNKNOWN])
-        if new.size:
-            fresh = self.judge.verdicts(new)
-            fresh.check(new, "margins of the judge")
-            self._keep(new, fresh)
-        return Verdicts(self._codes[explanations], self._lower[explanations], self._upper[explanations])
+        """The margin is the log of the evidence of all streams over 1 / level."""
+        chosen = check_indices("explanations", explanations, self.size)
+        keys = self.stream.keys_of(chosen)
+        beside = final_bounds(self.evidence, chosen)
+        return product_verdicts(self.log_evidence, keys, self.ball, beside, self.level)
 
-    def _keep(self, explanations: IntArray, verdicts: Verdicts) -> None:
-        self._lower[explanations], self._upper[explanations] = verdicts.lower, verdicts.upper
-        self._codes[explanations] = verdicts.codes
+    def ball(self, key: int, bits: int) -> arb:
+        """Encloses the log of the mean evidence against a key."""
+        splits = self.trials[key % len(self.trials)]
+        with ctx.workprec(bits):
+            return (sum((trial.ball(key, bits) for trial in splits), arb(0)) / len(splits)).log()
+
+    def facts(self, possible: IntArray) -> dict[str, object] | None:
+        """The test of the noise, where there is one."""
+        return noise_facts(self.spec.noise, self.sealed, possible)
+
+
+def _trials(spec: ByEvidence, design: Design, rows: Field, seed: int) -> tuple[tuple[_Trial, ...], ...]:
+    """The splits of each noise setting: fission depends on the noise; one division of the rows serves all."""
+    draws = Draws(seed, _PURPOSE)
+    if spec.split == "rows":
+        count = min(max(int(Fraction(repr(spec.proposal)) * len(rows)), 1), len(rows) - 1)
+        orders = np.argsort(draws.uniform((spec.n_splits, len(rows))), axis=1, kind="stable")
+        return (tuple(_Trial.of(design, (rows[order[:count]], rows[order[count:]])) for order in orders),)
+    if None in design.deviations:
+        remedy = 'Give the noise, or take judge = "rotation", which does not need it, where responses are exact.'
+        raise MisuseError("split", "be 'rows' where the noise is not known", "'fission'", remedy)
+    is_complex = np.iscomplexobj(rows)
+    normals = draws.field_normal((spec.n_splits, *rows.shape), is_complex) / np.sqrt(2.0 if is_complex else 1.0)
+    return tuple(_fissioned(design, rows, normals, float(sigma)) for sigma in design.deviations if sigma is not None)
+
+
+def _fissioned(design: Design, rows: Field, normals: Field, sigma: float) -> tuple[_Trial, ...]:
+    """Where sigma is true the parts are independent; opponents may have another noise, which is added to that of g."""
+    known: Array = np.array(design.deviations, dtype=np.float64)
+    # Both parts of a row have its coefficients: whatever these are, given them the parts are independent.
+    wider = replace(design, deviations=tuple(np.hypot(known, sigma).tolist()), is_random=False)
+    return tuple(_Trial.of(wider, (rows + sigma * drawn, rows - sigma * drawn)) for drawn in normals)

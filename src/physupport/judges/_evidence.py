@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -13,9 +14,88 @@ from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..banks import Bank
-from ..laws import Stream
-from ._path import JointPath, joint_path
+from ..laws import Stream, check_checkpoints
 from ._scored import MOST_ENTRIES, Bounds, ScoredKeys, sum_down, sum_up
+
+
+def doubling_checkpoints(n_rows: int, first: int = 128) -> IntArray:
+    """Prefix lengths first, 2 first, 4 first, ... below n_rows, and n_rows itself.
+
+    >>> doubling_checkpoints(700).tolist()
+    [128, 256, 512, 700]
+    """
+    n = check_count("n_rows", n_rows)
+    length = check_count("first", first)
+    lengths = []
+    while length < n:
+        lengths.append(length)
+        length *= 2
+    return np.array([*lengths, n], dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class JointPath:
+    """Where every stream stands at each step, such as the pairs (n_k, t_k) (eq:supp-six-checkpoints).
+
+    No stream ever goes back and every step reads rows. Along such a path, fixed before the rows are read, the product
+    of the streams' likelihood ratios is a martingale under the explanation it tests.
+    """
+
+    prefixes: IntArray  # (k, n_streams) rows read
+    steps: IntArray  # (k, n_streams) number of the checkpoint within its stream, -1 before the first
+
+    def __post_init__(self) -> None:
+        prefixes = check_whole("prefixes", self.prefixes, 2)
+        steps = check_whole("steps", self.steps, 2)
+        if prefixes.shape != steps.shape or prefixes.size == 0:
+            raise MisuseError(
+                "steps", "match the prefixes, at least one step and stream", (prefixes.shape, steps.shape)
+            )
+        if steps.min() < -1 or np.any((prefixes > 0) != (steps >= 0)):
+            raise MisuseError("steps", "be -1 where no row is read and a checkpoint elsewhere", steps.tolist())
+        moves = np.diff(prefixes, axis=0, prepend=np.zeros((1, prefixes.shape[1]), dtype=np.int64))
+        if np.any(moves < 0) or not np.all(moves.any(axis=1)):
+            raise MisuseError("path", "read further rows at every step and never go back", prefixes.tolist())
+        object.__setattr__(self, "prefixes", prefixes)
+        object.__setattr__(self, "steps", steps)
+
+    @property
+    def n_streams(self) -> int:
+        """How many streams are read."""
+        return int(self.prefixes.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.prefixes)
+
+
+def joint_path(checkpoints: Sequence[ArrayLike], n_rows: Sequence[int] | None = None) -> JointPath:
+    """The path through the checkpoints of several streams, each read at its own relative pace.
+
+    A checkpoint stands at its share of the stream's rows. Shares are merged in order, compared as exact fractions; at
+    each share every stream stands at its latest checkpoint.
+
+    checkpoints: prefix lengths of each stream.  n_rows: held-out rows of each stream; its last checkpoint if left out.
+
+    >>> joint_path([[128, 256, 300], [40]]).prefixes.tolist()
+    [[128, 0], [256, 0], [300, 40]]
+    """
+    if not checkpoints:
+        raise MisuseError("checkpoints", "be those of at least one stream", "none")
+    if n_rows is None:
+        n_rows = [int(np.max(np.asarray(lengths), initial=1)) for lengths in checkpoints]
+    if len(n_rows) != len(checkpoints):
+        raise MisuseError("n_rows", f"be given for each of {len(checkpoints)} streams", f"{len(n_rows)} numbers")
+    streams = [
+        check_checkpoints(lengths, check_count("n_rows", n)) for lengths, n in zip(checkpoints, n_rows, strict=True)
+    ]
+    shares = [[Fraction(int(t), n) for t in lengths] for lengths, n in zip(streams, n_rows, strict=True)]
+    # Each share is the share of some checkpoint, so some stream moves at each: no step repeats the one before.
+    merged = sorted({share for stream in shares for share in stream})
+    steps = np.array([[sum(s <= share for s in stream) - 1 for stream in shares] for share in merged], dtype=np.int64)
+    padded = [np.concatenate([[0], lengths]) for lengths in streams]
+    return JointPath(np.stack([lengths[steps[:, i] + 1] for i, lengths in enumerate(padded)], axis=1), steps)
+
 
 BLOCK = 2**16
 # Balls kept for later: explanations that share a factor escalate one after another.
@@ -52,7 +132,8 @@ class Factor:
     def scored(self, most_entries: int) -> tuple[ScoredKeys, ScoredKeys]:
         """Keys and numerator, each scored once for every evidence with this factor and so much memory."""
         if most_entries not in self._kept:
-            below, proposal = ScoredKeys(self.name, self.stream, most_entries), self.numerator[0]
+            below = ScoredKeys(self.name, self.stream, most_entries)
+            proposal = self.numerator[0]
             above = below if proposal is self.stream else ScoredKeys(f"the numerator of {self.name}", proposal)
             self._kept[most_entries] = below, above
         return self._kept[most_entries]
@@ -128,7 +209,8 @@ class Evidence:
         lower = upper = np.zeros((len(keys[0]), len(self.path)))
         for i, all_keys in enumerate(keys):
             distinct, where = np.unique(all_keys, return_inverse=True)
-            ratio, steps = self.ratio(i, distinct), self.path.steps[:, i] + 1
+            ratio = self.ratio(i, distinct)
+            steps = self.path.steps[:, i] + 1
             lower = sum_down(lower, ratio.lower[:, steps][where])
             upper = sum_up(upper, ratio.upper[:, steps][where])
         return Bounds(lower, upper)
@@ -138,10 +220,12 @@ class Evidence:
 
         A key that is the numerator itself has the ratio 1 exactly.
         """
-        (proposal, numerator), stream = self.factors[factor].numerator, self.factors[factor].stream
+        (proposal, numerator) = self.factors[factor].numerator
+        stream = self.factors[factor].stream
         below = self._scored[factor].bounds(keys)  # (k, c) each
         above = self._numerators[factor].bounds(np.array([numerator]))  # (1, c) each; often among those of the keys
-        lower, upper = sum_down(above.lower, -below.upper), sum_up(above.upper, -below.lower)
+        lower = sum_down(above.lower, -below.upper)
+        upper = sum_up(above.upper, -below.lower)
         if proposal is stream:
             lower[keys == numerator] = upper[keys == numerator] = 0.0
         unread = np.zeros((len(keys), 1))

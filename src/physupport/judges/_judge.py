@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
-from typing import Protocol, final
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._arrays import read_only
-from .._checks import check_array
-from .._codec import bound_json, described
+from .._arrays import check_indices, read_only
+from .._checks import check_array, check_count
+from .._codec import bound_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 
@@ -90,7 +90,9 @@ class Verdicts:
 
     def are_proven(self) -> BoolArray:
         """Whether the bounds prove each verdict; bounds that are NaN prove nothing."""
-        codes, lower, upper = self.codes, self.lower, self.upper
+        codes = self.codes
+        lower = self.lower
+        upper = self.upper
         known = [codes == Verdict.ADMISSIBLE, codes == Verdict.REJECTED, codes == Verdict.INDETERMINATE]
         proven = [upper <= 0.0, (lower >= 0.0) & (upper > 0.0), (lower <= 0.0) & (upper > 0.0)]
         return np.asarray(np.select(known, proven, False) & (lower <= upper))
@@ -101,7 +103,8 @@ class Verdicts:
         if not wrong.size:
             return
         row = int(wrong[0])
-        code, about = self.codes[row].item(), f"for explanation {explanations[row]}"
+        code = self.codes[row].item()
+        about = f"for explanation {explanations[row]}"
         if code not in CODES:
             raise MisuseError("verdict", f"be one of the codes {CODES}", f"{code!r} {about}")
         rule = "prove their verdicts, and those of an indeterminate one leave both open"
@@ -110,49 +113,64 @@ class Verdicts:
         )
 
 
-class Judge(Protocol):
-    """Rejects an explanation that made the data with probability at most its level: all that anybody may rely on."""
+class Judge:
+    """An opened judge: rejects an explanation that made the data with probability at most its level.
 
-    @property
-    def size(self) -> int:
-        """Explanations are 0 .. size - 1."""
+    That is all that anybody may rely on.  A judge inherits the defaults below and gives `size`, `level` and `verdicts`.
+    """
 
-    @property
-    def level(self) -> float | None:
-        """The probability; None where the judge does not know it and the word of a protocol is taken."""
+    __slots__ = ()
+    # True if verdicts on a block of neighbours cost little more than one verdict.
+    judges_blocks: ClassVar[bool] = False
+
+    if TYPE_CHECKING:  # attributes or properties of the judge
+
+        @property
+        def size(self) -> int:
+            """Explanations are 0 .. size - 1."""
+
+        @property
+        def level(self) -> float | None:
+            """The probability; None if the judge does not know it and the level of the protocol is taken."""
+
+        @property
+        def spec(self) -> "Described":
+            """The specification that opened the judge."""
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
-        """Verdicts (k,) on explanations (k,); of each the same whenever and with whatever others it is asked.
+        """Verdicts (k,) on explanations (k,); the same whenever and with whatever others one is asked.
 
         Their bounds prove them, see `Verdicts`; a run refuses anything else.
         """
+        raise NotImplementedError
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The verdict on e and, up to about this count, on others that cost little more once e is known.
 
-        Nothing about the others may make this fail, as their data were not asked for; `alone` is always right.
+        Nothing about the others may make this fail, as their data were not asked for.
         """
+        near = block_around(e, count, self.size) if self.judges_blocks else np.array([e])
+        return near, self.verdicts(near)
+
+    def facts(self, possible: IntArray) -> dict[str, object] | None:  # noqa: ARG002
+        """Facts about the answer as a whole, if these explanations are possible at the end of a run (default: none).
+
+        `is_withheld` keeps all labels back, as what is left may be left by accident, or could not have been rejected.
+        `is_complete` is False where something besides the explanations that could be rejected is possible, so that
+        nothing is FINE and no claim is certain.  `lacks` names what more would refine the answer, `rows` unless given.
+        """
+        return None
 
     def encode(self) -> dict[str, object]:
-        """What stands in a frozen protocol: `judge` names the kind, `assumes` is the assumption in one line.
-
-        All else that the judge fixed before it looked at held-out rows stands here, too.
-        """
+        """The judge as a frozen protocol describes it (default: its specification)."""
+        return self.spec.encode()
 
 
-def judge_facts(judge: Judge, possible: IntArray) -> dict[str, object] | None:
-    """What a judge says of the answer as a whole, where these explanations are possible at the end of a run.
+class Described(Protocol):
+    """An object that a frozen protocol can describe."""
 
-    None of judges without `facts(possible)`.  Facts that a report shows: `is_withheld` keeps all labels back, as what
-    is left may be left by accident; `lacks` says of what more would tell more, `rows` unless given.
-    """
-    return described("facts", judge.facts(possible)) if hasattr(judge, "facts") else None
-
-
-def alone(judge: Judge, e: int) -> tuple[IntArray, Verdicts]:
-    """For judges that look at nothing ahead."""
-    single = np.array([e])
-    return single, judge.verdicts(single)
+    def encode(self) -> dict[str, object]:
+        """`judge` names the kind, `assumes` is the assumption in one line; then all that was fixed beforehand."""
 
 
 def block_around(e: int, count: int, size: int) -> IntArray:
@@ -161,10 +179,60 @@ def block_around(e: int, count: int, size: int) -> IntArray:
     return np.arange(start, min(start + count, size))
 
 
-def around(judge: Judge, e: int, count: int) -> tuple[IntArray, Verdicts]:
-    """For judges that judge a block of explanations at little more than the price of one."""
-    near = block_around(e, count, judge.size)
-    return near, judge.verdicts(near)
+UNKNOWN = 255
+# A judge may look ahead to a share of as many as were asked before, so that little is done in vain, within these.
+_LEAST_AHEAD = 64
+_MOST_AHEAD = 4096
+_SHARE_AHEAD = 8
+
+
+@final
+class VerdictCache:
+    """Verdicts that a judge has given, by explanation.
+
+    A run reads those that it asks for and nothing else: what the judge decided ahead saves time and changes no trace.
+    """
+
+    __slots__ = ("_codes", "_lower", "_upper", "judge", "size")
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self.size = check_count("size of the judge", judge.size)
+        self._codes = np.full(self.size, UNKNOWN, dtype=np.uint8)
+        self._lower = np.empty(self.size)
+        self._upper = np.empty(self.size)
+
+    @property
+    def codes(self) -> memoryview:
+        """(M,) codes so far; one entry of a memory view is a plain number at a third of the price."""
+        return self._codes.data
+
+    def look_up(self, e: int, n_asked: int) -> int:
+        """The code of an explanation that is not known yet; verdicts that came along are kept if proven."""
+        count = min(max(n_asked // _SHARE_AHEAD, _LEAST_AHEAD), _MOST_AHEAD)
+        explanations, verdicts = self.judge.ahead(e, count)
+        row = np.flatnonzero(check_indices("explanations ahead", explanations, self.size) == e)
+        if len(verdicts) != len(explanations) or not row.size or len(np.unique(explanations)) < len(explanations):
+            value = f"{len(verdicts)} on {explanations.tolist()}"
+            raise MisuseError("judge", f"give a verdict on explanation {e}", value)
+        verdicts.rows(row).check(explanations[row], "margins of the judge")
+        is_new = verdicts.are_proven() & (self._codes[explanations] == UNKNOWN)
+        self._store(explanations[is_new], verdicts.rows(is_new))
+        return int(self._codes[e])
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """Verdicts (k,), asking the judge for those that it has not given."""
+        new = np.unique(explanations[self._codes[explanations] == UNKNOWN])
+        if new.size:
+            fresh = self.judge.verdicts(new)
+            fresh.check(new, "margins of the judge")
+            self._store(new, fresh)
+        return Verdicts(self._codes[explanations], self._lower[explanations], self._upper[explanations])
+
+    def _store(self, explanations: IntArray, verdicts: Verdicts) -> None:
+        self._lower[explanations] = verdicts.lower
+        self._upper[explanations] = verdicts.upper
+        self._codes[explanations] = verdicts.codes
 
 
 _TABLE: dict[str, object] = {"judge": "table", "assumes": "the verdicts of the table come from a valid judge"}
@@ -172,12 +240,14 @@ _TABLE: dict[str, object] = {"judge": "table", "assumes": "the verdicts of the t
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class TableJudge:
+class TableJudge(Judge):
     """Verdicts that are known already: an earlier exhaustive scoring, or an invented one to try a policy on.
 
     Without margins each verdict has the margin bounds that its code alone implies.  content: what it writes into a
     protocol about itself.
     """
+
+    judges_blocks: ClassVar[bool] = True
 
     codes: NDArray[np.uint8]  # (M,) Verdict codes
     margins: Array | None = None  # (M, 2)
@@ -203,10 +273,6 @@ class TableJudge:
             return Verdicts.unmeasured(self.codes[explanations])
         return Verdicts(self.codes[explanations], self.margins[explanations, 0], self.margins[explanations, 1])
 
-    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
-        """The block of the table around e."""
-        return around(self, e, count)
-
     def encode(self) -> dict[str, object]:
         """Not the verdicts themselves, which are held-out data."""
         return dict(self.content)
@@ -214,7 +280,7 @@ class TableJudge:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class Panel(Judge):
     r"""Judges of independent streams: retained by all, so the level is :math:`1 - \prod_i (1 - \alpha_i)`.
 
     An explanation that made the data is retained by each with probability at least :math:`1 - \alpha_i`, independently
@@ -238,21 +304,19 @@ class Panel:
 
     @property
     def level(self) -> float:
-        """Of all together."""
+        """The level of all judges together."""
         return 1.0 - prod(1.0 - (judge.level or 0.0) for judge in self.judges)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the largest of all margins: one judge that rejects suffices, and admitting takes them all."""
         parts = [judge.verdicts(explanations) for judge in self.judges]
-        lower, upper = (np.max([getattr(part, side) for part in parts], axis=0) for side in ("lower", "upper"))
+        lower = np.max([part.lower for part in parts], axis=0)
+        upper = np.max([part.upper for part in parts], axis=0)
         codes = np.array([part.codes for part in parts])  # (judges, k)
-        is_rejected, is_open = (codes == Verdict.REJECTED).any(axis=0), (codes == Verdict.INDETERMINATE).any(axis=0)
+        is_rejected = (codes == Verdict.REJECTED).any(axis=0)
+        is_open = (codes == Verdict.INDETERMINATE).any(axis=0)
         merged = np.select([is_rejected, is_open], [Verdict.REJECTED, Verdict.INDETERMINATE], Verdict.ADMISSIBLE)
         return Verdicts(merged.astype(np.uint8), lower, upper)
-
-    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:  # noqa: ARG002
-        """One by one: judges may look ahead to different explanations."""
-        return alone(self, e)
 
     def encode(self) -> dict[str, object]:
         """The judges in their order."""

@@ -19,8 +19,10 @@ from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import ArrayRows
 from ..laws import Law
-from ._judge import TableJudge, Verdicts
+from ._by_evidence import ByEvidence
+from ._judge import TableJudge, Verdict, Verdicts
 from ._scored import Bounds
+from ._specs import JudgeSpec, Sealed
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -69,7 +71,8 @@ class RunningEvidence:
         """The larger of what was and what is; the log of a sum of K exponentials is off by K roundings at most."""
         count = len(values)
         slack = 8.0 * _EPS * (count + np.abs(values).max() + np.log(count) + np.abs(values[keys]))
-        above, below = values + errors, values - errors
+        above = values + errors
+        below = values - errors
         low = logsumexp(below) - np.log(count) - above[keys] - slack
         high = logsumexp(above) - np.log(count) - below[keys] + slack
         return Bounds(
@@ -79,7 +82,8 @@ class RunningEvidence:
     def judge(self, level: float) -> TableJudge:
         """What these rows say of every explanation at a level, which is that of all looks together."""
         limit = -np.log(level)
-        lower, upper = self.peaks.lower - limit * (1.0 + 4.0 * _EPS), self.peaks.upper - limit * (1.0 - 4.0 * _EPS)
+        lower = self.peaks.lower - limit * (1.0 + 4.0 * _EPS)
+        upper = self.peaks.upper - limit * (1.0 - 4.0 * _EPS)
         verdicts = Verdicts.measured(lower, upper)
         content = {
             "judge": "running evidence",
@@ -90,3 +94,26 @@ class RunningEvidence:
             "sha256": self.digest,
         }
         return TableJudge(verdicts.codes, verdicts.margins(), level, content)
+
+
+def contradiction(spec: JudgeSpec, sealed: Sealed) -> dict[str, object] | None:
+    """Count the explanations that each stream keeps by itself at the level, and those that all keep.
+
+    Of each stream also the `nearest`: the explanation that the other streams reject least of all that it keeps, or of
+    the whole bank if it keeps none.  A stream is judged by its evidence, unless the judge takes its rows undivided.
+    None of a single stream, which contradicts nobody.
+    """
+    if len(sealed.streams) < 2:
+        return None
+    opened = [
+        (ByEvidence() if spec.splits(stream.law) else spec).open(replace(sealed, streams=(stream,)))
+        for stream in sealed.streams
+    ]
+    verdicts = [judge.verdicts(np.arange(sealed.size)) for judge in opened]
+    kept = np.array([each.codes != Verdict.REJECTED for each in verdicts])  # (streams, M)
+    streams = []
+    for number, stream in enumerate(sealed.streams):
+        others = np.max([each.upper for other, each in enumerate(verdicts) if other != number], axis=0)
+        nearest = int(np.where(kept[number] | ~kept[number].any(), others, np.inf).argmin())
+        streams.append({"stream": stream.name, "kept": int(kept[number].sum()), "nearest": nearest})
+    return {"streams": streams, "common": int(kept.all(axis=0).sum())}

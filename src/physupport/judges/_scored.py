@@ -52,13 +52,15 @@ def sum_up(a: Array, b: Array) -> Array:
 
 def score_bounds(name: str, scores: Scores) -> Bounds:
     """Lower and upper bounds of scores, (k, c) each; a score that overflowed says nothing and is bounded by nothing."""
-    values, errors = scores.values, scores.errors
+    values = scores.values
+    errors = scores.errors
     if np.isnan(values).any() or np.isnan(errors).any():
         raise MisuseError(f"scores of {name}", "not be NaN", "NaN")
     if errors.size and errors.min() < 0.0:
         raise MisuseError(f"errors of {name}", "be nonnegative", f"{errors.min():g}")
     is_finite = np.isfinite(values) & np.isfinite(errors)
-    values, errors = np.where(is_finite, values, 0.0), np.where(is_finite, errors, np.inf)
+    values = np.where(is_finite, values, 0.0)
+    errors = np.where(is_finite, errors, np.inf)
     return Bounds(sum_down(values, -errors), sum_up(values, errors))
 
 
@@ -69,7 +71,8 @@ def ball_bounds(ball: "arb") -> tuple[float, float]:
     if not ball.is_finite():
         return -np.inf, np.inf
     # A float64 is exact as a ball, so the comparisons are decided; the conversion itself rounds either way.
-    below, above = float(ball.lower()), float(ball.upper())
+    below = float(ball.lower())
+    above = float(ball.upper())
     lower = below if arb(below) <= ball else np.nextafter(below, -np.inf)
     upper = above if arb(above) >= ball else np.nextafter(above, np.inf)
     return float(lower), float(upper)
@@ -109,7 +112,8 @@ def check_levels(levels: object) -> Array:
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """The rounded sum and what it misses, exactly; NaN misses where a term or the sum is infinite."""
-    a, b = np.asarray(a), np.asarray(b)
+    a = np.asarray(a)
+    b = np.asarray(b)
     with np.errstate(invalid="ignore", over="ignore"):
         total = a + b
         second = total - a
@@ -133,7 +137,8 @@ class ScoredKeys:
     """
 
     def __init__(self, name: str, stream: Stream, most_entries: int = MOST_ENTRIES) -> None:
-        self._name, self._stream = name, stream
+        self._name = name
+        self._stream = stream
         self._most_keys = most_entries // len(stream.checkpoints)
         self._n_kept = 0
         # One more than the row that keeps a key, 0 for none. Pages of zeros that are never touched take no memory.
@@ -156,7 +161,8 @@ class ScoredKeys:
             return score_bounds(self._name, self._scores(keys))
         if self._n_kept + len(new) > self._most_keys:
             self._row[self._keys[: self._n_kept]] = 0
-            self._n_kept, new = 0, keys
+            self._n_kept = 0
+            new = keys
         if len(new):
             self._keep(new, self._neighbours(new, near))
         rows = self._row[keys] - 1
@@ -177,12 +183,16 @@ class ScoredKeys:
         scored = is_asked | (~np.isnan(scores.values) & (scores.errors >= 0.0)).all(axis=1)
         keys = keys[scored]
         bounds = score_bounds(self._name, Scores(scores.values[scored], scores.errors[scored]))
-        start, stop = self._n_kept, self._n_kept + len(keys)
+        start = self._n_kept
+        stop = self._n_kept + len(keys)
         if stop > len(self._keys):
             room = min(self._most_keys, max(stop, 2 * len(self._keys)))
             self._keys = _grown(self._keys, room)
-            self._lower, self._upper = _grown(self._lower, room), _grown(self._upper, room)
-        self._keys[start:stop], self._lower[start:stop], self._upper[start:stop] = keys, bounds.lower, bounds.upper
+            self._lower = _grown(self._lower, room)
+            self._upper = _grown(self._upper, room)
+        self._keys[start:stop] = keys
+        self._lower[start:stop] = bounds.lower
+        self._upper[start:stop] = bounds.upper
         self._row[keys] = np.arange(start + 1, stop + 1)
         self._n_kept = stop
 

@@ -1,24 +1,65 @@
 """Judges before they look: what is written into a frozen protocol, and opened on its held-out rows afterwards."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import Field, dataclass, fields
+from fractions import Fraction
 from functools import cached_property
-from inspect import signature
-from typing import TYPE_CHECKING, Protocol, final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+
+import numpy as np
 
 from .._errors import MisuseError
-from .._lazy import Registry
-from .._typing import IntArray
+from .._hashes import draws_seed, rows_hash
+from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import RowSource
 from ..laws import Design, Law, laws_of_files, make_law
 from ._judge import Judge
-from ._path import joint_path
 
 if TYPE_CHECKING:
     from ._evidence import Evidence, Factor
+    from .rotation import Rotation
 
-MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
+Entry = TypeVar("Entry")
+
+
+@final
+class Registry(MutableMapping[str, Entry]):
+    """Entries by name; those of a package's own modules are entered when they are first asked for.
+
+    homes: name -> module that enters it when it is loaded, relative to the package.
+    """
+
+    __slots__ = ("_entries", "_homes", "_package")
+
+    def __init__(self, package: str, homes: Mapping[str, str]) -> None:
+        self._package = package
+        self._homes = dict(homes)
+        self._entries: dict[str, Entry] = {}
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self._entries and name in self._homes:
+            import_module(self._homes[name], self._package)
+        return self._entries[name]
+
+    def __setitem__(self, name: str, entry: Entry) -> None:
+        self._entries[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._homes, **self._entries})
+
+    def __len__(self) -> int:
+        return len({*self._homes, *self._entries})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes or name in self._entries
+
+
+# ruff: noqa: ARG002  defaults of the contract use no arguments
 
 
 @final
@@ -38,13 +79,22 @@ class SealedStream:
 class Sealed:
     """All that a judge is opened on: the bank, the level, and the held-out streams in their order.
 
-    digest: the hash of the frozen protocol, from which a judge may take its draws.
+    seed: that of the protocol.
     """
 
     bank: Bank
     level: float
     streams: tuple[SealedStream, ...]
-    digest: str
+    seed: int
+
+    @cached_property
+    def draws_seed(self) -> int:
+        """The seed of all draws of the judge, see `physupport._hashes.draws_seed`; reads the rows."""
+        hashes = {
+            stream.name: rows_hash(stream.rows.blocks(), (stream.rows.n_rows, stream.rows.width))
+            for stream in self.streams
+        }
+        return draws_seed(self.seed, hashes)
 
     @property
     def size(self) -> int:
@@ -58,7 +108,7 @@ class Sealed:
 
     def evidence_of(self, streams: Sequence[SealedStream]) -> "Evidence":
         """That of some of them."""
-        from ._evidence import Evidence
+        from ._evidence import Evidence, joint_path  # slow to load, and a project file asks for names alone
 
         factors = [stream.factor() for stream in streams]
         return Evidence(self.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
@@ -91,116 +141,171 @@ def own_stream(laws: Sequence[Law], is_own: Callable[[Law], bool], rule: str, ot
     return numbers[0]
 
 
-class JudgeSpec(Protocol):
-    """A judge as a protocol has it before any held-out row is read."""
+class JudgeSpec:
+    """The specification of a judge: all that is fixed before any held-out row is read.
 
-    def encode(self) -> dict[str, object]:
-        """All that it fixes beforehand, draws included, as JSON can hold it; see `Judge.encode`."""
+    A frozen dataclass that inherits this class, gives `kind`, `encode`, `open` and, to be asked again by `verify`,
+    `decode`.  Everything else is a capability with a default.  `register` enters it under its kind.
 
-    def open(self, sealed: Sealed) -> Judge:
-        """The judge, at the level of the protocol; here held-out rows may be read."""
+    Its fields are the options that a project file may give, except those with the metadata `FIXED`: the program sets
+    them.
+    """
 
-    def splits(self, law: Law) -> bool:
-        """Whether rows of this law are divided, so that some may propose; left out: all are."""
+    __slots__ = ()
+    kind: ClassVar[str]
+    # True if evidence against all explanations has one numerator: those within another have no less against them.
+    has_common_numerator: ClassVar[bool] = False
+    # True if draws come from the random numbers of NumPy, which versions need not share.
+    draws_by_numpy: ClassVar[bool] = False
+    # Facts that the opened judge always gives, so that `verify` misses them in a report.
+    fact_names: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def are_e_values(self) -> bool:
+        """True if margins are logs of e-values times the level, not of the largest along a path (default: False)."""
+        return False
 
     @property
     def has_facts(self) -> bool:
-        """Whether the judge that it opens has `facts`, see `judge_facts`; left out: it has none."""
-
-    @property
-    def fact_names(self) -> tuple[str, ...]:
-        """What these facts always have, so that `verify` misses it in a report; left out: nothing."""
+        """True if the opened judge gives `Judge.facts` (default: False)."""
+        return False
 
     @property
     def withholds(self) -> bool:
-        """Whether labels are withheld where these say that the best fit is rejected; left out: never."""
+        """True if labels are withheld where the facts reject the best fit (default: False)."""
+        return False
 
+    @property
+    def trusts_noise(self) -> bool:
+        """True if the judge relies on a stated noise without testing it (default: False)."""
+        return False
 
-def completed_with(spec: JudgeSpec, bank: Bank, laws: Sequence[Law]) -> JudgeSpec:
-    """The judge as it is frozen: with all that it leaves to bank and laws, if it has a `completed`."""
-    if not hasattr(spec, "completed"):
-        return spec
-    completed: JudgeSpec = spec.completed(bank, laws)
-    return completed
+    @property
+    def noise_share(self) -> float | None:
+        """Share of the level at which a stated noise is tested; None if it is not (default)."""
+        return None
 
+    @property
+    def fissions(self) -> int:
+        """How many times a single row is split by noise that is added to it (default: 0)."""
+        return 0
 
-def gives_e_values(spec: JudgeSpec) -> bool:
-    """Whether margins are logs of e-values times the level, not of the largest along a path; left out: they are not."""
-    return bool(getattr(spec, "are_e_values", False))
+    def encode(self) -> dict[str, object]:
+        """All that is fixed beforehand, as JSON can hold it.
 
+        `judge` is the kind, `assumes` is the assumption in one line.
+        """
+        raise NotImplementedError
 
-def shares_numerator(spec: JudgeSpec) -> bool:
-    """Whether evidence against all explanations has one numerator: those within another have no less against them."""
-    return bool(getattr(spec, "has_common_numerator", False))
+    @classmethod
+    def decode(cls, content: Mapping[str, Any]) -> "JudgeSpec":
+        """The specification that wrote this content."""
+        raise NotImplementedError
 
+    def open(self, sealed: Sealed) -> Judge:
+        """The judge, at the level of the protocol; here held-out rows may be read."""
+        raise NotImplementedError
 
-def splits_rows(spec: JudgeSpec, law: Law) -> bool:
-    """What a specification says of that, or leaves out."""
-    return bool(spec.splits(law)) if hasattr(spec, "splits") else True
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> "JudgeSpec":
+        """The specification with the options of a project file; an option that is left out has its default."""
+        return cls(**options)
 
+    def completed(self, bank: Bank, laws: Sequence[Law]) -> "JudgeSpec":
+        """The specification as it is frozen, with all that it leaves to bank and laws (default: unchanged)."""
+        return self
 
-def check_rows(spec: JudgeSpec, law: Law, n_rows: int) -> None:
-    """Refuse, before any is read, so many rows as a specification cannot judge, if it has a `check_rows`."""
-    if hasattr(spec, "check_rows"):
-        spec.check_rows(law, n_rows)
+    def splits(self, law: Law) -> bool:
+        """True if rows of this law are divided, so that some of them propose (default: True)."""
+        return True
+
+    def unrejectable(self, bank: Bank, level: float) -> BoolArray | None:
+        """(M,) True for explanations that no data make this judge reject; None if there are none (default).
+
+        They are always possible, so that they carry no label: where nothing else is possible, none is given.
+        """
+        return None
+
+    def check_rows(self, law: Law, n_rows: int) -> None:
+        """Raise, before any row is read, if the judge cannot judge so many rows (default: never)."""
+
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """Raise, before any row is read, if the judge cannot judge streams of these laws (default: never)."""
+
+    def rehearsed(
+        self,
+        bank: Bank,
+        explanation: int,
+        rng: np.random.Generator,
+    ) -> "tuple[JudgeSpec, Array, Fraction] | None":
+        """A data set taken from what the judge was given, for a forecast (default: None, rows are simulated).
+
+        The specification without these data, the rows (n, q), and the factor by which the level has to grow.
+        """
+        return None
+
+    def rotations(
+        self,
+        design: Design,
+        n_rows: int,
+        n_channels: int,
+        seed: int,
+    ) -> "tuple[Rotation, ...] | None":
+        """The rotation test of each noise setting, where the judge is one (default: None)."""
+        return None
 
 
 def check_laws(spec: JudgeSpec, laws: Sequence[Law]) -> None:
-    """Refuse, before any row is read, streams of laws that a specification cannot judge, by its `check_laws` if any.
+    """Raise, before any row is read, if the judge cannot judge streams of these laws.
 
     Counts have no densities to score them with, so that nobody divides them who would weigh evidence.
     """
     for law in laws:
-        if law.is_counted and splits_rows(spec, law):
+        if law.is_counted and spec.splits(law):
             rule = f"be {law.usual_judge!r} for rows of the law {law.name}"
             raise MisuseError("judge", rule, repr(spec.encode()["judge"]), "Leave it out.")
-    if hasattr(spec, "check_laws"):
-        spec.check_laws(laws)
+    spec.check_laws(laws)
 
 
-# Where judges of this package enter themselves; their names are known before anything of them is loaded.
-_HOMES = {
-    "rotation": ".rotation._by_rotation",
-    "conformal": ".conformal._by_replicates",
-    "counts": ".counts._by_counts",
-    "simulation": ".simulation._judge",
-    "evidence": "._by_splits",
-}
-# How each kind is read back from a protocol, so that verdicts can be asked for again.
-Decode = Callable[[Mapping[str, object]], JudgeSpec]
-JUDGES = Registry[Decode](__package__, _HOMES | {"evidence of splits": "._by_splits"})
+# Modules that register the judges of this package; their names are known before anything of them is loaded.
+JUDGES = Registry[type[JudgeSpec]](
+    __package__,
+    {
+        "rotation": ".rotation._by_rotation",
+        "conformal": ".conformal._judge",
+        "counts": ".counts._judge",
+        "simulation": ".simulation._judge",
+        "evidence": "._by_evidence",
+    },
+)
+# Metadata of fields that the program sets and that are no options of a project file.
+FIXED = {"is_option": False}
+Spec = TypeVar("Spec", bound=type[JudgeSpec])
 
 
-# Those that can be made by name, from options that all have defaults.
-JUDGE_MAKERS = Registry[Callable[..., JudgeSpec]](__package__, _HOMES)
+def register(spec: Spec) -> Spec:
+    """Enter a specification under its kind; there is no other list of judges."""
+    JUDGES[spec.kind] = spec
+    return spec
 
 
-def register(kind: str, make: Callable[..., JudgeSpec] | None = None) -> Callable[[Decode], Decode]:
-    """Enter the function that reads specifications of this kind back; there is no other list of judges.
-
-    make: what makes one by name, where project files may have it.
-    """
-
-    def entered(decode: Decode) -> Decode:
-        JUDGES[kind] = decode
-        if make is not None:
-            JUDGE_MAKERS[kind] = make
-        return decode
-
-    return entered
+def judge_options(kind: str) -> "dict[str, Field[Any]]":
+    """The options of a judge that a project file may give, as the fields of a dataclass."""
+    spec: Any = JUDGES[kind]
+    return {entry.name: entry for entry in fields(spec) if entry.metadata.get("is_option", True)}
 
 
 def make_judge(kind: str, options: Mapping[str, object]) -> JudgeSpec:
     """A judge by name; options that are None count as left out."""
-    if kind not in JUDGE_MAKERS:
-        raise MisuseError("judge", f"be one of {', '.join(JUDGE_MAKERS)}", repr(kind))
-    make, settings = JUDGE_MAKERS[kind], {name: value for name, value in options.items() if value is not None}
+    if kind not in JUDGES:
+        raise MisuseError("judge", f"be one of {', '.join(JUDGES)}", repr(kind))
+    settings = {name: value for name, value in options.items() if value is not None}
     for name in settings:
-        if name not in signature(make).parameters:
-            takers = [repr(other) for other, maker in JUDGE_MAKERS.items() if name in signature(maker).parameters]
+        if name not in judge_options(kind):
+            takers = [repr(other) for other in JUDGES if name in judge_options(other)]
             remedy = f"It goes with the judge {' or '.join(takers)}." if takers else ""
             raise MisuseError(name, f"be left out with the judge {kind}", "a value", remedy)
-    return make(**settings)
+    return JUDGES[kind].of_options(settings)
 
 
 def decoded(content: Mapping[str, object]) -> JudgeSpec:
@@ -208,4 +313,4 @@ def decoded(content: Mapping[str, object]) -> JudgeSpec:
     kind = content.get("judge")
     if not isinstance(kind, str) or kind not in JUDGES:
         raise MisuseError("judge", f"be one of the known kinds {sorted(JUDGES)}", repr(kind))
-    return JUDGES[kind](content)
+    return JUDGES[kind].decode(content)

@@ -14,7 +14,7 @@ positive: all give the error infinity (or no number, which `settle` turns into i
 
 import numpy as np
 
-from .._compiled import kept
+from .._compiled import cached_njit
 from .._typing import Array
 
 U = 2.0**-53
@@ -27,28 +27,28 @@ LOG_TWO_PI = 1.8378770664093456
 LOG_TWO_PI_ERROR = 2.0**-53
 
 
-@kept(inline="always")
+@cached_njit(inline="always")
 def add(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     """Sum: the errors add."""
     v = a + b
     return v, UP * (ea + eb + U * abs(v)) + TINY
 
 
-@kept(inline="always")
+@cached_njit(inline="always")
 def sub(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     """Difference: the errors add."""
     v = a - b
     return v, UP * (ea + eb + U * abs(v)) + TINY
 
 
-@kept(inline="always")
+@cached_njit(inline="always")
 def mul(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     r"""Product: :math:`xy - ab = a(y - b) + (x - a)(b + (y - b))`."""
     v = a * b
     return v, UP * (abs(a) * eb + ea * (abs(b) + eb) + U * abs(v)) + TINY
 
 
-@kept(inline="always", error_model="numpy")
+@cached_njit(inline="always", error_model="numpy")
 def div(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     r"""Quotient: :math:`x/y - a/b = ((x - a) - (a/b)(y - b))/y` and :math:`|y| \ge |b| - e_b`.
 
@@ -61,7 +61,7 @@ def div(a: float, ea: float, b: float, eb: float) -> tuple[float, float]:
     return v, UP * ((ea + abs(v) * eb) / (abs(b) - eb) + U * abs(v)) + TINY
 
 
-@kept(inline="always", error_model="numpy")
+@cached_njit(inline="always", error_model="numpy")
 def sqrt(a: float, ea: float) -> tuple[float, float]:
     r"""Root: :math:`|\sqrt x - \sqrt a| = |x - a|/(\sqrt x + \sqrt a) \le e_a/\sqrt a` for x >= 0; needs a > 0."""
     if not a > 0.0:
@@ -70,7 +70,7 @@ def sqrt(a: float, ea: float) -> tuple[float, float]:
     return v, UP * (ea / v + U * v) + TINY
 
 
-@kept(inline="always", error_model="numpy")
+@cached_njit(inline="always", error_model="numpy")
 def log(a: float, ea: float) -> tuple[float, float]:
     r"""Logarithm: :math:`|\log x - \log a| \le e_a/(a - e_a)`, the mean value theorem; needs :math:`e_a \le a/2`."""
     if not (a > 0.0 and 2.0 * ea <= a):
@@ -79,13 +79,14 @@ def log(a: float, ea: float) -> tuple[float, float]:
     return v, UP * (ea / (a - ea) + LOG_ERROR * abs(v)) + TINY
 
 
-@kept()
+@cached_njit()
 def dot(a: Array, ea: Array, b: Array, eb: Array) -> tuple[float, float]:
     """Inner product of two vectors of balls, in the order of the entries.
 
     The errors are those of `mul` and `add` summed once: n + 8 roundings, undone by the factor 1 + 2 (n + 8) u.
     """
-    v, e = 0.0, 0.0
+    v = 0.0
+    e = 0.0
     for i in range(len(a)):
         product = a[i] * b[i]
         v += product
@@ -93,7 +94,7 @@ def dot(a: Array, ea: Array, b: Array, eb: Array) -> tuple[float, float]:
     return v, e * (1.0 + 2.0 * U * (len(a) + 8)) + (len(a) + 1) * TINY
 
 
-@kept(inline="always")
+@cached_njit(inline="always")
 def settle(v: float, e: float) -> tuple[float, float]:
     """The same ball, or the whole line where value or error left the finite numbers."""
     if np.isfinite(v) and e < np.inf:

@@ -1,4 +1,4 @@
-"""Whether a cover is that of a bank, and covers what laws of its rows may have; ranges of strengths and noise."""
+"""Check that a cover fits a bank and the laws of its rows; add ranges of strengths and noise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,9 +34,11 @@ def cover_ranges(
     given.  The bank has the values `noises` and `strengths` of the cover, in every combination.
     """
     ends = None if noise is None else checked_ends("noise", noise)
-    rows, entries = check_count("n_rows", n_rows), check_count("width", width)
+    rows = check_count("n_rows", n_rows)
+    entries = check_count("width", width)
     sizes = _sizes(law, rows, entries, None if ends is None else ends[0])
-    wanted, counts = strengths or {}, most or {}
+    wanted = strengths or {}
+    counts = most or {}
     if not {*wanted} <= {*cover.regions}:
         raise MisuseError("strengths", f"be of the regions {', '.join(cover.regions)}", ", ".join(wanted))
     own = [
@@ -119,7 +121,7 @@ def _check_ranges(cover: Cover, bank: Bank, law: Law, n_rows: int) -> None:
 
 
 def _sizes(law: Law, n_rows: int, width: int, quietest: float | None) -> RangeSizes:
-    """What ranges do to rows, in the least noise of a range or of the law."""
+    """The sizes of ranges, in the least noise of a range or of the law."""
     sizes = law.range_sizes(n_rows, width, _least_noise(law) if quietest is None else quietest)
     if sizes is None:
         raise MisuseError("ranges", "go with a law that says what strengths and noise do to its rows", repr(law.name))
@@ -150,7 +152,7 @@ def _check_strengths(each: Range, region: str, bank: Bank) -> None:
 
 
 def _largest_snr(cover: Cover, bank: Bank, law: Law, n_rows: int) -> float | None:
-    """Of the bank, or, where there are ranges, of the strongest and the quietest in these."""
+    """The largest signal-to-noise ratio of the bank, or of the strongest and the quietest of its ranges."""
     if not cover.ranges:
         return law.largest_snr(bank, n_rows)
     strongest = max([float(bank.strengths.max()), *(each.high for each in cover.ranges if each.region is not None)])

@@ -13,11 +13,9 @@ from .._stored import Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
-from ._base import BankKey, Opponent, Proposal, Stream
 from ._design import Design
-from ._mixture import Mixture
-from ._noise import NoiseSeen
-from ._strengths import StrengthsSeen
+from ._noise import NoiseSeen, StrengthsSeen
+from ._opponents import BankKey, Mixture, Opponent, Proposal, Stream
 
 Part = Literal["calibration", "deployment"]
 
@@ -37,7 +35,7 @@ class Energy(NamedTuple):
 
 
 class Law(Protocol):
-    """What rows look like under an explanation.
+    """The probability law of rows under an explanation.
 
     A law is a frozen dataclass that inherits from this class and is registered by `register`; its fields are the
     options that a plan may give it.  Every option must have a default for the law to be named in a project file.
@@ -68,6 +66,11 @@ class Law(Protocol):
     is_complex: bool = False  # rows and elements are pairs (Re, Im)
 
     @property
+    def is_estimated(self) -> bool:
+        """True if the covariance of the noise is an estimate, whose errors the judge has to take into account."""
+        return False
+
+    @property
     def own_judge(self) -> str:
         """Who judges such rows unless another is named: the usual one, if responses are such as it takes."""
         return self.usual_judge if self.has_spans else Law.usual_judge
@@ -84,12 +87,12 @@ class Law(Protocol):
 
     @property
     def takes_sets(self) -> bool:
-        """Whether explanations may differ in their number of atoms, as they do where regions have sets of elements."""
+        """True if explanations may differ in their number of atoms, as they do where regions have sets of elements."""
         return self.part == "deployment"
 
     @property
     def has_spans(self) -> bool:
-        """Whether the means of an explanation, where there is a `design`, are all that its columns span."""
+        """True if the means of an explanation, where there is a `design`, are all that its columns span."""
         return True
 
     def width(self, bank: Bank) -> int:
@@ -168,7 +171,7 @@ class Law(Protocol):
             yield Mixture((opponent, free), (0.5, 0.5))
 
     def decode_opponent(self, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
-        """What `encode` of an opponent made; anything else is refused.  stream: its name."""
+        """Read what `encode` of an opponent made; refuse anything else.  stream: its name."""
         where = f"the numerator of {stream}"
         entry = next(iter(node)) if len(node) == 1 else ""
         known = {name: read for law in LAWS.values() for name, read in law.opponents.items()}
@@ -192,11 +195,11 @@ class Law(Protocol):
         return None
 
     def states_noise(self, bank: Bank) -> bool:  # noqa: ARG002
-        """Whether a noise level is stated that the rows can refute by themselves, see `noise_seen`."""
+        """True if a noise level is stated that the rows can refute by themselves, see `noise_seen`."""
         return False
 
     def noise_seen(self, bank: Bank, rows: RowSource) -> NoiseSeen | None:  # noqa: ARG002
-        """What rows say of every noise setting, exactly and whatever explanation is true; None if they say nothing.
+        """Test every noise setting, exactly and whatever explanation is true; None if rows say nothing of it.
 
         Of key k the setting is k modulo their number.
         """
@@ -222,7 +225,7 @@ class Law(Protocol):
         return None
 
     def range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes | None:  # noqa: ARG002
-        """What a change of strengths and noise does to so many rows; None: nobody knows, or both are left open.
+        """The effect of a change of strengths and noise on so many rows; None: nobody knows, or both are left open.
 
         width: real numbers of a row.  noise: the least variance that is thought possible.
         """
@@ -237,7 +240,7 @@ class Law(Protocol):
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
-        """What `encode` made; anything else is refused."""
+        """Read what `encode` made; refuse anything else."""
 
 
 def check_sets(law: Law, bank: Bank) -> None:
@@ -245,6 +248,14 @@ def check_sets(law: Law, bank: Bank) -> None:
     if bank.has_sets and not law.takes_sets:
         rule = f"be 1 beside rows of the law {law.name}, whose dictionaries have one number of atoms"
         raise MisuseError("the count of a region", rule, "more", "Leave these rows out, or make regions of their own.")
+
+
+def check_mixes(law: Law, bank: Bank) -> None:
+    """Refuse elements whose columns mix beside a law that takes one response of each."""
+    if bank.variants is not None and "span" not in law.mixes:
+        takers = " or ".join(repr(other.name) for other in LAWS.values() if "span" in other.mixes)
+        rule = f"be {takers} for elements with several columns that mix, such as dipoles of free orientation"
+        raise MisuseError("law", rule, repr(law.name), "A single column of each would claim an orientation.")
 
 
 LAWS: dict[str, type[Law]] = {}
@@ -269,7 +280,8 @@ def law_named(name: str) -> type[Law]:
 def make_law(name: str, options: Mapping[str, object]) -> Law:
     """A law of this name; options that are None count as left out."""
     law = law_named(name)
-    known, settings = signature(law).parameters, {key: value for key, value in options.items() if value is not None}
+    known = signature(law).parameters
+    settings = {key: value for key, value in options.items() if value is not None}
     for option, value in settings.items():
         if option not in known:
             takers = [repr(other.name) for other in LAWS.values() if option in signature(other).parameters]

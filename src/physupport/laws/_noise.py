@@ -1,20 +1,26 @@
-"""What rows say of a noise level that is stated, whatever explanation is true."""
+"""Exact tests of a stated noise level, whatever explanation is true, and of the strengths of explanations."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array, Field
+from .._typing import Array, BoolArray, Field
 from ._design import RANK_TOLERANCE, Design
+
+if TYPE_CHECKING:
+    from ._law import Law
+
 
 _EPS = float(np.finfo(np.float64).eps)
 # Ratios beyond this are not told: JSON has no infinities.
 _MOST_RATIO = 1e300
 # With so many degrees of freedom or more, scipy breaks off the sum of a lower tail this small and gives too little: at
 # 1e8 degrees 22 % less than 2.9e-7.  Such a tail is told as this bound of it.
-_MANY, _LEAST_BELOW = 100_000, 1e-5
+_MANY = 100_000
+_LEAST_BELOW = 1e-5
 
 SCATTER = "the scatter of the rows"
 BESIDE = "what no element can explain"
@@ -38,7 +44,8 @@ def two_sided(energy: ArrayLike, freedom: int, variance: float, rounding: ArrayL
     from scipy.special import chdtr, chdtrc
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        radius, off = np.sqrt(energy), np.asarray(rounding, dtype=np.float64)
+        radius = np.sqrt(energy)
+        off = np.asarray(rounding, dtype=np.float64)
         above = chdtrc(freedom, np.maximum(radius - off, 0.0) ** 2 / variance)
         below = np.maximum(chdtr(freedom, (radius + off) ** 2 / variance), _LEAST_BELOW if freedom >= _MANY else 0.0)
         p = np.minimum(1.0, 2.0 * np.minimum(above, below))
@@ -67,9 +74,10 @@ class NoiseLook:
     @classmethod
     def of(cls, design: Design, n_rows: int) -> "NoiseLook | None":
         """None where no noise is stated, where its covariance comes from rows itself, or where nothing is left."""
-        if design.is_estimated or None in design.deviations:
+        if design.covariance_freedom is not None or None in design.deviations:
             return None
-        parts, size = 2 if np.iscomplexobj(design.columns) else 1, len(design.columns)
+        parts = 2 if np.iscomplexobj(design.columns) else 1
+        size = len(design.columns)
         if design.rows == "same mean" and n_rows > 1:
             return cls(parts * size * (n_rows - 1), parts, None, 0.0)
         if design.radii is not None:  # the response itself may lie beside its column
@@ -84,7 +92,7 @@ class NoiseLook:
 
     @property
     def place(self) -> str:
-        """What is looked at, in words."""
+        """The name of what is looked at."""
         return SCATTER if self.complement is None else BESIDE
 
     def energies(self, rows: Field) -> tuple[Array, Array]:
@@ -100,7 +108,7 @@ class NoiseLook:
         return two_sided(energy, self.freedom, deviation**2 / self.parts, rounding)
 
     def seen(self, rows: Field, deviations: tuple[float, ...]) -> NoiseSeen:
-        """Of rows (T, p), for every noise setting."""
+        """Test every noise setting on rows (T, p)."""
         energy = float(self.energies(rows[None])[0][0])
         p = tuple(float(self.p_values(rows[None], sigma)[0]) for sigma in deviations)
         return NoiseSeen(self.place, p, tuple(noise_ratio(energy, self.freedom, s**2 / self.parts) for s in deviations))
@@ -115,3 +123,30 @@ def noise_ratio(energy: float, freedom: int, variance: float) -> float:
     """How many times the variance that is stated an energy with so many degrees of freedom is."""
     with np.errstate(over="ignore"):
         return float(np.minimum(np.float64(energy) / freedom / variance, _MOST_RATIO))
+
+
+# What rows say of strengths that explanations have.
+
+
+class Strength(NamedTuple):
+    """The test of the strengths of one explanation: a p-value of all its atoms, and how the worst is off."""
+
+    p: float
+    is_weaker: bool = False  # the rows are weaker than the explanation says
+
+    @classmethod
+    def of(cls, p_values: Array, is_weaker: BoolArray) -> "Strength":
+        """Combine p-values of atoms (r,): the smallest times their number, at most 1, valid whatever they share."""
+        if not len(p_values):
+            return cls(1.0)
+        worst = int(np.argmin(p_values))
+        return cls(float(min(1.0, len(p_values) * p_values[worst])), bool(is_weaker[worst]))
+
+
+# From an explanation to what the rows say of its strengths.
+StrengthsSeen = Callable[[int], Strength]
+
+
+def tells_strengths(laws: "Sequence[Law]") -> bool:
+    """True if any deployment law uses the strengths of the bank."""
+    return any(law.part == "deployment" and law.has_strengths for law in laws)

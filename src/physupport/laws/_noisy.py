@@ -1,4 +1,4 @@
-"""What laws with a noise variance for each nuisance setting share, and the energy of rows under a Gaussian law."""
+"""The part that laws with one noise variance a nuisance setting share, and energies of rows under Gaussian laws."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -95,7 +95,7 @@ class NoisyLaw(Law):
             raise MisuseError(option, rule, values[where], f"Leave {option} out, or the bank without this nuisance.")
 
     def column(self, bank: Bank, nuisance: str, option: str, example: str, value: float) -> Array:
-        """What a law takes from the bank unless the option gives it."""
+        """The column of the bank that a law takes unless the option gives it."""
         nuisances = self.nuisances(bank)
         if nuisance in nuisances.names:
             return nuisances.column(nuisance)
@@ -128,7 +128,7 @@ class NoisyLaw(Law):
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
-        """What `encode` made."""
+        """Read what `encode` made."""
         check_form(node, NOISY_FORM, f"the law of {stream}")
         return cls(noises=read_noises(node, stream), is_complex=bool(node["is_complex"]))
 

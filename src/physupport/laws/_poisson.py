@@ -1,7 +1,7 @@
 """Deployment rows that count: Poisson around nonnegative amounts of responses and background."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self, final
 
 import numpy as np
@@ -15,12 +15,13 @@ from .._stored import Maybe, check_form
 from .._typing import Array
 from ..banks import Bank, Moved
 from ..io import RowSource, mean_row
-from ._base import Stream
-from ._design import Design, check_variants, with_variants
+from ._design import Design, check_variants, keep_names, options_in_order, with_variants
 from ._law import Law, Part, register
+from ._opponents import Stream
 
 # Of a fit that is only shown.
-_STEPS, _LEAST = 500, 1e-300
+_STEPS = 500
+_LEAST = 1e-300
 _FORM = {
     "kind": str,
     "background": dict,
@@ -64,6 +65,7 @@ class Poisson(Law):
     def __post_init__(self) -> None:
         if self.is_complex:
             raise MisuseError("is_complex", "be False for counts", "True", self.why_real)
+        keep_names(self)
         for name in ("background", "exposure", "variants", "half_steps"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
@@ -71,9 +73,9 @@ class Poisson(Law):
             raise MisuseError("exposure", "be above 0", "another", "Leave out rows that were not exposed.")
 
     def completed(self, bank: Bank) -> Self:
-        """As it is, after a look at the bank."""
-        self.check_bank(bank)
-        return self
+        """With named options in the order of the bank."""
+        (law := replace(self, **options_in_order(self, bank))).check_bank(bank)
+        return law
 
     def check_bank(self, bank: Bank) -> None:
         """Refuse columns with negative entries."""
@@ -87,10 +89,12 @@ class Poisson(Law):
 
     def design(self, bank: Bank) -> Design:
         """Atoms and background of every key."""
-        step, states = len(bank.deployment), bank.states
+        step = len(bank.deployment)
+        states = bank.states
         single = bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step)).elements
         columns, supports = with_variants(states.elements, single, self.variants)  # type: ignore[arg-type]
-        count, n_elements = columns.shape[1], states.elements.shape[1]
+        count = columns.shape[1]
+        n_elements = states.elements.shape[1]
         return Design(
             columns=columns,
             names=states.names(np.arange(count) % n_elements),
@@ -144,7 +148,7 @@ class Poisson(Law):
 
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
-        """What `encode` made."""
+        """Read what `encode` made."""
         content = check_form(node, _FORM, f"the law of {stream}")
         background = real(node["background"], None, None)
         variants = real(node["variants"], None, None, None) if "variants" in node else None

@@ -5,6 +5,7 @@ own parallel loops do the same at run time, but take twice as long to compile, w
 """
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -56,5 +57,5 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
 
 
 # A forked process has none of its parent's threads, and would wait for them forever.
-if hasattr(os, "register_at_fork"):
+if sys.platform != "win32":
     os.register_at_fork(after_in_child=_pool.cache_clear)

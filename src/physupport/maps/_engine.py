@@ -14,13 +14,13 @@ from ._kernels import Found, judge_signals, products, summaries, sums_over_runs
 from ._nulls import Nulls, tabulate
 
 _LARGEST = 1e80  # squares stay far from overflow
-_PIECE = 128  # signals whose products stay in the nearest cache
+PIECE = 128  # signals whose products stay in the nearest cache
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockVerdicts:
-    """What a judge says of S signals."""
+    """Verdicts of a judge on S signals."""
 
     codes: NDArray[np.uint8]  # (S, M) at how many levels, from the largest, an explanation is rejected
     best: IntArray  # (S,) the explanation that fits best; -1 of no data
@@ -30,6 +30,7 @@ class BlockVerdicts:
     outsider: IntArray  # (S,) the outsider most along the best fit's residual; -1 where the gate keeps it
     is_data: BoolArray  # (S,) all numbers are finite and of a size that squares can have
     misfit: Array  # (S,) p-value of the gate for the best fit, which is at most this; nan without a gate
+    is_complete: BoolArray | None = None  # (S,) False where something else is possible, so that nothing is FINE
 
     def kept(self, level: int = 0) -> BoolArray:
         """(S, M) what is not rejected at a level, by its number; nothing of what is no data."""
@@ -40,15 +41,15 @@ class BlockJudge(Protocol):
     """Judges many signals, each as if it were alone: no entry depends on others of its block."""
 
     def judge(self, rows: Field) -> BlockVerdicts:
-        """Of signals (S, T, q)."""
+        """Judge signals (S, T, q) as they are measured."""
 
 
 class SignalJudge(Protocol):
-    """Who judges the signals of a map, before any is read: all that decides, and what it has to know of them."""
+    """The judge of the signals of a map, before any is read: all that decides."""
 
     @property
     def are_e_values(self) -> bool:
-        """Whether levels are those of evidence at its end, for which no dependence between signals costs anything."""
+        """True if levels are those of evidence at its end, for which no dependence between signals costs anything."""
 
     @property
     def n_explanations(self) -> int:
@@ -60,7 +61,7 @@ class SignalJudge(Protocol):
 
     @property
     def is_complex(self) -> bool:
-        """Whether these may be complex."""
+        """True if these may be complex."""
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -89,33 +90,40 @@ def check_levels(levels: ArrayLike) -> Array:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tabulated:
-    r"""The rotation test with critical values from a table: the same statistics, draws and level.
+    r"""The rotation test with critical values from a table: the same statistics, a level that holds given the table.
 
     Rejects e if :math:`D` is beyond the critical value at the last point of the grid below a, which is at least the one
-    at a: what it rejects is rejected by the rotation judge with these draws, and what it keeps in addition lies
-    between two points of the grid, or at a smaller level was left to rivals alone, which rejected it at the largest.
+    at a: what it rejects is rejected by the rotation judge with these draws.  What it keeps in addition lies near the
+    critical value, which is that of a somewhat smaller level (`certified`), or between two points of the grid, or at a
+    smaller level was left to rivals alone, which rejected it at the largest.
     """
 
     spec: Rotation
     nulls: Nulls
     background: Array  # (q, b) orthonormal
     columns: Array  # (q, M) unit columns over the channels
+    whitener: Field | None = None  # see `RotatedSignals`
 
     @classmethod
-    def of(cls, spec: Rotation, levels: Array, threads: int, repeats: int) -> "Tabulated":
+    def of(
+        cls, spec: Rotation, levels: Array, threads: int, repeats: int, whitener: Field | None = None
+    ) -> "Tabulated":
         """Draws and tables, for all signals."""
         complement = spec.table.complement
         left, sizes, _ = np.linalg.svd(np.eye(len(complement)) - complement @ complement.T)
-        nulls, background = tabulate(spec, levels, threads, repeats), np.ascontiguousarray(left[:, sizes > 0.5])
-        return cls(spec, nulls, background, np.ascontiguousarray(nulls.rivals.shapes.T))
+        nulls = tabulate(spec, levels, threads, repeats)
+        background = np.ascontiguousarray(left[:, sizes > 0.5])
+        return cls(spec, nulls, background, np.ascontiguousarray(nulls.rivals.shapes.T), whitener)
 
     def judge(self, rows: Field) -> BlockVerdicts:
-        """Of signals (S, T, q); pieces of a block stay in the nearest cache."""
+        """Judge signals (S, T, q); pieces of a block stay in the nearest cache."""
         filled = _empty(len(rows), self.nulls.size)
-        is_data, spectrum = are_data(rows), np.zeros((2, len(rows)), dtype=np.uint8)
-        for start in range(0, len(rows), _PIECE):
-            part = slice(start, start + _PIECE)
-            clean = np.where(is_data[part, None, None], rows[part].real, 0.0)
+        white = whitened(rows, self.whitener)
+        is_data = are_data(white)
+        spectrum = np.zeros((2, len(rows)), dtype=np.uint8)
+        for start in range(0, len(rows), PIECE):
+            part = slice(start, start + PIECE)
+            clean = np.where(is_data[part, None, None], white[part].real, 0.0)
             self._fill(clean, filled.part(part))
             spectrum[:, part] = self._spectrum(clean)
         np.maximum(filled.codes, spectrum[0, :, None], out=filled.codes)
@@ -133,8 +141,11 @@ class Tabulated:
         )
 
     def _fill(self, rows: Array, filled: Found) -> None:
-        (n, n_rows, q), gate = rows.shape, self.nulls.gate
-        whole, scatter, squares = np.empty((n, q)), np.empty(n), np.empty(n)
+        (n, n_rows, q) = rows.shape
+        gate = self.nulls.gate
+        whole = np.empty((n, q))
+        scatter = np.empty(n)
+        squares = np.empty(n)
         summaries(rows, whole, scatter, squares)
         channels = whole - in_order(in_order(whole, self.background), self.background.T)
         runs = np.empty((n, len(gate.runs)))
@@ -144,7 +155,8 @@ class Tabulated:
         beside = np.sqrt(in_order(channels**2, np.ones((q, 1)))[:, 0])
         terms = 16.0 * (q + 8) + 8.0 * (q + n_rows) * (np.sqrt(squares) + 1e-300) / (beside + 1e-300)
         units = EPS * terms + 8.0 * self.spec.table.errors.max()
-        along, has_gate = in_order(channels, self.columns), self.spec.outsiders is not None
+        along = in_order(channels, self.columns)
+        has_gate = self.spec.outsiders is not None
         judge_signals(channels, scatter, along, parts, units, self.nulls.rivals, gate, has_gate, filled)
 
     def _spectrum(self, rows: Array) -> NDArray[np.uint8]:
@@ -162,6 +174,14 @@ class Tabulated:
 def are_data(rows: Field) -> BoolArray:
     """(S,) signals (S, T, q) of numbers that are finite and whose squares double precision holds."""
     return np.asarray((np.abs(rows) <= _LARGEST).all(axis=(1, 2)))
+
+
+def whitened(rows: Field, whitener: Field | None) -> Field:
+    """(S, T, p) signals (S, T, q) multiplied by the whitener (p, q), where there is one."""
+    if whitener is None:
+        return rows
+    n, n_rows = rows.shape[:2]
+    return in_order(rows.reshape(n * n_rows, -1), whitener.T).reshape(n, n_rows, -1)
 
 
 def in_order(rows: Array, matrix: Array) -> Array:

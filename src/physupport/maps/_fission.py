@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_count, check_positive
-from .._compiled import kept
+from .._compiled import cached_njit
 from .._errors import MisuseError
+from .._hashes import rows_seed
 from .._typing import Array, Field, IntArray
 from ..judges.rotation import Draws, Rotation, RotationTable
 from ..laws import Design, NoiseLook
-from ._engine import BlockJudge, BlockVerdicts, are_data, in_order
-from ._rotated import RotatedSignals, numbered
+from ._alone import RotatedSignals, numbered
+from ._engine import PIECE, BlockJudge, BlockVerdicts, are_data, in_order, whitened
 
 # The purpose of its draws: no two share bits.
 _FISSION = 3
@@ -30,9 +31,10 @@ _FISSION = 3
 class Fission:
     """Have explanations of at most one atom judged by evidence from rows of known noise.
 
-    sigma: standard deviation of the noise.  splits: how many g are averaged over.  There is no gate for what the table
-    lacks, which is not seen.  keys, whitener: see `RotatedSignals`.  noise: share of the level at which labels of a
-    signal are withheld because it refutes sigma (`NoiseLook`), which design has to tell of; None leaves that out.
+    sigma: standard deviation of the noise.  splits: how many g are averaged over; they come from the seed and from each
+    signal as it is measured, since parts of signals that share a g are not independent given it.  There is no gate for
+    what the table lacks, which is not seen.  keys, whitener: see `RotatedSignals`.  noise: share of the level at which
+    labels of a signal are withheld because it refutes sigma (`NoiseLook`), told by design; None leaves that out.
     """
 
     are_e_values: ClassVar[bool] = True
@@ -60,17 +62,17 @@ class Fission:
 
     @property
     def _linear(self) -> RotatedSignals:
-        """Who knows the same table."""
+        """The judge by rotations with the same table."""
         return RotatedSignals(Rotation(self.table), self.keys, self.whitener)
 
     @property
     def n_explanations(self) -> int:
-        """Of the question."""
+        """Number of explanations in the question."""
         return self._linear.n_explanations
 
     @property
     def channels(self) -> int:
-        """Of a row as it was measured."""
+        """Numbers of a row as it was measured."""
         return self._linear.channels
 
     def encode(self) -> dict[str, object]:
@@ -84,10 +86,13 @@ class Fission:
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:  # noqa: ARG002
         """The judge of many signals; repeated rows enter by their mean, and by their scatter to a test of the noise."""
         look = None if self.noise is None or self.design is None else NoiseLook.of(self.design, repeats)
-        size = self.table.complement.shape[1]
         bases = np.ascontiguousarray(self.table.bases[:, 0].T)
-        drawn = self.sigma * Draws(self.seed, _FISSION).normal((self.splits, size))
-        return numbered(ByFission(self, levels, bases, drawn @ bases, look), self.keys, self.whitener)
+        return numbered(ByFission(self, levels, bases, look), self.keys)
+
+    def drawn(self, signal: Field) -> Array:
+        """(K, m) noise g that a signal (T, q), as it is measured, is split by."""
+        size = self.table.complement.shape[1]
+        return self.sigma * Draws(rows_seed(self.seed, signal), _FISSION).normal((self.splits, size))
 
     def fitted(self, rows: Field, explanation: int) -> Field:
         """(q,) by least squares."""
@@ -102,23 +107,31 @@ class ByFission:
     spec: Fission
     levels: Array
     bases: Array  # (m, M)
-    drawn: Array  # (K, M) u.g
     look: NoiseLook | None = None  # at the noise alone
 
     def judge(self, rows: Field) -> BlockVerdicts:
-        """Of signals (S, T, q)."""
-        table, is_data, root = self.spec.table, are_data(rows), np.sqrt(rows.shape[1])
-        vectors = in_order(np.where(is_data[:, None], root * rows.real.mean(axis=1), 0.0), table.complement)
-        along, energy = in_order(vectors, self.bases), (vectors**2).sum(axis=1)
-        codes, best = np.empty(along.shape, dtype=np.uint8), np.empty(len(rows), dtype=np.int64)
+        """Judge signals (S, T, q)."""
+        white = whitened(rows, self.spec.whitener)
+        table = self.spec.table
+        is_data = are_data(white)
+        root = np.sqrt(rows.shape[1])
+        vectors = in_order(np.where(is_data[:, None], root * white.real.mean(axis=1), 0.0), table.complement)
+        along = in_order(vectors, self.bases)
+        energy = (vectors**2).sum(axis=1)
+        codes = np.empty(along.shape, dtype=np.uint8)
+        best = np.empty(len(rows), dtype=np.int64)
         penalties = 0.5 * np.log(vectors.shape[1]) * table.ranks
-        _judge(
-            along, energy, self.drawn, self.spec.sigma, self.spec.ratio, penalties, -np.log(self.levels), codes, best
-        )
+        scales = (self.spec.sigma, self.spec.ratio)
+        limits = -np.log(self.levels)
+        for start in range(0, len(rows), PIECE):
+            part = slice(start, start + PIECE)
+            noise = np.concatenate([self.spec.drawn(signal) for signal in rows[part]])
+            drawn = in_order(noise, self.bases).reshape(-1, self.spec.splits, len(penalties))
+            _judge(along[part], energy[part], drawn, *scales, penalties, limits, codes[part], best[part])
         own = along[np.arange(len(rows)), best]
         freedom = vectors.shape[1] - table.ranks[best]
         nothing: NDArray[Any] = np.full(len(rows), -1)
-        misfit = self._misfit(np.where(is_data[:, None, None], rows.real, 0.0))
+        misfit = self._misfit(np.where(is_data[:, None, None], white.real, 0.0))
         return BlockVerdicts(
             codes=codes,
             best=np.where(is_data, best, -1),
@@ -135,25 +148,29 @@ class ByFission:
         return np.full(len(rows), np.nan) if self.look is None else self.look.p_values(rows, self.spec.sigma)
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _log_numerator(along: Array, drawn: Array, sigma: float, t: float, penalties: Array, terms: Array) -> float:
     """Log of the mixture over w_2's density under 0; terms (2, M) is for scratch."""
-    wide, narrow = 2.0 * sigma**2 * (1.0 + t * t), 2.0 * sigma**2 * (1.0 + 1.0 / (t * t))
+    wide = 2.0 * sigma**2 * (1.0 + t * t)
+    narrow = 2.0 * sigma**2 * (1.0 + 1.0 / (t * t))
     for j in range(len(along)):
-        first, second = along[j] + t * drawn[j], along[j] - drawn[j] / t
+        first = along[j] + t * drawn[j]
+        second = along[j] - drawn[j] / t
         terms[0, j] = first * first / wide - penalties[j]
         terms[1, j] = (2.0 * first * second - first * first) / narrow
-    top, whole = terms[0].max(), 0.0
+    top = terms[0].max()
+    whole = 0.0
     for j in range(len(along)):
         whole += np.exp(terms[0, j] - top)
         terms[1, j] += terms[0, j] - top
-    highest, total = terms[1].max(), 0.0
+    highest = terms[1].max()
+    total = 0.0
     for j in range(len(along)):
         total += np.exp(terms[1, j] - highest)
     return float(highest + np.log(total) - np.log(whole))
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _judge(
     along: Array,
     energy: Array,
@@ -165,17 +182,18 @@ def _judge(
     codes: NDArray[np.uint8],
     best: IntArray,
 ) -> None:
-    """Codes (S, M) of products (S, M); evidence is lowered by more than its rounding."""
-    n_splits, size = drawn.shape
-    terms, numerators = np.empty((2, size)), np.empty(n_splits)
+    """Codes (S, M) of products (S, M) and u.g (S, K, M); evidence is lowered by more than its rounding."""
+    n_splits, size = drawn.shape[1:]
+    terms = np.empty((2, size))
+    numerators = np.empty(n_splits)
     narrow = 2.0 * sigma**2 * (1.0 + 1.0 / (t * t))
     for s in range(len(along)):
         slack = 1e-9 + 1e-12 * energy[s] / sigma**2
         for k in range(n_splits):
-            numerators[k] = _log_numerator(along[s], drawn[k], sigma, t, penalties, terms)
+            numerators[k] = _log_numerator(along[s], drawn[s, k], sigma, t, penalties, terms)
         best[s] = np.argmax(along[s] ** 2 - 2.0 * sigma**2 * penalties)
         for e in range(size):
-            logs = numerators - (along[s, e] - drawn[:, e] / t) ** 2 / narrow
+            logs = numerators - (along[s, e] - drawn[s, :, e] / t) ** 2 / narrow
             top = logs.max()
             evidence = top + np.log(np.exp(logs - top).mean()) - slack
             code = 0

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compiled import kept
+from .._compiled import cached_njit
 from .._typing import Array, BoolArray, IntArray
 
 
 class RivalLimits(NamedTuple):
-    """What decides about the rivals of every explanation."""
+    """Critical values of the rivals of every explanation."""
 
     shapes: Array  # (M, q) unit columns u over the channels, 0 for background alone
     grid: Array  # (G,) from 0, then geometric
@@ -23,7 +23,7 @@ class RivalLimits(NamedTuple):
 
 
 class GateLimits(NamedTuple):
-    """What decides about the outsiders of every explanation."""
+    """Critical values of the outsiders of every explanation."""
 
     runs: IntArray  # (r, 2) of the first columns, which are one value over neighbouring channels: from, and to before
     scales: Array  # (r,) these values
@@ -39,7 +39,7 @@ class GateLimits(NamedTuple):
 
 
 class Found(NamedTuple):  # compiled kernels on disk know it by this name
-    """What the kernel fills, one entry a signal."""
+    """Arrays that the kernel fills, one entry a signal."""
 
     codes: NDArray[np.uint8]  # (S, M) at how many levels, from the largest, an explanation is rejected
     best: IntArray  # (S,)
@@ -50,18 +50,20 @@ class Found(NamedTuple):  # compiled kernels on disk know it by this name
     outsider: IntArray  # (S,) number of the column most along its residual; -1 where the gate keeps it
 
     def part(self, rows: slice) -> "Found":
-        """Of some of the signals."""
+        """The entries of some of the signals."""
         sizes = self.amplitude[rows], self.residual[rows]
         gate = self.beyond[rows], self.misfit[rows]
         return Found(self.codes[rows], self.best[rows], *gate, *sizes, self.outsider[rows])
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def summaries(rows: Array, whole: Array, scatter: Array, squares: Array) -> None:
-    """Of signals (S, T, q): sqrt(T) times the mean (S, q), the energy around it (S,), and of all (S,)."""
+    """Fill in, for signals (S, T, q), sqrt(T) times the mean (S, q), the energy around it (S,), and all energy (S,)."""
     n_rows = rows.shape[1]
     for s in range(len(rows)):
-        whole[s], scatter[s], squares[s] = 0.0, 0.0, 0.0
+        whole[s] = 0.0
+        scatter[s] = 0.0
+        squares[s] = 0.0
         for t in range(n_rows):
             for i in range(rows.shape[2]):
                 whole[s, i] += rows[s, t, i]
@@ -73,16 +75,20 @@ def summaries(rows: Array, whole: Array, scatter: Array, squares: Array) -> None
             whole[s] /= np.sqrt(n_rows)
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def products(rows: Array, matrix: Array, out: Array) -> None:
     """Out (S, k) = rows (S, n) matrix (n, k), every entry summed in the order of n whatever the block."""
     size = rows.shape[1]
     whole = size - size % 4
     for s in range(len(rows)):
-        row, sums = rows[s], out[s]
+        row = rows[s]
+        sums = out[s]
         sums[:] = 0.0
         for i in range(0, whole, 4):  # four terms at a time, so that sums are read and written a quarter as often
-            a, b, c, d = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+            a = matrix[i]
+            b = matrix[i + 1]
+            c = matrix[i + 2]
+            d = matrix[i + 3]
             for j in range(len(sums)):
                 sums[j] = sums[j] + row[i] * a[j] + row[i + 1] * b[j] + row[i + 2] * c[j] + row[i + 3] * d[j]
         for i in range(whole, size):
@@ -90,7 +96,7 @@ def products(rows: Array, matrix: Array, out: Array) -> None:
                 sums[j] += row[i] * matrix[i, j]
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def sums_over_runs(channels: Array, runs: IntArray, scales: Array, out: Array) -> None:
     """Out (S, r) = products of channels (S, q) with columns that are scales over runs and 0 elsewhere."""
     before = np.zeros(channels.shape[1] + 1)
@@ -101,7 +107,7 @@ def sums_over_runs(channels: Array, runs: IntArray, scales: Array, out: Array) -
             out[s, k] = (before[runs[k, 1]] - before[runs[k, 0]]) * scales[k]
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _cell(a: float, grid: Array, per_octave: int) -> int:
     """The last point of the grid that is at most a."""
     if not a >= grid[1]:
@@ -112,23 +118,27 @@ def _cell(a: float, grid: Array, per_octave: int) -> int:
     return cell
 
 
-@kept(nogil=True, error_model="numpy")  # a signal of zeros divides by 0, and what is no number keeps
+@cached_njit(nogil=True, error_model="numpy")  # a signal of zeros divides by 0, and what is no number keeps
 def _reject_by_rivals(along: Array, energy: float, unit: float, rivals: RivalLimits, codes: NDArray[np.uint8]) -> int:
     """Fills codes (M,); the best fit.  along (M,) = u.w, energy = |w|^2, unit: rounding of a product over |w|.
 
     Lengths of residuals are rounded up and differences down: both can keep, never lose.
     """
-    best, largest = 0, -1.0
+    best = 0
+    largest = -1.0
     for j in range(len(along)):
         if abs(along[j]) > largest:
-            best, largest = j, abs(along[j])
+            best = j
+            largest = abs(along[j])
     codes[:] = 0
     if rivals.nothing >= 0 and not largest * largest > rivals.floor * energy:
         best = rivals.nothing
     is_contested = largest * largest * (1.0 - 8.0 * unit) > rivals.floor * energy
-    n_levels, slack = len(rivals.limits), 4.0 * unit * np.sqrt(energy)
+    n_levels = len(rivals.limits)
+    slack = 4.0 * unit * np.sqrt(energy)
     for e in range(len(along)):
-        own, code = abs(along[e]), 0
+        own = abs(along[e])
+        code = 0
         radius = np.sqrt(max(energy - own * own, 0.0) + 4.0 * unit * energy)
         depth = (largest - slack - own) / radius
         if is_contested and depth > rivals.limits[n_levels - 1, e, 0]:  # limits fall along the grid, rise with levels
@@ -144,18 +154,20 @@ def _reject_by_rivals(along: Array, energy: float, unit: float, rivals: RivalLim
     return best
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _most_along(along: float, parts: Array, first: Array, second: Array) -> int:
     """Number of the column that most of a residual is along; -1 without columns."""
-    place, largest = -1, -1.0
+    place = -1
+    largest = -1.0
     for k in range(len(parts)):
         value = abs(parts[k] - along * first[k]) * second[k]
         if value > largest:
-            place, largest = k, value
+            place = k
+            largest = value
     return place
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _reached(value: float, bounds: Array, e: int, scale: float, slack: float) -> int:
     """At how many levels (L, M) a value is beyond what an explanation allows."""
     code = 0
@@ -164,10 +176,12 @@ def _reached(value: float, bounds: Array, e: int, scale: float, slack: float) ->
     return code
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _lag_sum(channels: Array, shape: Array, own: float, lag: int) -> float:
-    """Of products of the residual c - x u with itself at a distance."""
-    even, odd, count = 0.0, 0.0, len(channels) - lag
+    """Sum of products of the residual c - x u with itself at a distance."""
+    even = 0.0
+    odd = 0.0
+    count = len(channels) - lag
     for i in range(0, count - 1, 2):
         even += (channels[i] - own * shape[i]) * (channels[i + lag] - own * shape[i + lag])
         odd += (channels[i + 1] - own * shape[i + 1]) * (channels[i + 1 + lag] - own * shape[i + 1 + lag])
@@ -176,7 +190,7 @@ def _lag_sum(channels: Array, shape: Array, own: float, lag: int) -> float:
     return even + odd
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _misfit(channels: Array, own: float, parts: Array, radius: float, shapes: Array, gate: GateLimits, e: int) -> int:
     """At how many p-values what a fit leaves is beyond what e allows, along columns or from one channel to another."""
     code = 0
@@ -191,7 +205,7 @@ def _misfit(channels: Array, own: float, parts: Array, radius: float, shapes: Ar
     return code
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _reject_by_outsiders(
     channels: Array,
     along: Array,
@@ -212,15 +226,23 @@ def _reject_by_outsiders(
     :math:`\ell_k`, so that the residual's is within :math:`|x|\ell_k|r|` of :math:`c_k - x^2\rho_k`: most of them need
     not be summed.
     """
-    first, second, limits, lag_limits = gate.along, gate.inverse, gate.column_limits, gate.lag_limits
-    plain, misfit, slack = np.empty(len(gate.is_lag)), 0, 4e3 * unit * np.sqrt(energy)
+    first = gate.along
+    second = gate.inverse
+    limits = gate.column_limits
+    lag_limits = gate.lag_limits
+    plain = np.empty(len(gate.is_lag))
+    misfit = 0
+    slack = 4e3 * unit * np.sqrt(energy)
     for k in range(len(plain)):
         plain[k] = _lag_sum(channels, channels, 0.0, k + 1)
     for e in range(len(along)):
         if codes[e] == 0 or e == best:
-            own, code, beyond = along[e], 0, 0
+            own = along[e]
+            code = 0
+            beyond = 0
             radius = np.sqrt(max(energy - own * own, 0.0) + 4.0 * unit * energy)
-            bound, lag_bound = limits[0, e] * radius + slack, lag_limits[0, e] * radius * radius + slack * radius
+            bound = limits[0, e] * radius + slack
+            lag_bound = lag_limits[0, e] * radius * radius + slack * radius
             for k in range(len(parts)):
                 beyond += abs(parts[k] - own * first[e, k]) * second[e, k] > bound
             if beyond > 0:
@@ -236,7 +258,7 @@ def _reject_by_outsiders(
     return misfit
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def judge_signals(
     channels: Array,
     scatter: Array,
@@ -254,13 +276,18 @@ def judge_signals(
     by, over |c|.
     """
     for s in range(len(channels)):
-        energy, row, codes = scatter[s], channels[s], filled.codes[s]
+        energy = scatter[s]
+        row = channels[s]
+        codes = filled.codes[s]
         for i in range(len(row)):
             energy += row[i] * row[i]
         best = _reject_by_rivals(along[s], energy, units[s], rivals, codes)
-        filled.best[s], filled.amplitude[s], filled.outsider[s] = best, along[s, best], -1
+        filled.best[s] = best
+        filled.amplitude[s] = along[s, best]
+        filled.outsider[s] = -1
         filled.residual[s] = np.sqrt(max(energy - along[s, best] ** 2, 0.0))
-        filled.beyond[s], filled.misfit[s] = 0, 0
+        filled.beyond[s] = 0
+        filled.misfit[s] = 0
         if has_gate:
             filled.beyond[s] = _reject_by_outsiders(
                 row, along[s], parts[s], energy, units[s], rivals.shapes, gate, best, codes

@@ -1,13 +1,17 @@
 """A label for every signal: run block by block, stopped and continued at will, the same bytes whoever did the work."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import get_num_threads
@@ -17,19 +21,181 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
 from .._typing import Field, IntArray
-from ._labels import LABELS
-from ._protocol import GATES, BlockWork, MapProtocol, Pieces
+from .._version import __version__
+from ._protocol import GATES, LABELS, BlockWork, MapProtocol, Pieces, chosen_level
 from ._result import SignalMap
-from ._share import chosen_level
 from ._signals import Axis, Signals, as_signals
 from ._store import Store
 
-# Signals of a block, which is a chunk of the arrays; a thread holds the codes of one block at a time.
-BLOCK = 8192
 _RETRIES = 5
 _ANSWER = 5  # seconds in which a scheduler that is there answers, also from far away; twice that for all it says
-_WORKERS = 30  # seconds in which the first of its workers takes the tables
-_VERSION = 3  # of the arrays of a map
+_WORKERS = 30  # seconds in which the first worker comes, and in which all have the tables
+_LOOK = 5  # seconds without a result after which new workers are looked at
+_STAYS = "What is done stays: the same call goes on."
+
+
+class Workers(NamedTuple):
+    """An executor, the work as it takes it, the program it must run, blocks under way at most, and a check."""
+
+    executor: Executor
+    work: Any  # BlockWork, or where Dask keeps it
+    program: dict[str, str] | None
+    window: int
+    check: Callable[[], None]  # raises if a worker runs another program
+
+    def submit(self, layer: str, level: int, rows: Field) -> Future[Pieces]:
+        """Begin a block."""
+        return self.executor.submit(_apply, self.work, layer, level, rows, self.program)
+
+    def wait(self, pending: dict[Future[Pieces], Any]) -> set[Future[Pieces]]:
+        """Blocks that are done, at least one; workers that hold up the others are looked for while nothing is."""
+        while not (done := wait(pending, _LOOK, FIRST_COMPLETED).done):
+            self.check()
+        return done
+
+
+def _apply(work: BlockWork, layer: str, level: int, rows: Field, needed: dict[str, str] | None) -> Pieces:
+    if needed is not None and needed != program():  # a worker that came after the check
+        raise MisuseError("scheduler", _SAME, _difference(needed, program()), _INSTALL)
+    return work.second(rows, level) if layer == "share" else work.first(rows)
+
+
+@contextmanager
+def workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[Workers]:
+    """Threads of this process, or the workers of a Dask scheduler: `local`, or its address."""
+    if scheduler is None:
+        with ThreadPoolExecutor(threads) as pool:
+            yield Workers(pool, work, None, 2 * threads, lambda: None)
+        return
+    with _connected(scheduler, threads) as client:
+        checked: set[str] = set()
+
+        def check() -> None:
+            _check_programs(client, checked)
+
+        try:
+            _wait_for_one(client)
+            check()
+            executor = client.get_executor(pure=False, retries=_RETRIES)
+            shared = client.scatter(work, broadcast=True, timeout=_WORKERS)
+            yield Workers(executor, shared, program(), 2 * max(1, len(client.ncores())), check)
+        except MisuseError:
+            raise
+        except (CancelledError, import_module("distributed").KilledWorker):
+            raise MisuseError("scheduler", "keep one worker alive, which has the tables", "none", _STAYS) from None
+        except Exception:
+            check()  # tells best, if it does, what was wrong
+            raise
+
+
+@contextmanager
+def _connected(scheduler: str, threads: int) -> Iterator[Any]:
+    """A client of Dask."""
+    try:
+        distributed = import_module("distributed")
+    except ImportError as error:
+        remedy = 'Install it with pip install "physupport[maps]".'
+        raise MisuseError("scheduler", "be left out without dask", scheduler, remedy) from error
+    with _own_safety() if scheduler == "local" else nullcontext():
+        try:
+            client = (
+                distributed.Client(**_local(threads)) if scheduler == "local" else _answered(distributed, scheduler)
+            )
+        except Exception as error:  # another server's answers may be taken for anything
+            rule = "be local, or the address of one that answers"
+            raise MisuseError("scheduler", rule, f"{scheduler} ({error})") from None
+        with client:
+            yield client
+
+
+def _local(threads: int) -> dict[str, Any]:
+    """A cluster of processes on this machine, whose pages are served on this machine alone."""
+    page = "127.0.0.1:0"  # any free port: another cluster may have the usual one
+    pages = {"dashboard_address": page, "worker_dashboard_address": page}
+    return {"n_workers": threads, "threads_per_worker": 1, "host": "127.0.0.1", **pages}
+
+
+@contextmanager
+def _own_safety() -> Iterator[None]:
+    """Keep processes that Dask starts from importing files that others may write.
+
+    These are the current folder, which Python searches first in such a process, and a folder for temporary files that
+    Dask shares between users and searches first as well.
+    """
+    before = os.environ.get("PYTHONSAFEPATH", "")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        with (
+            TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+            import_module("dask").config.set({"temporary-directory": folder}),
+        ):
+            yield
+    finally:
+        os.environ["PYTHONSAFEPATH"] = before  # empty means off
+
+
+def _answered(distributed: Any, address: str) -> Any:  # noqa: ANN401  a module, and a client of Dask
+    """Connect to an address within seconds; where something listens and never speaks, Dask itself would wait on."""
+    found: Future[Any] = Future()
+
+    def connect() -> None:
+        try:
+            found.set_result(distributed.Client(address, timeout=_ANSWER))
+        except Exception as error:
+            found.set_exception(error)
+
+    Thread(target=connect, daemon=True).start()
+    if not wait([found], 2 * _ANSWER).done:  # Dask tells best, if it does, what was wrong
+        raise TimeoutError(f"no answer after {2 * _ANSWER} s")
+    return found.result()
+
+
+_SAME = "have workers that run the same program as this process"
+_INSTALL = "Install the same versions there, and start the worker again."
+
+
+@cache
+def program() -> dict[str, str]:
+    """The versions this process computes with, and a digest of all sources of the package."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    others = {name: version(name) for name in ("numba", "numpy", "scipy")}
+    return {"physupport": __version__, "digest of its sources": digest.hexdigest()[:12], **others}
+
+
+def _difference(needed: dict[str, str], found: dict[str, str]) -> str:
+    return ", ".join(
+        f"{name} {found.get(name)} instead of {each}" for name, each in needed.items() if found.get(name) != each
+    )
+
+
+def _wait_for_one(client: Any) -> None:  # noqa: ANN401
+    try:
+        client.wait_for_workers(1, timeout=_WORKERS)
+    except TimeoutError:
+        rule = f"have a worker within {_WORKERS} seconds"
+        remedy = f"Start one with: dask worker {client.scheduler.address}"
+        raise MisuseError("scheduler", rule, "none", remedy) from None
+
+
+def _check_programs(client: Any, checked: set[str]) -> None:  # noqa: ANN401
+    """Raise if a worker lacks the package or runs another program; those that do not are added to `checked`."""
+    new = [address for address in client.ncores() if address not in checked]
+    for address, found in (client.run(program, workers=new, on_error="return") if new else {}).items():
+        if isinstance(found, OSError):  # is gone
+            continue
+        if isinstance(found, Exception):
+            raise MisuseError("scheduler", _SAME, f"{address}, which cannot ({found})", _INSTALL)
+        if found != program():
+            raise MisuseError("scheduler", _SAME, f"{address} with {_difference(program(), found)}", _INSTALL)
+        checked.add(address)
+
+
+# Signals of a block, which is a chunk of the arrays; a thread holds the codes of one block at a time.
+BLOCK = 8192
+_VERSION = 4  # of the arrays of a map
 Progress = Callable[[int, int], None]
 
 
@@ -55,28 +221,27 @@ def map_signals(
     get blocks of signals and give arrays back; one that dies is done again.  Neither changes a byte of the result.
     progress: called with the blocks that are done and their number.
     """
-    opened = as_signals(signals, channels=channels, repeats=repeats, member=member)
+    opened = as_signals(signals, channels=channels, repeats=repeats, member=member).in_order(protocol.channels)
     judge = protocol.judge
     if opened.channels != judge.channels or (opened.is_complex and not judge.is_complex):
         rule = f"have {judge.channels} {'complex' if judge.is_complex else 'real'} channels, as the atoms have"
         raise MisuseError("signals", rule, f"{opened.values.dtype} of shape {(*opened.shape, opened.channels)}")
     count = get_num_threads() if threads is None else check_count("threads", threads)
-    store = Store.begin(Path(out), _about(opened, protocol, check_count("block", block)))
-    layers = ("first", "share") if protocol.rate is not None else ("first",)
-    for layer in layers:
-        for name, (dtype, further) in protocol.fields(layer).items():
-            store.add(name, dtype, further, {"units": store.about["unit"]} if name in _MEASURED else {})
-    _check_same(store, opened, layers)
-    if _is_complete(store, protocol, layers):
-        return SignalMap(store)
-    store.check_room()
-    work = protocol.work(opened.count, count, opened.repeats)
-    with _workers(work, scheduler, count) as (executor, shared, window):
+    with Store.held(Path(out), _about(opened, protocol, check_count("block", block))) as store:
+        layers = ("first", "share") if protocol.rate is not None else ("first",)
         for layer in layers:
-            level = _share_level(store, protocol) if layer == "share" else 0
-            if level is not None:
-                _fill(_Layer(store, opened, layer, level), executor, shared, window, progress)
-    _finish(store, opened)
+            for name, (dtype, further) in protocol.fields(layer).items():
+                store.add(name, dtype, further, {"units": store.about["unit"]} if name in _MEASURED else {})
+        _check_same(store, opened, layers)
+        if not _is_complete(store, protocol, layers):
+            store.check_room()
+            work = protocol.work(opened.count, count, opened.repeats)
+            with workers(work, scheduler, count) as at_work:
+                for layer in layers:
+                    level = _share_level(store, protocol) if layer == "share" else 0
+                    if level is not None:
+                        _fill(_Layer(store, opened, layer, level), at_work, progress)
+        _finish(store, opened)
     return SignalMap(store)
 
 
@@ -85,8 +250,9 @@ _MEASURED = ("amplitude", "noise")
 
 
 def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any]:
-    """What a reader of the folder needs, and a hash of all that decides."""
-    question, arrays = protocol.question, [name for layer in ("first", "share") for name in protocol.fields(layer)]
+    """Describe the map for readers of the folder, with a hash of all that decides."""
+    question = protocol.question
+    arrays = [name for layer in ("first", "share") for name in protocol.fields(layer)]
     taken = {*arrays, "region", "byte"}
     for axis in signals.axes:
         if axis in taken or not axis.strip() or any(sign in axis for sign in "/\\") or axis.startswith("."):
@@ -125,17 +291,18 @@ def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any
 
 
 def _check_same(store: Store, signals: Signals, layers: tuple[str, ...]) -> None:
-    """What is done already was done for these signals: their hashes are taken again."""
+    """Raise if blocks were done for other signals: their hashes are taken again."""
     marks = np.stack([store.hashes(layer) for layer in layers])  # (layers, blocks, 32)
     for block in np.flatnonzero(marks.any(axis=(0, 2))).tolist():
         digest = _hashed(signals, store, block)[1]
         if any(mark.any() and bytes(mark).hex() != digest for mark in marks[:, block]):
-            rule, remedy = "be those that the map in this folder was made of", "Name another folder."
+            rule = "be those that the map in this folder was made of"
+            remedy = "Name another folder."
             raise MisuseError("signals", rule, f"others in block {block}", remedy)
 
 
 def _is_complete(store: Store, protocol: MapProtocol, layers: tuple[str, ...]) -> bool:
-    """Whether there is nothing left to do; what was lost or cut since it was done is to be done again."""
+    """True if there is nothing left to do; what was lost or cut since it was done is to be done again."""
     for layer in layers:
         store.unmark_damaged(layer, protocol.fields(layer))
     share = store.about["share"]
@@ -167,7 +334,8 @@ def _finish(store: Store, signals: Signals) -> None:
 
 def _share_level(store: Store, protocol: MapProtocol) -> int | None:
     """The number of the level of the second layer, from what the first states."""
-    levels, count = np.array(store.about["levels"]), int(np.prod(store.about["shape"]))
+    levels = np.array(store.about["levels"])
+    count = int(np.prod(store.about["shape"]))
     tally = np.zeros(len(levels) + 1, dtype=np.int64)
     for block in range(len(store.blocks)):
         tally += np.bincount(store.read("evidence", block).max(axis=1), minlength=len(tally))
@@ -186,7 +354,10 @@ class _Layer:
     """The blocks of one layer that are still to be done."""
 
     def __init__(self, store: Store, signals: Signals, name: str, level: int) -> None:
-        self.store, self.signals, self.name, self.level = store, signals, name, level
+        self.store = store
+        self.signals = signals
+        self.name = name
+        self.level = level
         self.is_done = store.is_done(name)
         self.first_hashes = store.hashes("first")  # before the second layer all of them are there
         self.rows_of: dict[int, IntArray] = {}
@@ -203,9 +374,10 @@ class _Layer:
         return rows[chosen], digest
 
     def write(self, block: int, pieces: Pieces, digest: str) -> None:
-        """What a block came to; signals that do not matter stay 0."""
+        """Write the results of a block; signals that do not matter stay 0."""
         start, stop = self.store.blocks.range(block)
-        chosen, filled = self.rows_of.pop(block), {}
+        chosen = self.rows_of.pop(block)
+        filled = {}
         for name, piece in pieces.items():
             filled[name] = np.zeros((stop - start, *piece.shape[1:]), dtype=piece.dtype)
             filled[name][chosen] = piece
@@ -213,14 +385,15 @@ class _Layer:
         self.store.mark(self.name, block, digest)
 
 
-def _fill(layer: _Layer, executor: Executor, work: Any, window: int, progress: Progress | None) -> None:  # noqa: ANN401
-    """All blocks that are not done, at most `window` of them in memory."""
-    total, done = len(layer.is_done), int(layer.is_done.sum())
+def _fill(layer: _Layer, workers: Workers, progress: Progress | None) -> None:
+    """All blocks that are not done, at most as many of them in memory as the workers allow."""
+    total = len(layer.is_done)
+    done = int(layer.is_done.sum())
     pending: dict[Future[Pieces], tuple[int, str]] = {}
 
     def take() -> None:
         nonlocal done
-        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+        for future in workers.wait(pending):
             block, digest = pending.pop(future)
             layer.write(block, future.result(), digest)
             done += 1
@@ -228,58 +401,9 @@ def _fill(layer: _Layer, executor: Executor, work: Any, window: int, progress: P
                 progress(done, total)
 
     for block in np.flatnonzero(~layer.is_done).tolist():
-        while len(pending) >= window:
+        while len(pending) >= workers.window:
             take()
         rows, digest = layer.read(block)
-        pending[executor.submit(_apply, work, layer.name, layer.level, rows)] = block, digest
+        pending[workers.submit(layer.name, layer.level, rows)] = block, digest
     while pending:
         take()
-
-
-def _apply(work: BlockWork, layer: str, level: int, rows: Field) -> Pieces:
-    return work.second(rows, level) if layer == "share" else work.first(rows)
-
-
-@contextmanager
-def _workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[tuple[Executor, Any, int]]:
-    """Who works, the work as they take it, and how many blocks may be under way."""
-    if scheduler is None:
-        with ThreadPoolExecutor(threads) as pool:
-            yield pool, work, 2 * threads
-        return
-    try:
-        distributed = import_module("distributed")
-    except ImportError as error:
-        remedy = 'Install it with pip install "physupport[maps]".'
-        raise MisuseError("scheduler", "be left out without dask", scheduler, remedy) from error
-    # Its page takes any free port: another cluster may have the usual one.
-    local = {"n_workers": threads, "threads_per_worker": 1, "dashboard_address": ":0"}
-    try:
-        is_own = scheduler == "local"
-        connected = distributed.Client(**local) if is_own else _answered(distributed.Client, scheduler)
-    except Exception as error:  # another server's answers may be taken for anything
-        rule = "be local, or the address of one that answers"
-        raise MisuseError("scheduler", rule, f"{scheduler} ({error})") from None
-    with connected as client:
-        executor = client.get_executor(pure=False, retries=_RETRIES)
-        try:
-            yield executor, client.scatter(work, broadcast=True, timeout=_WORKERS), 2 * max(1, len(client.ncores()))
-        except CancelledError:
-            remedy = "What is done stays: the same call goes on."
-            raise MisuseError("scheduler", "keep one worker alive, which has the tables", "none", remedy) from None
-
-
-def _answered(client: Callable[..., Any], address: str) -> Any:  # noqa: ANN401  a client of Dask
-    """Connect to an address within seconds; where something listens and never speaks, Dask itself would wait on."""
-    found: Future[Any] = Future()
-
-    def connect() -> None:
-        try:
-            found.set_result(client(address, timeout=_ANSWER))
-        except Exception as error:
-            found.set_exception(error)
-
-    Thread(target=connect, daemon=True).start()
-    if not wait([found], 2 * _ANSWER).done:  # Dask tells best, if it does, what was wrong
-        raise TimeoutError(f"no answer after {2 * _ANSWER} s")
-    return found.result()

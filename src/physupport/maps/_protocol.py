@@ -1,27 +1,169 @@
-"""All that decides about a map before a signal is read, and what one block of signals comes to."""
+r"""All that decides about a map before a signal is read, and the labels of one block of signals.
+
+The second layer bounds the share of false statements over a map, beside the level of every signal.
+A label at level a is false only if the explanation that made the signal is rejected at a.  With R statements of m
+signals made at one common level :math:`a \le qR/(m h)`, the expected share of false ones among them is at most q:
+h = 1 for e-values (e-BH) and :math:`h = \sum_{k \le m} 1/k` for p-values (Benjamini and Yekutieli), whatever the
+dependence of the signals.  R may depend on the data: here the largest level of a list is taken that the statements
+standing at it pay for.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_open
+from .._compiled import cached_njit
 from .._errors import MisuseError
 from .._hashes import content_hash
-from .._typing import Array, BoolArray, Field
+from .._typing import Array, BoolArray, Field, IntArray
 from ..analysis import AnalysisProtocol
 from ..io import as_pairs
 from ..judges.rotation import ByRotation
-from ..questions import Label, RegionalMap
-from ._alone import ProtocolSignals
+from ..questions import LABELS as LABELS, AskedRegion, Label, RegionalMap, SetFacts, labels
+from ._alone import ProtocolSignals, RotatedSignals
 from ._engine import BlockJudge, BlockVerdicts, SignalJudge
 from ._fission import Fission
-from ._labels import LABELS, STATEMENTS, Labeller
 from ._nulls import is_tabulated
-from ._rotated import RotatedSignals
-from ._share import candidate_levels
+
+# Shares R/m for which a level is kept ready, from all signals down to one of them, whose own is added.
+_SHARES = 2.0 ** -np.append(np.arange(0.0, 8.0, 0.5), np.arange(8.0, 41.0))
+
+
+def price(count: int, are_e_values: bool) -> float:
+    """H: what dependence between m p-values may cost."""
+    return 1.0 if are_e_values else float((1.0 / np.arange(1, count + 1)).sum())
+
+
+def candidate_levels(level: float, rate: float | None, count: int, are_e_values: bool) -> Array:
+    """(L,) falling: the level of each signal, and below it those at which the share of false statements may be held."""
+    if rate is None:
+        return np.array([level])
+    shares = np.append(_SHARES[_SHARES * count > 1.0], 1.0 / count)
+    levels = rate * shares / price(count, are_e_values)
+    return np.append(level, levels[levels < level])
+
+
+def chosen_level(levels: Array, statements: IntArray, rate: float, count: int, are_e_values: bool) -> int | None:
+    """Number of the largest level that so many statements (L,) at each of them pay for; None if they pay for none."""
+    is_paid = levels * count * price(count, are_e_values) <= rate * statements * (1.0 + 1e-12)
+    return int(is_paid.argmax()) if is_paid.any() else None
+
+
+STATEMENTS = np.array([label.is_truth_level for label in LABELS])
+Words = NDArray[np.uint64]
+
+
+class _Region(NamedTuple):
+    """A region in the form that the kernel works with; sets of elements are bits of words, bit i is element i."""
+
+    slots: IntArray  # (M,) the element of every explanation, -1 where the region is absent
+    witnesses: BoolArray  # (M,) whether a lack is taken as witness of absence
+    far: Words  # (m, w) of every element, those farther away than the tolerance
+    groups: Words  # (g, w) smallest first, the last is the region itself
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Labeller:
+    """Labels of signals whose kept explanations are all that is possible, and all of them witnessed.
+
+    Amplitudes are open, so that thresholds of strength mean nothing and are refused.
+    """
+
+    regions: tuple[tuple[AskedRegion, _Region], ...]
+
+    @classmethod
+    def of(cls, question: RegionalMap) -> "Labeller":
+        """The same regions and rules."""
+        every = np.arange(question.n_explanations)
+        slots = question.slots(every)
+        parts = []
+        for number, region in enumerate(question.asked_regions):
+            if region.threshold is not None:
+                rule = f"be left out of region {region.name!r}: amplitudes are open, and none is told from another"
+                raise MisuseError("absence_threshold", rule, region.threshold)
+            size = len(region.elements)
+            needs_only = region.needs_persistent_only
+            witnesses = question.view.persistent_only(every) if needs_only else np.ones(len(every), dtype=np.bool_)
+            groups = np.stack([_words(members, size) for _, members in region.groups])
+            far = np.stack([_words(region.far(i), size) for i in range(size)])
+            parts.append((region, _Region(np.ascontiguousarray(slots[:, number]), witnesses, far, groups)))
+        return cls(tuple(parts))
+
+    def label(self, kept: BoolArray) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
+        """Numbers of labels and of groups (S, R) of signals that keep (S, M); group -1 where presence is open."""
+        numbers = np.empty((len(kept), len(self.regions)), dtype=np.uint8)
+        sectors = np.empty((len(kept), len(self.regions)), dtype=np.int16)
+        for column, (rule, region) in enumerate(self.regions):
+            flags, sector = _summaries(kept, region)
+            present, absent, accepted, is_close = flags.T
+            possible = SetFacts(present, absent, present, is_close, sector)
+            numbers[:, column] = labels(possible, possible._replace(is_absent=accepted), rule)
+            sectors[:, column] = np.where(present & ~absent, sector, -1)
+        return numbers, sectors
+
+
+def _words(members: int, size: int) -> Words:
+    count = -(-size // 64)
+    return np.frombuffer(members.to_bytes(8 * count, "little"), dtype="<u8").astype(np.uint64)
+
+
+@cached_njit(nogil=True)
+def _meets(first: Words, second: Words) -> bool:
+    for i in range(len(first)):  # noqa: SIM110  numba has no any of a generator
+        if first[i] & second[i]:
+            return True
+    return False
+
+
+@cached_njit(nogil=True)
+def _sector(members: Words, groups: Words) -> int:
+    """The smallest group that holds all members."""
+    for g in range(len(groups)):
+        is_within = True
+        for i in range(len(members)):
+            is_within = is_within and members[i] & ~groups[g, i] == 0
+        if is_within:
+            return g
+    return len(groups) - 1
+
+
+@cached_njit(nogil=True)
+def _is_close(members: Words, far: Words) -> bool:
+    for element in range(len(far)):
+        if members[element >> 6] >> np.uint64(element & 63) & np.uint64(1) and _meets(far[element], members):
+            return False
+    return True
+
+
+@cached_njit(nogil=True)
+def _summaries(kept: BoolArray, region: _Region) -> tuple[BoolArray, IntArray]:
+    """(S, 4) whether some has the region, lacks it, witnesses its absence, and no two lie apart; (S,) the group.
+
+    Distances count only where all have the region; elsewhere they are not looked at.
+    """
+    flags = np.zeros((len(kept), 4), dtype=np.bool_)
+    sectors = np.empty(len(kept), dtype=np.int64)
+    members = np.empty(region.far.shape[1], dtype=np.uint64)
+    for s in range(len(kept)):
+        members[:] = 0
+        for e in range(kept.shape[1]):
+            if kept[s, e]:
+                slot = region.slots[e]
+                if slot < 0:
+                    flags[s, 1] = True
+                    flags[s, 2] |= region.witnesses[e]
+                else:
+                    flags[s, 0] = True
+                    members[slot >> 6] |= np.uint64(1) << np.uint64(slot & 63)
+        flags[s, 3] = flags[s, 1] or _is_close(members, region.far)
+        sectors[s] = _sector(members, region.groups)
+    return flags, sectors
+
 
 # What stands between a signal and its label, by number.
 GATES = ("open", "withheld", "empty", "no data")
@@ -42,6 +184,7 @@ class MapProtocol:
     question: RegionalMap
     level: float
     rate: float | None = None
+    channels: tuple[str, ...] | None = None  # names, to which those of signals are matched
 
     @classmethod
     def of(
@@ -52,23 +195,31 @@ class MapProtocol:
         calibration: NDArray[np.generic] | None = None,
         repeats: int = 1,
     ) -> "MapProtocol":
-        """What a protocol asks of its deployment rows, asked of every signal by itself; of these none is read.
+        """Ask of every signal what a protocol asks of its deployment rows; no signal is read here.
 
         calibration: rows of that stream, where the protocol has one; they are judged once.  repeats: rows of a signal.
         """
-        question = cast(RegionalMap, protocol.question)
-        if not hasattr(question, "asked_regions"):
+        question = protocol.question
+        if not isinstance(question, RegionalMap):
             raise MisuseError("protocol", "have a question of regions, to be asked of many signals", "another")
         if protocol.cover is not None:
             remedy = "List the elements, or ask about signals one by one."
             raise MisuseError("cover", "be left out where many signals are asked about", "one", remedy)
+        if (
+            rate is not None
+            and protocol.bank is not None
+            and protocol.judge.unrejectable(protocol.bank, 0.0) is not None
+        ):
+            rule = "be left out with a judge that cannot reject at the small levels that it needs"
+            raise MisuseError("rate", rule, rate, "Leave it out: every signal then has its own level.")
         judge: SignalJudge | None = None
         if calibration is None and "calibration" not in protocol.streams:
             judge = _shared(protocol, repeats)
         if judge is None:
             part = None if calibration is None else protocol.propose("calibration", _real(calibration))
             judge = ProtocolSignals(protocol, part)
-        return cls(judge, question, protocol.level, rate)
+        names = None if protocol.bank is None else protocol.bank.channels
+        return cls(judge, question, protocol.level, rate, names)
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
@@ -80,7 +231,7 @@ class MapProtocol:
 
     @cached_property
     def content(self) -> dict[str, object]:
-        """What is hashed."""
+        """The content that is hashed."""
         about = {"question": self.question.describe(), "level": self.level, "rate": self.rate}
         return {**self.judge.encode(), **about}
 
@@ -94,13 +245,14 @@ class MapProtocol:
         return candidate_levels(self.level, self.rate, count, self.judge.are_e_values)
 
     def work(self, count: int, threads: int, repeats: int = 1) -> "BlockWork":
-        """What does not depend on the signals, for so many of them, of so many rows."""
+        """Compute all that does not depend on the signals, for so many of them, of so many rows."""
         levels = self.levels(count)
         return BlockWork(self.judge.block_judge(levels, threads, repeats), Labeller.of(self.question), len(levels))
 
     def fields(self, layer: str) -> dict[str, tuple[str, dict[str, int]]]:
         """Types and further axes of the arrays of a layer."""
-        regions, n_bytes = {"region": len(self.question.regions)}, {"byte": -(-self.question.n_explanations // 8)}
+        regions = {"region": len(self.question.regions)}
+        n_bytes = {"byte": -(-self.question.n_explanations // 8)}
         sets = {"label": ("<u1", regions), "group": ("<i2", regions), "kept": ("<u1", n_bytes)}
         if layer == "share":
             return {f"share_{name}": form for name, form in sets.items()}
@@ -118,24 +270,22 @@ def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
     That is so of rotations whose critical values one table holds, and of evidence of fissioned rows of known noise,
     of explanations of at most one atom with any coefficient.
     """
-    bank, judge = protocol.bank, protocol.judge
+    bank = protocol.bank
+    judge = protocol.judge
     if bank is None or [*protocol.streams] != ["deployment"]:
         return None
     law = protocol.streams["deployment"].law.completed(bank)
     design = law.design(bank)
     if design is None or len(design.deviations) != 1 or law.is_complex or law.is_counted or not law.has_spans:
         return None
-    described = {"bank": bank.digest, "law": law.encode(), "judge": judge.encode(), "seed": protocol.seed}
-    question = cast(RegionalMap, protocol.question).describe()
-    seed = int(content_hash({"question": question, "level": protocol.level, **described}), 16)
-    (spec,) = getattr(judge, "rotations", ByRotation().rotations)(design, repeats, law.width(bank), seed)
-    keys, fissions = law.keys(bank)(np.arange(bank.size)), int(getattr(judge, "fissions", 0))
-    if hasattr(judge, "rotations"):
+    own = judge.rotations(design, repeats, law.width(bank), protocol.seed)
+    (spec,) = own or ByRotation().rotations(design, repeats, law.width(bank), protocol.seed)
+    keys = law.keys(bank)(np.arange(bank.size))
+    if own is not None:
         return RotatedSignals(spec, keys, design.whitener) if is_tabulated(spec) else None
-    if fissions and spec.sigma is not None and not design.is_bounded and int(spec.table.ranks.max()) <= 1:
-        tested = getattr(judge, "noise", None)
-        fission = Fission(spec.table, spec.sigma, seed, fissions, keys=keys, whitener=design.whitener)
-        return replace(fission, noise=tested, design=design)
+    if judge.fissions and spec.sigma is not None and not design.is_bounded and int(spec.table.ranks.max()) <= 1:
+        fission = Fission(spec.table, spec.sigma, protocol.seed, judge.fissions, keys=keys, whitener=design.whitener)
+        return replace(fission, noise=judge.noise_share, design=design)
     return None
 
 
@@ -157,6 +307,9 @@ class BlockWork:
             [~verdicts.is_data, is_empty, verdicts.is_best_rejected], [NO_DATA, EMPTY, WITHHELD], OPEN
         ).astype(np.uint8)
         sets = self._sets(kept, gate)
+        if verdicts.is_complete is not None:
+            is_coarse = ~verdicts.is_complete[:, None] & (sets["label"] == LABELS.index(Label.FINE))
+            sets["label"][is_coarse] = LABELS.index(Label.GROUP)
         return sets | {
             "best": verdicts.best.astype(np.int32),
             "amplitude": verdicts.amplitude,
@@ -172,7 +325,8 @@ class BlockWork:
 
         What is kept grows as levels fall, so that a label which states nothing at one of them states nothing beyond.
         """
-        evidence, standing = stands.astype(np.uint8), np.flatnonzero(stands.any(axis=1))
+        evidence = stands.astype(np.uint8)
+        standing = np.flatnonzero(stands.any(axis=1))
         for level in range(1, self.n_levels):
             labels, _ = self.labeller.label(verdicts.codes[standing] <= level)
             still = STATEMENTS[labels] & (evidence[standing] == level)

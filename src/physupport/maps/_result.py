@@ -1,9 +1,13 @@
-"""A finished map, or the part of one that is done: arrays by name, and words for single signals."""
+"""A finished map, or the part of one that is done: arrays by name, words for single signals, and one page."""
 
+import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
+from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from typing import Any, final
@@ -12,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._codec import dumped, whole
-from .._errors import MisuseError
+from .._errors import MisuseError, visible
 from .._files import write_whole
-from .._typing import BoolArray, IntArray
+from .._typing import BoolArray, Field, IntArray
+from ..io import check_codecs
 from ..questions import Label
-from ..report._phrases import in_words
-from ._labels import LABELS, STATEMENTS
-from ._protocol import GATES, NO_DATA, OPEN, WITHHELD
+from ..report._words import in_words
+from ._engine import SignalJudge
+from ._protocol import GATES, LABELS, NO_DATA, OPEN, STATEMENTS, WITHHELD
+from ._signals import Signals
 from ._store import Store
 
 
@@ -49,7 +55,7 @@ class SignalMap:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """Those asked about."""
+        """Names of the regions."""
         return tuple(region["name"] for region in self.about["regions"])
 
     def array(self, name: str) -> NDArray[Any]:
@@ -57,7 +63,7 @@ class SignalMap:
         return self.store.array(name)
 
     def entry(self, index: tuple[int, ...]) -> dict[str, NDArray[Any]]:
-        """What all arrays say of one signal."""
+        """The entries of one signal in all arrays."""
         return {name: self.store.entry(name, index) for name in self.store.names}
 
     def labels(self, region: str, *, share: bool = False) -> NDArray[Any]:
@@ -78,19 +84,22 @@ class SignalMap:
 
     def to_xarray(self) -> Any:  # noqa: ANN401  xarray carries no types
         """A Dataset over the axes of the signals, with names, coordinates and units, read when it is used."""
-        return import_module("xarray").open_zarr(self.store.group)
+        check_codecs("map", self.store.group)
+        return import_module("xarray").open_zarr(self.store.group, consolidated=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """All arrays, and what they are about as a JSON text, in one .npz file."""
         about = {name: value for name, value in self.about.items() if name != "protocol"}
         arrays: dict[str, Any] = {name: self.array(name) for name in self.store.names}
-        file, place = BytesIO(), os.fspath(path)
+        file = BytesIO()
+        place = os.fspath(path)
         np.savez_compressed(file, about=np.array(dumped(about)), **arrays)
         write_whole(Path(place if place.endswith(".npz") else f"{place}.npz"), file.getvalue())
 
     def lines(self) -> list[str]:
         """The map in a few sentences, which say what holds for single signals and what for all of them together."""
-        sentences, (labels, gates) = [], self._counts()
+        sentences = []
+        (labels, gates) = self._counts()
         without = "no data to judge" if gates[NO_DATA] == gates.sum() else "no signal with a label"
         for region, counts in zip(self.regions, labels, strict=True):
             parts = "; ".join(
@@ -99,6 +108,13 @@ class SignalMap:
             sentences.append(f"{region}, each signal by itself at level {self.about['level']:g}: {parts or without}.")
         others = ", ".join(f"{gates[i]:,} {name}" for i, name in enumerate(GATES) if i != OPEN)
         sentences.append(f"Of {gates.sum():,} signals: {others}.")
+        if _is_of_replicates(self.about):
+            noise = "measured" if self.about["protocol"]["noise"] is None else "stated (replicate_noise)"
+            sentences.append(
+                "Beside a label that is not FINE, something that is not in the library is possible, too; labels are "
+                "withheld where all that is left has too few replicates to be excluded. The noise that replicates lack "
+                f"is {noise}."
+            )
         share = self.about["share"]
         if share is not None:
             sentences.append(
@@ -109,7 +125,8 @@ class SignalMap:
 
     def _counts(self) -> tuple[IntArray, IntArray]:
         """(R, labels) open signals with each label, and (gates,) all of them; read block by block."""
-        labels, gates = np.zeros((len(self.regions), len(LABELS)), dtype=np.int64), np.zeros(len(GATES), dtype=np.int64)
+        labels = np.zeros((len(self.regions), len(LABELS)), dtype=np.int64)
+        gates = np.zeros(len(GATES), dtype=np.int64)
         for block in range(len(self.store.blocks)):
             gate = self.store.read("gate", block)
             gates += np.bincount(gate, minlength=len(GATES))
@@ -118,7 +135,7 @@ class SignalMap:
         return labels, gates
 
     def sentence(self, index: tuple[int, ...], *, share: bool = False) -> str:
-        """What is said of one signal, at its own level; share: in the second layer."""
+        """Return the sentence about one signal, at its own level; share: in the second layer."""
         return (map_sentence if share else signal_sentence)(self.about, self.entry(index))
 
     def _number(self, region: str) -> int:
@@ -138,14 +155,16 @@ def label_in_words(name: str) -> str:
 
 
 def signal_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
-    """What the entries of one signal say in words."""
-    gate, noise = int(entry["gate"]), float(entry["noise"])
+    """Return a sentence about one signal, from its entries."""
+    gate = int(entry["gate"])
+    noise = float(entry["noise"])
     if gate == NO_DATA:
         return "No data: not all numbers of this signal are finite."
     if gate != OPEN:
-        outsider, named = int(entry["outsider"]), about["outsiders"]
+        outsider = int(entry["outsider"])
+        named = about["outsiders"]
         place = f"; something not in the bank is at {named[outsider]}" if 0 <= outsider < len(named) else ""
-        why = _NOISE if _is_of_noise(about) else "the best fit does not fit"
+        why = _NOISE if _is_of_noise(about) else _STUCK if _is_of_replicates(about) else "the best fit does not fit"
         what = f"Labels are withheld: {why}" if gate == WITHHELD else "Nothing in the bank fits"
         return f"{what}{_misfit(about, entry)}{place}."
     unit = f" {about['unit']}" if about["unit"] else ""
@@ -154,7 +173,7 @@ def signal_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) ->
 
 
 def map_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
-    """What the second layer says of one signal in words."""
+    """Return a sentence about one signal, from the second layer."""
     share = about["share"]
     if share is None:
         raise MisuseError("rate", "be given when the map is made, for a second layer", "none")
@@ -165,15 +184,22 @@ def map_sentence(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> st
 
 
 _NOISE = "what should be noise alone is not the noise that is stated"
+_STUCK = "all that is left has too few replicates to be excluded"
+
+
+def _is_of_replicates(about: dict[str, Any]) -> bool:
+    """True if signals are compared with replicates, so that something that is not in the library may be there."""
+    return bool(about["protocol"].get("judge") == "conformal")
 
 
 def _is_of_noise(about: dict[str, Any]) -> bool:
-    """Whether the gate looks at the noise and at no fit: of evidence it has a share of the level."""
+    """True if the gate looks at the noise and at no fit: of evidence it has a share of the level."""
     return isinstance(about["protocol"].get("noise"), float)
 
 
 def _misfit(about: dict[str, Any], entry: Mapping[str, NDArray[Any]]) -> str:
-    p, of = float(entry["misfit"]), "of the noise, " if _is_of_noise(about) else "misfit "
+    p = float(entry["misfit"])
+    of = "of the noise, " if _is_of_noise(about) else "misfit "
     return "" if np.isnan(p) else f" ({of}p = {p:.2g})"
 
 
@@ -183,9 +209,11 @@ def _fields(about: dict[str, Any], entry: Mapping[str, NDArray[Any]], layer: str
 
 def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]], layer: str) -> str:
     region = about["regions"][number]
-    label, group = LABELS[int(entry[f"{layer}label"][number])], int(entry[f"{layer}group"][number])
+    label = LABELS[int(entry[f"{layer}label"][number])]
+    group = int(entry[f"{layer}group"][number])
     names = ", ".join(kept_elements(about, number, entry[f"{layer}kept"]))
     where = f" in {region['groups'][group]}" if group >= 0 else ""
+    where += ", or something that is not in the library" if _is_of_replicates(about) else ""
     words = {
         Label.FINE: f"{region['name']}: {names}.",
         Label.GROUP: f"{region['name']}: one of {names}{where}.",
@@ -201,3 +229,130 @@ def kept_elements(about: dict[str, Any], number: int, kept: NDArray[np.uint8]) -
     slots = whole(about["slots"], None, None)[:, number]
     chosen = slots[np.unpackbits(kept, count=len(slots), bitorder="little").astype(np.bool_)]
     return [about["regions"][number]["elements"][i] for i in np.unique(chosen[chosen >= 0]).tolist()]
+
+
+# Pages beyond are slow to open; the arrays of the map hold everything anyway.
+MOST_SIGNALS = 10_000
+_MOST_NUMBERS = 4_000_000
+_MOST_FITS = 3
+_LINE = 100  # signals along a single axis that are shown beside each other
+_COLOURS = {
+    "ABSTAIN": "#bdbdbd", "EMPTY": "#212121", "SUPPORT_AMBIGUOUS": "#ffe0b2", "LOCAL_AMBIGUOUS": "#ffb74d",
+    "GROUP": "#90caf9", "FINE": "#1565c0", "ABSENT": "#f5f5f5", "withheld": "#e57373", "no data": "#ffffff",
+}  # fmt: skip
+_NAMES = (*map(str, LABELS), "withheld", "no data")
+_FINE = LABELS.index(Label.FINE)
+_GROUP = LABELS.index(Label.GROUP)
+
+
+def write_map_page(
+    path: str | os.PathLike[str],
+    labelled: SignalMap,
+    signals: Signals,
+    title: str = "Map",
+    judge: SignalJudge | None = None,
+) -> None:
+    """The page of a map of at most 10,000 signals, with the signals themselves where there is room for them.
+
+    judge: that of the protocol, for the fits of the explanations that are kept; without it there are none.
+    """
+    if signals.count > MOST_SIGNALS:
+        raise MisuseError("map", f"have at most {MOST_SIGNALS:,} signals for a page", f"{signals.count:,}")
+    data = json.dumps(_content(labelled, signals, judge), separators=(",", ":"), allow_nan=False).replace(
+        "<", "\\u003c"
+    )
+    parts = {
+        "TITLE": escape(visible(title)),
+        "LINES": "".join(f"<p>{escape(visible(line))}</p>" for line in labelled.lines()),
+        "DATA": data,
+    }
+    template = (files("physupport.maps") / "page.html").read_text(encoding="utf-8")
+    # In one go: what is put in may hold these words itself.
+    text = re.sub("|".join(parts), lambda word: parts[word[0]], template)
+    write_whole(Path(path), text.encode("utf-8"))
+
+
+def _content(labelled: SignalMap, signals: Signals, judge: SignalJudge | None) -> dict[str, object]:
+    shape = signals.shape
+    count = signals.count
+    about = labelled.about
+    columns = shape[-1] if len(shape) > 1 else min(count, _LINE)
+    arrays = {name: labelled.array(name) for name in labelled.store.names}
+    flat = {name: array.reshape(count, *array.shape[len(shape) :]) for name, array in arrays.items()}
+    entries = [{name: array[i] for name, array in flat.items()} for i in range(count)]
+    slots = whole(about["slots"], None, None)
+    layers = ("", "share_") if about["share"] is not None else ("",)
+    return {
+        "shape": [-(-count // columns), columns],
+        "regions": [
+            {"name": visible(region["name"]), "elements": [*map(visible, region["elements"])],
+             "groups": [*map(visible, region["groups"])]} | {
+                ("second" if layer else "first"):
+                    _images(flat, number, slots[:, number], len(region["elements"]), layer) for layer in layers
+            }
+            for number, region in enumerate(about["regions"])
+        ],
+        "names": [*_NAMES],
+        "words": [*map(label_in_words, _NAMES)],
+        "colours": [_COLOURS[name] for name in _NAMES],
+        "has_second": len(layers) > 1,
+        "places": [", ".join(map(str, place)) for place in np.ndindex(*shape)],
+        "sentences": [visible(signal_sentence(about, entry)) for entry in entries],
+        "over_map": [visible(map_sentence(about, entry)) for entry in entries] if len(layers) > 1 else [],
+        "kept": [
+            [[*map(visible, kept_elements(about, i, entry["kept"]))] for i in range(len(about["regions"]))]
+            for entry in entries
+        ],
+        "bands": [*map(visible, about["bands"])],
+        "unit": visible(about["unit"]),
+        **_curves(entries, signals, judge, slots),
+    }  # fmt: skip
+
+
+def _images(
+    flat: dict[str, NDArray[Any]], number: int, slots: IntArray, n_elements: int, layer: str
+) -> dict[str, list[int]]:
+    """Images of a region: numbers in the names; and with elements after these where FINE, and then groups."""
+    labels = flat[f"{layer}label"][:, number].astype(np.int64)
+    for name in ("withheld", "no data"):
+        labels[flat["gate"] == GATES.index(name)] = _NAMES.index(name)
+    kept = np.unpackbits(flat[f"{layer}kept"], axis=1, count=len(slots), bitorder="little").astype(np.bool_)
+    groups = len(_NAMES) + n_elements + flat[f"{layer}group"][:, number].astype(np.int64)
+    elements = np.where(labels == _GROUP, groups, labels)
+    for i in np.flatnonzero(labels == _FINE).tolist():
+        best = int(flat["best"][i])
+        chosen = best if kept[i, best] else int(np.argmax(kept[i]))  # the one that fits best, if it is kept
+        elements[i] = len(_NAMES) + slots[chosen]
+    return {"labels": labels.tolist(), "elements": elements.tolist()}
+
+
+def _curves(
+    entries: list[dict[str, NDArray[Any]]], signals: Signals, judge: SignalJudge | None, slots: IntArray
+) -> dict[str, object]:
+    """Signals, by their mean where rows are repeated, and fits of what is kept, as many as there is room for."""
+    room = _MOST_NUMBERS // (signals.count * signals.channels)
+    rows = signals.read() if room else np.empty((0, 1, 1))
+    n_fits = min(_MOST_FITS, room - 1) if judge is not None else 0
+    fits = []
+    for entry, own in zip(entries, rows, strict=False):
+        chosen = _shown(entry, slots)[: max(n_fits, 0)] if np.isfinite(own).all() else []
+        made = [(e, judge.fitted(own, e)) for e in chosen if judge is not None]
+        fits.append([[slots[e].tolist(), _numbers(fit)] for e, fit in made if fit is not None])
+    return {"signals": [_numbers(row.mean(axis=0)) for row in rows], "fits": fits}
+
+
+def _shown(entry: dict[str, NDArray[Any]], slots: IntArray) -> list[int]:
+    """Explanations whose fits are worth seeing: the best, and of others that are kept one for each thing they say."""
+    if int(entry["best"]) < 0:
+        return []
+    kept = np.flatnonzero(np.unpackbits(entry["kept"], count=len(slots), bitorder="little")).tolist()
+    first_of: dict[tuple[int, ...], int] = {}
+    for e in [int(entry["best"]), *kept]:
+        first_of.setdefault(tuple(slots[e].tolist()), e)
+    return [*first_of.values()]
+
+
+def _numbers(values: Field) -> list[float]:
+    """The numbers of a row, complex ones by their modulus; none of one that is not finite."""
+    shown = np.abs(values) if np.iscomplexobj(values) else values
+    return [float(f"{value:.5g}") for value in shown.tolist()] if np.isfinite(shown).all() else []

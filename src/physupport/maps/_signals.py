@@ -1,7 +1,7 @@
 """Arrays of signals: any leading axes, repeated rows and channels last, read in parts and never as a whole."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias, final
@@ -10,8 +10,8 @@ import numpy as np
 
 from .._checks import as_float64
 from .._errors import MisuseError
-from .._typing import Field
-from ..io import Coordinate, Opened, is_labelled, open_array, open_labelled, part_of
+from .._typing import Field, IntArray
+from ..io import Axis as NamedAxis, Coordinate, Opened, is_labelled, open_array, open_labelled, order_of, part_of
 
 Axis: TypeAlias = str | int | None
 
@@ -27,10 +27,11 @@ class Signals:
     unit: str
     bands: tuple[str, ...] = ()  # names of the channels, where they have some
     has_repeats: bool = False
+    order: IntArray | None = None  # (q,) of the channels in the array, where they are taken in another
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the leading axes."""
+        """Lengths of the leading axes."""
         return tuple(int(length) for length in self.values.shape[: -2 if self.has_repeats else -1])
 
     @property
@@ -50,7 +51,7 @@ class Signals:
 
     @property
     def is_complex(self) -> bool:
-        """Whether these are complex."""
+        """True if these are complex."""
         return bool(np.dtype(self.values.dtype).kind == "c")
 
     def at(self, index: tuple[int, ...]) -> Field:
@@ -63,9 +64,17 @@ class Signals:
         if isinstance(rows, np.ma.MaskedArray):  # what is masked is missing
             rows = np.ma.filled(rows.astype(np.complex128 if self.is_complex else np.float64), np.nan)
         block = np.asarray(rows).reshape(-1, self.repeats, self.channels)
+        block = block if self.order is None else block[:, :, self.order]
         if self.is_complex:
             return np.ascontiguousarray(block, dtype=np.complex128)
         return np.ascontiguousarray(as_float64("signals", block))
+
+    def in_order(self, channels: tuple[str, ...] | None) -> "Signals":
+        """The same signals with the channels that a library names in its order, where these have names, too."""
+        order = order_of("signals", NamedAxis("channels", channels, "the library"), self.bands or None)
+        if order is None or np.array_equal(order, np.arange(len(order))):
+            return self
+        return replace(self, order=order, bands=tuple(self.bands[i] for i in order.tolist()))
 
     def _part(self, part: tuple[slice, ...]) -> Any:  # noqa: ANN401
         """A file may be damaged where nobody has looked yet, or become shorter."""
@@ -74,7 +83,7 @@ class Signals:
             return part_of(held, part) if isinstance(held, np.ndarray) else held[part]
         except MisuseError:
             raise
-        except (OSError, ValueError, RuntimeError) as error:
+        except Exception as error:  # those of decoders have no common base
             raise MisuseError("signals", "be readable throughout", f"{type(error).__name__}: {error}") from None
 
 
@@ -114,7 +123,8 @@ def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
         raise MisuseError("repeats", "be another axis than the channels", repr(repeats))
     if order != [*range(count)]:
         if not hasattr(values, "transpose"):
-            rule, remedy = "have repeated rows and channels last, in such a file", "Give the array itself, transposed."
+            rule = "have repeated rows and channels last, in such a file"
+            remedy = "Give the array itself, transposed."
             raise MisuseError("signals", rule, "another order", remedy)
         values = values.transpose(*(values.dims[i] for i in order)) if is_labelled(values) else values.transpose(order)
     names = [opened.names[i] if opened.names else f"axis {i}" for i in order]

@@ -18,13 +18,162 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._codec import dumped
-from .._errors import MisuseError
-from .._files import hidden_beside, npy_bytes, to_disk, write_whole
-from ._blocks import Blocks
-from ._damage import check_about, check_declared, check_entries, check_same_about, damaged, document, file_bytes
+from .._codec import dumped, loaded, whole
+from .._errors import MisuseError, misuse_named
+from .._files import hidden_beside, lock, npy_bytes, to_disk, write_whole
+from .._stored import Check, Form, check_form
 
-_ABOUT, _GROUP = "map.json", "map.zarr"
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: counts are taken when first asked for
+class Blocks:
+    """Signals along axes (shape) in blocks of consecutive ones, each of which is one chunk of the arrays."""
+
+    shape: tuple[int, ...]
+    most: int  # signals of a block
+
+    @cached_property
+    def chunk(self) -> tuple[int, ...]:
+        """Whole axes at the end, as many as there is room for, part of the one before, and 1 along the others."""
+        chunk = []
+        room = self.most
+        for length in reversed(self.shape):
+            taken = min(length, max(room, 1))
+            chunk.append(taken)
+            room = room // length if taken == length else 0
+        return tuple(reversed(chunk))
+
+    @cached_property
+    def grid(self) -> tuple[int, ...]:
+        """Blocks along each axis."""
+        return tuple(-(-length // size) for length, size in zip(self.shape, self.chunk, strict=True))
+
+    def __len__(self) -> int:
+        return prod(self.grid)
+
+    def place(self, block: int) -> tuple[int, ...]:
+        """Its place in the grid."""
+        return tuple(int(i) for i in np.unravel_index(block, self.grid))
+
+    def slices(self, block: int) -> tuple[slice, ...]:
+        """The part of the axes that it covers."""
+        return tuple(
+            slice(i * size, min((i + 1) * size, length))
+            for i, size, length in zip(self.place(block), self.chunk, self.shape, strict=True)
+        )
+
+    def range(self, block: int) -> tuple[int, int]:
+        """The first of its signals, in the order of their axes, and the one after the last."""
+        slices = self.slices(block)
+        start = int(np.ravel_multi_index([part.start for part in slices], self.shape))
+        return start, start + prod(part.stop - part.start for part in slices)
+
+    def of(self, index: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        """The block of a signal, and its place within."""
+        place = tuple(i // size for i, size in zip(index, self.chunk, strict=True))
+        within = tuple(i % size for i, size in zip(index, self.chunk, strict=True))
+        return int(np.ravel_multi_index(place, self.grid)), within
+
+
+_AGAIN = "Delete it: the same call makes it again."
+_COUNT = Check("a whole number above 0", lambda value: type(value) is int and value > 0)
+_FILE = Check("the name of an array", lambda value: isinstance(value, str) and value.isidentifier())
+_SHARE = {"rate": float, "signals": int, "level": float, "statements": int}
+# Of map.json, what is used of a map that is there; the digest covers the others.
+_ABOUT_FORM: dict[str, Form] = {
+    "digest": str, "protocol": dict, "shape": [_COUNT], "block": _COUNT, "axes": [str], "bands": [str], "unit": str,
+    "level": float, "levels": [float], "arrays": [_FILE],
+    "regions": [{"name": str, "elements": [str], "groups": [str]}],
+    "slots": dict, "outsiders": [str], "labels": [str], "gates": [str], "share": (None, _SHARE), "is_complete": bool,
+}  # fmt: skip
+# What the map that is asked for has as well, whoever began it.
+_SAME = ("shape", "block", "level", "arrays", "regions", "slots", "outsiders", "labels", "gates")
+
+
+def damaged(path: Path, found: str, remedy: str = _AGAIN) -> MisuseError:
+    """A file of a map that is not what was written."""
+    return MisuseError(str(path), "be as the map was written", found, remedy)
+
+
+def is_own(path: Path) -> bool:
+    """True of a file that is no link: no run makes links."""
+    return path.is_file() and not path.is_symlink()
+
+
+def file_bytes(path: Path, size: int | None = None) -> bytes:
+    """All of a file, which must have this size if one is given."""
+    try:
+        if not is_own(path):
+            raise damaged(path, "a link" if path.is_symlink() else "no file")
+        if size is not None and (found := path.stat().st_size) != size:
+            raise damaged(path, f"{found} bytes instead of {size}")
+        return path.read_bytes()
+    except OSError as error:
+        raise MisuseError(str(path), "be readable", error.strerror) from None
+
+
+def document(path: Path) -> dict[str, Any]:
+    """The JSON object in a file."""
+    try:
+        text = file_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MisuseError(str(path), "be strict JSON in UTF-8", error) from None
+    return loaded(text, str(path))
+
+
+def check_about(path: Path, about: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of map.json, of a form that all who use it can rely on."""
+    with misuse_named(lambda argument: f"{path}: {argument}"):
+        for name, form in _ABOUT_FORM.items():
+            check_form(about.get(name), form, name)
+        slots = whole(about["slots"], None, len(about["regions"]))
+    sizes = [len(region["elements"]) for region in about["regions"]]
+    if len(about["axes"]) != len(about["shape"]) or not about["shape"]:
+        raise damaged(path, "other axes than lengths")
+    if not ((slots >= -1) & (slots < sizes)).all():
+        raise damaged(path, "slots outside its regions")
+    return about
+
+
+def check_same_about(path: Path, earlier: dict[str, Any], about: dict[str, Any]) -> None:
+    """Refuse a map.json that says something else than its digest stands for."""
+    differing = [name for name in _SAME if earlier[name] != about[name]]
+    are_same = len(earlier["levels"]) == len(about["levels"]) and np.allclose(
+        earlier["levels"], about["levels"], rtol=1e-9, atol=0.0  # machines may round powers differently
+    )  # fmt: skip
+    if differing or not are_same:
+        raise damaged(path, f"another {(*differing, 'levels')[0]}")
+
+
+def check_declared(path: Path, about: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
+    """Return the content of .zarray, of an array with one chunk a block."""
+    axes = len(blocks.shape)
+    with misuse_named(lambda argument: f"{path}: {argument}"):
+        for name, form in {"shape": [_COUNT], "chunks": [_COUNT], "dtype": _NUMBERS}.items():
+            check_form(about.get(name), form, name)
+    shape = tuple(about["shape"])
+    chunks = tuple(about["chunks"])
+    if shape[:axes] != blocks.shape or chunks[:axes] != blocks.chunk or shape[axes:] != chunks[axes:]:
+        raise damaged(path, f"shape {shape} in chunks of {chunks}")
+    return about
+
+
+_NUMBERS = Check("a type of numbers", lambda value: isinstance(value, str) and value in ("|u1", "<i2", "<i4", "<f8"))
+
+
+def check_entries(path: Path, name: str, values: NDArray[Any], about: dict[str, Any]) -> None:
+    """Refuse numbers of labels, groups, gates, levels and explanations that there are none of."""
+    groups = [max(1, len(region["groups"])) for region in about["regions"]]  # what is not asked about stays 0
+    most = {
+        "label": len(about["labels"]), "group": groups, "gate": len(about["gates"]),
+        "evidence": len(about["levels"]) + 1, "best": about["slots"]["shape"][0],
+    }.get(name.removeprefix("share_"))  # fmt: skip
+    if most is not None and not ((values >= -1) & (values < np.array(most))).all():
+        raise damaged(path, "numbers that stand for nothing")
+
+
+_ABOUT = "map.json"
+_GROUP = "map.zarr"
 _WRITABLE = "be a folder that can be made and written to"
 
 
@@ -41,11 +190,27 @@ class Store:
     about: dict[str, Any]
 
     @classmethod
-    def begin(cls, folder: Path, about: dict[str, Any]) -> "Store":
-        """A new folder, or one that was begun for the same map."""
+    @contextmanager
+    def held(cls, folder: Path, about: dict[str, Any]) -> Iterator["Store"]:
+        """A new folder, or one that was begun for the same map, held against other runs."""
+        if folder.exists() and not folder.is_dir():
+            raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
+        _make(folder)
+        try:
+            opened = lock(folder)
+        except BlockingIOError:
+            raise MisuseError("out", "be written by one run at a time", f"{folder}, held by another") from None
+        try:
+            yield cls._begin(folder, about)
+        finally:
+            if opened is not None:
+                os.close(opened)
+
+    @classmethod
+    def _begin(cls, folder: Path, about: dict[str, Any]) -> "Store":
         path = folder / _ABOUT
-        if os.path.exists(path):
-            if not path.is_file():  # a pipe may never end
+        if os.path.lexists(path):
+            if not is_own(path):  # a pipe may never end
                 raise MisuseError("out", f"have a file {_ABOUT}", f"{folder}, where it is none")
             with _remedied("Delete the folder, or name another."):
                 earlier = document(path)
@@ -54,15 +219,14 @@ class Store:
                 raise MisuseError("out", rule, f"{folder}, which holds another")
             with _remedied("Delete the folder, or name another."):
                 check_same_about(path, check_about(path, earlier), about)
-            _make(folder / _GROUP)
+            _make(folder / _GROUP, within=True)
             return cls(folder, earlier)
         killed = hidden_beside(path).name  # before there was anything else
-        if folder.exists() and (not folder.is_dir() or {each.name for each in folder.iterdir()} - {killed}):
+        if {each.name for each in folder.iterdir()} - {killed}:
             raise MisuseError("out", "be a new folder or an empty one", str(folder), "Name another.")
-        _make(folder)
         store = cls(folder, about)
         store.write_about()
-        _make(folder / _GROUP)
+        _make(folder / _GROUP, within=True)
         return store
 
     def check_room(self) -> None:
@@ -77,7 +241,7 @@ class Store:
     def open(cls, folder: Path) -> "Store":
         """A folder that is there."""
         path = folder / _ABOUT
-        if not path.is_file():
+        if not is_own(path):
             raise MisuseError("map", f"be a folder with {_ABOUT}", str(folder))
         with _remedied("The map has to be made again."):
             return cls(folder, check_about(path, document(path)))
@@ -93,7 +257,7 @@ class Store:
 
     @cached_property
     def blocks(self) -> Blocks:
-        """Of the signals."""
+        """The blocks of the signals."""
         return Blocks(tuple(self.about["shape"]), int(self.about["block"]))
 
     def add(self, name: str, dtype: str, further: dict[str, int], attributes: dict[str, Any]) -> None:
@@ -109,7 +273,7 @@ class Store:
         _write(self.group / name / ".".join("0" * given.ndim), given.tobytes())
 
     def finish(self, attributes: dict[str, Any]) -> None:
-        """What the group is about, and the words on all arrays in one file, for who opens many.
+        """Write the attributes of the group, and the metadata of all arrays in one file.
 
         Chunks that nobody had anything to write into are written as 0: readers differ in what they take a lack for.
         """
@@ -120,13 +284,14 @@ class Store:
                     _write(self._path(name, about, block), np.zeros(about["chunks"], dtype=about["dtype"]).tobytes())
         _write(self.group / ".zgroup", _json({"zarr_format": 2}))
         _write(self.group / ".zattrs", _json(attributes))
-        files = sorted(path for ending in (".zgroup", ".zarray", ".zattrs") for path in self.group.rglob(ending))
-        known = {path.relative_to(self.group).as_posix(): json.loads(path.read_text("utf-8")) for path in files}
+        whole = [name for name in (*self.about["axes"], "region") if (self.group / name).exists()]
+        files = [f"{name}/{file}" for name in (*self.names, *whole) for file in (".zarray", ".zattrs")]
+        known = {name: document(self.group / name) for name in (*files, ".zattrs", ".zgroup")}
         _write(self.group / ".zmetadata", _json({"zarr_consolidated_format": 1, "metadata": known}))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the arrays with an entry a signal."""
+        """Names of the arrays with an entry a signal."""
         return tuple(self.about["arrays"])
 
     def array(self, name: str) -> NDArray[Any]:
@@ -141,7 +306,7 @@ class Store:
         return out
 
     def entry(self, name: str, index: tuple[int, ...]) -> NDArray[Any]:
-        """What an array says of one signal."""
+        """The entry of one signal in an array."""
         block, within = self.blocks.of(index)
         return np.asarray(self._chunk(name, self._declared(name), block)[within])
 
@@ -153,7 +318,8 @@ class Store:
     def write(self, pieces: dict[str, NDArray[Any]], block: int) -> None:
         """Entries (S, ...) of all signals of a block."""
         for name, piece in pieces.items():
-            about, slices = self._declared(name), self.blocks.slices(block)
+            about = self._declared(name)
+            slices = self.blocks.slices(block)
             further = tuple(about["shape"][len(slices) :])
             whole = np.zeros((*self.blocks.chunk, *further), dtype=about["dtype"])
             sizes = tuple(part.stop - part.start for part in slices)
@@ -166,18 +332,21 @@ class Store:
 
     def hashes(self, layer: str) -> NDArray[np.uint8]:
         """(blocks, 32) of the signals of a block, 0 before it is done."""
-        path, blank = self._hashes_path(layer), npy_bytes(np.zeros((len(self.blocks), 32), dtype=np.uint8))
+        path = self._hashes_path(layer)
+        blank = npy_bytes(np.zeros((len(self.blocks), 32), dtype=np.uint8))
         if not os.path.lexists(path):
             _write(path, blank)
         with _remedied("Delete it: the same call does all blocks again."):
-            held, start = file_bytes(path, len(blank)), len(blank) - 32 * len(self.blocks)
+            held = file_bytes(path, len(blank))
+            start = len(blank) - 32 * len(self.blocks)
             if held[:start] != blank[:start]:
                 raise damaged(path, "another beginning")
         return np.frombuffer(held[start:], dtype=np.uint8).reshape(-1, 32)
 
     def mark(self, layer: str, block: int, digest: str) -> None:
         """A block is done, of signals with this hash; of 0s, it is not done."""
-        path, before_end = self._hashes_path(layer), 32 * (len(self.blocks) - block)
+        path = self._hashes_path(layer)
+        before_end = 32 * (len(self.blocks) - block)
         try:
             with path.open("r+b") as file:
                 file.seek(-before_end, os.SEEK_END)
@@ -194,7 +363,7 @@ class Store:
                 self.mark(layer, block, bytes(32).hex())
 
     def has_all_chunks(self) -> bool:
-        """Whether every chunk of every array has its size."""
+        """True if every chunk of every array has its size."""
         declared = {name: self._declared(name) for name in self.names}
         blocks = range(len(self.blocks))
         return all(self._is_whole(name, about, block) for name, about in declared.items() for block in blocks)
@@ -204,14 +373,14 @@ class Store:
 
     def _declared(self, name: str) -> dict[str, Any]:
         path = self.group / name / ".zarray"
-        if not path.is_file():
+        if not path.exists():
             raise MisuseError("map", f"have {name}", f"none in {self.folder}", "The map may not be finished.")
         with _remedied("Delete it: the same call makes it again."):
             return check_declared(path, document(path), self.blocks)
 
     def _is_whole(self, name: str, about: dict[str, Any], block: int) -> bool:
         path = self._path(name, about, block)
-        return path.is_file() and path.stat().st_size == _chunk_bytes(about)
+        return is_own(path) and path.stat().st_size == _chunk_bytes(about)
 
     def _path(self, name: str, about: dict[str, Any], block: int) -> Path:
         further = [0] * (len(about["shape"]) - len(self.blocks.shape))
@@ -219,8 +388,9 @@ class Store:
 
     def _chunk(self, name: str, about: dict[str, Any], block: int) -> NDArray[Any]:
         """The part of an array that a block covers."""
-        path, sizes = self._path(name, about, block), [part.stop - part.start for part in self.blocks.slices(block)]
-        if not (self.about["is_complete"] or path.is_file()):
+        path = self._path(name, about, block)
+        sizes = [part.stop - part.start for part in self.blocks.slices(block)]
+        if not (self.about["is_complete"] or os.path.lexists(path)):
             return np.zeros((*sizes, *about["shape"][len(sizes) :]), dtype=about["dtype"])
         whole = np.frombuffer(file_bytes(path, _chunk_bytes(about)), dtype=about["dtype"]).reshape(about["chunks"])
         check_entries(path, name, whole, self.about)
@@ -241,10 +411,9 @@ def _declare(
         "order": "C",
         "filters": None,
     }
-    _make(path)
+    _make(path, within=True)
     for name, content in {".zarray": _json(about), ".zattrs": _json({"_ARRAY_DIMENSIONS": axes, **attributes})}.items():
-        if not (path / name).is_file() or file_bytes(path / name) != content:
-            _write(path / name, content)
+        _write(path / name, content)
 
 
 def _json(value: object) -> bytes:
@@ -256,17 +425,25 @@ def _chunk_bytes(about: dict[str, Any]) -> int:
     return size
 
 
-def _make(folder: Path) -> None:
+def _make(folder: Path, *, within: bool = False) -> None:
+    """Make a folder; within a map it must be no link."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MisuseError("out", _WRITABLE, f"{folder} ({error})") from None
+    if within and folder.is_symlink():
+        raise damaged(folder, "a link")
 
 
 def _write(path: Path, content: bytes) -> None:
-    """A file is there as a whole or not at all."""
+    """A file is there as a whole or not at all; one with this content is left as it is."""
+    if is_own(path):
+        if path.stat().st_size == len(content) and path.read_bytes() == content:
+            return
+    elif path.exists() and not (path.is_symlink() or path.is_dir()):
+        raise damaged(path, "a pipe or a device")
     try:
-        write_whole(path, content, follow=False)  # no run makes links: what one leads to is not of the map
+        write_whole(path, content, follow=False)  # what a link leads to is not of the map
     except OSError as error:
         raise _unwritable(path, error) from None
 

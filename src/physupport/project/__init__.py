@@ -1,32 +1,5 @@
 """From a project file to a report: what `physupport run` does, as functions."""
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
-from .._lazy import published
-
-if TYPE_CHECKING:
-    from ._assemble import Assembled as Assembled, assemble as assemble
-    from ._example import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_example as write_example
-    from ._folder import FILES as FILES
-    from ._forecast import Forecast as Forecast, StreamForecast as StreamForecast, forecast as forecast
-    from ._judges_compared import (
-        JudgeForecast as JudgeForecast,
-        compare_judges as compare_judges,
-        comparison_notes as comparison_notes,
-    )
-    from ._load import Project as Project, load_project as load_project
-    from ._response_error import (
-        ResponseError as ResponseError,
-        response_error as response_error,
-        write_error as write_error,
-    )
-    from ._run import (
-        Differences as Differences,
-        Finished as Finished,
-        protocol_differences as protocol_differences,
-        run_project as run_project,
-    )
-    from ._size import check_size as check_size
-    from ._tables import planned_opponents as planned_opponents, read_tables as read_tables
-else:
-    __getattr__, __dir__, __all__ = published(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

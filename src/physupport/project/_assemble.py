@@ -1,43 +1,50 @@
 """The bank that a project describes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import final
 
-from .._errors import MisuseError, misuse_named
+from .._errors import misuse_named
 from ..aeb import Policy
 from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
 from ..banks import Bank, Nuisances, library_bank, product_grid
 from ..io import Table
-from ..judges import JudgeSpec, check_laws, check_rows, make_judge, splits_rows
+from ..judges import JudgeSpec, check_laws, make_judge
 from ..judges.conformal import Replicates
 from ..judges.rotation import Scan
 from ..laws import Law, law_named
 from ..questions import RegionalMap
 from ._cover import cover_note
 from ._elements import Physical, read_elements
+from ._inputs import stream_specs
 from ._load import Project, named_by_key
 from ._mixture import check_noises_told_apart, judge_note, known_noises, mixture_options, noise_notes
 from ._question import RegionResolution, project_question
-from ._ranges import bank_noises, bank_strengths, with_ranges
 from ._replicates import read_replicates, replicate_notes
+from ._size import bank_noises, bank_strengths, with_ranges
 from ._supports import check_left_out, left_out_note, project_supports
-from ._tables import checked_tables, stream_specs
+from ._tables import checked_tables
 
 # The share of rows that propose where a project leaves it out, as it does where none need to.
 _HALF = 0.5
 
 
-def project_bank(project: Project, physical: Physical) -> Bank:
-    """States from elements and parameters, supports from regions, nuisances from the laws."""
+def project_bank(project: Project, physical: Physical, few: Sequence[Sequence[str]] | None = None) -> Bank:
+    """States from elements and parameters, supports from regions, nuisances from the laws.
+
+    few: supports to take in place of all, each with the largest strengths alone.
+    """
     settings = project.settings
     noises = bank_noises(project, physical.cover)
+    strengths = bank_strengths(project, physical.cover)
+    if few is not None:
+        strengths = {name: (max(values),) for name, values in strengths.items()}
     with named_by_key(project, "regions"):
         return library_bank(
             physical.library,
-            project_supports(project),
-            bank_strengths(project, physical.cover),
+            project_supports(project) if few is None else few,
+            strengths,
             regions=tuple(settings.regions),
             extra=physical.shared,
             settings=physical.settings,
@@ -59,7 +66,7 @@ def _calibration_nuisances(project: Project) -> Nuisances | None:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Assembled:
-    """What `analyse` needs, and what a reader should know about how it came about."""
+    """The input of `analyse`, with notes on how it came about."""
 
     project: Project
     protocol: AnalysisProtocol = field(repr=False)
@@ -72,7 +79,7 @@ class Assembled:
 
     @property
     def title(self) -> str:
-        """What the report is called."""
+        """The title of the report."""
         return self.project.title
 
     def named(self) -> AbstractContextManager[None]:
@@ -80,15 +87,17 @@ class Assembled:
 
         An option of a command keeps its name.
         """
-        return misuse_named(self._name)
+        return misuse_named(lambda argument: run_name(self.project, self.tables, argument))
 
-    def _name(self, argument: str) -> str:
-        file, (first, *_) = self.project.name(""), (*argument.split(), "")
-        if argument.startswith((file, "--")):
-            return argument
-        key = f"data.{first}.file" if first in self.tables else _RUN_KEYS.get(argument, "")
-        name = self.project.name(key)
-        return name if key.endswith(argument) else f"{name}: {argument}"
+
+def run_name(project: Project, tables: Mapping[str, Table], argument: str) -> str:
+    """The file, and the key if one is to blame, before what an error of a run names; an option keeps its name."""
+    file, (first, *_) = project.name(""), (*argument.split(), "")
+    if argument.startswith((file, "--")):
+        return argument
+    key = f"data.{first}.file" if first in tables else _RUN_KEYS.get(argument, "")
+    name = project.name(key)
+    return name if key.endswith(argument) else f"{name}: {argument}"
 
 
 def assemble(project: Project) -> Assembled:
@@ -96,16 +105,27 @@ def assemble(project: Project) -> Assembled:
 
     Text files and archives are parsed whole, which they cannot be otherwise; no number of a row is used.
     """
+    return assembled_of(project, *read_parts(project))
+
+
+def read_parts(project: Project) -> tuple[Physical, dict[str, Table]]:
+    """The elements with their answers, and the rows, of which kind and shape are looked at."""
+    project.read.clear()  # what was read before, in whatever order, is read again
     physical = read_elements(project)
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     check_noises_told_apart(project, physical)
-    physical = with_ranges(project, physical, len(tables["deployment"].values))
+    return with_ranges(project, physical, len(tables["deployment"].values)), tables
+
+
+def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Table]) -> Assembled:
+    """The same from what was read."""
     bank = project_bank(project, physical)
     question = project_question(project, physical, bank)
     replicates = read_replicates(project, physical)
-    settings, plans = project.settings, _plans(project, physical, bank)
-    kind = settings.judge or (plans["deployment"].law.own_judge if replicates is None else "conformal")
-    judge = _judge(project, kind, replicates)
+    settings = project.settings
+    plans = project_plans(project, physical, bank)
+    project.channels.check_named(project.name)
+    kind, judge = project_judge(project, plans["deployment"].law, replicates)
     _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
     check_left_out(project, question, judge)
     protocol = AnalysisProtocol(
@@ -152,10 +172,13 @@ JUDGE_KEYS = {
 }
 
 
-def _judge(project: Project, kind: str, replicates: Replicates | None) -> JudgeSpec:
-    """A judge with all that the file says of its options."""
+def project_judge(project: Project, law: Law, replicates: Replicates | None) -> tuple[str, JudgeSpec]:
+    """The name of the judge, and the judge with all that the file says of its options; law: of the deployment."""
     settings = project.settings
-    scan, rows, spec = settings.outsiders, settings.data.deployment, settings.elements
+    kind = settings.judge or (law.own_judge if replicates is None else "conformal")
+    scan = settings.outsiders
+    rows = settings.data.deployment
+    spec = settings.elements
     options = {
         "draws": settings.draws,
         "statistic": settings.statistic,
@@ -170,7 +193,7 @@ def _judge(project: Project, kind: str, replicates: Replicates | None) -> JudgeS
         "pool": spec.pool,
     }
     with misuse_named(lambda name: project.name(JUDGE_KEYS.get(name, f"judge: {name}"))):
-        return make_judge(kind, options)
+        return kind, make_judge(kind, options)
 
 
 def _check_judge(
@@ -181,22 +204,25 @@ def _check_judge(
         check_laws(judge, [plan.law for plan in plans.values()])
     for name, plan in plans.items():
         with named_by_key(project, f"data.{name}"):
-            check_rows(judge, plan.law, n_rows[name])
+            judge.check_rows(plan.law, n_rows[name])
     # Where no rows propose, only queries say which explanation is best, which the pages of a report show.
-    if not project.settings.budget and not all(splits_rows(judge, plan.law) for plan in plans.values()):
+    if not project.settings.budget and not all(judge.splits(plan.law) for plan in plans.values()):
         rule = "allow at least one query with a judge that sets no rows aside to propose"
-        raise MisuseError(project.name("budget"), rule, project.settings.budget)
+        raise project.misuse("budget", rule, project.settings.budget)
 
 
 def _policy(project: Project, question: RegionalMap | RegionResolution) -> Policy | Callable[[Proposed], Policy]:
-    name, seed = project.settings.policy, project.settings.seed
+    name = project.settings.policy
+    seed = project.settings.seed
     if name is not None and name not in question.policies:
-        raise MisuseError(project.name("policy"), f"be one of {', '.join(question.policies)} here", repr(name))
+        raise project.misuse("policy", f"be one of {', '.join(question.policies)} here", repr(name))
     return named_policy(name, question, seed)
 
 
-def _plans(project: Project, physical: Physical, bank: Bank) -> dict[str, StreamPlan]:
-    plans, options = {}, {"deployment": mixture_options(project, physical)}
+def project_plans(project: Project, physical: Physical, bank: Bank) -> dict[str, StreamPlan]:
+    """How the rows of each stream are read: their law, completed with the bank, and their share that proposes."""
+    plans = {}
+    options = {"deployment": mixture_options(project, physical)}
     for name, spec in stream_specs(project).items():
         shared = {"is_complex": physical.is_complex, "first": spec.first_checkpoint, **options.get(name, {})}
         if spec.opponent is not None:

@@ -12,14 +12,40 @@ from ..laws import make_law
 from ..responses import Parameter, Response
 from ._load import Project, named_by_key
 from ._responses import nominal_responses
-from ._shares import eta_shares
+from ._sections import Between
 from ._supports import most_active
 from ._variants import read_axis
 
 
+def noise_range(project: Project) -> tuple[float, float] | None:
+    """The range of the deployment noise; None if it has none."""
+    noise = project.settings.data.deployment.noise
+    return noise.between if isinstance(noise, Between) else None
+
+
+def strength_ranges(project: Project) -> dict[str, tuple[float, float]]:
+    """The same of the strengths of regions."""
+    strengths = {name: region.strength for name, region in project.settings.regions.items()}
+    return {name: strength.between for name, strength in strengths.items() if isinstance(strength, Between)}
+
+
+def eta_shares(project: Project) -> tuple[float, float, float]:
+    r"""Share the eta of the file among places, strengths and noise: each coordinate, parameter and range has one part.
+
+    Cells along a dimension are as many as 1 / its part, so that equal parts make the product of all counts least.
+    """
+    settings = project.settings
+    parameters = sum(spec.between is not None for spec in settings.parameters.values())
+    places = len(settings.regions) * len(settings.elements.coordinates) + parameters
+    ranges = len(strength_ranges(project)), int(noise_range(project) is not None)
+    part = (0.0 if settings.cover is None else settings.cover.eta) / (places + sum(ranges))
+    return part * places, part * ranges[0], part * ranges[1]
+
+
 def project_parameters(project: Project) -> list[Parameter]:
     """The parameters in the order of the file; a coordinate is named there and numbered here."""
-    parameters, names = [], project.settings.elements.coordinates
+    parameters = []
+    names = project.settings.elements.coordinates
     for name, spec in project.settings.parameters.items():
         if spec.coordinate is not None and spec.coordinate not in names:
             key = project.name(f"parameters.{name}.coordinate")
@@ -57,16 +83,20 @@ def project_cover(project: Project, table: Table | None = None, *, only_counts: 
 
     only_counts: cells are counted and nobody asks for an answer, so that a function with given slopes is not run.
     """
-    settings, spec, parameters = project.settings, project.settings.cover, project_parameters(project)
+    settings = project.settings
+    spec = project.settings.cover
+    parameters = project_parameters(project)
     _check_alone(project, table)
     if spec is None:
-        raise MisuseError(project.name("cover"), "be given", "nothing")
+        raise project.misuse("cover", "be given", "nothing")
     is_covered = [parameter.between is not None for parameter in settings.parameters.values()]
-    active, is_known = most_active(project), table is not None or (only_counts and spec.slopes is not None)
-    law, boxes = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows}), _boxes(project)
+    active = most_active(project)
+    is_known = table is not None or (only_counts and spec.slopes is not None)
+    law = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows})
+    boxes = _boxes(project)
     unit = law.moved(max(active, 1))
     if unit is None:
-        raise MisuseError(project.name("cover"), "go with a law that says how far its rows move", repr(law.name))
+        raise project.misuse("cover", "go with a law that says how far its rows move", repr(law.name))
     with named_by_key(project, "cover"):
         return cover_boxes(
             None if is_known else _response(project),
@@ -111,7 +141,7 @@ def cover_tangents(cover: Cover, shared: Array) -> Array | None:
 
 
 def cover_note(project: Project, cover: Cover) -> str:
-    """What the cover costs and promises."""
+    """Say what the cover costs and promises."""
     wanted = project.settings.level
     with misuse_named(lambda _: f"{project.name('cover.eta')}: level"):  # either may be changed
         level = cover.level(wanted)
@@ -137,20 +167,20 @@ def _ranges_words(cover: Cover) -> str:
 
 def _response(project: Project) -> Response:
     """The response, which has to be one."""
-    (response, *more) = nominal_responses(project, np.zeros((1, 0), dtype=np.int64))
+    (response, *more) = nominal_responses(project)
     if more or not callable(response):
-        raise MisuseError(project.name("elements.response"), "be one formula beside a cover", f"{1 + len(more)}")
+        raise project.misuse("elements.response", "be one formula beside a cover", f"{1 + len(more)}")
     return response
 
 
 def _boxes(project: Project) -> dict[str, list[tuple[float, float]]]:
-    """Of every region of the file, the ends of every coordinate."""
-    settings, spec = project.settings, project.settings.cover
-    names, boxes = settings.elements.coordinates, {} if spec is None else spec.box
+    """The ends of every coordinate, for every region of the file."""
+    settings = project.settings
+    spec = project.settings.cover
+    names = settings.elements.coordinates
+    boxes = {} if spec is None else spec.box
     if {*boxes} != {*settings.regions}:
-        raise MisuseError(
-            project.name("cover.box"), f"be of the regions {', '.join(settings.regions)}", ", ".join(boxes)
-        )
+        raise project.misuse("cover.box", f"be of the regions {', '.join(settings.regions)}", ", ".join(boxes))
     for region, box in boxes.items():
         if {*box} != {*names}:
             key = project.name(f"cover.box.{region}")
@@ -172,9 +202,9 @@ def _check_alone(project: Project, table: Table | None) -> None:
         others |= {"cover.tangents": tangents, "parameters": settings.parameters or None}
     for key, value in others.items():
         if value is not None:
-            raise MisuseError(project.name(key), "be left out beside a cover", "a value")
+            raise project.misuse(key, "be left out beside a cover", "a value")
     if settings.elements.variants != "states":
-        raise MisuseError(project.name("elements.variants"), "be 'states' beside a cover", settings.elements.variants)
+        raise project.misuse("elements.variants", "be 'states' beside a cover", settings.elements.variants)
     if table is not None and settings.cover is not None and settings.cover.slopes is None:
         remedy = "A table proves nothing of what lies between its places: differences of samples are no bounds."
-        raise MisuseError(project.name("cover.slopes"), "be given with a table of responses", "none", remedy)
+        raise project.misuse("cover.slopes", "be given with a table of responses", "none", remedy)

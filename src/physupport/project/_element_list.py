@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from .._typing import Array, Field, IntArray
-from ..io import read_archive, read_columns
+from ..io import Axis, check_apart, read_archive, read_columns
 from ._inputs import recorded
 from ._load import Project, named_by_key
 from ._sections import File
@@ -25,12 +25,14 @@ class ElementList:
     regions: tuple[str, ...]
     coordinates: Array  # (E, d), d = 0 of names alone
     lines: IntArray  # (V, E) of the file, from 0 on, by variant
+    axes: tuple[Axis, ...]  # what the columns of a file may be named by, in the order of the lines
 
 
 def read_element_file(project: Project) -> ElementList:
     """Read and check the list; every element has a region of the project, and every region an element."""
     columns = _columns(project)
-    ids, regions = _texts(project, columns, "id"), _texts(project, columns, "region")
+    ids = _texts(project, columns, "id")
+    regions = _texts(project, columns, "region")
     lines = _lines(project, columns, ids)
     _check_regions(project, ids, regions)
     named = [_numbers(project, columns, name) for name in project.settings.elements.coordinates]
@@ -40,7 +42,31 @@ def read_element_file(project: Project) -> ElementList:
         if regions[line] != regions[same] or (places[line] != places[same]).any():
             repeated = f"others of {ids[line]!r} in lines {same + 2} and {line + 2}"
             raise MisuseError(_file(project), "have the region and place of an element alike in its variants", repeated)
-    return ElementList(tuple(ids[i] for i in first), tuple(regions[i] for i in first), places[first], lines)
+    distinct = tuple(ids[i] for i in first)
+    with misuse_named(lambda _: _file(project)):
+        check_apart("ids", distinct)
+        check_apart("regions", tuple(project.settings.regions))
+    axes = _axes(project, columns, ids, places, lines)
+    return ElementList(distinct, tuple(regions[i] for i in first), places[first], lines, axes)
+
+
+# What stands between an id and its variant in the name of a column.
+_JOINTS = (" ", "_", "-", "/", ":", ".", ", ")
+
+
+def _axes(
+    project: Project, columns: dict[str, list[str]], ids: tuple[str, ...], places: Array, lines: IntArray
+) -> tuple[Axis, ...]:
+    """Ids, each with its variant where there are several; or the one coordinate of places that differ."""
+    source = f"{project.settings.elements.file}"
+    if len(lines) > 1:
+        pairs = [*zip(ids, columns["variant"], strict=True)]
+        return tuple(Axis("elements", [joint.join(pair) for pair in pairs], source) for joint in _JOINTS)
+    axes = [Axis("elements", ids, source)]
+    if places.shape[1] == 1 and len(np.unique(places)) == len(places):
+        unit = project.settings.elements.unit
+        axes.append(Axis("elements", [f"{place!r} {unit}".rstrip() for place in places[:, 0].tolist()], source))
+    return tuple(axes)
 
 
 def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]) -> IntArray:
@@ -53,7 +79,8 @@ def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]
         raise MisuseError(_file(project), rule, "several lines of an element")
     variants = _texts(project, columns, "variant")
     at = {pair: line for line, pair in enumerate(zip(variants, ids, strict=True))}
-    by_variant, by_id = dict.fromkeys(variants), dict.fromkeys(ids)
+    by_variant = dict.fromkeys(variants)
+    by_id = dict.fromkeys(ids)
     missing = [pair for pair in product(by_variant, by_id) if pair not in at]
     if missing or len(at) < len(ids):
         fault = "none of {!r} for {!r}".format(*missing[0]) if missing else "one of them twice"
@@ -70,7 +97,7 @@ def _columns(project: Project) -> dict[str, list[str]]:
             columns = _archive_columns(path) if is_archive else read_columns(path)
         entry["shape"] = [] if is_archive else [len(next(iter(columns.values()))), len(columns)]
     if not next(iter(columns.values()), []):
-        raise MisuseError(project.name("elements.file"), "list at least one element", f"none in {path.name}")
+        raise project.misuse("elements.file", "list at least one element", f"none in {path.name}")
     return columns
 
 
@@ -132,12 +159,14 @@ def _check_ids(project: Project, ids: tuple[str, ...]) -> None:
 
 def _check_regions(project: Project, ids: tuple[str, ...], regions: tuple[str, ...]) -> None:
     """Every element in a declared region, and every declared region with an element."""
-    declared, file = project.settings.regions, project.settings.elements.file
+    declared = project.settings.regions
+    file = project.settings.elements.file
     for name, region in zip(ids, regions, strict=True):
         if region not in declared:
             remedy = f"Add a table [regions.{region}], or correct the region of the element."
             rule = f"declare the region of every element of {file}"
-            raise MisuseError(project.name("regions"), rule, f"none for {region!r} of element {name!r}", remedy)
+            raise project.misuse("regions", rule, f"none for {region!r} of element {name!r}", remedy)
+    named = {*regions}
     for region in declared:
-        if region not in regions:
-            raise MisuseError(project.name(f"regions.{region}"), f"have at least one element in {file}", "none")
+        if region not in named:
+            raise project.misuse(f"regions.{region}", f"have at least one element in {file}", "none")

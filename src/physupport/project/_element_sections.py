@@ -31,7 +31,7 @@ def _distinct_names(names: list[str]) -> list[str]:
 
 
 class Elements(Section):
-    """What there may be, where it lies, and how the instrument answers to it."""
+    """The elements: where they lie, and how the instrument answers to them."""
 
     file: FileName | None = None
     coordinates: Annotated[list[Text], AfterValidator(_distinct_names)] = []  # noqa: RUF012  pydantic copies it

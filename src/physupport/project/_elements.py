@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, log10, prod
 from types import MappingProxyType
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..io import as_pairs
 from ..responses import Settings, settings_grid
 from ._cover import Table, cover_tangents, project_cover, project_parameters, table_library
 from ._element_list import read_element_file
-from ._inputs import Numbers
+from ._inputs import Numbers, begin_channels
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_atoms
 from ._schema import ProjectFile, Region
@@ -37,7 +37,7 @@ _NORM_TOLERANCE = 1e-6
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Physical:
-    """What there may be, where, and how the instrument answers to it in every setting."""
+    """The elements, their places, and their responses in every setting of the instrument."""
 
     library: Library  # nominal responses (q, E), or pairs (2 q, E)
     settings: Settings | None  # what the uncertain parameters make of them, if there are any
@@ -58,11 +58,12 @@ class Physical:
 
 def read_elements(project: Project) -> Physical:
     """The elements that a list has, or the cells of a cover."""
+    begin_channels(project)
     if project.settings.cover is None:
         return _read_list(project)
     table = None if project.settings.elements.file is None else _read_table(project)
     cover = project_cover(project, table[0] if table else None)
-    check_cover_size(project, cover)
+    cover_counts(project, cover)
     with named_by_key(project, "cover"):
         library = cover.library() if table is None else table_library(project, cover, table[0])
         settings = cover.settings() if table is None else table[1]
@@ -84,9 +85,9 @@ def read_elements(project: Project) -> Physical:
 def _read_table(project: Project) -> tuple[Table, Settings]:
     """Elements of a list with their columns."""
     listed = read_element_file(project)
-    columns, *more = nominal_responses(project, listed.lines)
+    columns, *more = nominal_responses(project, listed)
     if more:
-        raise MisuseError(project.name("elements.responses"), "be one file beside a cover", f"{1 + len(more)} of them")
+        raise project.misuse("elements.responses", "be one file beside a cover", f"{1 + len(more)} of them")
     with named_by_key(project, "elements"):
         plain = settings_grid(columns, listed.coordinates, [], read_axis(project))
     return Table(listed.ids, listed.regions, listed.coordinates, plain.responses[0]), plain
@@ -96,9 +97,11 @@ def _read_list(project: Project) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
     check_width(project)
     listed = read_element_file(project)
-    check_bank_size(project, Counter(listed.regions), len(listed.lines))
-    coordinates, parameters, axis = listed.coordinates, project_parameters(project), read_axis(project)
-    responses = nominal_responses(project, listed.lines)
+    bank_counts(project, Counter(listed.regions), len(listed.lines))
+    coordinates = listed.coordinates
+    parameters = project_parameters(project)
+    axis = read_axis(project)
+    responses = nominal_responses(project, listed)
     is_mixed = check_variants(project, len(responses))
     with named_by_key(project, "elements"):
         plain = settings_grid(responses[0], coordinates, [], axis)
@@ -114,7 +117,14 @@ def _read_list(project: Project) -> Physical:
     if project.settings.elements.tangents is not None:
         further, half_steps = read_tangents(project, responses, coordinates, parameters, axis, shared)
     return Physical(
-        library=Library(listed.ids, listed.regions, coordinates, nominal, project.settings.elements.unit),
+        library=Library(
+            listed.ids,
+            listed.regions,
+            coordinates,
+            nominal,
+            project.settings.elements.unit,
+            channels=_names(project, len(nominal), is_complex),
+        ),
         settings=settings,
         is_complex=is_complex,
         shared=shared,
@@ -130,42 +140,61 @@ MOST_EXPLANATIONS = 200_000_000
 _LEAST_ROUNDED = 10**15  # longer numbers are told by their length
 
 
-def check_bank_size(
+class BankCounts(NamedTuple):
+    """How large a bank is, while it is only numbers."""
+
+    elements: int
+    sets: int  # of elements, over all regions
+    choices: int  # of one set from each region
+    settings: int  # of parameters, and variants that make states of their own
+    supports: int  # with their strengths
+    nuisances: int
+
+    @property
+    def explanations(self) -> int:
+        """All combinations."""
+        return self.choices * self.settings * self.supports * self.nuisances
+
+
+def bank_counts(
     project: Project,
     regions: Mapping[str, int],
     n_variants: int = 1,
     cells: Sequence[int] = (),
+    noises: int | None = None,
     strengths: Mapping[str, int] = MappingProxyType({}),
-) -> None:
-    """Refuse a bank that is too large while it is only numbers: states, supports with strengths, and nuisances.
+) -> BankCounts:
+    """Count states, supports with strengths, and nuisances, and refuse a bank that is too large.
 
-    regions: elements of each.  cells: of each covered parameter, and of the noise.  strengths: cells of those of
-    regions, where they are known.
+    regions: elements of each.  cells: of each covered parameter.  noises, strengths: cells of the ranges of the noise
+    and of regions, where they are known.
     """
     settings = project.settings
-    grids = [spec.points for spec in settings.parameters.values() if spec.between is None]
-    grids += [(0.0,) * count for count in cells]
+    grids = [*cells, *(len(spec.points) for spec in settings.parameters.values() if spec.between is None)]
     data = [spec for spec in (settings.data.calibration, settings.data.deployment) if spec is not None]
-    grids += [spec.noise for spec in data if isinstance(spec.noise, tuple)]
+    nuisances = [noises or 1, *(len(spec.noise) for spec in data if isinstance(spec.noise, tuple))]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
-        grids.append(settings.data.calibration.activity)
+        nuisances.append(len(settings.data.calibration.activity))
     if settings.elements.variants == "states":
         files = settings.elements.responses
-        grids.append((0.0,) * (len(files) if isinstance(files, tuple) else n_variants))
-    states = prod(_n_sets(project, name, count) for name, count in regions.items())
-    size = states * _n_supports(settings, strengths) * prod(map(len, grids))
+        grids.append(len(files) if isinstance(files, tuple) else n_variants)
+    sets = [_n_sets(project, name, count) for name, count in regions.items()]
+    supports = _n_supports(settings, strengths)
+    counts = BankCounts(sum(regions.values()), sum(sets), prod(sets), prod(grids), supports, prod(nuisances))
+    size = counts.explanations
     if size > MOST_EXPLANATIONS:
         remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
         many = f"{size:,} or more" if size < _LEAST_ROUNDED else f"about 10^{log10(size):.0f}"
-        raise MisuseError(project.name(""), f"describe at most {MOST_EXPLANATIONS:,} explanations", many, remedy)
+        raise project.misuse("", f"describe at most {MOST_EXPLANATIONS:,} explanations", many, remedy)
+    return counts
 
 
-def check_cover_size(project: Project, cover: Cover) -> None:
+def cover_counts(project: Project, cover: Cover) -> BankCounts:
     """The same of a cover, by its cells of places, of parameters and, where they are known, of ranges."""
     regions = {name: int(cells.counts.prod()) for name, cells in cover.regions.items()}
-    counts = {each.region: each.count for each in cover.ranges}
-    strengths = {name: count for name, count in counts.items() if name is not None}
-    check_bank_size(project, regions, cells=[*cover.counts.tolist(), counts.get(None, 1)], strengths=strengths)
+    ranges = {each.region: each.count for each in cover.ranges}
+    strengths = {name: count for name, count in ranges.items() if name is not None}
+    return bank_counts(project, regions, 1, cover.counts.tolist(), ranges.get(None), strengths)
 
 
 def _n_sets(project: Project, region: str, count: int) -> int:
@@ -185,27 +214,40 @@ def _n_sets(project: Project, region: str, count: int) -> int:
 def _n_supports(settings: ProjectFile, cells: Mapping[str, int]) -> int:
     """Supports, each with every combination of the strengths of its regions; none of them is made."""
     levels = {name: cells.get(name, _n_strengths(region)) for name, region in settings.regions.items()}
-    listed: Sequence[Sequence[str]] | None = settings.supports.choices
-    if settings.supports.leave_one_out:
-        optional = sum(region.presence == "optional" for region in settings.regions.values())
-        listed = [[*settings.regions]] * (1 + optional)
-    if listed is not None:
-        return sum(prod(levels.get(name, 1) for name in support) for support in listed)
+    if settings.supports.choices is not None:
+        return sum(prod(levels.get(name, 1) for name in support) for support in settings.supports.choices)
     always = [levels[name] for name, region in settings.regions.items() if region.presence == "always"]
-    counts = [prod(always)]  # by the number of optional regions that are active
-    for name, region in settings.regions.items():
-        if region.presence == "optional":
-            more = [0, *(count * levels[name] for count in counts)]
-            counts = [a + b for a, b in zip([*counts, 0], more, strict=True)]
+    optional = [levels[name] for name, region in settings.regions.items() if region.presence == "optional"]
+    if settings.supports.leave_one_out:
+        together = prod(levels.values())
+        return together + sum(together // level for level in optional)
     most = settings.supports.max_active
-    return sum(counts if most is None else counts[: max(0, most - len(always)) + 1])
+    if most is None:
+        return prod(always) * prod(1 + level for level in optional)
+    return prod(always) * _n_choices(optional, max(0, most - len(always)))
+
+
+def _n_choices(levels: Sequence[int], most: int) -> int:
+    """The sum of the products of at most so many of these numbers; of a sum beyond float64 its largest number."""
+    counts = np.zeros(min(most, len(levels)) + 1)  # by how many are taken; whole, and exact up to 2^53
+    counts[0] = 1.0
+    with np.errstate(over="ignore"):
+        for level in levels:
+            counts[1:] = counts[1:] + counts[:-1] * level
+        return int(min(counts.sum(), np.finfo(np.float64).max))
 
 
 def _n_strengths(region: Region) -> int:
-    """Of an open coefficient, two marks if there is a threshold; of a range, one before its cells are known."""
+    """The number of strengths: two marks of an open coefficient with a threshold, one of a range without cells yet."""
     if region.strength is None:
         return 1 + (region.absence_threshold is not None)
     return len(region.strength) if isinstance(region.strength, tuple) else 1
+
+
+def _names(project: Project, entries: int, is_complex: bool) -> tuple[str, ...] | None:
+    """The names of the channels, if the rows have as many channels as the responses."""
+    names = project.channels.names
+    return None if names is None or len(names) * (2 if is_complex else 1) != entries else names
 
 
 def _shared(project: Project, entries: int, is_complex: bool) -> Array:
@@ -213,12 +255,13 @@ def _shared(project: Project, entries: int, is_complex: bool) -> Array:
     spec = project.settings.elements.shared
     if spec is None:
         return np.zeros((entries, 0))
-    key, q = "elements.shared", entries // 2 if is_complex else entries
+    key = "elements.shared"
+    q = entries // 2 if is_complex else entries
     columns = read_atoms(project, key, spec, q, is_complex=is_complex)
     real = as_pairs(columns, axis=0) if is_complex else columns.astype(np.float64)
     norms = np.linalg.norm(real, axis=0)
     if not norms.all():
-        raise MisuseError(project.name(key), "have columns other than 0", f"0 in column {int(norms.argmin())}")
+        raise project.misuse(key, "have columns other than 0", f"0 in column {int(norms.argmin())}")
     return np.asarray(real / norms)
 
 

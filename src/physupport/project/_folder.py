@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import final
 
 from .._errors import MisuseError
-from .._files import hidden_beside, to_disk
+from .._files import hidden_beside, lock, to_disk
 
 FILES = ("report.html", "report.json", "details.json", "fields.csv", "queries.csv")
 
@@ -83,7 +83,8 @@ class ReportFolder:
             self._aside.rename(self.place)
         self.clear()
         if left := _others(self.hidden):
-            rule, leftover = "be free of what an earlier run left behind", f"{left[0]} in {self.hidden}"
+            rule = "be free of what an earlier run left behind"
+            leftover = f"{left[0]} in {self.hidden}"
             raise MisuseError(self.name, rule, leftover, "Look at it, and move it elsewhere.")
 
     def clear(self) -> None:
@@ -110,7 +111,7 @@ def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
         if place.exists():
             _check_replaceable(name, place)
         place.parent.mkdir(parents=True, exist_ok=True)
-        lock = _locked(held)
+        opened = _locked(held)
     except OSError as error:
         fault = f"{str(place)[:200]} ({error.strerror})"
         raise MisuseError(name, "be a folder that can be made", fault) from None
@@ -121,8 +122,8 @@ def reserved(name: str, folder: Path) -> Iterator[ReportFolder]:
         with suppress(OSError):
             held.clear()
             held.hidden.rmdir()
-        if lock is not None:
-            os.close(lock)
+        if opened is not None:
+            os.close(opened)
         for path in missing:
             with suppress(OSError):
                 path.rmdir()  # fails where the report was written
@@ -141,30 +142,24 @@ def _check_replaceable(name: str, folder: Path) -> None:
 
 
 def _others(folder: Path) -> list[str]:
-    """What is in a folder beside the files of a report."""
+    """The names in a folder that are not files of a report."""
     return sorted(path.name for path in folder.iterdir() if path.name not in FILES)
 
 
 def _locked(held: ReportFolder) -> int | None:
-    """Hold the hidden folder against other runs; the system lets go of it when this process ends, however it ends."""
+    """Hold the hidden folder against other runs."""
     while True:
         held.hidden.mkdir(mode=0o700, exist_ok=True)
         if held.hidden.is_symlink():
             rule = "have no link beside it by the name that a run keeps for itself"
             raise MisuseError(held.name, rule, str(held.hidden), "Look at it, and move it elsewhere.")
-        if sys.platform == "win32":
-            return None
-        import fcntl
-
-        lock = os.open(held.hidden, os.O_RDONLY)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if held.hidden.exists() and os.path.samestat(os.fstat(lock), held.hidden.stat()):
-                return lock
+            opened = lock(held.hidden)
         except BlockingIOError:
-            os.close(lock)
             raise MisuseError(held.name, "be written by one run at a time", f"{held.place}, held by another") from None
-        os.close(lock)  # of a folder that another run has just removed
+        if opened is None or (held.hidden.exists() and os.path.samestat(os.fstat(opened), held.hidden.stat())):
+            return opened
+        os.close(opened)  # of a folder that another run has just removed
 
 
 def _allocate(file: int, n_bytes: int) -> None:
@@ -178,14 +173,16 @@ def _allocate(file: int, n_bytes: int) -> None:
 
 
 # Of renameat2 in Linux and of renamex_np in macOS; -100 stands for paths as they are.
-_EXCHANGE, _AT_CWD = 2, -100
+_EXCHANGE = 2
+_AT_CWD = -100
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Whether two folders now have each other's names, which happens in one step or not at all."""
+    """True if two folders now have each other's names, which happens in one step or not at all."""
     if sys.platform == "win32":
         return False
-    system, paths = ctypes.CDLL(None), [os.fsencode(one), os.fsencode(other)]
+    system = ctypes.CDLL(None)
+    paths = [os.fsencode(one), os.fsencode(other)]
     if hasattr(system, "renameat2"):
         done: int = system.renameat2(_AT_CWD, paths[0], _AT_CWD, paths[1], _EXCHANGE)
         return done == 0

@@ -1,20 +1,50 @@
-"""What a run read, for its reader: elements, responses, and whatever else the project names beside its rows."""
+"""The record of all files that a run reads beside its rows, and the order of their channels."""
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import MisuseError
 from .._hashes import file_hash
-from ..io import part_of, read_array
+from .._typing import IntArray
+from ..io import Axis, ReaderOutput, in_order, order_of, part_of, read_file, read_names
+from ._channels import CHANNELS
 from ._load import Entry, Project, named_by_key
 from ._sections import File
+from ._streams import Calibration, Deployment
+
+
+def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
+    """The streams that the project has, calibration first."""
+    data = project.settings.data
+    specs = {"calibration": data.calibration, "deployment": data.deployment}
+    return {name: spec for name, spec in specs.items() if spec is not None}
+
+
+def begin_channels(project: Project) -> None:
+    """Take the order of the channels from the deployment rows, where these name them; no entry is read."""
+    project.channels.begin()
+    for name, spec in reversed(stream_specs(project).items()):
+        key = f"data.{name}.file"
+        with named_by_key(project, key):
+            names, rows = read_names(
+                project.file(key, spec.file),
+                channels=spec.channels,
+                label=name,
+                member=spec.member,
+                header=spec.header,
+            )
+        if rows is not None:
+            project.channels.rows[name] = rows
+        if name == "deployment":
+            project.channels.order(project.name(key), key, names)
+
 
 Numbers: TypeAlias = NDArray[np.generic]
 
@@ -42,18 +72,28 @@ def recorded(project: Project, key: str, name: str, path: Path) -> Iterator[Entr
     yield entry
     if _digest(path) != digest:
         remedy = "Run again when nothing writes to it."
-        raise MisuseError(project.name(key), "stay as it is while it is read", f"a change of {name}", remedy)
+        raise project.misuse(key, "stay as it is while it is read", f"a change of {name}", remedy)
     project.read[key] = entry
 
 
-def read_recorded(project: Project, key: str, spec: File) -> Numbers:
+def read_recorded(project: Project, key: str, spec: File) -> ReaderOutput:
     """The numbers of a file, in memory: what changes in the file afterwards does not matter."""
     path = project.file(key, spec.file)
     with recorded(project, key, spec.file, path) as entry:
         with named_by_key(project, key):
-            values = np.array(part_of(read_array(path, spec.member, header=spec.header)))
-        entry |= {"member": spec.member, "shape": list(values.shape), "dtype": values.dtype.name}
-    return values
+            held = read_file(path, spec.member, header=spec.header)
+            values = np.array(part_of(held.values))
+        entry |= {"member": spec.member, "shape": list(values.shape), "dtype": values.dtype.name, "unit": held.unit}
+    return replace(held, values=values)
+
+
+def ordered(project: Project, key: str, held: ReaderOutput, axes: Sequence[Axis]) -> Numbers:
+    """The numbers with the channels of the project, and whatever else is named, in their order."""
+
+    def order(name: str, axis: Axis, given: Sequence[str] | None) -> IntArray | None:
+        return project.channels.order(name, key, given) if axis.what == CHANNELS else order_of(name, axis, given)
+
+    return in_order(project.name(key), held, axes, order)
 
 
 def _digest(path: Path) -> str | None:
@@ -67,7 +107,7 @@ def _digest(path: Path) -> str | None:
 
 
 def verify_command(project: Project) -> str | None:
-    """What checks the report with its rows, in the output folder; None where the file alone does not say which."""
+    """The command that verifies the report with its rows; None if the project file alone does not name the rows."""
     if any(key.startswith("data") for key in project.overridden):
         return None
     try:

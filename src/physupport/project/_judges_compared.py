@@ -1,4 +1,4 @@
-"""What each judge would leave of rows like these, so that one is chosen before looking: no row of the data is used."""
+"""A comparison of the judges on simulated rows, so that one is chosen before any row of the data is used."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,8 +11,7 @@ from .._checks import check_count, check_open
 from .._errors import MisuseError, misuse_named
 from .._typing import IntArray
 from ..analysis import AnalysisProtocol
-from ..judges import JUDGE_MAKERS, Verdict, check_laws, check_rows, make_judge
-from ..questions import predicates
+from ..judges import JUDGES, Verdict, check_laws, make_judge
 from ._assemble import JUDGE_KEYS, Assembled
 from ._mixture import region_marks
 from ._streams import NoiseFile
@@ -70,7 +69,9 @@ def compare_judges(assembled: Assembled, data_sets: int = 8, *, strength: float 
     and an unknown noise is a tenth.  A judge that knows no laws but replicates gets a measured spectrum in turn, and
     the others of its unit are taken away.  Nothing of the data is used but the number of rows.
     """
-    count, protocol, bank = check_count("data_sets", data_sets), assembled.protocol, assembled.bank
+    count = check_count("data_sets", data_sets)
+    protocol = assembled.protocol
+    bank = assembled.bank
     laws = {name: plan.law.completed(bank) for name, plan in protocol.streams.items()}
     scaled = replace(bank, strengths=check_open("strength", strength, 0.0, 1e15) * bank.strengths)
     if strength != 1.0 and not any(law.is_linear for law in laws.values()):
@@ -84,7 +85,7 @@ def compare_judges(assembled: Assembled, data_sets: int = 8, *, strength: float 
             name: law.sample(scaled if law.is_linear else bank, truth, rng, n_rows[name]) for name, law in laws.items()
         }
         data.append((truth, rows))
-    forecasts = [_forecast(assembled, kind, data) for kind in JUDGE_MAKERS]
+    forecasts = [_forecast(assembled, kind, data) for kind in JUDGES]
     # The one that says most first.
     return tuple(sorted(forecasts, key=lambda forecast: (forecast.kept is None, forecast.kept)))
 
@@ -97,7 +98,7 @@ def _forecast(assembled: Assembled, kind: str, data: list[tuple[int, Rows]]) -> 
             judge = protocol.judge if kind == assembled.judge else make_judge(kind, {})
             check_laws(judge, [plan.law for plan in plans.values()])
             for name, plan in plans.items():
-                check_rows(judge, plan.law, len(data[0][1][name]))
+                judge.check_rows(plan.law, len(data[0][1][name]))
             start = process_time()
             runs = [
                 _left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth)
@@ -125,23 +126,25 @@ def _forecast(assembled: Assembled, kind: str, data: list[tuple[int, Rows]]) -> 
 
 
 def _rehearsed(protocol: AnalysisProtocol, truth: int, rows: Rows) -> tuple[AnalysisProtocol, Rows]:
-    """Protocol and rows of one data set; a judge with `rehearsed` takes rows from what it was given beforehand."""
-    if not hasattr(protocol.judge, "rehearsed"):
+    """Protocol and rows of one data set; a judge may take its rows from what it was given beforehand."""
+    assert protocol.bank is not None
+    rehearsed = protocol.judge.rehearsed(protocol.bank, truth, np.random.default_rng(protocol.seed))
+    if rehearsed is None:
         return protocol, rows
-    judge, row, factor = protocol.judge.rehearsed(protocol.bank, truth, np.random.default_rng(protocol.seed))
+    judge, row, factor = rehearsed
     level = min(np.nextafter(protocol.level * float(factor), 1.0), 0.999)
     return replace(protocol, judge=judge, level=level), dict.fromkeys(rows, row)
 
 
 def _left(protocol: AnalysisProtocol, rows: Rows, truth: int) -> tuple[float, int, float | None, bool, tuple[str, int]]:
-    """Of one data set: the share left, how many things in the first field, their extent, and whether the truth is.
+    """Judge one data set: the share left, the things left in the first field, their extent, and if the truth is left.
 
     At last the field itself, and how many things there are in it.
     """
     seal = protocol.read(**rows)
     sample = _sample(seal.judge.size, truth)
     left = sample[seal.judge.verdicts(sample).codes != Verdict.REJECTED]
-    question = predicates(seal.question)
+    question = seal.question
     field, column = next(iter(question.says(left).items()))
     numbers = np.unique(column.numbers[column.numbers >= 0]).astype(np.int64)
     is_kept = bool((left == truth).any())
@@ -158,11 +161,9 @@ def _sample(size: int, truth: int) -> IntArray:
 def comparison_notes(
     assembled: Assembled, forecasts: Sequence[JudgeForecast], strength: float = 1.0
 ) -> tuple[str, ...]:
-    """What the rows of a comparison were made of, and what follows from it, as far as this project has it."""
-    settings, taken = (
-        assembled.project.settings,
-        [forecast.judge for forecast in forecasts if forecast.kept is not None],
-    )
+    """Say what the rows of a comparison were made of, and what follows for this project."""
+    settings = assembled.project.settings
+    taken = [forecast.judge for forecast in forecasts if forecast.kept is not None]
     *made, last = filter(None, (_coefficients(assembled, strength), _noise(assembled), *_left_out(assembled)))
     made_with = " and ".join(filter(None, (", ".join(made), last)))
     notes = [f"Rows were made with {made_with}.", "No row of the data was used, only their number."]
@@ -181,7 +182,8 @@ def comparison_notes(
 
 def _coefficients(assembled: Assembled, strength: float) -> str:
     """How strong what is active was."""
-    law, settings = assembled.protocol.streams["deployment"].law, assembled.project.settings
+    law = assembled.protocol.streams["deployment"].law
+    settings = assembled.project.settings
     if not law.is_linear:
         return "the strengths and the noise of the file"
     sizes = {
@@ -199,7 +201,8 @@ def _coefficients(assembled: Assembled, strength: float) -> str:
 
 def _noise(assembled: Assembled) -> str:
     """How much of it, unless that is said already, or rows are counts."""
-    noise, law = assembled.project.settings.data.deployment.noise, assembled.protocol.streams["deployment"].law
+    noise = assembled.project.settings.data.deployment.noise
+    law = assembled.protocol.streams["deployment"].law
     if law.is_counted or not law.is_linear:
         return ""
     if isinstance(noise, NoiseFile) and noise.rows is not None:
@@ -209,8 +212,9 @@ def _noise(assembled: Assembled) -> str:
 
 
 def _left_out(assembled: Assembled) -> list[str]:
-    """What such rows lack beside measured ones."""
-    settings, elements = assembled.project.settings, assembled.project.settings.elements
+    """The parts of measured rows that simulated rows lack."""
+    settings = assembled.project.settings
+    elements = assembled.project.settings.elements
     has_width = elements.error or elements.tangents or elements.variants != "states"
     lacking = ["no background"] if settings.background is not None else []
     if has_width or settings.cover is not None:

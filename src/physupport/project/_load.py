@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from .._errors import MissingError, MisuseError, misuse_named, shown
 from ..io import files_read
+from ._channels import Channels
 from ._schema import ProjectFile
 
 # What pydantic calls a broken rule, and how we say it; what it knows of the rule is filled in.
@@ -40,7 +41,8 @@ _RULES = {
 
 def misuse(details: Mapping[str, Any], name: Callable[[str], str]) -> MisuseError:
     """An error of pydantic as one of ours.  name: key -> how it is called in messages."""
-    key, context = _key(details["loc"]), dict(details.get("ctx", {}))
+    key = _key(details["loc"])
+    context = dict(details.get("ctx", {}))
     kind = details["type"]
     if kind == "rule":
         return MisuseError(name(_joined(key, context["key"])), context["rule"], context["value"], context["remedy"])
@@ -79,7 +81,8 @@ class Project:
     """A checked project file; the files that it names are not read yet.
 
     overridden: the keys whose values came from elsewhere than the file.  is_trusted: whether it may reach outside its
-    folder and run a function.  read: filled as its files are read, other than those of rows, by key.
+    folder and run a function.  read: filled as its files are read, other than those of rows, by key.  channels: what
+    these and the rows say of the channels, likewise.
     """
 
     path: Path
@@ -87,22 +90,28 @@ class Project:
     overridden: frozenset[str] = frozenset()
     is_trusted: bool = False
     read: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
+    channels: Channels = field(default_factory=Channels, repr=False, compare=False)
 
     def name(self, key: str) -> str:
         """How a key is called in messages."""
         return _name(self.path, self.overridden, key)
 
+    def misuse(self, key: str, rule: str, value: object, remedy: str = "") -> MisuseError:
+        """The error of a key whose value breaks a rule."""
+        return MisuseError(self.name(key), rule, value, remedy)
+
     def file(self, key: str, name: str) -> Path:
-        """What the project names under a key, relative to its file; outside its folder only if it is trusted.
+        """The path that a key names, relative to the project file; outside its folder only if the project is trusted.
 
         An override is the caller's own, and may lie anywhere; folders to write are then as seen from where one is.
         """
-        is_own, folder = key in self.overridden, _real(self.path.parent)
+        is_own = key in self.overridden
+        folder = _real(self.path.parent)
         path = Path(name) if is_own and key.startswith("output.") else self.path.parent / name
         leads = [_real(each) for each in files_read(path)]
         if not is_own and not self.is_trusted and not all(each.is_relative_to(folder) for each in leads):
             remedy = "It leads elsewhere: look at it, then run again with --trust."
-            raise MisuseError(self.name(key), "stay in the folder of the project", repr(name), remedy)
+            raise self.misuse(key, "stay in the folder of the project", repr(name), remedy)
         return path
 
     @property
@@ -131,7 +140,8 @@ def load_project(path: str | Path, overrides: Mapping[str, object] | None = None
     trust: whether the project may name files outside its folder, also through links, and a function of the user's own,
     which is then imported and called.
     """
-    path, keys = Path(path), dict(overrides or {})
+    path = Path(path)
+    keys = dict(overrides or {})
     content = _read(path)
     for key, value in keys.items():
         _replace(content, key.split("."), value)
@@ -200,7 +210,7 @@ def _check_parts(text: str) -> None:
 
 
 def _fault(message: str) -> str:
-    """What is wrong with the text and where, without the full stop that follows anyway."""
+    """The fault of the text and its place, without the full stop."""
     return message[:1].lower() + message[1:].rstrip(".")
 
 

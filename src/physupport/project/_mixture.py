@@ -1,26 +1,25 @@
 """Rows as people have them: background, noise and coefficients that a project leaves open, as options of their law."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array, Field
-from ..io import as_pairs
+from ..io import Axis, ReaderOutput, as_pairs, root_unit
 from ..laws import law_named
 from ._elements import Physical
-from ._inputs import read_recorded
+from ._inputs import ordered, read_recorded, stream_specs
 from ._load import Project
 from ._responses import read_atoms
 from ._schema import Region
 from ._sections import File
 from ._streams import Calibration, Deployment, NoiseFile
-from ._tables import stream_specs
 
 _KEY = "data.deployment.noise"
-# Rows without a signal, by channels: an estimate from fewer has directions that look far too quiet.  At level .1 the
-# truth is lost to rivals with frequency .12 for ten, .19 for four and .32 for two (one row of 16 channels).
-_LEAST_ROWS = 10
+# Rows without a signal, by channels: the level holds for fewer, too, but hardly anything would be excluded.
+_LEAST_ROWS = 2
 # Squares of what is smaller, or larger than its inverse, are no numbers of full precision.
 _SMALLEST = 1e-100
 
@@ -46,8 +45,8 @@ def check_noises_told_apart(project: Project, physical: Physical) -> None:
     q = physical.n_channels
     for name, spec in stream_specs(project).items():
         if isinstance(spec.noise, tuple) and len(spec.noise) == q > 1:
-            raise MisuseError(
-                project.name(f"data.{name}.noise"),
+            raise project.misuse(
+                f"data.{name}.noise",
                 "be told apart: values to try, or one for each of the channels",
                 f"{q} of them for {q} channels",
                 'For one a channel write { variance = "file.npy" } with the law gaussian; of values to try take '
@@ -56,15 +55,17 @@ def check_noises_told_apart(project: Project, physical: Physical) -> None:
 
 
 def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
-    """What the law of the deployment rows is told beyond its bank; nothing if it leaves nothing open."""
+    """The options of the deployment law beyond its bank; empty if nothing is left open."""
     settings = project.settings
-    spec, regions = settings.data.deployment, settings.regions
+    spec = settings.data.deployment
+    regions = settings.regions
     boxes = {name: box for name, region in regions.items() if (box := _box(region)) is not None}
     for name, (low, high) in boxes.items():
-        threshold, most = regions[name].absence_threshold, max(abs(low), abs(high))
+        threshold = regions[name].absence_threshold
+        most = max(abs(low), abs(high))
         if threshold is not None and threshold > most:
             rule = f"be at most {most:g}, the largest coefficient: above it, ABSENT is certain without any data"
-            raise MisuseError(project.name(f"regions.{name}.absence_threshold"), rule, threshold)
+            raise project.misuse(f"regions.{name}.absence_threshold", rule, threshold)
     thresholds = {
         name: region.absence_threshold
         for name, region in regions.items()
@@ -79,8 +80,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         "is_cone": (settings.elements.variants == "cone" and not law_named(spec.law).is_counted) or None,
         "half_steps": physical.half_steps,
         "error": settings.elements.error,
-        "covariance": _covariance(project, physical),
-        "is_estimated": True if isinstance(spec.noise, NoiseFile) and spec.noise.rows is not None else None,
+        **_covariance(project, physical),
         "coefficients": boxes or None,
         "thresholds": thresholds or None,
     }
@@ -95,7 +95,8 @@ def _box(region: Region) -> tuple[float, float] | None:
 
 def background_columns(project: Project, physical: Physical) -> Array | None:
     """(q, b), or pairs (2 q, b), the columns one after the other in the order of the schema."""
-    spec, q = project.settings.background, physical.n_channels
+    spec = project.settings.background
+    q = physical.n_channels
     if spec is None:
         return None
     axis = np.linspace(-1.0, 1.0, q)
@@ -118,7 +119,8 @@ def _bernstein(axis: Array, degree: int) -> Array:
     """(q, degree + 1) polynomials that are nowhere negative and sum up to 1."""
     from scipy.special import comb  # slow to load, and few rows are counts
 
-    right, powers = (0.5 * (axis + 1.0))[:, None], np.arange(degree + 1)
+    right = (0.5 * (axis + 1.0))[:, None]
+    powers = np.arange(degree + 1)
     return np.asarray(comb(degree, powers) * right**powers * (1.0 - right) ** (degree - powers))
 
 
@@ -138,28 +140,46 @@ def _atoms(project: Project, file: File, physical: Physical) -> Field:
     sizes = np.abs(columns).max(axis=0, initial=0.0)
     if ((sizes > 0.0) & ((sizes < _SMALLEST) | (sizes > 1.0 / _SMALLEST))).any():
         rule = f"have columns whose largest entries lie between {_SMALLEST:g} and {1.0 / _SMALLEST:g}, or are 0"
-        raise MisuseError(project.name(key), rule, ", ".join(f"{size:g}" for size in sizes[:4].tolist()))
+        raise project.misuse(key, rule, ", ".join(f"{size:g}" for size in sizes[:4].tolist()))
     return columns
 
 
-def _covariance(project: Project, physical: Physical) -> Array | None:
-    """(q,) variances, (q, q), or pairs of its rows (2 q, q)."""
-    spec, q = project.settings.data.deployment.noise, physical.n_channels
+def _covariance(project: Project, physical: Physical) -> dict[str, object]:
+    """The covariance as (q,) variances, (q, q), or pairs of its rows (2 q, q), and the freedom of an estimate."""
+    spec = project.settings.data.deployment.noise
+    q = physical.n_channels
     if not isinstance(spec, NoiseFile):
-        return None
+        return {}
     (key, file), *_ = ((name, part) for name, part in spec if part is not None)
-    values = read_recorded(project, f"{_KEY}.{key}", file)
+    held = read_recorded(project, f"{_KEY}.{key}", file)
+    project.channels.check_unit(project.name(f"{_KEY}.{key}"), held.unit if key == "rows" else root_unit(held.unit))
+    values = ordered(project, f"{_KEY}.{key}", _named_alike(held, key), _noise_axes(project, held, key))
     with np.errstate(invalid="ignore"):
         if not np.isfinite(values.astype(np.complex128)).all():
-            raise MisuseError(project.name(f"{_KEY}.{key}"), "be finite", "a number that is not")
+            raise project.misuse(f"{_KEY}.{key}", "be finite", "a number that is not")
     covariance = _CHECKS[key](project.name(f"{_KEY}.{key}"), values, q)
     if np.iscomplexobj(covariance) and not physical.is_complex:
-        raise MisuseError(project.name(f"{_KEY}.{key}"), "be real as the responses are", "complex numbers")
-    return (
-        as_pairs(covariance, axis=0)
-        if physical.is_complex and covariance.ndim == 2
-        else np.asarray(covariance, dtype=np.float64)
-    )
+        raise project.misuse(f"{_KEY}.{key}", "be real as the responses are", "complex numbers")
+    is_paired = physical.is_complex and covariance.ndim == 2
+    stored = as_pairs(covariance, axis=0) if is_paired else np.asarray(covariance, dtype=np.float64)
+    return {"covariance": stored, "covariance_freedom": None if spec.rows is None else len(values) - 1}
+
+
+def _named_alike(held: ReaderOutput, key: str) -> ReaderOutput:
+    """A covariance of which one axis is named has the other by the same names."""
+    if key != "covariance" or not any(held.headings):
+        return held
+    rows, columns = held.headings
+    return replace(held, headings=(rows or columns, columns or rows))
+
+
+def _noise_axes(project: Project, held: ReaderOutput, key: str) -> tuple[Axis, ...]:
+    """The axes of a noise file."""
+    channels = project.channels.axis
+    repeats = Axis("rows")
+    if key == "covariance":
+        return channels, channels
+    return (repeats, channels) if key == "rows" or len(held.values) == 1 else (channels, repeats)
 
 
 def _variance(key: str, values: Field, q: int) -> Field:
@@ -180,9 +200,10 @@ def _estimated(key: str, values: Field, q: int) -> Field:
     """The covariance of rows without a signal."""
     if values.ndim != 2 or values.shape[1] != q:
         raise MisuseError(key, f"have {q} columns, one for each channel", f"shape {values.shape}")
-    if len(values) < _LEAST_ROWS * q:
+    least = max(_LEAST_ROWS * q, q + 6)
+    if len(values) < least:
         remedy = "Record more of them, or give the variances of the channels."
-        raise MisuseError(key, f"hold at least {_LEAST_ROWS * q} rows without a signal", len(values), remedy)
+        raise MisuseError(key, f"hold at least {least} rows without a signal", len(values), remedy)
     left = values - values.mean(axis=0)
     return np.asarray(left.T @ left.conj() / (len(values) - 1))
 
@@ -191,20 +212,21 @@ _CHECKS = {"variance": _variance, "covariance": _matrix, "rows": _estimated}
 
 
 def noise_notes(project: Project) -> tuple[str, ...]:
-    """What an estimated covariance costs."""
+    """Say what an estimated covariance assumes."""
     spec = project.settings.data.deployment.noise
     if not isinstance(spec, NoiseFile) or spec.rows is None:
         return ()
     return (
-        "The covariance of the noise is estimated from rows without a signal: the level holds approximately, the "
-        "better the more of these there are. Where every row has coefficients of its own, fewer than ten times as many "
-        "as rows with a signal make EMPTY likely.",
+        "The covariance of the noise is estimated from rows without a signal: they must have the noise of the rows "
+        "with a signal. The judge takes the errors of the estimate into account, so that the level holds exactly; the "
+        "more rows there are, the more is excluded.",
     )
 
 
 def judge_note(project: Project, judge: Mapping[str, object]) -> str:
     """Who judges, where the project leaves that open, and why."""
-    law, spec = project.settings.data.deployment.law, project.settings.elements
+    law = project.settings.data.deployment.law
+    spec = project.settings.elements
     why = f"the usual one for rows of the law {law}"
     if spec.replicates is not None:
         why = "as there are replicates, which nobody else takes"

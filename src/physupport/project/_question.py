@@ -1,4 +1,4 @@
-"""What a project asks about its regions, and whether it could be answered at all."""
+"""The question of a project about its regions, and checks that some data could answer it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,14 +6,13 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from .._errors import MisuseError, misuse_named
-from .._typing import Field
+from .._errors import misuse_named
+from .._typing import Array, Field
 from ..analysis import Proposed
-from ..banks import Bank, BankRegions, Spacing, bank_regions
+from ..banks import Bank, BankRegions, bank_regions, point_distances
 from ..io import as_complex
 from ..laws import law_named
-from ..questions import Claim, RegionalMap, RegionRule, Resolution
-from ..questions._claim import KINDS
+from ..questions import CLAIM_KINDS, Claim, RegionalMap, RegionRule, Resolution
 from ._elements import Physical
 from ._load import Project
 from ._schema import AskedResolution
@@ -25,7 +24,8 @@ _EQUAL = 1e-12
 _SUSPICIOUS = 1.0 - 1e-9
 
 # Along a unit vector they differ by at most the root of 2 (1 - cosine); and columns that are compared at a time.
-_NEIGHBOURS, _STEP = 5e-5, 256
+_NEIGHBOURS = 5e-5
+_STEP = 256
 
 
 # Keys of a region that ask for a map.
@@ -58,8 +58,9 @@ class RegionResolution:
 
 
 def project_question(project: Project, physical: Physical, bank: Bank) -> RegionalMap | RegionResolution:
-    """What the file asks about: a map, or, where it has a table `resolution`, that."""
-    view, spec = bank_regions(bank), project.settings.resolution
+    """The question of the file: a map, or a resolution if it has a table `resolution`."""
+    view = bank_regions(bank)
+    spec = project.settings.resolution
     return _map(project, physical, view) if spec is None else _resolution(project, physical, view, spec)
 
 
@@ -80,13 +81,13 @@ def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap
             remedy = "make one element of them, or leave fine out of ask."
             _check_reachable(project, physical, name, f"regions.{name}.tolerance", region.tolerance, remedy)
     if not rules:
-        raise MisuseError(project.name("regions"), "ask about at least one region", "ask = 'nothing' for all of them")
+        raise project.misuse("regions", "ask about at least one region", "ask = 'nothing' for all of them")
     claims = _claims(project)
     with misuse_named(lambda name: project.name(name if name == "claims" else f"regions: {name}")):
         question = RegionalMap(view, rules, claims)
-    for fault in question.unanswerable():
-        key = f"regions.{fault.region}.{'ask' if fault.entry == 'asks' else fault.entry}"
-        raise MisuseError(project.name(key), fault.rule, fault.value)
+    for name, entry, rule, value in question.unanswerable():
+        key = f"regions.{name}.{'ask' if entry == 'asks' else entry}"
+        raise project.misuse(key, rule, value)
     return question
 
 
@@ -98,7 +99,7 @@ def _claims(project: Project) -> dict[str, Claim]:
 def _claim(project: Project, name: str) -> Claim:
     """It has one kind."""
     spec = project.settings.claims[name]
-    ((kind, of),) = ((kind, getattr(spec, kind)) for kind in KINDS if getattr(spec, kind) is not None)
+    ((kind, of),) = ((kind, getattr(spec, kind)) for kind in CLAIM_KINDS if getattr(spec, kind) is not None)
     with misuse_named(lambda _: project.name(f"claims.{name}.{kind}")):
         return Claim(kind, tuple(of))
 
@@ -107,20 +108,20 @@ def _resolution(project: Project, physical: Physical, view: BankRegions, spec: A
     """One region that is always there, and nothing asked that only a map could answer."""
     if project.settings.claims:
         rule = "be left out beside a resolution, which asks for no map"
-        raise MisuseError(project.name("claims"), rule, ", ".join(project.settings.claims))
+        raise project.misuse("claims", rule, ", ".join(project.settings.claims))
     regions = project.settings.regions
     for name, region in regions.items():
         for key in _MAP_KEYS:
             if key in region.model_fields_set:
                 rule = "be left out beside a resolution, which asks for no map"
-                raise MisuseError(project.name(f"regions.{name}.{key}"), rule, repr(getattr(region, key)))
+                raise project.misuse(f"regions.{name}.{key}", rule, repr(getattr(region, key)))
     chosen = next(iter(regions)) if spec.region is None and len(regions) == 1 else spec.region
     always = [name for name, region in regions.items() if region.presence == "always"]
     if chosen not in always:
         rule = f"name a region that is always there ({', '.join(always)})"
-        raise MisuseError(project.name("resolution.region"), rule, "none" if chosen is None else repr(chosen))
+        raise project.misuse("resolution.region", rule, "none" if chosen is None else repr(chosen))
     if regions[chosen].count != (1, 1):
-        raise MisuseError(project.name(f"regions.{chosen}.count"), "be 1 beside a resolution", regions[chosen].count[1])
+        raise project.misuse(f"regions.{chosen}.count", "be 1 beside a resolution", regions[chosen].count[1])
     _check_reachable(project, physical, chosen, "resolution.group", spec.group, "or make one element of them.")
     return RegionResolution(view, chosen, spec.fine, spec.group)
 
@@ -137,7 +138,7 @@ def _check_groups(project: Project, region: str, known: tuple[str, ...]) -> None
             for member in content:
                 if member not in known:
                     rule = f"hold elements of region {region} ({', '.join(known)})"
-                    raise MisuseError(project.name(f"{key}.{name}"), rule, repr(member))
+                    raise project.misuse(f"{key}.{name}", rule, repr(member))
 
 
 def _check_reachable(
@@ -146,21 +147,20 @@ def _check_reachable(
     """Refuse a tolerance that two elements with the same response in every setting keep from being met."""
     library = physical.library
     members = library.members(region)
-    spacing = Spacing(len(members), library.places(members))
     stacks = library.responses[None] if physical.settings is None else physical.settings.responses
     has_sign = law_named(project.settings.data.deployment.law).has_sign
     native = as_complex if physical.is_complex else np.asarray
     atoms = [native(columns[:, members]) for columns in stacks]
-    for i, j, apart in _alike(atoms[0], spacing):
+    for i, j, apart in _alike(atoms[0], library.places(members)):
         if apart > tolerance and all(_gap(columns[:, i], columns[:, j], has_sign) <= _EQUAL for columns in atoms):
             first, second = (library.ids[members[e]] for e in (i, j))
             rule = f"be at least {apart:.6g}, the distance of {first} and {second}, whose responses are equal"
             told = f"No data can tell the two apart: raise it, {remedy}"
-            raise MisuseError(project.name(key), rule, f"{tolerance:g}", told)
+            raise project.misuse(key, rule, f"{tolerance:g}", told)
 
 
-def _alike(columns: Field, spacing: Spacing) -> Iterator[tuple[int, int, float]]:
-    """Pairs i < j of unit columns (q, m) with |<a_i, a_j>| near 1, and how far their elements are apart.
+def _alike(columns: Field, places: Array | None) -> Iterator[tuple[int, int, float]]:
+    """Pairs i < j of unit columns (q, m) with |<a_i, a_j>| near 1, and the distance of their places (m, d), or 1.
 
     Such columns have nearly the same absolute value along any one direction: only neighbours there are compared.
     """
@@ -169,9 +169,12 @@ def _alike(columns: Field, spacing: Spacing) -> Iterator[tuple[int, int, float]]
     order = np.argsort(along, kind="stable")
     ends = np.searchsorted(along[order], along[order] + _NEIGHBOURS, side="right")
     for start in range(0, len(order), _STEP):
-        some, near = order[start : start + _STEP], order[start : ends[min(start + _STEP, len(order)) - 1]]
+        some = order[start : start + _STEP]
+        near = order[start : ends[min(start + _STEP, len(order)) - 1]]
         alike = np.triu(np.abs(columns[:, some].conj().T @ columns[:, near]) >= _SUSPICIOUS, 1)
-        apart = spacing.between(some, near) if alike.any() else alike
+        apart = np.ones(alike.shape)
+        if places is not None and alike.any():
+            apart = point_distances(places[some], places[near])
         for i, j in np.argwhere(alike):
             yield int(min(some[i], near[j])), int(max(some[i], near[j])), float(apart[i, j])
 

@@ -21,9 +21,10 @@ from ._assemble import assemble
 from ._elements import Physical, read_elements
 from ._load import Project, load_project
 from ._mixture import background_columns
-from ._spectra import read_spectra
+from ._replicates import read_spectra
 
-_KEY, _PICTURE = "sources", "response-error.svg"
+_KEY = "sources"
+_PICTURE = "response-error.svg"
 _TABLE = re.compile(rb"^[ \t]*\[[ \t]*elements[ \t]*\][ \t]*(#[^\r\n]*)?\r?$", re.MULTILINE)
 _ERROR = re.compile(rb"^([ \t]*error[ \t]*=[ \t]*)([0-9.eE_+-]+)", re.MULTILINE)
 _NEXT = re.compile(rb"^[ \t]*\[", re.MULTILINE)
@@ -58,7 +59,7 @@ class ResponseError:
         return sines_picture(self.elements, self.regions, self.sines.tolist(), self.error)
 
     def lines(self) -> list[str]:
-        """What a reader should know, the answer first."""
+        """The result in sentences, the answer first."""
         count = len(self.sines)
         sentences = [
             f"error = {self.error:g}: the largest sine of the angle between a response and {count} sources at known "
@@ -81,7 +82,7 @@ def response_error(project: Project, sources: str = "sources.csv") -> ResponseEr
     read = read_spectra(project, _KEY, sources, (), physical)
     if len(read.elements) < 2:
         rule = "have two sources or more, as each is left out in turn"
-        raise MisuseError(project.name(_KEY), rule, len(read.elements))
+        raise project.misuse(_KEY, rule, len(read.elements))
     index = [physical.library.ids.index(name) for name in read.elements]
     background = background_columns(project, physical)
     measured = source_errors(
@@ -106,7 +107,8 @@ def write_error(project: Project, measured: ResponseError) -> tuple[Path, Path]:
     A project whose law or judge does not take it is refused, with what would.
     """
     assemble(load_project(project.path, {"elements.error": measured.error}, trust=project.is_trusted))
-    path, before = project.path, project.path.read_bytes()
+    path = project.path
+    before = project.path.read_bytes()
     after = with_error(before, measured.error, project.name("elements"))
     beside = project.file("picture", _PICTURE)
     replace_file(_PICTURE, beside, picture_svg(measured.picture).encode("utf-8"))
@@ -120,12 +122,14 @@ def with_error(text: bytes, error: float, name: str = "elements") -> bytes:
     >>> with_error(b"[elements]  # five", 0.05).decode().splitlines()
     ['[elements]  # five', 'error = 0.05']
     """
-    before, table = tomllib.loads(text.decode("utf-8")), _TABLE.search(text)
+    before = tomllib.loads(text.decode("utf-8"))
+    table = _TABLE.search(text)
     wanted = before | {"elements": before.get("elements", {}) | {"error": error}}
     made = text if table is None else _edited(text, table.end(), error)
     if table is not None and tomllib.loads(made.decode("utf-8")) == wanted:
         return made
-    rule, remedy = "be a table [elements] of the file, to be written into", f"Write error = {error:g} there yourself."
+    rule = "be a table [elements] of the file, to be written into"
+    remedy = f"Write error = {error:g} there yourself."
     raise MisuseError(name, rule, "another form", remedy)
 
 

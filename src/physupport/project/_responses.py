@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from importlib import import_module, invalidate_caches
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,9 +14,11 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._hashes import pieces_hash
-from .._typing import Array, Field, IntArray
+from .._typing import Array, Field
+from ..io import Axis, matches, same_unit
 from ..responses import RESPONSES, Peak, Response
-from ._inputs import Numbers, read_recorded, recorded
+from ._element_list import ElementList
+from ._inputs import Numbers, ordered, read_recorded, recorded
 from ._load import Project, named_by_key
 from ._sections import File, FunctionResponse, RegisteredResponse
 
@@ -34,7 +37,7 @@ def trusted_function(project: Project, name: str) -> Response:
         raise
     except BaseException as error:  # the module may raise anything
         raise MisuseError(key, "be a function that can be imported", f"{name!r} ({_error_text(error)})") from error
-    if not hasattr(imported, attribute):
+    if attribute not in dir(imported):
         raise MisuseError(key, "be a function that can be imported", f"{name!r} (no {attribute!r} in {module!r})")
     if not callable(function := getattr(imported, attribute)):
         raise MisuseError(key, "be a function", f"{name!r}, a {type(function).__name__}")
@@ -44,7 +47,8 @@ def trusted_function(project: Project, name: str) -> Response:
 
 def module_beside(project: Project, module: str) -> Path | None:
     """The file of a module, or of the package that it is in, beside the project file."""
-    folder, top = project.path.resolve().parent, module.partition(".")[0]
+    folder = project.path.resolve().parent
+    top = module.partition(".")[0]
     return next((path for path in (folder / f"{top}.py", folder / top / "__init__.py") if path.is_file()), None)
 
 
@@ -71,7 +75,8 @@ def _error_text(error: BaseException) -> str:
 
 def _imported(project: Project, module: str) -> ModuleType:
     """A module, made anew if it lies beside the project file: another project may have one of the same name."""
-    path, folder = module_beside(project, module), project.path.resolve().parent
+    path = module_beside(project, module)
+    folder = project.path.resolve().parent
     with _importing_from(folder):
         if path is None:
             return import_module(module)
@@ -100,7 +105,8 @@ def _importing_from(folder: Path) -> Iterator[None]:
 
     Nothing is written there.
     """
-    before, writes_none = {*sys.modules}, sys.dont_write_bytecode
+    before = {*sys.modules}
+    writes_none = sys.dont_write_bytecode
     sys.path.insert(0, str(folder))
     sys.dont_write_bytecode = True
     try:
@@ -115,48 +121,51 @@ def _importing_from(folder: Path) -> Iterator[None]:
 
 
 def _is_beside(folder: Path, name: str) -> bool:
-    """Whether a module came from a file of its name in the folder, or from a package there."""
+    """True if a module came from a file of its name in the folder, or from a package there."""
     file = getattr(sys.modules[name], "__file__", None)
     top = folder / name.partition(".")[0]
     return file is not None and (Path(file) == top.with_suffix(".py") or top in Path(file).parents)
 
 
-def read_numbers(project: Project, key: str, spec: File) -> Numbers:
-    """The finite numbers of a file, told by its key where they are none."""
-    values = read_recorded(project, key, spec)
+def read_numbers(project: Project, key: str, spec: File, *axes: Axis) -> Numbers:
+    """The finite numbers of a file, told by its key where they are none; axes: what they run over, if that is named."""
+    values = ordered(project, key, read_recorded(project, key, spec), axes)
+    return finite(project, key, spec, values)
+
+
+def finite(project: Project, key: str, spec: File, values: Numbers) -> Numbers:
+    """Refuse a number that is not, by its place in the table."""
     if not np.isfinite(values).all():
         where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
-        raise MisuseError(project.name(key), "be finite", f"{values[where]} at index {where} of {spec.file}")
+        raise project.misuse(key, "be finite", f"{values[where]} at index {where} of {spec.file}")
     return values
 
 
 def read_atoms(project: Project, key: str, spec: File, n_channels: int, *, is_complex: bool) -> Field:
     """(q, m) columns of a file beside those of the elements, real where these are; a list of numbers is one column."""
-    numbers = read_numbers(project, key, spec)
+    numbers = read_numbers(project, key, spec, project.channels.axis, Axis("atoms"))
     columns = numbers[:, None] if numbers.ndim == 1 else numbers
     if columns.ndim != 2 or len(columns) != n_channels:
         rule = f"have {n_channels} rows, one for each channel, and a column for each atom"
-        raise MisuseError(project.name(key), rule, columns.shape)
+        raise project.misuse(key, rule, columns.shape)
     if np.iscomplexobj(columns) and not is_complex:
-        raise MisuseError(project.name(key), "be real as the responses are", "complex numbers")
+        raise project.misuse(key, "be real as the responses are", "complex numbers")
     return columns
 
 
-def nominal_responses(project: Project, lines: IntArray) -> tuple[Response | Numbers, ...]:
-    """What `settings_grid` takes, one of each variant: a response, or (q, E) columns.
-
-    lines: (V, E) of the element list, which has the columns of one file in its order.
-    """
+def nominal_responses(project: Project, listed: ElementList | None = None) -> tuple[Response | Numbers, ...]:
+    """The input of `settings_grid` for each variant: a response, or (q, E) columns of the elements of a list."""
     files = project.settings.elements.responses
-    if files is None:
+    if files is None or listed is None:
         return _mixing(project, _formula(project))
     if isinstance(files, File):
-        columns = _read_columns(project, "elements.responses", files, lines.size)
+        columns = _read_columns(project, "elements.responses", files, listed)
+        lines = listed.lines
         return (columns,) if len(lines) == 1 else tuple(np.ascontiguousarray(columns[:, line]) for line in lines)
-    stacks = [_read_columns(project, f"elements.responses[{i}]", stack, lines.size) for i, stack in enumerate(files)]
+    stacks = [_read_columns(project, f"elements.responses[{i}]", stack, listed) for i, stack in enumerate(files)]
     shapes = sorted({stack.shape for stack in stacks})
     if len(shapes) > 1:
-        raise MisuseError(project.name("elements.responses"), "have as many channels in every variant", shapes)
+        raise project.misuse("elements.responses", "have as many channels in every variant", shapes)
     return tuple(stacks)
 
 
@@ -164,7 +173,8 @@ def _mixing(project: Project, response: Response) -> tuple[Response, ...]:
     """The response, or those whose mixtures it stands for, such as dipoles of any orientation."""
     parts: tuple[Response, ...] = getattr(response, "variants", (response,))
     if len(parts) > 1 and project.settings.elements.variants != "span":
-        key, value = project.name("elements.variants"), project.settings.elements.variants
+        key = project.name("elements.variants")
+        value = project.settings.elements.variants
         raise MisuseError(key, f"be 'span' with a response of {len(parts)} parts, which mix", repr(value))
     return parts
 
@@ -172,26 +182,74 @@ def _mixing(project: Project, response: Response) -> tuple[Response, ...]:
 def _formula(project: Project) -> Response:
     elements = project.settings.elements
     if isinstance(elements.response, FunctionResponse):
+        project.channels.unnamed.append("elements.response.function")
         return trusted_function(project, elements.response.function)
     if not isinstance(elements.response, RegisteredResponse):
-        raise MisuseError(project.name("elements"), "have responses", "none")
+        raise project.misuse("elements", "have responses", "none")
     with named_by_key(project, "elements.response"):
         return _registered(project, elements.response)
 
 
 def _registered(project: Project, spec: RegisteredResponse) -> Response:
-    """What the kind makes of the parameters; those given as files are read."""
+    """Make a response of a registered kind; parameters given as files are read."""
     parameters = {name: value for name, value in spec if name != "kind"}
     for name, value in parameters.items():
         if isinstance(value, File):
-            parameters[name] = read_numbers(project, f"elements.response.{name}", value)
+            parameters[name] = _read_parameter(project, f"elements.response.{name}", value)
+    if "places" in parameters:
+        parameters["places"] = _places(project, str(parameters["places"]))
     response: Response = RESPONSES[spec.kind](**parameters)
+    if not any(isinstance(value, File) for _, value in spec):
+        response = _along_channels(project, response)
     return response
 
 
-def _read_columns(project: Project, key: str, file: File, count: int) -> Numbers:
-    columns = read_numbers(project, key, file)
+def _read_parameter(project: Project, key: str, file: File) -> Numbers:
+    """Numbers that a response takes: of sensors a row each, by the coordinates that elements have."""
+    coordinates = project.settings.elements.coordinates
+    unit = project.settings.elements.unit
+    held = read_recorded(project, key, file)
+    if not same_unit(held.unit, unit):
+        raise project.misuse(key, f"be in the unit {unit} of elements.unit", held.unit)
+    is_table = held.values.ndim == 2 and min(held.values.shape) > 1
+    axes = [project.channels.axis, *([Axis("coordinates", coordinates, "elements.coordinates")] if is_table else [])]
+    return finite(project, key, file, ordered(project, key, held, axes))
+
+
+def _places(project: Project, places: str) -> str:
+    """The coordinates by the names that a formula has for them; the same names may stand in another order there."""
+    names = places.split()
+    known = project.settings.elements.coordinates
+    if {*names} == {*known}:
+        return " ".join(known)
+    shared = [name for name in names if name in known and names.index(name) != known.index(name)]
+    if shared:
+        rule = f"name the coordinates {', '.join(known)}, or have names of its own, in their order"
+        raise MisuseError("places", rule, repr(places))
+    return places
+
+
+def _along_channels(project: Project, response: Response) -> Response:
+    """A peak on an axis in the unit of its places, in the order of the channels of the rows; others as they are."""
+    channels = project.channels
+    unit = project.settings.elements.unit
+    if isinstance(response, Peak) and unit and channels.are_places and len(response.axis) == len(channels.names or ()):
+        key = "elements.response.axis"
+        order = channels.order(project.name(key), key, [f"{place!r} {unit}" for place in response.axis.tolist()])
+        return response if order is None else replace(response, axis=response.axis[order])
+    channels.unnamed.append("elements.response")
+    return response
+
+
+def _read_columns(project: Project, key: str, file: File, listed: ElementList) -> Numbers:
+    """(q, columns) in the order of the list, by the names that the file has for elements."""
+    held = read_recorded(project, key, file)
+    named = (axis for axis in listed.axes if any(matches(axis, names) for names in held.headings))
+    elements = next(named, listed.axes[0])
+    columns = ordered(project, key, held, (project.channels.axis, elements))
+    count = listed.lines.size
     if columns.ndim != 2 or columns.shape[1] != count:
         rule = f"have a row for each channel and a column for each of the {count} elements"
-        raise MisuseError(project.name(key), rule, f"shape {columns.shape}")
-    return columns
+        remedy = "Transpose it: its rows are as many." if columns.ndim == 2 and len(columns) == count else ""
+        raise project.misuse(key, rule, f"shape {columns.shape}", remedy)
+    return finite(project, key, file, columns)

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, model_v
 from .._errors import shown
 from ..aeb import Stop
 from ..analysis import PolicyName
-from ..judges import JUDGE_MAKERS
+from ..judges import JUDGES
 from ._element_sections import CoverSpec, Elements, Parameters
 from ._sections import (
     Between,
@@ -36,8 +36,8 @@ ASKS = ("fine", "group", "presence", "absence", "ambiguity")
 
 
 def _judge(value: object) -> object:
-    if not isinstance(value, str) or value not in JUDGE_MAKERS:
-        raise broken(f"be {' or '.join(map(repr, JUDGE_MAKERS))}", shown(value))
+    if not isinstance(value, str) or value not in JUDGES:
+        raise broken(f"be {' or '.join(map(repr, JUDGES))}", shown(value))
     return value
 
 
@@ -116,7 +116,7 @@ class Background(Section):
 
 
 class OutsiderSpec(Section):
-    """What may be there and is not in the bank."""
+    """The scan for something that is not in the bank."""
 
     elements: Literal["rest", "none"] = "rest"
     share: Share = 0.2
@@ -143,7 +143,7 @@ def _strength(value: object) -> tuple[float, ...] | Between:
 
 
 class Region(Section):
-    """What may be active in a part of space, and what is asked about it."""
+    """A region: what may be active there, and what is asked about it."""
 
     strength: Annotated[InstanceOf[Between] | tuple[float, ...], BeforeValidator(_strength)] | None = None
     coefficient: Coefficient | None = None
@@ -156,7 +156,7 @@ class Region(Section):
 
 
 class ClaimSpec(Section):
-    """Whether any, all or exactly one of several elements or groups is there."""
+    """True if any, all or exactly one of several elements or groups is there."""
 
     any: list[Text] | None = None
     all: list[Text] | None = None

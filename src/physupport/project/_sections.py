@@ -1,4 +1,4 @@
-"""What the tables of a project file have in common: strict types, known keys only, numbers in three spellings."""
+"""The base of all tables of a project file: strict types, known keys only, numbers in three spellings."""
 
 import sys
 from collections.abc import Mapping
@@ -237,7 +237,7 @@ class FunctionResponse(Section):
 
 
 class RegisteredResponse(Section):
-    """What every response of a kind has; its parameters are further keys."""
+    """A response of a registered kind; its parameters are further keys."""
 
     kind: str
 

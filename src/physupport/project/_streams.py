@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from .._errors import MisuseError, shown
-from ..judges import MOST_SPLITS, make_judge, splits_rows
+from ..judges import MOST_SPLITS, make_judge
 from ..laws import LAWS, Part, law_named, laws_of_files, make_law
 from ._sections import Between, FileName, FileSpec, Probabilities, Section, Values, broken, needed, one_of, variances
 
@@ -26,7 +26,7 @@ UNKNOWN = "unknown"
 
 
 class NoiseFile(Section):
-    """What is known of the noise of the channels, from one file."""
+    """The noise of the channels, from one file."""
 
     variance: FileSpec | None = None
     covariance: FileSpec | None = None
@@ -97,15 +97,15 @@ def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
 
 
 def lacks_proposal(stream: Stream, judge: str | None) -> bool:
-    """Whether its law needs rows that propose and it has none; the judge, who takes long to load, is asked last."""
+    """True if its law needs rows that propose and it has none; the judge, who takes long to load, is asked last."""
     is_needed = law_named(stream.law).file_keys.get("proposal", False)
     return stream.proposal is None and is_needed and may_propose(judge, stream.law)
 
 
 def may_propose(judge: str | None, law: str) -> bool:
-    """Whether some rows of a law may propose; not if the judge that is named has all of them judge."""
+    """True if some rows of a law may propose; not if the judge that is named has all of them judge."""
     try:
-        return judge is None or splits_rows(make_judge(judge, {}), make_law(law, {}))
+        return judge is None or make_judge(judge, {}).splits(make_law(law, {}))
     except MisuseError:
         return True  # by its name alone there is no such judge
 
@@ -147,7 +147,8 @@ def with_open_strengths(file: Any) -> Any:  # noqa: ANN401
     """
     try:
         strengths = {name: region.get("strength") for name, region in file["regions"].items()}
-        rows, name = file["data"]["deployment"], file["data"]["deployment"]["law"]
+        rows = file["data"]["deployment"]
+        name = file["data"]["deployment"]["law"]
     except (KeyError, TypeError, AttributeError):
         return file  # not yet a file: what is wrong with it is found below
     if UNKNOWN not in strengths.values() or not isinstance(name, str) or name not in LAWS:

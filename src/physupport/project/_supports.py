@@ -1,10 +1,12 @@
 """Which regions of a project may be active together."""
 
+from collections.abc import Iterator
+from itertools import combinations
 from typing import cast
 
 from .._errors import MisuseError
 from ..banks import region_supports
-from ..judges import JudgeSpec, shares_numerator
+from ..judges import JudgeSpec
 from ..laws import law_named
 from ..questions import RegionalMap
 from ._load import Project
@@ -16,15 +18,32 @@ def project_supports(project: Project) -> list[tuple[str, ...]]:
     if supports.choices is not None:
         return _listed(project, supports.choices)
     if supports.leave_one_out:
-        return _left_out(project)
+        return [*_left_out(project)]
     always, optional = _by_presence(project)
     return region_supports(always, optional, supports.max_active)
 
 
+def largest_supports(project: Project) -> Iterator[tuple[str, ...]]:
+    """The same supports as they are asked for, those with most regions first."""
+    supports = project.settings.supports
+    if supports.choices is not None:
+        yield from sorted(_listed(project, supports.choices), key=len, reverse=True)
+    elif supports.leave_one_out:
+        yield from _left_out(project)
+    else:
+        always, optional = _by_presence(project)
+        most = len(optional) if supports.max_active is None else supports.max_active - len(always)
+        for size in range(most, -1, -1):
+            yield from (tuple(always) + chosen for chosen in combinations(optional, size))
+
+
 def most_active(project: Project) -> int:
     """Elements that are active at once, at most; where every combination of regions is a support, none is made."""
-    regions, supports = project.settings.regions, project.settings.supports
-    if supports.choices is not None or supports.leave_one_out:
+    regions = project.settings.regions
+    supports = project.settings.supports
+    if supports.leave_one_out:
+        return sum(region.count[1] for region in regions.values())
+    if supports.choices is not None:
         return max(sum(regions[name].count[1] for name in support) for support in project_supports(project))
     always, optional = ([regions[name].count[1] for name in names] for names in _by_presence(project))
     most = len(regions) if supports.max_active is None else supports.max_active
@@ -33,16 +52,17 @@ def most_active(project: Project) -> int:
 
 def _by_presence(project: Project) -> tuple[list[str], list[str]]:
     """Regions that are always there, and optional ones, after a look at how many there may be."""
-    regions, most = project.settings.regions, project.settings.supports.max_active
+    regions = project.settings.regions
+    most = project.settings.supports.max_active
     always = [name for name, region in regions.items() if region.presence == "always"]
     if most is not None and not len(always) <= most <= len(regions):
         rule = f"lie between {len(always)}, the regions that are always there, and {len(regions)}, all of them"
-        raise MisuseError(project.name("supports.max_active"), rule, most)
+        raise project.misuse("supports.max_active", rule, most)
     return always, [name for name, region in regions.items() if region.presence == "optional"]
 
 
 def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None:
-    """Refuse what every combination of optional regions does not lie within, or does not speak for together.
+    """Raise if some combination of optional regions is not covered by the listed supports.
 
     A combination lies within all that hold it where coefficients may be 0, and with a common numerator there is no more
     evidence against these.  So one test of all but a region says whether that is certain, and all of them hold at once.
@@ -51,21 +71,21 @@ def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None
     if not settings.supports.leave_one_out:
         return
     law = law_named(settings.data.deployment.law)
-    if not shares_numerator(judge):
+    if not judge.has_common_numerator:
         rule = "be one that weighs evidence where regions are left out one by one: p-values do not hold together there"
-        raise MisuseError(project.name("judge"), rule, settings.judge or law.usual_judge, 'Write judge = "evidence".')
+        raise project.misuse("judge", rule, settings.judge or law.usual_judge, 'Write judge = "evidence".')
     if law.has_strengths:
         rule = "be left out where coefficients are given: without them no combination lies within another"
-        raise MisuseError(project.name("supports.leave_one_out"), rule, f"the law {law.name}")
+        raise project.misuse("supports.leave_one_out", rule, f"the law {law.name}")
     if settings.claims:
         _check_claims(project, cast(RegionalMap, question))  # a resolution has none
     for name, region in settings.regions.items():
         if region.absence_threshold is not None:
             rule = "be left out with leave_one_out, of which every coefficient may be 0"
-            raise MisuseError(project.name(f"regions.{name}.absence_threshold"), rule, region.absence_threshold)
+            raise project.misuse(f"regions.{name}.absence_threshold", rule, region.absence_threshold)
         if isinstance(region.coefficient, tuple) and not region.coefficient[0] <= 0.0 <= region.coefficient[1]:
             rule = "hold 0 with leave_one_out"
-            raise MisuseError(project.name(f"regions.{name}.coefficient"), rule, region.coefficient)
+            raise project.misuse(f"regions.{name}.coefficient", rule, region.coefficient)
 
 
 def _check_claims(project: Project, question: RegionalMap) -> None:
@@ -84,7 +104,7 @@ def _check_claims(project: Project, question: RegionalMap) -> None:
 
 
 def left_out_note(project: Project) -> tuple[str, ...]:
-    """What explanations speak for that are not listed."""
+    """Say what is covered beyond the listed explanations."""
     if not project.settings.supports.leave_one_out:
         return ()
     return (
@@ -93,13 +113,14 @@ def left_out_note(project: Project) -> tuple[str, ...]:
     )
 
 
-def _left_out(project: Project) -> list[tuple[str, ...]]:
+def _left_out(project: Project) -> Iterator[tuple[str, ...]]:
     """All regions, and all but each optional one."""
     regions = project.settings.regions
     optional = [name for name, region in regions.items() if region.presence == "optional"]
     if not optional:
-        raise MisuseError(project.name("supports.leave_one_out"), "go with optional regions", "none")
-    return [tuple(regions), *(tuple(name for name in regions if name != out) for out in optional)]
+        raise project.misuse("supports.leave_one_out", "go with optional regions", "none")
+    yield tuple(regions)
+    yield from (tuple(name for name in regions if name != out) for out in optional)
 
 
 def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]:
@@ -113,10 +134,10 @@ def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]
         if len({*support}) < len(support):
             raise MisuseError(key, "name each region once", support)
         if any({*support} == {*earlier} for earlier in choices[:i]):
-            raise MisuseError(project.name("supports.list"), "hold each support once", support)
+            raise project.misuse("supports.list", "hold each support once", support)
     for name, region in regions.items():
         usual = "always" if all(name in support for support in choices) else "optional"
         if usual != region.presence:
             remedy = "The list of supports says so."
-            raise MisuseError(project.name(f"regions.{name}.presence"), f"be {usual!r}", repr(region.presence), remedy)
+            raise project.misuse(f"regions.{name}.presence", f"be {usual!r}", repr(region.presence), remedy)
     return [tuple(support) for support in choices]

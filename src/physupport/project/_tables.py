@@ -1,42 +1,41 @@
 """The data files of a project as tables, checked against the instrument."""
 
+import os
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from .._errors import MisuseError
-from ..io import Table, part_of, read_shape, read_table
+from ..io import Axis, Table, matches, order_of, part_of, read_file, read_shape, read_table
 from ..laws import law_named, laws_of_files, make_law
 from ._elements import Physical
-from ._inputs import read_recorded
+from ._inputs import begin_channels, ordered, read_recorded, stream_specs
 from ._load import Project, named_by_key
 from ._sections import File
-from ._streams import Calibration, Deployment, may_propose
-
-
-def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
-    """The streams that the project has, calibration first."""
-    data = project.settings.data
-    specs = {"calibration": data.calibration, "deployment": data.deployment}
-    return {name: spec for name, spec in specs.items() if spec is not None}
+from ._streams import Calibration, Deployment, NoiseFile, may_propose
 
 
 def planned_opponents(project: Project) -> dict[str, str]:
-    """What the explanations of each stream are measured against: `bank` unless the project says `free`."""
+    """The opponent of each stream: `bank` unless the project says `free`."""
     return {name: spec.opponent or "bank" for name, spec in stream_specs(project).items()}
 
 
 def read_tables(project: Project) -> dict[str, Table]:
     """A table for each stream, memory-mapped where its file allows; nothing is checked against the elements."""
+    begin_channels(project)
+    specs = stream_specs(project)
+    read = {name: _read(project, name, spec) for name, spec in specs.items()}
+    count = read["deployment"].values.shape[1]
     return {
-        name: _with_codes(project, _read(project, name, spec), spec) for name, spec in stream_specs(project).items()
+        name: _with_codes(project, _in_order(project, name, table, count), specs[name]) for name, table in read.items()
     }
 
 
 def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[str, Table]:
     """The tables, with as many channels and the same kind of numbers as the responses."""
     tables = {}
+    _check_files_differ(project)
     for name, spec in stream_specs(project).items():
         n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
         _check_width(project, name, _shape(project, name, spec), physical, n_codes)
@@ -47,9 +46,61 @@ def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[s
         if is_divided and not int(Fraction(repr(spec.proposal)) * len(table.values)):
             rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
             remedy = 'Leave it out, or take judge = "rotation".' if law_named(spec.law).is_linear else ""
-            raise MisuseError(project.name(f"data.{name}.proposal"), rule, spec.proposal, remedy)
-        tables[name] = _with_codes(project, table, spec, n_atoms)
+            raise project.misuse(f"data.{name}.proposal", rule, spec.proposal, remedy)
+        tables[name] = _with_codes(project, _in_order(project, name, table, physical.n_channels), spec, n_atoms)
+    project.channels.unit = tables["deployment"].source.unit
     return tables
+
+
+def _check_files_differ(project: Project) -> None:
+    """Refuse rows that calibrate and are asked about as well, by the names of their files."""
+    places = {
+        f"data.{name}.file": (os.path.realpath(project.file(f"data.{name}.file", spec.file)), spec.member)
+        for name, spec in stream_specs(project).items()
+    }
+    noise = project.settings.data.deployment.noise
+    if isinstance(noise, NoiseFile) and noise.rows is not None:
+        key = "data.deployment.noise.rows"
+        places[key] = os.path.realpath(project.file(key, noise.rows.file)), noise.rows.member
+    for key, place in places.items():
+        if key != "data.deployment.file" and place == places["data.deployment.file"]:
+            remedy = "Record others, or split them into two files beforehand."
+            raise project.misuse(key, "have other rows than data.deployment", "the same file", remedy)
+
+
+def _in_order(project: Project, name: str, table: Table, count: int) -> Table:
+    """The table with its channels in the order of the project, and its codes in that of regions and shared atoms."""
+    key = f"data.{name}.file"
+    channels = project.channels
+    path = project.name(key)
+    if table.names is None and channels.names is not None and matches(channels.axis, channels.rows.get(name)):
+        rule = f"be the axis along which the channels of {channels.source} are named"
+        raise project.misuse(f"data.{name}.channels", rule, "the other one")
+    order = channels.order(path, key, None if table.names is None else table.names[:count])
+    codes = order_of(path, Axis("codes", code_names(project), "the project"), (table.names or ())[count:] or None)
+    columns = np.arange(table.values.shape[1])
+    if order is not None:
+        columns[:count] = order
+    if codes is not None:
+        columns[count:] = count + codes
+    if np.array_equal(columns, np.arange(len(columns))):
+        return table
+    return replace(
+        table, values=part_of(table.values)[:, columns], channels=tuple(table.channels[i] for i in columns.tolist())
+    )
+
+
+def code_names(project: Project) -> tuple[str, ...]:
+    """The names of the codes: the regions, then the shared atoms by the names in their file or by numbers."""
+    shared = project.settings.elements.shared
+    regions = tuple(project.settings.regions)
+    if shared is None:
+        return regions
+    with named_by_key(project, "elements.shared"):
+        held = read_file(project.file("elements.shared", shared.file), shared.member, header=shared.header)
+    count = held.values.shape[1] if held.values.ndim == 2 else 1
+    named = held.headings[-1] if held.values.ndim == 2 else None
+    return (*regions, *(named or (f"shared {i}" for i in range(count))))
 
 
 def _codes(spec: Calibration | Deployment) -> File | None:
@@ -86,13 +137,15 @@ def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, 
     if file is None:
         return table
     key = "data.calibration.codes"
-    codes = read_recorded(project, key, file)
+    held = read_recorded(project, key, file)
+    of = Axis("codes", code_names(project), "the project")
+    codes = ordered(project, key, held, (Axis("rows"), of))
     wanted = (len(table.values), codes.shape[-1] if n_atoms is None else n_atoms)
     if codes.shape != wanted:
         rule = f"have a row for each of the {wanted[0]} rows of {spec.file}, with {wanted[1]} codes"
-        raise MisuseError(project.name(key), rule, f"shape {codes.shape}")
+        raise project.misuse(key, rule, f"shape {codes.shape}")
     if codes.dtype.kind == "c" and table.values.dtype.kind != "c":
-        raise MisuseError(project.name(key), f"be real as the rows of {spec.file} are", "complex numbers")
+        raise project.misuse(key, f"be real as the rows of {spec.file} are", "complex numbers")
     values = np.hstack([part_of(table.values), codes])
     names = (*table.channels, *(f"code {j}" for j in range(wanted[1])))
     path = f"{spec.file} with codes {file.file}"
@@ -101,7 +154,8 @@ def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, 
 
 def _check_numbers(project: Project, name: str, table: Table, physical: Physical) -> None:
     """Complex rows go with complex responses, real rows with real ones."""
-    is_complex, key = np.iscomplexobj(table.values), project.name(f"data.{name}")
+    is_complex = np.iscomplexobj(table.values)
+    key = project.name(f"data.{name}")
     kinds = {True: "complex", False: "real"}
     if is_complex != physical.is_complex:
         rule = f"hold {kinds[physical.is_complex]} numbers, as the responses are"
@@ -122,8 +176,8 @@ def _check_width(project: Project, name: str, shape: tuple[int, ...] | None, phy
     remedy = ""
     if shape[0] == channels + n_codes:
         remedy = f"Its other axis has that many: look at data.{name}.channels."
-    raise MisuseError(
-        project.name(f"data.{name}.file"),
+    raise project.misuse(
+        f"data.{name}.file",
         f"have {wanted}, as the responses have",
         f"{shape[1]} in {stream_specs(project)[name].file}",
         remedy,

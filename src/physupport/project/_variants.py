@@ -8,16 +8,18 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
+from ..io import is_unit, same_unit
 from ..laws import law_named
 from ..responses import Parameter, Response, Settings, settings_grid
-from ._inputs import Numbers
+from ._inputs import Numbers, read_recorded
 from ._load import Project, named_by_key
-from ._responses import read_numbers
+from ._responses import finite
 
 
 def check_variants(project: Project, count: int) -> bool:
-    """Whether variants mix, which takes several of them, and a law that can."""
-    elements, law = project.settings.elements, law_named(project.settings.data.deployment.law)
+    """True if variants mix, which takes several of them, and a law that can."""
+    elements = project.settings.elements
+    law = law_named(project.settings.data.deployment.law)
     if elements.variants == "states":
         return False
     key = project.name("elements.variants")
@@ -57,9 +59,24 @@ def joined_settings(grids: Sequence[Settings]) -> Settings:
 
 
 def read_axis(project: Project) -> Array | None:
-    """What the channels stand for, where the project says so."""
+    """The axis of the channels; None if the project has none."""
     spec = project.settings.elements.axis
-    return None if spec is None else read_numbers(project, "elements.axis", spec).astype(np.float64).reshape(-1)
+    unit = project.settings.elements.axis_unit
+    key = "elements.axis"
+    if spec is None:
+        return None
+    held = read_recorded(project, key, spec)
+    # The unit may stand above the column, or with the array.
+    above = held.headings[-1] or ()
+    stated = above[0] if len(above) == 1 else held.unit
+    if is_unit(stated) and not same_unit(stated, unit):
+        raise project.misuse("elements.axis_unit", f"be {stated}, as {spec.file} states", repr(unit))
+    axis = finite(project, key, spec, held.values).astype(np.float64).reshape(-1)
+    if not project.channels.are_places:
+        return axis
+    unit = unit or (stated if is_unit(stated) else "")
+    order = project.channels.order(project.name(key), key, [f"{place!r} {unit}".rstrip() for place in axis.tolist()])
+    return axis if order is None else axis[order]
 
 
 def read_tangents(
@@ -96,7 +113,8 @@ def read_tangents(
 
 def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:
     """Their names, where everything goes with them."""
-    settings, key = project.settings, project.name("elements.tangents")
+    settings = project.settings
+    key = project.name("elements.tangents")
     names = settings.elements.tangents or []
     for name in names:
         if name not in known:
@@ -112,16 +130,17 @@ def _tangents(project: Project, known: Mapping[str, Parameter]) -> list[str]:
     for name, region in settings.regions.items():
         if region.absence_threshold is not None:
             rule = "be left out with tangents, which have coefficients of their own"
-            raise MisuseError(project.name(f"regions.{name}.absence_threshold"), rule, region.absence_threshold)
+            raise project.misuse(f"regions.{name}.absence_threshold", rule, region.absence_threshold)
     return names
 
 
 def check_width(project: Project) -> None:
     """Refuse a ball beside what knows responses better, and any width beside replicates, which have their own."""
-    settings, elements = project.settings, project.settings.elements
+    settings = project.settings
+    elements = project.settings.elements
     if elements.error is not None and settings.data.calibration is not None:
         rule = "be left out with calibration rows, whose laws have exact responses"
-        raise MisuseError(project.name("elements.error"), rule, "it")
+        raise project.misuse("elements.error", rule, "it")
     if elements.replicates is None:
         return
     for key, rule, is_given in (
@@ -132,16 +151,16 @@ def check_width(project: Project) -> None:
     ):
         if is_given:
             found = "several" if rule == "be one file" else "it"
-            raise MisuseError(project.name(key), f"{rule} with replicates, which have a width of their own", found)
+            raise project.misuse(key, f"{rule} with replicates, which have a width of their own", found)
 
 
 def _has_own_coefficients(project: Project) -> bool:
-    """Whether every row has its own."""
+    """True if every row has its own."""
     return project.settings.data.deployment.rows in ("free", "random")
 
 
 def parameter_notes(project: Project) -> tuple[str, ...]:
-    """What is said of the axis, and of parameters between their values."""
+    """Notes on the axis, and on parameters between their values."""
     elements = project.settings.elements
     unit = elements.axis_unit or ("units of the axis" if elements.axis is not None else "channels")
     return (

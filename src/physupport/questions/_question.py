@@ -1,17 +1,22 @@
-"""What can be said of one field of a report and why, and the contract of a question: what verdicts are wanted for."""
+"""Answers about the fields of a report with their reasons, and the contract of a question."""
 
 import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal, Protocol, final
+from itertools import islice
+from typing import ClassVar, Literal, TypeVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .._checks import check_count
-from .._errors import MisuseError
-from .._typing import IntArray
+from .._arrays import read_only_view
+from .._typing import Array, BoolArray, IntArray
+from ..banks import Bank
 from ..judges import Verdict
+
+T = TypeVar("T")
 
 
 class Label(StrEnum):
@@ -36,12 +41,12 @@ class Label(StrEnum):
 
     @property
     def is_truth_level(self) -> bool:
-        """Whether it must hold for the explanation that generated the data, and so for every possible one."""
+        """True if it must hold for the explanation that generated the data, and so for every possible one."""
         return self in (Label.FINE, Label.GROUP, Label.ABSENT)
 
     @property
     def is_ambiguity(self) -> bool:
-        """Whether it records admissible explanations that contradict each other, and so needs them as witnesses."""
+        """True if it records admissible explanations that contradict each other, and so needs them as witnesses."""
         return self in (Label.SUPPORT_AMBIGUOUS, Label.LOCAL_AMBIGUOUS, Label.AMBIGUOUS)
 
 
@@ -75,7 +80,7 @@ class Certificate:
 @final
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is said of one field.
+    """The answer about one field.
 
     cell: the names of what is still possible there; a FINE or GROUP label claims that the truth is among them.
     group: the smallest named group that holds the cell, where it is certain that there is something to hold.
@@ -104,171 +109,279 @@ def withheld(answer: Answer) -> Answer:
     return replace(answer, label=Label.ABSTAIN, group=None, certificate=Certificate("withheld"))
 
 
-class Comparison(StrEnum):
-    """The four ways in which an answer can relate to the exhaustive one."""
-
-    MATCH = "match"  # the same label, and of a GROUP the same group
-    SAFE_COARSENING = "safe coarsening"  # true of the exhaustive profile, but another label or a larger group
-    ABSTENTION = "abstention"  # nothing is said where something could be
-    UNSAFE = "unsafe"  # false of the exhaustive profile
+def coarsened(answer: Answer) -> Answer:
+    """The answer for a judge that says that something else is possible, too: what is FINE is no more than a GROUP."""
+    return replace(answer, label=Label.GROUP) if answer.label is Label.FINE else answer
 
 
-def compare(answer: Answer, exhaustive: Answer) -> Comparison:
-    """Judge an answer by the exhaustive one about the same field, as `exhaustive_answers` gives it.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldValues:
+    """The statements of explanations about one field: names by number, -1 where they say that nothing is there."""
 
-    Labels are ordered by `Label.rank`.  FINE says that the truth is in the cell and that the cell is fine; GROUP that
-    it is in the cell; both are false if the exhaustive profile has an element outside the cell or lacks the region.
-    Of an empty profile every truth-level label is true, and none says as much as EMPTY.
+    names: tuple[str, ...]
+    numbers: IntArray  # (k,)
+
+    def texts(self, nothing: T) -> list[str | T]:
+        """The names themselves."""
+        table = np.array([*self.names, nothing], dtype=object)
+        return list(table[self.numbers])  # nothing is -1, the last entry
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Contradictions:
+    """The statements about a field as numbers, sides, and which of these cannot stand in one finest statement.
+
+    The statement is the one that the reference would have alone.  If it has something in the region, FINE: elements
+    are apart if they lie farther from each other than the tolerance, and each of them from nothing.  If it has nothing,
+    or, where absence under a threshold is asked for, nothing as strong as the threshold, ABSENT: what is apart is
+    something there, or something as strong.  For a resolution: places farther apart than a fine diameter.
     """
-    if answer.field != exhaustive.field:
-        raise MisuseError("exhaustive", f"be about the field {answer.field!r}", repr(exhaustive.field))
-    if not _is_true(answer, exhaustive):
-        return Comparison.UNSAFE
-    if answer.label is exhaustive.label:
-        is_same = answer.label is not Label.GROUP or answer.group == exhaustive.group
-        return Comparison.MATCH if is_same else Comparison.SAFE_COARSENING
-    return Comparison.ABSTENTION if answer.label is Label.ABSTAIN else Comparison.SAFE_COARSENING
+
+    reference: int
+    apart: Callable[[IntArray, IntArray], BoolArray]  # sides (a,) and (b,) -> (a, b), symmetric
+    of: Callable[[IntArray], IntArray]  # explanations -> sides
+
+    def contradict(self, index: IntArray) -> BoolArray:
+        """(k,) true for explanations that contradict the reference."""
+        return self.beside(self.of(index))
+
+    def beside(self, sides: IntArray) -> BoolArray:
+        """(k,) true for sides that are apart from that of the reference."""
+        distinct, where = np.unique(sides, return_inverse=True)
+        return np.asarray(self.apart(np.array([self.reference]), distinct)[0][where])
 
 
-def compare_all(answers: tuple[Answer, ...], exhaustive: tuple[Answer, ...]) -> tuple[Comparison, ...]:
-    """Field by field."""
-    if len(answers) != len(exhaustive):
-        raise MisuseError("exhaustive", f"have {len(answers)} fields", len(exhaustive))
-    return tuple(compare(answer, reference) for answer, reference in zip(answers, exhaustive, strict=True))
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldElements:
+    """The elements of a field as a reader is shown them; of a field without any, its tolerance at most."""
+
+    names: tuple[str, ...] = ()
+    coordinates: Array | None = None  # (m, d)
+    sets: IntArray | None = None  # (n, r) where explanations have sets of these, what `says` names: -1 for none
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    tolerance: float | None = None
+    threshold: float | None = None
+    is_optional: bool = False  # true if some explanation has none of them
+    is_finest: bool = False  # true if it is asked for the finest there is
 
 
-def _is_true(answer: Answer, exhaustive: Answer) -> bool:
-    """Whether the exhaustive profile bears the answer out."""
-    if answer.label is Label.ABSTAIN:
-        return True
-    if exhaustive.label is Label.EMPTY:
-        return answer.label is Label.EMPTY or answer.label.is_truth_level
-    numbers = dict(exhaustive.numbers)
-    if "possible_present" not in numbers:
-        return _is_entailed(answer, exhaustive)
-    is_present = not numbers["possible_absent"] and {*exhaustive.cell} <= {*answer.cell}
-    match answer.label:
-        case Label.FINE:
-            return is_present and numbers["possible_spread"] <= numbers["tolerance"]
-        case Label.GROUP:
-            return is_present
-        case Label.ABSENT:
-            return not numbers["possible_at_threshold"]
-        case Label.SUPPORT_AMBIGUOUS:
-            return bool(numbers["witnessed_present"] and numbers["witnessed_absent"])
-        case Label.LOCAL_AMBIGUOUS:
-            return numbers["witnessed_spread"] > numbers["tolerance"]
-        case _:
-            return False
-
-
-def _is_entailed(answer: Answer, exhaustive: Answer) -> bool:
-    """For fields that are not regions: a label follows from itself, and GROUP from FINE, if the cell is kept."""
-    follows = answer.label is exhaustive.label or (answer.label, exhaustive.label) == (Label.GROUP, Label.FINE)
-    return follows and (not answer.label.is_truth_level or {*exhaustive.cell} <= {*answer.cell})
-
-
-class Progress(Protocol):
-    """What the verdicts so far say about a question.
+class Progress(ABC):
+    """The state of a question after some verdicts.
 
     Whoever asks for verdicts reports each explanation at most once: `witness` if it is admissible, `reject` if it is
     rejected, nothing if its verdict is indeterminate.  So the witnessed set L grows, the possible set U shrinks, and
     the exhaustive profile lies between them (eq:aeb-sandwich).
-
-    It may have `reject_all(index)`, (k,) explanations that leave U at once, if only their set matters, and
-    `open_fields()`, the names of the fields that still need verdicts.  Left out: `reject` one by one in the order of
-    the queries, and what the answers say of themselves.
     """
 
+    __slots__ = ()
+
+    @abstractmethod
     def witness(self, e: int) -> None:
         """Explanation e joins L."""
 
+    @abstractmethod
     def reject(self, e: int) -> None:
         """Explanation e leaves U."""
 
     @property
+    @abstractmethod
     def is_certified(self) -> bool:
-        """Whether every field that is asked for has its certificate, and U is not empty."""
+        """True if every field that is asked for has its certificate, and U is not empty."""
 
+    @abstractmethod
     def answers(self) -> tuple[Answer, ...]:
-        """What is safe to say now, a field each: ABSTAIN where it is open, EMPTY everywhere once U is empty."""
+        """The safe answers now, one for each field: ABSTAIN where it is open, EMPTY everywhere once U is empty."""
+
+    def reject_all(self, index: IntArray) -> None:
+        """Remove many explanations from U, (k,): what follows depends on their set alone."""
+        for e in index.tolist():
+            self.reject(e)
+
+    def open_fields(self) -> tuple[str, ...]:
+        """The fields that still need verdicts, also those of which something coarser can be said already."""
+        return unsettled(self.answers(), self.is_certified)
+
+    def inform(self, queries: IntArray, codes: NDArray[np.integer]) -> None:
+        """Take many verdicts, (k,) each in the order asked; an indeterminate one changes neither L nor U."""
+        self.reject_all(queries[codes == Verdict.REJECTED])
+        for e in queries[codes == Verdict.ADMISSIBLE].tolist():
+            self.witness(e)
 
 
-class Question(Protocol):
-    """What is asked, fixed before any held-out row is read."""
+@final
+class SetProgress(Progress):
+    """The progress of a question that answers by its two sets."""
+
+    __slots__ = ("_answers", "_possible", "_question", "_witnessed")
+
+    def __init__(self, question: "Question") -> None:
+        self._question = question
+        self._possible = np.ones(question.n_explanations, dtype=np.bool_)
+        self._witnessed = np.zeros(question.n_explanations, dtype=np.bool_)
+        self._answers: tuple[Answer, ...] | None = None
+
+    def witness(self, e: int) -> None:
+        """Explanation e joins L."""
+        self._witnessed[e] = True
+        self._answers = None
+
+    def reject(self, e: int) -> None:
+        """Explanation e leaves U."""
+        self._possible[e] = False
+        self._answers = None
 
     @property
+    def is_certified(self) -> bool:
+        """True if no answer is open, and U is not empty."""
+        return bool(self._possible.any()) and not any(map(_is_open, self.answers()))
+
+    def answers(self) -> tuple[Answer, ...]:
+        """The answers of the question for the present sets."""
+        if self._answers is None:
+            self._answers = self._question.answers(read_only_view(self._possible), read_only_view(self._witnessed))
+        return self._answers
+
+
+class Question(ABC):
+    """A question, fixed before any held-out row is read.
+
+    A question defines its size, its description, and `answers`, or `begin` where counting verdict by verdict is faster.
+    Whatever else is defined makes reports say more.  Explanations are given many at once, index: (k,).  Fields are
+    numbered as the answers are.
+    """
+
+    __slots__ = ()
+    policies: ClassVar[tuple[str, ...]] = ("fixed", "random")  # names of those that make sense, the usual one first
+
+    @property
+    @abstractmethod
     def n_explanations(self) -> int:
-        """How many explanations it is about; whoever gives the verdicts must decide about as many."""
+        """The number of explanations; whoever gives the verdicts must decide about as many."""
 
-    def begin(self) -> Progress:
-        """The state before the first verdict: nothing witnessed, everything possible."""
-
-    def reference(self) -> "Question":
-        """The same fields, each asked for the finest there is: what an exhaustive look at the bank is read with."""
-
+    @abstractmethod
     def describe(self) -> dict[str, object]:
         """All that defines the question, as JSON can hold it; a protocol hashes it."""
 
+    def answers(self, possible: BoolArray, witnessed: BoolArray) -> tuple[Answer, ...]:
+        """The safe answers, one for each field, when U is `possible` and L is `witnessed`, (M,) each.
 
-def open_fields(progress: Progress) -> tuple[str, ...]:
-    """The fields that still need verdicts, also those of which something coarser can be said already.
+        ABSTAIN where a field is open, EMPTY everywhere if nothing is possible.
+        """
+        progress = self.begin()
+        progress.reject_all(np.flatnonzero(~possible))
+        for e in np.flatnonzero(witnessed).tolist():
+            progress.witness(e)
+        return progress.answers()
 
-    A question of one's own that is not certified and names no open field has all of its fields open.
-    """
-    named = getattr(progress, "open_fields", None)
-    return unsettled(progress.answers(), progress.is_certified) if named is None else tuple(named())
+    def begin(self) -> Progress:
+        """The state before the first verdict: nothing witnessed, everything possible."""
+        return SetProgress(self)
+
+    def reference(self) -> "Question":
+        """The same fields, each asked for the finest there is: what an exhaustive look at the bank is read with."""
+        return self
+
+    def says(self, index: IntArray) -> dict[str, FieldValues]:  # noqa: ARG002
+        """The statements of explanations, by the name of what they are about."""
+        return {}
+
+    def says_of(self, explanation: int) -> dict[str, str | None]:
+        """The statements of one explanation."""
+        return {name: values.texts(None)[0] for name, values in self.says(np.array([explanation])).items()}
+
+    def excluded(self, answer: Answer, index: IntArray) -> BoolArray:  # noqa: ARG002
+        """(k,) true if a FINE, GROUP or ABSENT answer or its group would be another if this one were possible as well.
+
+        By default none would, and reports name no explanation that came closest to it.
+        """
+        return np.zeros(len(index), dtype=np.bool_)
+
+    def contradictions(self, number: int, reference: int) -> Contradictions | None:  # noqa: ARG002
+        """The contradictions to the finest statement that an explanation alone would make; None if not known."""
+        return None
+
+    def elements(self, number: int) -> FieldElements:  # noqa: ARG002
+        """The elements that a reader is shown of a field; its column in `says` has the name of the field."""
+        return FieldElements()
+
+    def extent(self, number: int, chosen: IntArray) -> float | None:  # noqa: ARG002
+        """Largest distance between names of its column of `says`, by number; None where there are no distances."""
+        return None
+
+    def hull(self, number: int, chosen: IntArray) -> list[list[float]] | None:  # noqa: ARG002
+        """The smallest box around names that stand for cells: (low, high) of every coordinate."""
+        return None
+
+    def claims(self, index: IntArray) -> dict[str, BoolArray]:  # noqa: ARG002
+        """(k,) true for explanations that bear a claim out, by its name."""
+        return {}
+
+    def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
+        """(k,) what explanations may differ in, as numbers, by name; the states unless more is known.
+
+        state: (k,) their dictionary states, None where these have parameters to tell of instead.
+        """
+        return {} if state is None else {"the dictionary state": state}
+
+    def farness(self) -> tuple[str, Callable[[int], Array]]:
+        """The name of distances, and the distances (M,) of an explanation to all; needed by the policy farthest."""
+        raise NotImplementedError("a question that lists the policy farthest has to have distances")
+
+    def encode(self) -> dict[str, object]:
+        """The contents that its description gives only as hashes, in what JSON can hold, so that it can be asked again.
+
+        The default is the kind of all questions that `verify` has to be given.
+        """
+        return {"kind": "own"}
+
+    def check_bank(self, bank: Bank | None) -> None:  # noqa: B027
+        """Raise for another bank than the one it was made for; by default any will do."""
+
+    def thresholds(self) -> dict[str, float]:
+        """The strengths of the bank that it compares with, by region."""
+        return {}
+
+    def unanswerable(self) -> Iterator[tuple[str, str, str, str]]:
+        """Entries that the bank alone decides: region, name of the entry, and rule and value of a `MisuseError`."""
+        return iter(())
 
 
 def unsettled(answers: tuple[Answer, ...], is_certified: bool) -> tuple[str, ...]:
-    """The open fields as the answers tell them."""
+    """The open fields as the answers tell them.
+
+    If a question is not certified and names no open field, all of its fields are open.
+    """
     if is_certified or all(answer.label is Label.EMPTY for answer in answers):
         return ()
-    is_open = [a.certificate.kind == "open" if a.is_settled is None else not a.is_settled for a in answers]
+    is_open = [*map(_is_open, answers)]
     return tuple(answer.field for answer, flag in zip(answers, is_open, strict=True) if flag or not any(is_open))
 
 
-def inform(progress: Progress, queries: IntArray, codes: NDArray[np.integer]) -> None:
-    """Tell many verdicts; an indeterminate one changes neither L nor U.  queries, codes: (k,), in the order asked."""
-    reject_all = getattr(progress, "reject_all", None)
-    if reject_all is not None:
-        reject_all(queries[codes == Verdict.REJECTED])
-        queries, codes = queries[codes == Verdict.ADMISSIBLE], codes[codes == Verdict.ADMISSIBLE]
-    for e, code in zip(queries.tolist(), codes.tolist(), strict=True):
-        if code == Verdict.REJECTED:
-            progress.reject(e)
-        elif code == Verdict.ADMISSIBLE:
-            progress.witness(e)
+def _is_open(answer: Answer) -> bool:
+    return answer.certificate.kind == "open" if answer.is_settled is None else not answer.is_settled
 
 
-def exhaustive_answers(question: Question, verdicts: ArrayLike) -> tuple[Answer, ...]:
-    """The finest true statement about the exhaustive profile, a field each, whatever was asked for.
+def column_of(field: str, said: Mapping[str, FieldValues]) -> FieldValues | None:
+    """The statements about a field: the column of its name, or the only one there is; None if it has none."""
+    only = next(iter(said.values())) if len(said) == 1 else None
+    return said.get(field, only)
 
-    verdicts: (M,) codes of `Verdict`.  Without INDETERMINATE ones the possible and the witnessed set are both the
-    profile, and no field abstains.  Indeterminate explanations stay possible and are no witnesses.
+
+# One more than any sentence or table names, so that these can say that there are more.
+_MOST_NAMED = 9
+
+
+def abridged(says: Mapping[str, str | None], field: str = "") -> dict[str, str | None]:
+    """The statements of an explanation as documents hold them; of many regions, the one in question and the first.
+
+    So a document grows with its regions, and not with pairs of these.  Where it has nothing anywhere, the first regions
+    say so.
     """
-    codes = np.asarray(verdicts)
-    if codes.ndim != 1 or not np.isin(codes, [*Verdict]).all():
-        raise MisuseError("verdicts", "be a list of Verdict codes", f"{codes.dtype} of shape {codes.shape}")
-    _check_size("verdicts", len(codes), question)
-    progress = question.reference().begin()
-    inform(progress, np.arange(len(codes)), codes)
-    return progress.answers()
-
-
-def plugin_answers(question: Question, explanation: int, n_explanations: int) -> tuple[Answer, ...]:
-    """What a point-valued method says: one explanation is taken for the only survivor.
-
-    Of a map, its regions are FINE and the others ABSENT.  No guarantee goes with it; it is there to compare with.
-    """
-    _check_size("n_explanations", check_count("n_explanations", n_explanations), question)
-    chosen = check_count("explanation", explanation, 0, n_explanations - 1)
-    codes = np.full(n_explanations, Verdict.REJECTED, dtype=np.int64)
-    codes[chosen] = Verdict.ADMISSIBLE
-    return exhaustive_answers(question, codes)
-
-
-def _check_size(name: str, size: int, question: Question) -> None:
-    """Fewer verdicts would leave explanations possible for ever, more would count what the question does not know."""
-    if size != question.n_explanations:
-        raise MisuseError(name, f"be about the {question.n_explanations} explanations of the question", size)
+    if len(says) <= _MOST_NAMED:
+        return dict(says)
+    own = {field: says[field]} if field in says else {}
+    has = {name: value for name, value in says.items() if value is not None}
+    return dict(islice({**own, **(has or says)}.items(), _MOST_NAMED))

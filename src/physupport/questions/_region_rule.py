@@ -1,17 +1,22 @@
-"""What is asked of one region, and the same in the form that the bookkeeping works with."""
+"""Rules for regions, the label of a region by its rule, and claims over several elements.
+
+The label follows from the possible and the witnessed explanations: one rule for all callers.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, final
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias, final, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import read_only
 from .._checks import check_array, check_nonnegative, check_positive
 from .._errors import MisuseError
-from .._typing import BoolArray
-from ..banks import RegionalView, RegionSets, SetSpacing, Spacing, check_distances
+from .._typing import BoolArray, IntArray
+from ..banks import RegionalView, RegionPlaces, check_distances
+from ._question import Label
 
 Groups: TypeAlias = Mapping[str, "Sequence[str] | Groups"]
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
@@ -22,7 +27,7 @@ ASKS: tuple[Ask, ...] = ("fine", "group", "presence", "absence", "ambiguity")
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionRule:
-    r"""What is asked of a region.
+    r"""The rule for a region: what is asked of it.
 
     tolerance: largest spread of the possible elements that is still FINE; 0 asks for a single place.
     distances: (m, m) between the elements; None takes them from the coordinates of the view.  Sets of elements, where a
@@ -88,51 +93,35 @@ def as_numbers(members: int) -> list[int]:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class FarSets:
-    """Of every element, those farther away than the tolerance, as bits; worked out when they are first asked for."""
-
-    spacing: Spacing | SetSpacing
-    tolerance: float
-    _known: dict[int, int] = field(default_factory=dict, repr=False)
-
-    def __len__(self) -> int:
-        return self.spacing.size
-
-    def __getitem__(self, number: int) -> int:
-        if number not in self._known:
-            if len(self._known) * self.spacing.size > _MOST_BITS:
-                self._known.clear()
-            self._known[number] = as_bits(self.spacing.row(number) > self.tolerance)
-        return self._known[number]
-
-    def __iter__(self) -> Iterator[int]:
-        return (self[i] for i in range(len(self)))
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class AskedRegion:
     """A rule that has met its region, whose places are elements or sets of these; bits of whole numbers are places."""
 
     name: str
     elements: tuple[str, ...]  # the places
-    spacing: Spacing | SetSpacing  # given with the rule, or that of the view
-    sets: RegionSets
+    places: RegionPlaces  # with the distances of the rule, where it gives some
     tolerance: float
     groups: tuple[tuple[str, int], ...]  # name and members, smallest first; the last is the region itself
     listed: tuple[tuple[str, tuple[str, ...]], ...]  # the same groups in elements
-    far: "FarSets"
     asks: frozenset[str]
     is_finest: bool
     threshold: float | None
     needs_persistent_only: bool
+    _far: dict[int, int] = field(default_factory=dict, repr=False)
+
+    def far(self, number: int) -> int:
+        """The elements farther from this one than the tolerance; worked out when they are first asked for."""
+        if number not in self._far:
+            if len(self._far) * len(self.elements) > _MOST_BITS:
+                self._far.clear()
+            self._far[number] = as_bits(self.places.row(number) > self.tolerance)
+        return self._far[number]
 
     def sector(self, members: int) -> int:
         """Number of the smallest group that holds these elements.  Fewer elements never give a larger group."""
         return next(i for i, (_, group) in enumerate(self.groups) if members & group == members)
 
     def is_named(self, sector: int) -> bool:
-        """Whether a group is one that was asked for: a named one, or the region where none is named."""
+        """True if a group is one that was asked for: a named one, or the region where none is named."""
         return len(self.groups) == 1 or sector < len(self.groups) - 1
 
     def names(self, members: int) -> tuple[str, ...]:
@@ -141,20 +130,20 @@ class AskedRegion:
 
     def spread(self, members: int) -> float:
         """Largest distance within a set; 0 for fewer than two elements."""
-        return self.spacing.spread(np.flatnonzero(self.flags(members)))
+        return self.places.spread(np.flatnonzero(self.flags(members)))
 
     def flags(self, members: int) -> BoolArray:
-        """(m,) whether each place is in a set."""
+        """(m,) true for the places of a set."""
         return as_flags(members, len(self.elements))
 
     def describe(self) -> dict[str, object]:
         """All that defines the question about this region."""
-        subsets = self.sets.subsets
-        return ({} if subsets.is_single else {"count": [subsets.low, subsets.high]}) | {
+        subsets = self.places.subsets
+        return ({} if self.places.is_single else {"count": [subsets.low, subsets.high]}) | {
             "region": self.name,
-            "elements": list(self.sets.ids),
+            "elements": list(self.places.ids),
             # Those of the view follow from its places, which its hash covers.
-            "distances": DISTANCES_OF_VIEW if self.spacing.distances is None else self.spacing.digest(),
+            "distances": DISTANCES_OF_VIEW if self.places.distances is None else self.places.digest(),
             "tolerance": self.tolerance,
             "groups": [[name, list(members)] for name, members in self.listed],
             "asks": "finest" if self.is_finest else sorted(self.asks),
@@ -165,21 +154,21 @@ class AskedRegion:
 
 def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion:
     """Bring a rule together with the elements of its region."""
-    sets, label = view.sets(name), f"distances of region {name!r}"
-    ids, own = sets.ids, rule.distances
-    spacing = sets.spacing(None if own is None else read_only(check_distances(label, own, len(ids))))
-    if own is None and not spacing.is_finite:
+    places = view.sets(name)
+    label = f"distances of region {name!r}"
+    ids = places.ids
+    if rule.distances is not None:
+        places = places.with_distances(read_only(check_distances(label, rule.distances, len(ids))))
+    elif not places.is_finite:
         raise MisuseError(label, "be finite", "places that are too far apart")
     listed = tuple((group, tuple(ids[i] for i in as_numbers(bits))) for group, bits in _sorted_groups(name, ids, rule))
     return AskedRegion(
         name=name,
-        elements=sets.names,
-        spacing=spacing,
-        sets=sets,
+        elements=places.names,
+        places=places,
         tolerance=float(rule.tolerance),
-        groups=tuple((group, _held(name, group, members, sets)) for group, members in listed),
+        groups=tuple((group, _held(name, group, members, places)) for group, members in listed),
         listed=listed,
-        far=FarSets(spacing, float(rule.tolerance)),
         asks=frozenset(ASKS if rule.asks == "finest" else rule.asks),
         is_finest=rule.asks == "finest",
         threshold=rule.absence_threshold,
@@ -188,11 +177,11 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     )
 
 
-def _held(region: str, group: str, members: tuple[str, ...], sets: RegionSets) -> int:
+def _held(region: str, group: str, members: tuple[str, ...], places: RegionPlaces) -> int:
     """The places of a group of elements: these, or all sets of them."""
-    held = as_bits(sets.within(members))
+    held = as_bits(places.within(members))
     if not held:
-        rule = f"hold at least {sets.subsets.low} elements, as many as are there together"
+        rule = f"hold at least {places.subsets.low} elements, as many as are there together"
         raise MisuseError(f"groups of region {region!r}", rule, f"{group!r}: {', '.join(members)}")
     return held
 
@@ -245,3 +234,112 @@ def _flattened(region: str, number: Mapping[str, int], groups: Groups) -> Iterat
                     raise _unknown(region, number, f"{member!r} in group {name!r}")
                 members |= 1 << number[member]
         yield name, members
+
+
+# Labels are computed and stored as their numbers in this list; the order never changes.
+LABELS = (
+    Label.ABSTAIN,
+    Label.EMPTY,
+    Label.SUPPORT_AMBIGUOUS,
+    Label.LOCAL_AMBIGUOUS,
+    Label.GROUP,
+    Label.FINE,
+    Label.ABSENT,
+)
+
+Flags: TypeAlias = bool | BoolArray
+
+
+class SetFacts(NamedTuple):
+    """The statements of a set of explanations about a region; each entry is one value, or (S,) for S signals."""
+
+    is_present: Flags  # some explanation has the region
+    is_absent: Flags  # some explanation lacks it; of witnessed ones, only those that the rule accepts as witnesses
+    reaches: Flags  # some explanation reaches the absence threshold, or has the region where there is none
+    is_close: Flags  # the elements spread at most the tolerance
+    sector: int | IntArray  # number of the smallest group that holds the elements
+
+
+def labels(possible: SetFacts, witnessed: SetFacts, rule: AskedRegion) -> NDArray[np.uint8]:
+    """The finest safe label among those that a rule asks for, as its number in LABELS; (S,) or a single one.
+
+    ABSENT, FINE and GROUP hold for every possible explanation; both ambiguities have contradicting witnesses.
+    LOCAL_AMBIGUOUS also needs every possible explanation to have the region: while presence is open, the place is not
+    the question.
+    """
+    last = len(rule.groups) - 1
+    number = (
+        possible.is_present
+        + 2 * possible.is_absent
+        + 4 * possible.reaches
+        + 8 * possible.is_close
+        + 16 * ((possible.sector < last) | (last == 0))  # a named group, or the region where none is named
+        + 32 * (witnessed.is_present & witnessed.is_absent)
+        + 64 * (1 - witnessed.is_close)
+    )
+    return _label_table(rule.asks)[number]
+
+
+@lru_cache
+def _label_table(asks: frozenset[str]) -> NDArray[np.uint8]:
+    """(128,) the label of every combination of facts, the first fact in the lowest bit."""
+    facts = np.indices((2,) * 7).reshape(7, -1)[::-1].astype(np.bool_)
+    present, absent, reaches, is_close, is_named, is_split, is_apart = facts
+    conditions = {
+        Label.EMPTY: ~present & ~absent,
+        Label.ABSENT: ~reaches & ("absence" in asks),
+        Label.FINE: ~absent & is_close & ("fine" in asks),
+        Label.GROUP: ~absent & (is_named & ("group" in asks) | ("presence" in asks)),
+        Label.LOCAL_AMBIGUOUS: ~absent & is_apart & ("ambiguity" in asks),
+        Label.SUPPORT_AMBIGUOUS: is_split & ("ambiguity" in asks),
+    }
+    numbers = [LABELS.index(label) for label in conditions]
+    return np.select([*conditions.values()], numbers, LABELS.index(Label.ABSTAIN)).astype(np.uint8)
+
+
+ClaimKind: TypeAlias = Literal["any", "all", "exactly_one"]
+CLAIM_KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that elements are there; `of` names elements, or groups, of which something is there."""
+
+    kind: ClaimKind
+    of: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.kind not in CLAIM_KINDS:
+            raise MisuseError("kind", f"be one of {', '.join(CLAIM_KINDS)}", repr(self.kind))
+        object.__setattr__(self, "of", tuple(self.of))
+        if not self.of or len({*self.of}) < len(self.of):
+            raise MisuseError("of", "name at least one element or group, each once", self.of)
+
+    def holds(self, present: BoolArray) -> BoolArray:
+        """(k,) from whether each of what is named is there, (k, n)."""
+        count = present.sum(axis=1)
+        if self.kind == "exactly_one":
+            return np.asarray(count == 1)
+        return np.asarray(count >= (1 if self.kind == "any" else len(self.of)))
+
+    def tables(self, regions: Sequence[AskedRegion]) -> list[BoolArray]:
+        """For each region (m + 1, n), true if a place has what is named; the last place is nothing."""
+        tables = [np.column_stack([_has(region, name) for name in self.of]) for region in regions]
+        for number, name in enumerate(self.of):
+            if not any(table[:, number].any() for table in tables):
+                raise MisuseError("claims", "name elements or groups of regions that are asked about", repr(name))
+        return tables
+
+
+def _has(region: AskedRegion, name: str) -> BoolArray:
+    """(m + 1,) the places of a region with an element of this name, or with one of a group of it."""
+    members = dict(region.listed[:-1]).get(name, (name,))
+    listed = np.append(np.isin(np.array(region.places.ids), members), False)  # nothing is -1, the last entry
+    return np.append(listed[region.places.members].any(axis=1), False)
+
+
+def claimed(claim: Claim, tables: Sequence[BoolArray], slots: IntArray) -> BoolArray:
+    """(k,) true for explanations with these places, (k, R), that bear a claim out."""
+    present = np.logical_or.reduce([table[column] for table, column in zip(tables, slots.T, strict=True)])
+    return claim.holds(np.asarray(present))

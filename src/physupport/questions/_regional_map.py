@@ -11,16 +11,14 @@ from .._codec import array_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView
-from ._claim import Claim, claimed
-from ._predicates import Farness, FieldElements, Said, Sides, Unanswerable
-from ._question import Answer, Label
-from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, RegionRule, asked_region
-from ._regional_progress import EntryColumns, Layout, RegionalProgress, make_columns
+from ._question import Answer, Contradictions, FieldElements, FieldValues, Label, Question
+from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, Claim, RegionRule, asked_region, claimed
+from ._regional_progress import EntryColumns, RegionalProgress, make_columns
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class RegionalMap:
+class RegionalMap(Question):
     """Which elements of which regions are active.
 
     rules: what is asked of each region; regions without a rule are not asked about, and None asks for the finest
@@ -50,7 +48,7 @@ class RegionalMap:
         object.__setattr__(self, "claimed", dict(self.claimed or {}))
         tables = {name: claim.tables(regions) for name, claim in dict(self.claimed or {}).items()}
         object.__setattr__(self, "_tables", tables)
-        object.__setattr__(self, "_columns", make_columns(Layout(self.view, regions)))
+        object.__setattr__(self, "_columns", make_columns(self.view, regions))
 
     @property
     def n_explanations(self) -> int:
@@ -91,7 +89,7 @@ class RegionalMap:
     def encode(self) -> dict[str, object]:
         """View and distances, which the description has as hashes; those of the view follow from its coordinates."""
         distances = [
-            DISTANCES_OF_VIEW if region.spacing.distances is None else array_json(region.spacing.distances)
+            DISTANCES_OF_VIEW if region.places.distances is None else array_json(region.places.distances)
             for region in self.asked_regions
         ]
         return {"kind": "regional map", "view": self.view.encode(), "distances": distances}
@@ -100,51 +98,53 @@ class RegionalMap:
         """Refuse a bank that the view is not about."""
         self.view.check_bank(bank)
 
-    def says(self, index: IntArray) -> dict[str, Said]:
+    def says(self, index: IntArray) -> dict[str, FieldValues]:
         """The element of every region asked about."""
         columns = zip(self.asked_regions, self.slots(index).T, strict=True)
-        return {region.name: Said(region.elements, column) for region, column in columns}
+        return {region.name: FieldValues(region.elements, column) for region, column in columns}
 
     def claims(self, index: IntArray) -> dict[str, BoolArray]:
-        """(k,) whether explanations bear out what is claimed."""
+        """(k,) true for explanations that bear a claim out."""
         slots = self.slots(index)
         return {name: claimed(claim, self._tables[name], slots) for name, claim in dict(self.claimed or {}).items()}
 
     def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
-        """(k,) what reaches the threshold, lies too far from the cell, or lies outside the group."""
+        """(k,) true for what reaches the threshold, lies too far from the cell, or lies outside the group."""
         number = self.regions.index(answer.field)
-        region, slots = self.asked_regions[number], self.slots(index)[:, number]
+        region = self.asked_regions[number]
+        slots = self.slots(index)[:, number]
         if answer.label is Label.ABSENT:
             return np.asarray((slots >= 0) & (self.strengths(region, index) >= (region.threshold or 0.0)))
         if answer.label is Label.FINE:
             number_of = {name: i for i, name in enumerate(region.elements)}
-            outside = region.spacing.reach(np.array([number_of[name] for name in answer.cell])) > region.tolerance
+            outside = region.places.reach(np.array([number_of[name] for name in answer.cell])) > region.tolerance
         else:
             outside = ~region.flags(dict(region.groups)[str(answer.group)])
         return np.append(outside, True)[slots]  # absence is -1, the last entry
 
-    def sides(self, number: int, reference: int) -> Sides:
-        """Of a region: its elements and nothing, or, under a threshold that the reference does not reach, two sides."""
-        region, first = self.asked_regions[number], np.array([reference])
+    def contradictions(self, number: int, reference: int) -> Contradictions:
+        """The elements of a region and nothing, or, under a threshold that the reference does not reach, two sides."""
+        region = self.asked_regions[number]
+        first = np.array([reference])
         reaches = self._reaching(region)
         if reaches is not None and not reaches(first)[0]:
-            return Sides(0, np.not_equal.outer, reaches)
+            return Contradictions(0, np.not_equal.outer, reaches)
 
         def apart(one: IntArray, other: IntArray) -> BoolArray:
             """Absence is -1, and apart from all others."""
-            near = region.spacing.between(one, other) <= region.tolerance
+            near = region.places.between(one, other) <= region.tolerance
             is_there = (one >= 0)[:, None] & (other >= 0)
             return ~np.where(is_there, near, np.equal.outer(one, other))
 
-        return Sides(int(self.slots(first)[0, number]), apart, lambda index: self.slots(index)[:, number])
+        return Contradictions(int(self.slots(first)[0, number]), apart, lambda index: self.slots(index)[:, number])
 
     def elements(self, number: int) -> FieldElements:
-        """Of a region, with places, groups and rule."""
-        region, sets = self.asked_regions[number], self.asked_regions[number].sets
+        """The elements of a region, with places, groups and rule."""
+        region = self.asked_regions[number]
         return FieldElements(
-            names=sets.ids,
-            coordinates=sets.coordinates,
-            sets=None if sets.is_single else sets.members,
+            names=region.places.ids,
+            coordinates=region.places.coordinates,
+            sets=None if region.places.is_single else region.places.members,
             groups=region.listed[:-1],
             tolerance=region.tolerance,
             threshold=region.threshold,
@@ -153,21 +153,21 @@ class RegionalMap:
         )
 
     def extent(self, number: int, chosen: IntArray) -> float | None:
-        """Of elements; without coordinates and distances of its own nobody said how far they are apart."""
+        """The extent of elements; without coordinates and distances of its own nobody said how far they are apart."""
         region = self.asked_regions[number]
-        if region.spacing.distances is None and region.spacing.places is None:
+        if region.places.distances is None and region.places.coordinates is None:
             return None
-        return region.spacing.size_of(int(chosen[0])) if len(chosen) == 1 else region.spacing.spread(chosen)
+        return region.places.size_of(int(chosen[0])) if len(chosen) == 1 else region.places.spread(chosen)
 
     def hull(self, number: int, chosen: IntArray) -> list[list[float]] | None:
         """Around elements that are cells."""
-        return self.asked_regions[number].spacing.hull(chosen)
+        return self.asked_regions[number].places.hull(chosen)
 
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:  # noqa: ARG002
-        """What is in each region, which takes the place of the dictionary state."""
-        return {f"what is in region {region}": said.numbers for region, said in self.says(index).items()}
+        """The element of each region, which takes the place of the dictionary state."""
+        return {f"what is in region {region}": values.numbers for region, values in self.says(index).items()}
 
-    def farness(self) -> Farness:
+    def farness(self) -> tuple[str, Callable[[int], Array]]:
         """The largest over regions of 1 where only one of the two has the region, and of the distance of elements."""
         slots = self.slots(np.arange(self.n_explanations)).T  # (R, M), -1 where absent
 
@@ -176,27 +176,28 @@ class RegionalMap:
             away = [_away(region, int(column[e]))[column] for region, column in columns]
             return np.asarray(np.max(away, axis=0))
 
-        return Farness("regional", distances)
+        return "regional", distances
 
     def thresholds(self) -> dict[str, float]:
         """The absence thresholds."""
         return {region.name: region.threshold for region in self.asked_regions if region.threshold is not None}
 
-    def unanswerable(self) -> Iterator[Unanswerable]:
-        """What is asked of regions although the bank alone decides it.
+    def unanswerable(self) -> Iterator[tuple[str, str, str, str]]:
+        """The entries of rules that the bank alone decides.
 
         A threshold that no explanation reaches makes ABSENT true whatever the data say.  Absence alone, asked of a
         region that every explanation has, as strong as the threshold, is never the answer.
         """
         for state in self.begin().states:
-            region, name = state.region, state.region.name
+            region = state.region
+            name = region.name
             if region.threshold is not None and not state.reaching[1]:
                 rule = f"be at most the largest strength of region {name}: above it, ABSENT is certain without any data"
-                yield Unanswerable(name, "absence_threshold", rule, repr(region.threshold))
+                yield name, "absence_threshold", rule, repr(region.threshold)
             is_strong = region.threshold is None or not state.reaching[0]
             if region.asks == {"absence"} and not state.possible[-1] and is_strong:
                 rule = f"hold more than absence, which no data can show: every explanation has region {name}"
-                yield Unanswerable(name, "asks", rule, "absence alone")
+                yield name, "asks", rule, "absence alone"
 
     def strengths(self, region: AskedRegion, index: IntArray) -> Array:
         """(k,) how strong explanations have a region."""
@@ -214,4 +215,4 @@ def _away(region: AskedRegion, slot: int) -> Array:
     """(m + 1,) distances from an element, or from absence, which is one more, last, at distance 1 from all others."""
     if slot < 0:
         return np.append(np.ones(len(region.elements)), 0.0)
-    return np.append(region.spacing.row(slot), 1.0)
+    return np.append(region.places.row(slot), 1.0)

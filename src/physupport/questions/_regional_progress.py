@@ -1,145 +1,284 @@
-"""For every explanation the entry that it counts under, and what the verdicts so far say about each region of a map."""
+"""The bookkeeping of a map: the entries that explanations count under, and what the verdicts say about each region."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import Array, IntArray
+from .._typing import IntArray
 from ..banks import RegionalView
-from ._question import Answer, Label
-from ._region_rule import AskedRegion
-from ._region_state import RegionState
+from ._question import Answer, Certificate, Label, Progress
+from ._region_rule import LABELS, AskedRegion, SetFacts, as_bits, labels
 
-# Written out up to this many entries, one or two bytes each as a rule; beyond, single entries are worked out on demand.
-TABLE_ENTRIES = 1 << 28
 _BLOCK = 1 << 16
-
-
-class Entries(Protocol):
-    """Single entries as plain ints, which is what a count in CPython wants; a memoryview is one."""
-
-    def __getitem__(self, e: int, /) -> int:
-        """The entry of explanation e."""
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """What is counted: the element of each asked region, then thresholds reached, then the lack of optional regions."""
-
-    view: RegionalView
-    asked_regions: tuple[AskedRegion, ...]
-
-    @property
-    def sizes(self) -> list[int]:
-        """Entries of each column; those of a region end with absence, which -1 reaches from behind."""
-        regions = [len(region.elements) + 1 for region in self.asked_regions]
-        return regions + [2] * (len(self.thresholds) + self.has_persistent_only)
-
-    @property
-    def thresholds(self) -> list[int]:
-        """Which of the asked regions have an absence threshold."""
-        return [i for i, region in enumerate(self.asked_regions) if region.threshold is not None]
-
-    @property
-    def has_persistent_only(self) -> bool:
-        """Whether some region takes only explanations without optional regions as witnesses of its absence."""
-        return any(region.needs_persistent_only for region in self.asked_regions)
-
-    def rows(self, index: IntArray) -> IntArray:
-        """(k,) -> (k, C)."""
-        places = [self.view.regions.index(region.name) for region in self.asked_regions]
-        columns = [self.view.locate(index)[:, places]]
-        if self.thresholds:
-            chosen = [places[i] for i in self.thresholds]
-            bounds: Array = np.array([self.asked_regions[i].threshold for i in self.thresholds], dtype=np.float64)
-            columns.append((self.view.strengths(index)[:, chosen] >= bounds).astype(np.int64))
-        if self.has_persistent_only:
-            columns.append(self.view.persistent_only(index).astype(np.int64)[:, None])
-        return np.hstack(columns)
-
-
-@final
-class _OnDemand:
-    """A column that is not written out."""
-
-    __slots__ = ("_column", "_layout")
-
-    def __init__(self, layout: Layout, column: int) -> None:
-        self._layout, self._column = layout, column
-
-    def __getitem__(self, e: int, /) -> int:
-        return int(self._layout.rows(np.array([e]))[0, self._column])
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class EntryColumns:
-    """The columns of a layout and how many explanations each entry has."""
+    """The entries that every explanation counts under, and how many explanations each entry has.
 
-    layout: Layout
-    entries: tuple[Entries, ...]  # C of them
-    counts: tuple[tuple[int, ...], ...]
-    table: tuple[NDArray[np.signedinteger], ...] | None  # the same columns, (M,) each, if written out
+    The columns are the element of each asked region (absence is -1), then thresholds reached, then, where some region
+    asks for it, the lack of optional regions.
+    """
 
-    def __reduce__(self) -> "tuple[object, ...]":
-        # Views of memory cannot be saved or copied; they are made again from what they look at.
-        return _columns, (self.layout, self.counts, self.table)
+    asked_regions: tuple[AskedRegion, ...]
+    thresholds: dict[int, float]  # absence thresholds by number of the asked region, where it has one
+    has_persistent_only: bool  # true if some region takes only witnesses of its absence without optional regions
+    table: tuple[NDArray[np.signedinteger], ...]  # C columns, (M,) each
+    counts: tuple[tuple[int, ...], ...]  # by entry; the last of a region is absence
 
     def rows(self, index: IntArray) -> IntArray:
         """(k,) -> (k, C)."""
-        if self.table is None:
-            return self.layout.rows(index)
         return np.column_stack([column[index] for column in self.table]).astype(np.int64)
 
 
-def in_blocks(size: int, column: Callable[[IntArray], IntArray]) -> IntArray:
-    """(M,) of all explanations, worked out a block at a time, so that no more than the column itself is held."""
-    starts = range(0, size, _BLOCK)
-    return np.concatenate([column(np.arange(start, min(start + _BLOCK, size))) for start in starts])
-
-
-def make_columns(layout: Layout, table_entries: int = TABLE_ENTRIES) -> EntryColumns:
-    """Count, and write out if it is not too much, in blocks."""
-    size, sizes = layout.view.n_explanations, layout.sizes
-    is_written = size * len(sizes) <= table_entries
-    table = tuple(np.empty(size if is_written else 0, dtype=_smallest(width)) for width in sizes)
-    counts = [np.zeros(width, dtype=np.int64) for width in sizes]
+def index_blocks(size: int) -> Iterator[IntArray]:
+    """All explanations, a block at a time, so that no more than a column of them is held in memory."""
     for start in range(0, size, _BLOCK):
-        index = np.arange(start, min(start + _BLOCK, size))
-        for j, column in enumerate(layout.rows(index).T):
-            counts[j] += np.bincount(np.where(column < 0, sizes[j] - 1, column), minlength=sizes[j])
-            if is_written:
-                table[j][index] = column
-    plain = tuple(tuple(column.tolist()) for column in counts)
-    return _columns(layout, plain, table if is_written else None)
+        yield np.arange(start, min(start + _BLOCK, size))
 
 
-def _columns(
-    layout: Layout, counts: tuple[tuple[int, ...], ...], table: tuple[NDArray[np.signedinteger], ...] | None
-) -> EntryColumns:
-    """The columns with their single entries, from the table where it is written out."""
-    entries: Sequence[Entries] = (
-        [_OnDemand(layout, j) for j in range(len(layout.sizes))] if table is None else [part.data for part in table]
-    )
-    return EntryColumns(layout, tuple(entries), counts, table)
-
-
-def _smallest(width: int) -> type[np.signedinteger]:
-    return next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if width <= np.iinfo(kind).max)
-
-
-# What to look up, the counts to change, (of witnesses, where the first is kept,) and whom to tell.
-_Counted: TypeAlias = tuple[Entries, list[int], Callable[[int], None]]
-_Marked: TypeAlias = tuple[Entries, list[int], list[int], Callable[[int], None]]
+def make_columns(view: RegionalView, regions: tuple[AskedRegion, ...]) -> EntryColumns:
+    """Write out and count the entries of all explanations, block by block."""
+    thresholds = {i: region.threshold for i, region in enumerate(regions) if region.threshold is not None}
+    has_persistent_only = any(region.needs_persistent_only for region in regions)
+    places = [view.regions.index(region.name) for region in regions]
+    sizes = [len(region.elements) + 1 for region in regions] + [2] * (len(thresholds) + has_persistent_only)
+    # Entries are -1 to the number of elements.
+    table = tuple(np.empty(view.n_explanations, dtype=np.min_scalar_type(-1 - width)) for width in sizes)
+    counts = [np.zeros(width, dtype=np.int64) for width in sizes]
+    for index in index_blocks(view.n_explanations):
+        columns = [*view.locate(index)[:, places].T]
+        if thresholds:
+            strengths = view.strengths(index)
+            columns += [strengths[:, places[i]] >= threshold for i, threshold in thresholds.items()]
+        if has_persistent_only:
+            columns.append(view.persistent_only(index))
+        for column, entries, count in zip(columns, table, counts, strict=True):
+            entries[index] = column
+            count += np.bincount(np.where(column < 0, len(count) - 1, column), minlength=len(count))
+    listed = tuple(tuple(count.tolist()) for count in counts)
+    return EntryColumns(regions, thresholds, has_persistent_only, table, listed)
 
 
 @final
-class RegionalProgress:
-    """What the verdicts so far say about each region.
+class RegionState:
+    """Counts of possible and witnessed explanations by element, the last entry (-1) for absence.
+
+    Others count; they tell the state only when a count of possible ones falls to 0 (`lose`) or one of witnessed ones
+    rises from 0 (`gain`), at most once for each element, so all other work here is rare.
+    """
+
+    __slots__ = (
+        "_drops", "_gains", "_only", "_pair", "_queue", "_scan", "_whole", "apart", "first", "is_settled", "label",
+        "possible", "possible_set", "reaching", "region", "witnessed", "witnessed_reaching", "witnessed_set",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        region: AskedRegion,
+        possible: list[int],  # (m + 1) explanations by element
+        reaching: list[int],  # below and at the absence threshold, where there is one
+        only: list[int],  # first witness with and without optional regions, where that is asked for
+        queue: "list[RegionState]",  # states whose label may have changed
+    ) -> None:
+        size = len(region.elements)
+        self.region = region
+        self.possible = possible
+        self.witnessed = [0] * (size + 1)
+        self.first = [-1] * (size + 1)  # first witness of each element
+        self.possible_set = as_bits(np.array(possible[:-1]) > 0)
+        self.witnessed_set = 0
+        self.reaching = reaching
+        self.witnessed_reaching = [0, 0]
+        self._only = only
+        self._queue = queue
+        self.apart: tuple[int, int] | None = None  # two witnesses farther apart than the tolerance
+        self._scan = 0  # no element before this one is far from a possible one; that stays so, since U only shrinks
+        self._pair = (-1, -1)  # two elements that are far from each other, and were possible when last looked at
+        self._gains: dict[tuple[int, bool], int] = {}
+        self._drops: dict[int, float] = {}
+        self.refresh()
+
+    def lose(self, slot: int) -> None:
+        """No possible explanation has this element (-1: lacks the region) any more."""
+        if slot >= 0:
+            self.possible_set ^= 1 << slot
+        self._queue.append(self)
+
+    def gain(self, slot: int) -> None:
+        """A first witness has this element (-1: lacks the region)."""
+        if slot >= 0:
+            rivals = 0 if self.apart is not None else self.region.far(slot) & self.witnessed_set
+            if rivals:
+                self.apart = (self.first[(rivals & -rivals).bit_length() - 1], self.first[slot])
+            self.witnessed_set |= 1 << slot
+        self._queue.append(self)
+
+    def touch(self, _: int) -> None:
+        """Something else that the label depends on has changed."""
+        self._queue.append(self)
+
+    def refresh(self) -> None:
+        """Label and diameter from the present counts."""
+        self._gains.clear()
+        self._drops.clear()
+        possible = self._possible_facts(self.possible_set, self.possible[-1] > 0, self.reaching[1] > 0)
+        self.label, _, self.is_settled = self._claim(possible, self._witnessed_facts())
+        self._whole: float | None = None
+
+    def may_change(self, stuck: int, absent: bool, reaches: bool) -> bool:
+        """True if verdicts still to come could change the label, its group, or that the region is open.
+
+        What has an indeterminate explanation stays possible: elements (bits), absence, strengths at the threshold.
+        Compared are the ends that verdicts can lead to: all that is left rejected, all of it admissible, and all of it
+        admissible but what lacks the region.  So True may be wrong where the two are mixed, False never is.
+        """
+        witnessed = self._witnessed_facts()
+        gone = self._possible_facts(
+            self.witnessed_set | stuck, self.witnessed[-1] > 0 or absent, self.witnessed_reaching[1] > 0 or reaches
+        )
+        now = self._possible_facts(self.possible_set, self.possible[-1] > 0, self.reaching[1] > 0)
+        ends = ((gone, witnessed), (now, now), (now._replace(is_absent=gone.is_absent), now))
+        return any(self._claim(*facts) != self._claim(now, witnessed) for facts in ends)
+
+    def _claim(self, possible: SetFacts, witnessed: SetFacts) -> tuple[Label, int, bool]:
+        """The label, the number of its group, and True if this region needs no further verdict.
+
+        Where the finest is asked for, a label must be the one that the exhaustive profile will have: GROUP only with
+        witnesses that no smaller group and no fine cell holds, and, under a threshold, anything but ABSENT only with a
+        witness that reaches it.
+        """
+        region = self.region
+        label = LABELS[labels(possible, witnessed, region)]
+        sector = int(possible.sector) if label is Label.GROUP else -1
+        if label in (Label.ABSTAIN, Label.EMPTY):
+            return label, sector, False
+        if not region.is_finest or label is Label.ABSENT:
+            return label, sector, True
+        if region.threshold is not None and not witnessed.reaches:
+            return label, sector, False
+        is_exact = label is not Label.GROUP or (not witnessed.is_close and witnessed.sector == possible.sector)
+        return label, sector, is_exact
+
+    def rank_gain(self, slot: int, reaches: bool) -> int:
+        """By how much the rank of the label rises if one explanation with this element alone is rejected."""
+        key = (slot, reaches)
+        if key not in self._gains:
+            possible = self._possible_facts(*self._without(slot), self.reaching[1] > reaches)
+            self._gains[key] = LABELS[labels(possible, self._witnessed_facts(), self.region)].rank - self.label.rank
+        return self._gains[key]
+
+    @property
+    def diameter(self) -> float:
+        """1 if both presence and absence are possible, else the spread of the possible elements."""
+        if self._whole is None:
+            self._whole = self._diameter(self.possible_set, self.possible[-1] > 0)
+        return self._whole
+
+    def diameter_without(self, slot: int) -> float:
+        """The diameter if one explanation with this element alone is rejected."""
+        if self.possible[slot] != 1:
+            return self.diameter
+        if slot not in self._drops:
+            self._drops[slot] = self._diameter(*self._without(slot))
+        return self._drops[slot]
+
+    def answer(self) -> Answer:
+        """The safe answer about this region."""
+        region = self.region
+        is_present = bool(self.possible_set) and not self.possible[-1]
+        numbers = {
+            "possible_spread": region.spread(self.possible_set),
+            "witnessed_spread": region.spread(self.witnessed_set),
+            "tolerance": region.tolerance,
+            "possible_present": sum(self.possible[:-1]),
+            "possible_absent": self.possible[-1],
+            "possible_at_threshold": sum(self.possible[:-1]) if region.threshold is None else self.reaching[1],
+            "witnessed_present": sum(self.witnessed[:-1]),
+            "witnessed_absent": self.witnessed[-1],
+        }
+        if region.threshold is not None:
+            numbers["absence_threshold"] = region.threshold
+        match self.label:
+            case Label.ABSTAIN:
+                certificate = Certificate("open")
+            case Label.SUPPORT_AMBIGUOUS:
+                present = min(e for e in self.first[:-1] if e >= 0)
+                certificate = Certificate("witnesses", (present, self.absent_witness()))
+            case Label.LOCAL_AMBIGUOUS:
+                certificate = Certificate("witnesses", self.apart or ())
+            case Label.GROUP:
+                certificate = Certificate("universal", self.apart or ())
+            case _:
+                certificate = Certificate("universal")
+        return Answer(
+            field=region.name,
+            label=self.label,
+            cell=region.names(self.possible_set),
+            group=region.groups[region.sector(self.possible_set)][0] if is_present else None,
+            numbers=tuple((name, float(value)) for name, value in numbers.items()),
+            certificate=certificate,
+            is_settled=self.is_settled,
+        )
+
+    def absent_witness(self) -> int:
+        """A witness that the region may be absent, of the kind that the rule takes; -1 while there is none."""
+        return self._only[1] if self.region.needs_persistent_only else self.first[-1]
+
+    def _possible_facts(self, members: int, absent: bool, reaches: bool) -> SetFacts:
+        region = self.region
+        is_strong = bool(members) if region.threshold is None else reaches
+        return SetFacts(bool(members), absent, is_strong, self._is_close(members), region.sector(members))
+
+    def _witnessed_facts(self) -> SetFacts:
+        return SetFacts(
+            is_present=bool(self.witnessed_set),
+            is_absent=self.absent_witness() >= 0,
+            reaches=self.witnessed_reaching[1] > 0,
+            is_close=self.apart is None,
+            sector=self.region.sector(self.witnessed_set),
+        )
+
+    def _without(self, slot: int) -> tuple[int, bool]:
+        """Possible elements and whether absence is possible, if one explanation with this element is rejected."""
+        absent = self.possible[-1] > 0
+        if self.possible[slot] != 1:
+            return self.possible_set, absent
+        return (self.possible_set, False) if slot < 0 else (self.possible_set ^ (1 << slot), absent)
+
+    def _is_close(self, members: int) -> bool:
+        """True if no two elements of a subset of the possible ones are far from each other."""
+        one, other = self._pair
+        if one >= 0 and members >> one & 1 and members >> other & 1:
+            return False
+        rest = members >> self._scan << self._scan
+        rivals = 0
+        while rest and not rivals:
+            one = (rest & -rest).bit_length() - 1
+            rivals = self.region.far(one) & members
+            rest &= rest - 1
+        if members == self.possible_set:
+            self._scan = one if rivals else len(self.region.elements)
+        if rivals:
+            self._pair = (one, rivals.bit_length() - 1)
+        return not rivals
+
+    def _diameter(self, members: int, absent: bool) -> float:
+        return 1.0 if absent and members else self.region.spread(members)
+
+
+# What to look up, the counts to change, (of witnesses, where the first is kept,) and whom to tell.
+_Counted: TypeAlias = tuple[memoryview, list[int], Callable[[int], None]]
+_Marked: TypeAlias = tuple[memoryview, list[int], list[int], Callable[[int], None]]
+
+
+@final
+class RegionalProgress(Progress):
+    """The state of every region after the verdicts so far.
 
     A verdict costs one count for each region asked about; labels are worked out again only for regions in which an
     element ceased to be possible or came to be witnessed.  `states[j].possible` and `.witnessed` are the counts of
@@ -148,38 +287,40 @@ class RegionalProgress:
 
     __slots__ = (
         "_columns", "_entries", "_n_open", "_queue", "_rejections", "_thresholds", "_witnessings", "n_possible",
-        "n_witnessed", "states",
+        "states",
     )  # fmt: skip
 
     def __init__(self, columns: EntryColumns) -> None:
-        layout, count = columns.layout, len(columns.layout.asked_regions)
-        counts, queue, only = [list(column) for column in columns.counts], list[RegionState](), [-1, -1]
-        reaching = dict(zip(layout.thresholds, counts[count:], strict=False))
+        regions = columns.asked_regions
+        counts = [list(column) for column in columns.counts]
+        # A view of memory gives plain ints, which is what a count in CPython wants.
+        entries = [column.data for column in columns.table]
+        reaching = dict(zip(columns.thresholds, counts[len(regions) :], strict=False))
+        only = [-1, -1]
+        queue = list[RegionState]()
+        self._queue = queue
         self.states = tuple(
-            RegionState(region, counts[j], reaching.get(j, [0, 0]), only, queue)
-            for j, region in enumerate(layout.asked_regions)
+            RegionState(region, counts[j], reaching.get(j, [0, 0]), only, queue) for j, region in enumerate(regions)
         )
-        self._columns, self.n_possible, self.n_witnessed = columns, layout.view.n_explanations, 0
-        self._entries, self._queue = columns.entries[:count], queue
-        self._thresholds: dict[int, Entries] = dict(zip(layout.thresholds, columns.entries[count:], strict=False))
+        self._columns = columns
+        self.n_possible = len(columns.table[0])
+        self._entries = entries[: len(regions)]
+        self._thresholds = dict(zip(columns.thresholds, entries[len(regions) :], strict=False))
         self._n_open = sum(not state.is_settled for state in self.states)
-        self._plan(columns.entries[-1] if layout.has_persistent_only else None, only)
-
-    def _plan(self, persistent_only: Entries | None, only: list[int]) -> None:
-        """What to count for each verdict, and whom to tell when a count reaches or leaves 0."""
-        pairs = [*zip(self._entries, self.states, strict=True)]
-        marked = [(entries, self.states[j]) for j, entries in self._thresholds.items()]
-        rejections: list[_Counted] = [(entries, state.possible, state.lose) for entries, state in pairs]
-        rejections += [(entries, state.reaching, state.touch) for entries, state in marked]
-        witnessings: list[_Marked] = [(entries, state.witnessed, state.first, state.gain) for entries, state in pairs]
-        witnessings += [(entries, state.witnessed_reaching, [-1, -1], state.touch) for entries, state in marked]
-        if persistent_only is not None:
-            witnessings.append((persistent_only, [0, 0], only, self._touch_all))
-        self._rejections, self._witnessings = tuple(rejections), tuple(witnessings)
-
-    def _touch_all(self, slot: int) -> None:
-        for state in self.states:
-            state.touch(slot)
+        # The counts to change with each verdict, and whom to tell when one reaches or leaves 0.
+        rejections = list[_Counted]()
+        witnessings = list[_Marked]()
+        for column, state in zip(self._entries, self.states, strict=True):
+            rejections.append((column, state.possible, state.lose))
+            witnessings.append((column, state.witnessed, state.first, state.gain))
+        for j, column in self._thresholds.items():
+            state = self.states[j]
+            rejections.append((column, state.reaching, state.touch))
+            witnessings.append((column, state.witnessed_reaching, [-1, -1], state.touch))
+        if columns.has_persistent_only:
+            witnessings.append((entries[-1], [0, 0], only, lambda _: queue.extend(self.states)))
+        self._rejections = tuple(rejections)
+        self._witnessings = tuple(witnessings)
 
     def reject(self, e: int) -> None:
         """Explanation e leaves U."""
@@ -205,18 +346,18 @@ class RegionalProgress:
 
     def witness(self, e: int) -> None:
         """Explanation e joins L."""
-        self.n_witnessed += 1
         for entries, counts, first, changed in self._witnessings:
             slot = entries[e]
             if counts[slot]:
                 counts[slot] += 1
             else:
-                counts[slot], first[slot] = 1, e
+                counts[slot] = 1
+                first[slot] = e
                 changed(slot)
 
     @property
     def is_certified(self) -> bool:
-        """Whether every region asked about is settled and U is not empty."""
+        """True if every region asked about is settled and U is not empty."""
         if self._queue:
             self._refresh()
         return not self._n_open and self.n_possible > 0
@@ -238,7 +379,7 @@ class RegionalProgress:
         return tuple(self.states[j].region.name for j in self.open_regions) if self.n_possible else ()
 
     def answers(self) -> tuple[Answer, ...]:
-        """What is safe to say now, a region each."""
+        """The safe answers now, a region each."""
         self._refresh()
         return tuple(state.answer() for state in self.states)
 
@@ -248,7 +389,7 @@ class RegionalProgress:
 
     @property
     def diameter(self) -> float:
-        """Of U: the largest over regions of 1 if presence differs, else of the spread of the possible elements."""
+        """The diameter of U: the largest over regions of 1 if presence differs, else the spread of the elements."""
         self._refresh()
         return max(state.diameter for state in self.states)
 

@@ -1,5 +1,6 @@
 """The question of a resolution: how far apart the physical supports are that the data leave possible."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
@@ -13,9 +14,8 @@ from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView, check_distances, region_distances
-from ._predicates import Farness, FieldElements, Said, Sides, state_dimension
-from ._question import Answer, Certificate, Label
-from ._regional_progress import in_blocks
+from ._question import Answer, Certificate, Contradictions, FieldElements, FieldValues, Label, Progress, Question
+from ._regional_progress import index_blocks
 
 # Bounds of the diameter this close count as equal: distances are rounded at about 1e-16, grids are far coarser.
 EQUAL_BOUNDS = 1e-12
@@ -23,7 +23,7 @@ EQUAL_BOUNDS = 1e-12
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Resolution:
+class Resolution(Question):
     r"""The diameter of the surviving places together with a fixed reference, the proposal.
 
     A place is a physical support; explanations that differ in nuisances only share it.  It survives once one of its
@@ -81,8 +81,9 @@ class Resolution:
         if region not in view.regions or region in view.optional:
             known = tuple(name for name in view.regions if name not in view.optional)
             raise MisuseError("region", f"be one that every explanation has, of {known}", repr(region))
-        column, distances = view.regions.index(region), region_distances(view, region)
-        places = in_blocks(view.n_explanations, lambda index: view.locate(index)[:, column])
+        column = view.regions.index(region)
+        distances = region_distances(view, region)
+        places = np.concatenate([view.locate(index)[:, column] for index in index_blocks(view.n_explanations)])
         near = np.zeros(len(distances)) if reference is None else distances[places[reference]]
         names = view.element_names(region)
         return cls(places, distances, near, delta_fine, delta_group, names)
@@ -95,10 +96,6 @@ class Resolution:
     def begin(self) -> "ResolutionProgress":
         """No survivor known, nothing eliminated."""
         return ResolutionProgress(self)
-
-    def reference(self) -> "Resolution":
-        """The question itself: it has no coarser way of asking."""
-        return self
 
     def describe(self) -> dict[str, object]:
         """Places, distances and the two bounds."""
@@ -124,20 +121,20 @@ class Resolution:
             "proposal_distances": array_json(self.proposal_distances),
         }
 
-    def says(self, index: IntArray) -> dict[str, Said]:
+    def says(self, index: IntArray) -> dict[str, FieldValues]:
         """The place."""
-        return {"place": Said(self.names, self.places[index])}
+        return {"place": FieldValues(self.names, self.places[index])}
 
     def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
-        """(k,) with which the diameter would exceed what the label allows."""
+        """(k,) true for those with which the diameter would exceed what the label allows."""
         cell = [self.names.index(name) for name in answer.cell]
         reach = np.maximum(self.distances[:, cell].max(axis=1), self.proposal_distances)  # (P,)
         allowed = self.delta_fine if answer.label is Label.FINE else self.delta_group
         return np.asarray(reach[self.places[index]] > allowed)
 
-    def sides(self, number: int, reference: int) -> Sides:  # noqa: ARG002
+    def contradictions(self, number: int, reference: int) -> Contradictions:  # noqa: ARG002
         """The places, apart if they lie farther from each other than a fine diameter."""
-        return Sides(
+        return Contradictions(
             reference=int(self.places[reference]),
             apart=lambda one, other: self.distances[np.ix_(one, other)] > self.delta_fine,
             of=lambda index: self.places[index],
@@ -148,20 +145,20 @@ class Resolution:
         return FieldElements(tolerance=self.delta_fine)
 
     def extent(self, number: int, chosen: IntArray) -> float | None:  # noqa: ARG002
-        """Of places."""
+        """The extent of places."""
         return float(self.distances[np.ix_(chosen, chosen)].max(initial=0.0))
 
     def dimensions(self, index: IntArray, state: IntArray | None) -> dict[str, IntArray]:
         """The place beside the dictionary state."""
-        return {"the place": self.places[index]} | state_dimension(state)
+        return {"the place": self.places[index]} | super(Resolution, self).dimensions(index, state)
 
-    def farness(self) -> Farness:
-        """Of the places."""
-        return Farness("places", lambda e: np.asarray(self.distances[self.places[e], self.places]))
+    def farness(self) -> tuple[str, Callable[[int], Array]]:
+        """The distances of the places."""
+        return "places", lambda e: np.asarray(self.distances[self.places[e], self.places])
 
 
 @final
-class ResolutionProgress:
+class ResolutionProgress(Progress):
     """Bounds of the diameter, looked at again only when a place is settled.
 
     `possible[p]` and `witnessed[p]` count the explanations of place p.
@@ -169,7 +166,7 @@ class ResolutionProgress:
 
     __slots__ = (
         "_farthest", "_farthest_of", "_first", "_pair", "_place_of", "_question", "_table", "eliminated",
-        "is_certified", "label", "lower", "n_possible", "n_witnessed", "possible", "survivors", "upper", "witnessed",
+        "label", "lower", "n_possible", "possible", "survivors", "upper", "witnessed",
     )  # fmt: skip
 
     def __init__(self, question: Resolution) -> None:
@@ -184,23 +181,25 @@ class ResolutionProgress:
         self._first = [-1] * count  # first witness of each place
         self.survivors = np.arange(count + 1) == count
         self.eliminated = np.array([*(number == 0 for number in self.possible), False])
-        self.n_possible, self.n_witnessed, self.lower = len(question.places), 0, 0.0
+        self.n_possible = len(question.places)
+        self.lower = 0.0
         self._pair = (count, count)  # the places that attain the lower bound
-        self._farthest, self._farthest_of = np.zeros(count + 1), np.zeros(count + 1, dtype=np.int64)
+        self._farthest = np.zeros(count + 1)
+        self._farthest_of = np.zeros(count + 1, dtype=np.int64)
         self._measure(np.flatnonzero(~self.eliminated))
         self._settle()
 
     def witness(self, e: int) -> None:
         """Explanation e joins L; its place survives."""
         place = self._place_of[e]
-        self.n_witnessed += 1
         self.witnessed[place] += 1
         if self.witnessed[place] > 1:
             return
         away = np.where(self.survivors, self._table[place], -1.0)
         other = int(away.argmax())
         if away[other] > self.lower:
-            self.lower, self._pair = float(away[other]), (other, place)
+            self.lower = float(away[other])
+            self._pair = (other, place)
         self._first[place] = e
         self.survivors[place] = True
         self._settle()
@@ -224,6 +223,14 @@ class ResolutionProgress:
         self.eliminated[place] = True
         self._measure(np.flatnonzero(~self.eliminated & (self._farthest_of == place)))
         self._settle()
+
+    @property
+    def is_certified(self) -> bool:
+        """True once no further verdict is needed; a GROUP needs bounds that show that no finer label can come."""
+        if self.label is Label.GROUP:
+            question = self._question
+            return self.lower > question.delta_fine and self.upper - self.lower <= question.slack
+        return self.label in (Label.AMBIGUOUS, Label.FINE)
 
     def answers(self) -> tuple[Answer, ...]:
         """The label of the diameter with its bounds; a GROUP at a cut budget needs only the upper one."""
@@ -249,15 +256,13 @@ class ResolutionProgress:
     def _settle(self) -> None:
         question = self._question
         self.upper = float(self._farthest[~self.eliminated].max())
-        self.is_certified = False
         if not self.n_possible:
             self.label = Label.EMPTY
         elif self.lower > question.delta_group:
-            self.label, self.is_certified = Label.AMBIGUOUS, True
+            self.label = Label.AMBIGUOUS
         elif self.upper <= question.delta_fine:
-            self.label, self.is_certified = Label.FINE, True
+            self.label = Label.FINE
         elif self.upper <= question.delta_group:
-            is_final = self.lower > question.delta_fine and self.upper - self.lower <= question.slack
-            self.label, self.is_certified = Label.GROUP, is_final
+            self.label = Label.GROUP
         else:
             self.label = Label.ABSTAIN

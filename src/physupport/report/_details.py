@@ -1,4 +1,4 @@
-"""What stands beside a report: all that a page or a picture shows, as one JSON document."""
+"""The details beside a report: all that a page or a picture shows, as one JSON document."""
 
 import re
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ from .._errors import MisuseError
 from .._files import write_whole
 from .._hashes import content_hash
 from ._diagnosis import outcome_notes
-from ._phrases import plain
+from ._words import plain
 
-FORMAT, VERSION = "physupport details", 3
-_READ = (2, VERSION)  # version 2 held sentences in place of facts
+FORMAT = "physupport details"
+VERSION = 3
 
 
 @final
@@ -26,9 +26,14 @@ class Details:
     document: dict[str, Any] = field(repr=False)
 
     def __post_init__(self) -> None:
-        if self.document.get("format") != FORMAT or self.document.get("version") not in _READ:
+        if self.document.get("format") != FORMAT or self.document.get("version") != VERSION:
             value = f"{self.document.get('format')!r}, version {self.document.get('version')!r}"
-            raise MisuseError("document", f"be {FORMAT!r}, version {' or '.join(map(str, _READ))}", value)
+            raise MisuseError("document", f"be {FORMAT!r}, version {VERSION}", value, "Run the project again.")
+
+    @classmethod
+    def about(cls, report: str, **parts: Any) -> "Details":  # noqa: ANN401
+        """The details with these parts; report: the hash of the document that they belong to."""
+        return cls({"format": FORMAT, "version": VERSION, "report": report, **parts})
 
     @property
     def report(self) -> str:
@@ -37,7 +42,7 @@ class Details:
 
     @property
     def doubts(self) -> list[str]:
-        """What in the rows speaks against the laws, and so against all that is said."""
+        """The evidence in the rows against the laws, on which every label rests."""
         return misfit_doubts(self.document)
 
     @property
@@ -54,12 +59,11 @@ class Details:
 
     def _repr_html_(self) -> str:
         """For notebooks: the outcome in words, what is left, and the measured row with its fits."""
+        from ._words import STATUSES
         from .page import pictures_html
-        from .page._words import STATUSES
 
-        outcome = self.document["outcome"]
-        status = [f"The report is {STATUSES[outcome['status']]}."] if isinstance(outcome, dict) else []
-        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in (*self.doubts, *status, *self.notes))
+        status = f"The report is {STATUSES[self.document['outcome']['status']]}."
+        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in (*self.doubts, status, *self.notes))
         return f"<div><p>{escape(repr(self))}</p>{pictures_html(self.document)}<ul>{said}</ul></div>"
 
     def json(self) -> str:
@@ -113,7 +117,7 @@ def misfit_doubts(details: Mapping[str, Any]) -> list[str]:
 
 @runtime_checkable
 class Detailed(Protocol):
-    """What can say its details, such as a result."""
+    """An object that has details, such as a result."""
 
     def details(self) -> Details:
         """All that is shown beside its report."""

@@ -1,12 +1,9 @@
-"""The facts of details in sentences: whether rows fit the laws, what would refine a field, and the outcome.
-
-Details of version 2 hold the sentences themselves in place of facts; these are shown as they are.
-"""
+"""The facts of details in sentences: whether rows fit the laws, what would refine a field, and the outcome."""
 
 from collections.abc import Iterator, Sequence
 
-from ..local.rates import MOST_ROWS
-from ._phrases import Entry, cut, explanation_words, sentence_of
+from ..local.planning import MOST_ROWS
+from ._words import Entry, cut, explanation_words, sentence_of
 
 LEVELS_NOTE = (
     "The level was fixed before the held-out rows were read, and only its labels carry the guarantee. The other levels "
@@ -25,18 +22,17 @@ def misfit_sentence(entry: Entry) -> str:
 
     Of rows that arrived without a split, `rows` says which they are.
     """
-    if "sentence" in entry:
-        return str(entry["sentence"])
     if entry["z"] is None:
         return _no_energy(entry)
-    ratio, z = entry["statistic"] / entry["expected"], entry["z"]
+    ratio = entry["statistic"] / entry["expected"]
+    z = entry["z"]
     off = f"{z:+.1f}" if abs(z) < _LARGEST else f"{z:+.3g}"
     said = (
         f"{sentence_of(_judging(entry))} have {ratio:.4g} times the energy that explanation "
         f"{entry['explanation']} expects of them ({off} standard deviations; two-sided probability {_chance(entry)})"
     )
     if not entry["is_misfit"]:
-        return f"{said[:-1]}, told below {MISFIT:g}): no sign of a misfit."
+        return f"{said[:-1]}, told below {MISFIT:g}): no sign of a misfit in their energy."
     size, other = ("small", "something active is missing in it") if z > 0.0 else ("large", "the rows were scaled")
     beside = entry.get("beside", "")
     if beside != ("weaker" if z > 0.0 else "stronger"):
@@ -77,9 +73,8 @@ def _chance(entry: Entry) -> str:
 
 def outcome_notes(details: Entry) -> list[str]:
     """Why the outcome is what it is, with figures, and what would change it, beyond the report's own sentence."""
-    outcome, misfits = details["outcome"], details["misfit"]
-    if isinstance(outcome, list):
-        return [str(sentence) for sentence in outcome[1:]]  # the first was the report's
+    outcome = details["outcome"]
+    misfits = details["misfit"]
     if outcome["status"] == "EMPTY":
         return [*map(misfit_sentence, misfits), *_why_empty(misfits)]
     why = _why_abstain(outcome) if outcome["status"] == "ABSTAIN" else ()
@@ -128,7 +123,7 @@ def _doubts(misfits: Sequence[Entry]) -> Iterator[str]:
 
 
 def _large(outcome: Entry) -> Iterator[str]:
-    """Of a large possible set, which dimensions of the bank it leaves open."""
+    """The dimensions of the bank that a large possible set leaves open."""
     dimensions = outcome["dimensions"]
     if dimensions is None:
         return
@@ -142,8 +137,8 @@ def _large(outcome: Entry) -> Iterator[str]:
 
 
 def refine_sentences(field: Entry) -> list[str]:
-    """What would make a field finer: rows, or queries."""
-    return [fact if isinstance(fact, str) else refine_sentence(fact) for fact in field["refine"]]
+    """The rows or the queries that would make a field finer."""
+    return [refine_sentence(fact) for fact in field["refine"]]
 
 
 def refine_sentence(fact: Entry) -> str:
@@ -167,7 +162,9 @@ def _undecided(fact: Entry) -> str:
 
 
 def _more_rows(fact: Entry) -> str:
-    rows, rate, rival = fact["rows"], fact["rate"], explanation_words(fact["rival"], fact["says"])
+    rows = fact["rows"]
+    rate = fact["rate"]
+    rival = explanation_words(fact["rival"], fact["says"])
     if not rows:
         return (
             f"The held-out rows so far would rule out {rival} if explanation {fact['reference']} had been proposed: a "
@@ -185,13 +182,16 @@ def _more_rows(fact: Entry) -> str:
 
 
 def _no_rows(fact: Entry) -> str:
-    stream, rate, rival = fact["stream"], fact["rate"], explanation_words(fact["rival"], fact["says"])
+    stream = fact["stream"]
+    rate = fact["rate"]
+    rival = explanation_words(fact["rival"], fact["says"])
     if rate is None:
         return (
             f"How many more {stream} rows would be expected to rule out {rival} cannot be computed: its noise and its "
             f"strengths are too many powers of ten apart for double precision."
         )
-    opening, reference = f"No number of {stream} rows is expected to rule out {rival}:", fact["reference"]
+    opening = f"No number of {stream} rows is expected to rule out {rival}:"
+    reference = fact["reference"]
     if fact["is_same_key"] and fact["part"] == "calibration":
         return (
             f"{opening} it has the same dictionary state and calibration nuisance as explanation {reference}, and "
@@ -209,8 +209,6 @@ def _no_rows(fact: Entry) -> str:
 
 def field_notes(field: Entry) -> list[str]:
     """Why elements of a settled field were not asked about."""
-    if "notes" in field:
-        return [str(note) for note in field["notes"]]
     names = [element["id"] for element in field["elements"] if element["state"] == "not asked"]
     if not names or not field["is_settled"]:
         return []

@@ -1,28 +1,72 @@
-"""The outcome of a report as a whole, in sentences."""
+"""The sentences about the outcome as a whole: what holds, what is left open and why, and what else may be there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..laws import LAWS, Law
-from ._claims import claim_sentence, claims_of
-from ._covers import cover_sentence, grid_end, promised_level, where_truth_is
-from ._noise import (
+from ._assumptions import (
     agreed_sentence,
+    cover_sentence,
     estimate_sentence,
-    is_estimated,
+    grid_end,
     is_of_scatter,
     is_off,
     noise_sentence,
+    promised_level,
     refuted_noise,
     refuted_premises,
     refuted_sentence,
+    replicate_noise_sentence,
+    rests_on_stuck,
     strength_sentence,
+    stuck_sentence,
     told_at,
+    unasked,
+    undecided,
+    unlisted_sentence,
+    where_truth_is,
+    why_open,
+    width_sentence,
     withheld_by_noise,
 )
-from ._open import unasked, undecided, why_open
-from ._phrases import Entry, confidence, cut, element_places, gate_of, listed, plain, probability, sentence_of
-from ._widths import width_sentence
+from ._fields import claim_sentence, claims_of
+from ._words import (
+    Entry,
+    confidence,
+    cut,
+    element_places,
+    explanation_words,
+    gate_of,
+    plain,
+    probability,
+    sentence_of,
+)
+
+
+def contradiction_sentence(document: Entry) -> str:
+    """The sentence that names which stream rejects what another keeps; empty unless nothing is left of several."""
+    found = document.get("contradiction")
+    if not found:
+        return ""
+    size = document["protocol"]["size"]
+    streams = found["streams"]
+    alone = [f"the {plain(each['stream'])} rows alone {_kept_alone(each, streams, size)}" for each in streams]
+    said = f"{'; '.join(alone)}."
+    if not all(each["kept"] for each in streams):
+        return f" {sentence_of(said)}"
+    if found["common"]:
+        return (
+            f" {sentence_of(said)} Each keeps {found['common']} of them by itself, and all together reject these, too."
+        )
+    return f" The streams contradict each other, as each rejects all that is left of the others: {said}"
+
+
+def _kept_alone(entry: Entry, streams: Sequence[Entry], size: int) -> str:
+    nearest = explanation_words(entry["nearest"], entry["says"])
+    if entry["kept"] < 2:
+        return f"keep nothing but {nearest}" if entry["kept"] else f"reject all {size} explanations"
+    others = " and ".join(f"the {plain(each['stream'])} rows" for each in streams if each is not entry)
+    return f"keep {entry['kept']} of {size} explanations, of which {others} reject {nearest} least"
 
 
 def outcome_sentence(document: Entry) -> str:
@@ -32,13 +76,17 @@ def outcome_sentence(document: Entry) -> str:
 
 
 def remarks(document: Entry) -> str:
-    """What stands beside every label: what the best fit leaves, whether the noise is white, and ends of grids."""
-    return ((_missing(document) or _passed(document)) + _beside(document)).strip()
+    """The remarks beside every label: residuals of the best fit, whiteness of the noise, and ends of grids."""
+    return ((_missing(document) or contradiction_sentence(document) or _passed(document)) + _beside(document)).strip()
 
 
 def _beside(document: Entry) -> str:
     return (
-        strength_sentence(document) + estimate_sentence(document) + noise_sentence(document) + edge_sentence(document)
+        strength_sentence(document)
+        + estimate_sentence(document)
+        + noise_sentence(document)
+        + replicate_noise_sentence(document)
+        + edge_sentence(document)
     )
 
 
@@ -53,21 +101,24 @@ def edge_sentence(document: Entry) -> str:
 
 
 def _outcome(document: Entry) -> str:
-    outcome, protocol, gate = document["outcome"], document["protocol"], gate_of(document)
+    outcome = document["outcome"]
+    protocol = document["protocol"]
+    gate = gate_of(document)
     level = promised_level(protocol)
-    least, most = ("about", "about") if is_estimated(protocol) else ("at least", "at most")
     match outcome["status"]:
         case "REPORT":
             return (
-                f"If {where_truth_is(protocol)}, all that is said of it holds together with probability {least} "
+                f"If {where_truth_is(protocol)}, all that is said of it holds together with probability at least "
                 f"{confidence(level)}.{width_sentence(document)}{_assumed(gate)}{unasked(outcome)}"
-                f"{undecided(outcome)}{_passed(document)}{_ranked(gate)}{_too_few(gate)}{cover_sentence(protocol)}"
+                f"{undecided(outcome)}{_passed(document)}{_ranked(gate)}{stuck_sentence(document)}"
+                f"{unlisted_sentence(document)}{cover_sentence(protocol)}"
             )
         case "EMPTY":
             return (
                 f"EMPTY: no explanation survives. Either {where_truth_is(protocol, is_there=False)} or a law is "
-                f"misspecified, or an event of probability {most} {level!r} has occurred. A wider bank, or laws that "
-                f"fit the rows, would change this; more queries would not.{_missing(document)}{opposed(document)}"
+                f"misspecified, or an event of probability at most {level!r} has occurred. A wider bank, or laws that "
+                f"fit the rows, would change this; more queries would not.{_missing(document)}"
+                f"{contradiction_sentence(document)}{opposed(document)}"
             )
         case "WITHHELD":
             return _withheld(document)
@@ -76,6 +127,9 @@ def _outcome(document: Entry) -> str:
 
 
 def _withheld(document: Entry) -> str:
+    rests = rests_on_stuck(document)
+    if rests:
+        return f"No label is given: {rests}.{stuck_sentence(document)}{unlisted_sentence(document)}"
     noise = refuted_noise(gate_of(document))
     if noise:
         return (
@@ -89,17 +143,20 @@ def _withheld(document: Entry) -> str:
 
 
 def doubt_sentence(document: Entry) -> str:
-    """What stands first where nothing fits, with what would, or where what is left does not look like the rows."""
+    """The doubt that comes before all answers: nothing fits, or what is left does not look like the rows."""
     gate = gate_of(document)
     first = {
         "EMPTY": "Nothing in the bank fits these data.",
         "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
     }.get(document["outcome"]["status"])
+    rests = rests_on_stuck(document)
+    if rests:
+        return f"No label is given: {rests}."
     if first is not None:
         noise = withheld_by_noise(document)
         if noise and (is_of_scatter(noise) or document["outcome"]["status"] == "WITHHELD"):
             first = f"The rows refute {refuted_premises(noise)}, so no label is given."
-        return first + _missing(document)
+        return first + _missing(document) + contradiction_sentence(document)
     doubts = [_unlike(min(finding["p"] for finding in gate["findings"]))] if _is_unlike(gate) else []
     doubts += [strength_sentence(document)] if is_off(gate) else []
     return " ".join(sentence_of(doubt.removeprefix(" But ")) for doubt in doubts)
@@ -119,11 +176,12 @@ _UNSEEN = {"channels": "7 to 9"}
 
 
 def _missing(document: Entry) -> str:
-    """What would explain the rest, where the gate rejects the best fit."""
+    """The likely reason of the residuals, where the gate rejects the best fit."""
     gate = gate_of(document)
     if not gate.get("is_best_rejected"):
         return ""
-    noise, others = refuted_noise(gate), [each for each in gate["findings"] if each["part"] != "noise"]
+    noise = refuted_noise(gate)
+    others = [each for each in gate["findings"] if each["part"] != "noise"]
     said = refuted_sentence(noise) if noise else ""
     if noise and not any(each["p"] <= gate["level"] for each in others):
         return said
@@ -137,9 +195,9 @@ def _missing(document: Entry) -> str:
 
 
 def _passed(document: Entry) -> str:
-    """What the gate looked at without finding anything, and what it cannot see."""
+    """The tests of the gate that found nothing, and what they cannot see."""
     gate = gate_of(document)
-    if not gate.get("findings"):
+    if not gate.get("findings") or document["outcome"]["status"] == "EMPTY":
         return ""
     least = min(finding["p"] for finding in gate["findings"])
     if _looks_at_fit(gate):
@@ -152,17 +210,17 @@ def _passed(document: Entry) -> str:
 
 
 def _looks_at_fit(gate: Entry) -> bool:
-    """Whether the gate asks of the rows as a whole, rather than of what a fit leaves."""
+    """True if the gate tests the rows as a whole instead of the residuals of a fit."""
     return {finding["part"] for finding in gate["findings"]} == {"fit"}
 
 
 def _is_unlike(gate: Entry) -> bool:
-    """Whether the rows do not look like those of anything that is left."""
+    """True if the rows do not look like those of anything that is left."""
     return bool(gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
 
 
 def _fitted(p: float, document: Entry) -> str:
-    """That the likelihood of all rows is one that what is left would make: it is one number, and no more is said."""
+    """The sentence of a passed test of the likelihood of all rows, which is one number."""
     compared = ": compare the measured rows with the fits" if _has_fits(document) else ""
     return (
         f" The likelihood of all rows together is not unusual for what is left (p = {p:.2g}"
@@ -172,14 +230,14 @@ def _fitted(p: float, document: Entry) -> str:
 
 
 def _has_fits(document: Entry) -> bool:
-    """Whether deployment rows have a common mean, so that the page shows them with their fits."""
+    """True if deployment rows have a common mean, so that the page shows them with their fits."""
     laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
     known = LAWS.get(laws[0].get("kind")) if laws else None
     return known is not None and known.fitted is not Law.fitted
 
 
 def _unlike(p: float) -> str:
-    """That it is none that anything left would make."""
+    """The sentence of a failed test of the likelihood of all rows."""
     return (
         f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
         f"and what is said may not be either."
@@ -187,35 +245,30 @@ def _unlike(p: float) -> str:
 
 
 def _assumed(gate: Entry) -> str:
-    """What a judge assumes where that is more than the laws say."""
+    """The assumption of a judge that goes beyond the laws."""
     assumes = gate.get("assumes")
     return f" Assumed: {plain(str(assumes))}." if assumes else ""
 
 
 def _ranked(gate: Entry) -> str:
     """Among how many units replicates rank, and what that allows."""
-    units, smallest = gate.get("units"), gate.get("smallest_p")
+    units = gate.get("units")
+    smallest = gate.get("smallest_p")
     if not units or not smallest:
         return ""
     # Of two elements there are the units of each.
     counts = [n for each in units.values() for n in (each if isinstance(each, list) else [each])]
-    among, least = _between(f"{min(counts)}", f"{max(counts)}"), [f"{p:.3g}" for p in sorted(smallest.values())]
+    among = _between(f"{min(counts)}", f"{max(counts)}")
+    least = [f"{p:.3g}" for p in sorted(smallest.values())]
     by = " by explanation" if " " in among else ""
     return (
         f" Ranked among K = {among} units{by}, so that no p-value is below {_between(least[0], least[-1])}. A misfit "
-        f"is not looked for beyond these ranks: a row of something without replicates is kept where it ranks among "
-        f"those of another."
+        f"is not looked for beyond these ranks."
     )
 
 
 def _between(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
-
-
-def _too_few(gate: Entry) -> str:
-    """What replicates are too few for."""
-    names = gate.get("cannot_exclude", ())
-    return f" Cannot be excluded, whatever the signal: too few replicates of {listed(names)}." if names else ""
 
 
 # What proposal rows look like, by the entry under which the law off the bank is written that they gave.
@@ -232,7 +285,7 @@ def _directions(count: int) -> str:
 
 
 def opposed(document: Mapping[str, Any]) -> str:
-    """What free opponents are made of, where nothing in the bank is left beside them."""
+    """The laws of free opponents, where nothing in the bank is left beside them."""
     said = ""
     for stream in document["protocol"]["streams"]:
         mixed = stream["numerator"].get("mixture", [])

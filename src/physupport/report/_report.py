@@ -2,29 +2,31 @@
 
 import csv
 import io
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from .._codec import bound_json, dumped, loaded
-from .._errors import MisuseError
+from .._errors import MisuseError, visible
 from .._files import write_whole
-from ..questions import Label
-from ._answers import answers
-from ._claims import claim_answers
-from ._covers import placed_fields, promised_level
-from ._noise import withheld_in_short
+from .._typing import IntArray
+from ..judges import Verdict, Verdicts
+from ..questions import FieldValues, Label
+from ._assumptions import placed_fields, promised_level, withheld_in_short
+from ._fields import answers, claim_answers, field_sentences
 from ._outcome import doubt_sentence, outcome_sentence, remarks
-from ._phrases import Entry, has_places, in_words, unit_of
 from ._schema import check_document, document_hash
-from ._sentences import field_sentences
+from ._words import Entry, has_places, in_words, unit_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+
 # Named on one line, and said in full in a notebook.
-_MOST_FIELDS, _MOST_SENTENCES = 6, 12
+_MOST_FIELDS = 6
+_MOST_SENTENCES = 12
 
 COLUMNS = (
     "field", "label", "cell", "kept", "not asked", "extent", "box", "group", "certificate", "witnesses", "excluded",
@@ -35,7 +37,7 @@ COLUMNS = (
 @final
 @dataclass(frozen=True, slots=True)
 class FieldReport:
-    """What is said of one field and what forces it.
+    """The answer on one field and the explanations that force it.
 
     The cell is all that is possible, in two parts: kept, which was asked about and not rejected, the least evidence
     against it first, and not asked.  None stands for nothing there.  Reports of before this was told have neither part.
@@ -91,7 +93,7 @@ class Report:
 
     @property
     def doubt(self) -> str:
-        """What comes before all answers where nothing fits; empty elsewhere."""
+        """The doubt that comes before all answers where nothing fits; empty elsewhere."""
         return doubt_sentence(self.document)
 
     @property
@@ -116,12 +118,12 @@ class Report:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the content has the hash that was written with it; only `verify` finds who changed both."""
+        """True if the content has the hash that was written with it; only `verify` detects a change of both."""
         return document_hash(self.document) == self.digests["document"]
 
     @property
     def versions(self) -> dict[str, str]:
-        """Of the programs that made the report; no claim depends on them."""
+        """The versions of the programs that made the report; no claim depends on them."""
         return dict(self.document["program"])
 
     @property
@@ -133,7 +135,7 @@ class Report:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What comes first: a short sentence for each field, and one for each claim."""
+        """A short sentence for each field, and one for each claim."""
         return (*answers(self.document), *claim_answers(self.document))
 
     def rows(self) -> list[dict[str, str]]:
@@ -171,7 +173,8 @@ class Report:
             sentences[_MOST_SENTENCES:] = [f"and {len(sentences) - _MOST_SENTENCES} more, in the table"]
         sentences += claim_answers(self.document)
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-        pictures, table = pictures_html(report_fields(self.document)), table_html(self.fields, unit_of(self.document))
+        pictures = pictures_html(report_fields(self.document))
+        table = table_html(self.fields, unit_of(self.document))
         said = (f"<p><strong>{escape(self.doubt)}</strong></p>" if self.doubt else "") + f"<ul>{said}</ul>"
         footing = f"<p>{escape(self.sentence)}</p><p><small>{escape(self._footing())}</small></p>"
         return f"<div>{said}{pictures}{table}{footing}</div>"
@@ -186,7 +189,8 @@ class Report:
         return DataFrame([_entry(field) for field in self.fields])
 
     def _footing(self) -> str:
-        outcome, size = self.document["outcome"], self.document["protocol"]["size"]
+        outcome = self.document["outcome"]
+        size = self.document["protocol"]["size"]
         return (
             f"Level {self.level!r}; {self.queries} of {size} explanations asked about (budget {outcome['budget']}), "
             f"{outcome['witnessed'] + outcome['indeterminate']} kept, {size - self.queries} not asked about; "
@@ -214,7 +218,8 @@ class Report:
 
 
 def _field(entry: Entry, answer: str, sentence: str, withheld: str) -> FieldReport:
-    excluded, left = entry["excluded"], entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
+    excluded = entry["excluded"]
+    left = entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
         field=entry["field"],
         label=Label(entry["label"]),
@@ -265,3 +270,57 @@ def _row(entry: FieldReport, beside: str) -> dict[str, str]:
         "remarks": beside,
     }
     return {name: values[name] for name in COLUMNS}
+
+
+# Queries written out at a time.
+_BLOCK = 65_536
+
+
+def query_lines(
+    queries: IntArray, verdicts: Verdicts, says: Callable[[IntArray], Mapping[str, FieldValues]]
+) -> Iterator[str]:
+    """A line for every query in order: explanation, verdict, bounds of its margin, and what it says of each region.
+
+    queries, verdicts: (k,).  says: what explanations say, by the names of the columns.
+    """
+    yield _line("query", "explanation", "verdict", "margin_lower", "margin_upper", *says(queries[:0]))
+    names = {int(verdict): verdict.name for verdict in Verdict}
+    for start in range(0, len(queries), _BLOCK):  # column by column: a million queries are not rare
+        part = slice(start, min(start + _BLOCK, len(queries)))
+        columns = [replace(said, names=tuple(map(_cell, said.names))) for said in says(queries[part]).values()]
+        numbers = map(str, range(part.start, part.stop)), map(str, queries[part].tolist())
+        codes = [names[code] for code in verdicts.codes[part].tolist()]
+        bounds = (map(repr, side[part].tolist()) for side in (verdicts.lower, verdicts.upper))
+        texts = (said.texts(nothing="") for said in columns)
+        yield from (f"{','.join(cells)}\n" for cells in zip(*numbers, codes, *bounds, *texts, strict=True))
+
+
+def field_lines(report: Report) -> Iterator[str]:
+    """A line for every field, as `Report.csv` has it."""
+    return (_line(*cells) for cells in (COLUMNS, *(row.values() for row in report.rows())))
+
+
+def _line(*cells: str) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(map(_plain, cells))
+    return text.getvalue()
+
+
+def _cell(name: str) -> str:
+    """A name as a cell, which is looked at once instead of on every line."""
+    return _line(name)[:-1]
+
+
+def _plain(cell: str) -> str:
+    """A spreadsheet must not take a name for a formula: text that begins like one gets an apostrophe before it.
+
+    What would not be shown is written as an escape.
+    """
+    cell = visible(cell)
+    if not cell.startswith(("=", "+", "-", "@")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

@@ -1,6 +1,7 @@
-"""What every response is, and the checks that responses share."""
+"""The contract of responses, the registry of their kinds, and the checks that they share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -8,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import read_only
 from .._checks import check_array
+from .._codec import array_json, real
 from .._errors import MisuseError
+from .._stored import Refusal
 from .._typing import Array
 
 ComplexArray = NDArray[np.complex128]
@@ -61,3 +64,29 @@ def check_answers(name: str, value: ArrayLike, n_places: int, n_channels: int | 
     if len(bad):
         raise MisuseError(name, "be finite", f"a number that is not, at place {bad[0]}")
     return array.astype(np.complex128) if array.dtype.kind == "c" else array.astype(np.float64)
+
+
+def encode_response(response: Response) -> dict[str, object] | None:
+    """The kind and the parameters of a registered response; None of others, which nobody else could run."""
+    kind = next((kind for kind, make in RESPONSES.items() if make is type(response)), None)
+    if kind is None:
+        return None
+    named = {name: getattr(response, name) for name in signature(RESPONSES[kind]).parameters}
+    return {"kind": kind} | {
+        name: array_json(np.asarray(value, dtype=np.float64)) if isinstance(value, np.ndarray) else value
+        for name, value in named.items()
+    }
+
+
+def decode_response(node: Mapping[str, object]) -> Response:
+    """The response that `encode_response` wrote, of a kind that is known here."""
+    kind = str(node.get("kind"))
+    if kind not in RESPONSES:
+        raise Refusal(f"the cover has a response of the unknown kind {kind!r}")
+    values = {
+        name: real(value, *[None] * len(value["shape"])) if isinstance(value, dict) else value
+        for name, value in node.items()
+        if name != "kind"
+    }
+    response: Response = RESPONSES[kind](**values)
+    return response

@@ -1,22 +1,205 @@
-"""Formulas as texts: worked out in floating point for answers, and in intervals for bounds of derivatives."""
+"""Formulas as texts: evaluated in floating point for answers, and in intervals for bounds of derivatives."""
 
 import ast
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add, mul
+from functools import partial, reduce
 from typing import Any, Final, final
 
 import numpy as np
 
 from .._errors import MisuseError
 from .._typing import Array
-from ._intervals import Enclosure, Jet
+
+# Far more than the functions of numpy are off, a few units in the last place.
+_FUNCTION_ERROR = 1e-14
+# Relative, four times the rounding of a sum or product; and more than what numbers too small for that are off.
+_ROUNDING = 2.0**-51
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Enclosure:
+    """Numbers between two bounds, entry by entry; what is not defined everywhere in between has bounds without end."""
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def between(cls, low: Array, high: Array) -> "Enclosure":
+        """The bounds, each further out than a rounding; NaN, which only infinite bounds lead to, is without end."""
+        lower = low - (_ROUNDING * np.abs(low) + _TINY)
+        upper = high + (_ROUNDING * np.abs(high) + _TINY)
+        if np.isnan(lower.sum() + upper.sum()):
+            return cls(np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper))
+        return cls(lower, upper)
+
+    @classmethod
+    def of(cls, value: "Array | float") -> "Enclosure":
+        """A number is between itself and itself."""
+        return cls(np.asarray(value), np.asarray(value))
+
+    def __add__(self, other: "Enclosure") -> "Enclosure":
+        return Enclosure.between(self.low + other.low, self.high + other.high)
+
+    def __mul__(self, other: "Enclosure") -> "Enclosure":
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Enclosure.between(reduce(np.minimum, ends), reduce(np.maximum, ends))
+
+    def scaled(self, factor: float) -> "Enclosure":
+        """Times a number."""
+        return self * Enclosure.of(factor)
+
+    def power(self, n: int) -> "Enclosure":
+        """To a whole power; of even ones nothing is below 0."""
+        if n < 0:
+            return self.power(-n).reciprocal()
+        ends = self._widened(self.low**n), self._widened(self.high**n)
+        low = np.minimum(ends[0].low, ends[1].low)
+        high = np.maximum(ends[0].high, ends[1].high)
+        holds_zero = (self.low <= 0.0) & (self.high >= 0.0)
+        return Enclosure(np.where(holds_zero & (n % 2 == 0) & (n > 0), 0.0, low), high)
+
+    def reciprocal(self) -> "Enclosure":
+        """One over it; without end where it may be 0."""
+        holds_zero = (self.low <= 0.0) & (self.high >= 0.0)
+        inverse = Enclosure.between(1.0 / self.high, 1.0 / self.low)
+        return Enclosure(np.where(holds_zero, -np.inf, inverse.low), np.where(holds_zero, np.inf, inverse.high))
+
+    def rising(self, function: Callable[[Array], Array]) -> "Enclosure":
+        """A function that rises; where it is not defined, without end."""
+        return Enclosure(self._widened(function(self.low)).low, self._widened(function(self.high)).high)
+
+    def wave(self, turns: float) -> "Enclosure":
+        """The sine of it and so many quarter turns more: 1 and -1 where a crest or a trough may lie in between."""
+        low = self.low + turns * (np.pi / 2.0)
+        high = self.high + turns * (np.pi / 2.0)
+        slack = _FUNCTION_ERROR * (1.0 + np.abs(low) + np.abs(high))
+        ends = np.sin(low), np.sin(high)
+
+        def meets(phase: float) -> Array:
+            first = (low - slack - phase) / (2.0 * np.pi)
+            last = (high + slack - phase) / (2.0 * np.pi)
+            return np.asarray(np.floor(last) >= np.ceil(first))
+
+        lowest = np.minimum(*ends) - slack
+        highest = np.maximum(*ends) + slack
+        return Enclosure(
+            np.where(meets(-np.pi / 2.0), -1.0, np.maximum(np.nan_to_num(lowest, nan=-1.0), -1.0)),
+            np.where(meets(np.pi / 2.0), 1.0, np.minimum(np.nan_to_num(highest, nan=1.0), 1.0)),
+        )
+
+    @staticmethod
+    def _widened(value: Array) -> "Enclosure":
+        off = _FUNCTION_ERROR * np.abs(value) + _TINY
+        return Enclosure.between(value - off, value + off)
+
+    @property
+    def largest(self) -> Array:
+        """The largest absolute value."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    @property
+    def smallest(self) -> Array:
+        """The smallest absolute value."""
+        return np.maximum(np.maximum(self.low, -self.high), 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Jet:
+    """A number with its d first and (d, d) second derivatives, all of them intervals."""
+
+    value: Enclosure
+    first: tuple[Enclosure, ...]
+    second: tuple[tuple[Enclosure, ...], ...]  # row k has the columns 0 .. k
+
+    @classmethod
+    def constant(cls, value: Enclosure, d: int) -> "Jet":
+        """A number that does not depend on the variables."""
+        zero = Enclosure.of(0.0)
+        return cls(value, (zero,) * d, tuple((zero,) * (k + 1) for k in range(d)))
+
+    @classmethod
+    def variable(cls, value: Enclosure, number: int, d: int) -> "Jet":
+        """One of the variables themselves."""
+        still = cls.constant(value, d)
+        first = tuple(Enclosure.of(float(k == number)) for k in range(d))
+        return cls(value, first, still.second)
+
+    def __add__(self, other: "Jet") -> "Jet":
+        first = tuple(a + b for a, b in zip(self.first, other.first, strict=True))
+        rows = zip(self.second, other.second, strict=True)
+        return Jet(self.value + other.value, first, tuple(tuple(map(Enclosure.__add__, a, b)) for a, b in rows))
+
+    def __mul__(self, other: "Jet") -> "Jet":
+        a = self.value
+        b = other.value
+        first = tuple(a * y + b * x for x, y in zip(self.first, other.first, strict=True))
+        second = tuple(
+            tuple(
+                a * other.second[k][m]
+                + b * self.second[k][m]
+                + self.first[k] * other.first[m]
+                + self.first[m] * other.first[k]
+                for m in range(k + 1)
+            )
+            for k in range(len(first))
+        )
+        return Jet(a * b, first, second)
+
+    def chained(self, value: Enclosure, slope: Enclosure, bend: Enclosure) -> "Jet":
+        """A function of it, with the first two derivatives of the function."""
+        second = tuple(
+            tuple(bend * self.first[k] * self.first[m] + slope * self.second[k][m] for m in range(k + 1))
+            for k in range(len(self.first))
+        )
+        return Jet(value, tuple(slope * derivative for derivative in self.first), second)
+
+    def power(self, n: int) -> "Jet":
+        """To a whole power."""
+        x = self.value
+        slope = x.power(n - 1).scaled(n) if n else Enclosure.of(0.0)
+        bend = x.power(n - 2).scaled(n * (n - 1)) if n * (n - 1) else Enclosure.of(0.0)
+        return self.chained(x.power(n), slope, bend)
+
+    def exp(self) -> "Jet":
+        """The exponential, which is its own derivative; never below 0."""
+        value = self.value.rising(np.exp)
+        value = Enclosure(np.maximum(value.low, 0.0), value.high)
+        return self.chained(value, value, value)
+
+    def log(self) -> "Jet":
+        """The natural logarithm."""
+        inverse = self.value.reciprocal()
+        return self.chained(self.value.rising(np.log), inverse, inverse.power(2).scaled(-1.0))
+
+    def sqrt(self) -> "Jet":
+        """The square root."""
+        root = self.value.rising(np.sqrt)
+        slope = root.reciprocal().scaled(0.5)
+        return self.chained(root, slope, (slope * self.value.reciprocal()).scaled(-0.5))
+
+    def sin(self) -> "Jet":
+        """The sine."""
+        value = self.value.wave(0.0)
+        return self.chained(value, self.value.wave(1.0), value.scaled(-1.0))
+
+    def cos(self) -> "Jet":
+        """The cosine."""
+        value = self.value.wave(1.0)
+        return self.chained(value, self.value.wave(0.0).scaled(-1.0), value.scaled(-1.0))
+
 
 _FUNCTIONS: Final = ("exp", "log", "sqrt", "sin", "cos")
 _SIGNS: Final[Mapping[type[ast.operator], str]] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+# Names that a formula has already.
+RESERVED: Final = ("t", "width", "pi", *_FUNCTIONS)
 # Texts nest at most so deep: more would exhaust the interpreter.
 _MOST_NESTED: Final = 60
+_LARGEST: Final = sys.float_info.max
 
 
 @final
@@ -41,7 +224,7 @@ class Expression:
 
     @property
     def names(self) -> frozenset[str]:
-        """What it depends on."""
+        """The names of the numbers that it depends on."""
         return _checked(self._tree, self.text)
 
     def at(self, values: Mapping[str, Array | float]) -> Array:
@@ -50,7 +233,7 @@ class Expression:
 
     def jet(self, values: Mapping[str, Jet], d: int) -> Jet:
         """Its value and derivatives along d variables, as intervals."""
-        value: Jet = _worked(self._tree, values, _Jets(d))
+        value: Jet = _worked(self._tree, values, partial(_jets, d))
         return value
 
 
@@ -59,7 +242,7 @@ def _checked(node: ast.expr, text: str, depth: int = 0) -> frozenset[str]:
     if depth > _MOST_NESTED:
         raise MisuseError("formula", f"be nested at most {_MOST_NESTED} deep", repr(text))
     match node:
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and np.isfinite(float(value)):
+        case ast.Constant(value=int() | float() as value) if type(value) is not bool and abs(value) <= _LARGEST:
             return frozenset()
         case ast.Name(id=name):
             return frozenset() if name == "pi" else frozenset([name])
@@ -72,19 +255,21 @@ def _checked(node: ast.expr, text: str, depth: int = 0) -> frozenset[str]:
             return _checked(left, text, depth + 1) | _checked(right, text, depth + 1)
         case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _FUNCTIONS:
             return _checked(inner, text, depth + 1)
-    rule = f"be made of numbers, names, pi, + - * / ** and {', '.join(_FUNCTIONS)}"
+    rule = f"be made of numbers that float64 holds, names, pi, + - * / ** and {', '.join(_FUNCTIONS)}"
     raise MisuseError("formula", rule, repr(ast.unparse(node)))
 
 
 def _exponent(node: ast.expr, text: str) -> int:
     """A whole number, perhaps negative."""
+    sign = 1
+    while isinstance(node, ast.UnaryOp) and type(node.op) is ast.USub:  # a call for each would exhaust the interpreter
+        sign = -sign
+        node = node.operand
     match node:
-        case ast.Constant(value=int() as n) if not isinstance(n, bool) and abs(n) <= 64:
-            return n
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -_exponent(inner, text)
-    rule, remedy = "have whole numbers up to 64 as powers", "Write others with exp, log or sqrt."
-    raise MisuseError("formula", rule, repr(text), remedy)
+        case ast.Constant(value=int() as n) if type(n) is int and abs(n) <= 64:
+            return sign * n
+    remedy = "Write others with exp, log or sqrt."
+    raise MisuseError("formula", "have whole numbers up to 64 as powers", repr(text), remedy)
 
 
 def _floats(name: str, *values: Any) -> Any:  # noqa: ANN401
@@ -99,28 +284,24 @@ def _floats(name: str, *values: Any) -> Any:  # noqa: ANN401
     return getattr(np, {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}.get(name, name))(*values)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Jets:
+def _jets(d: int, name: str, *values: Any) -> Any:  # noqa: ANN401
     """One step in jets of d variables."""
-
-    d: int
-
-    def __call__(self, name: str, *values: Any) -> Any:  # noqa: ANN401
-        match name:
-            case "number":
-                return Jet.constant(Enclosure.of(values[0]), self.d)
-            case "+" | "*":
-                return reduce({"+": add, "*": mul}[name], values)
-            case "negative":
-                return values[0] * self("number", -1.0)
-            case "-":
-                return values[0] + self("negative", values[1])
-            case "/":
-                return values[0] * values[1].power(-1)
-            case "**":
-                return values[0].power(values[1])
-        return getattr(values[0], name)()
+    match name:
+        case "number":
+            return Jet.constant(Enclosure.of(values[0]), d)
+        case "+":
+            return values[0] + values[1]
+        case "*":
+            return values[0] * values[1]
+        case "negative":
+            return values[0] * _jets(d, "number", -1.0)
+        case "-":
+            return values[0] + _jets(d, "negative", values[1])
+        case "/":
+            return values[0] * values[1].power(-1)
+        case "**":
+            return values[0].power(values[1])
+    return getattr(values[0], name)()
 
 
 def _worked(node: ast.expr, values: Mapping[str, Any], step: Callable[..., Any]) -> Any:  # noqa: ANN401

@@ -1,19 +1,19 @@
-"""Responses that are formulas, whose derivatives are bounded over boxes in interval arithmetic."""
+"""Responses given by formulas, and bounds of the derivatives of answers that hold all over a box."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_array, check_positive
-from .._errors import MisuseError
+from .._errors import MisuseError, misuse_named
 from .._typing import Array, BoolArray, Positive
-from ._base import ComplexArray, check_channels, register
-from ._expression import Expression
-from ._intervals import Enclosure, Jet
+from ._base import ComplexArray, Response, check_channels, register
+from ._expression import RESERVED, Enclosure, Expression, Jet
+from ._settings import Parameter
 
 # Parts of a box are halved until their bounds are this near to what is reached in the middle of some, or are so many.
 _ENOUGH: Final = 1.2
@@ -27,7 +27,7 @@ _SUMS: Final = 1e-10
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """What a formula is of: q channels, each with numbers of its own, d places, and a width."""
+    """A formula and its variables: q channels, each with numbers of its own, d places, and a width."""
 
     parts: tuple[Expression, ...]  # the real one, and the imaginary one if there is one
     channels: Mapping[str, Array] = field(repr=False)  # (q,) each
@@ -56,7 +56,7 @@ class Form:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    r"""Of the answer u at unit norm, over a box: of :math:`|\partial_ku|` and of :math:`|\partial_k\partial_lu|`."""
+    r"""Bounds of :math:`|\partial_ku|` and :math:`|\partial_k\partial_lu|` of the answer u at unit norm, over a box."""
 
     slopes: Array  # (d,)
     bends: Array  # (d, d)
@@ -75,8 +75,12 @@ def form_bounds(form: Form, low: Array, high: Array) -> Bounds:
     :math:`c_k = |u\cdot\partial_kr|/|r|`.  Parts of the box are halved where their bounds are far
     above what is reached.
     """
-    q, d = next(iter(form.channels.values())).size, len(low)
-    boxes, reached, worst, count = np.array([low, high])[:, :, None], np.zeros((d + 1, d)), np.zeros((d + 1, d)), 0
+    q = next(iter(form.channels.values())).size
+    d = len(low)
+    boxes = np.array([low, high])[:, :, None]
+    reached = np.zeros((d + 1, d))
+    worst = np.zeros((d + 1, d))
+    count = 0
     while boxes.shape[2]:
         count += boxes.shape[2]
         blocks = np.array_split(boxes, 1 + boxes.shape[2] * q // _BLOCK, axis=2)
@@ -110,7 +114,8 @@ def _bounds(form: Form, low: Array, high: Array, q: int) -> Array:
 
         a = np.array([share(jet.first[k] for jet in jets) for k in range(len(low))])  # (d, B)
         along = np.array([_along(jets, k, shape) / whole**2 for k in range(len(low))])
-        c, bounds = np.minimum(a, along), np.empty((len(low) + 1, *a.shape))
+        c = np.minimum(a, along)
+        bounds = np.empty((len(low) + 1, *a.shape))
         bounds[0] = a
         for k, m in product(range(len(low)), repeat=2):
             b = share(jet.second[max(k, m)][min(k, m)] for jet in jets)
@@ -130,7 +135,8 @@ def _halved(boxes: Array, is_wide: BoolArray) -> Array:
     """(2, d, B) -> the same boxes, each cut into halves along all coordinates that are wide."""
     for k in np.flatnonzero(is_wide):
         middle = boxes[:, k].mean(axis=0)
-        lower, upper = boxes.copy(), boxes.copy()
+        lower = boxes.copy()
+        upper = boxes.copy()
         lower[1, k] = upper[0, k] = middle
         boxes = np.concatenate([lower, upper], axis=2)
     return boxes
@@ -160,19 +166,137 @@ class Formula:
         object.__setattr__(self, "width", check_positive("width", self.width))
         names = self.places.split()
         known = {*names, "t", "width"}
-        if not names or len(known) < len(names) + 2 or not all(name.isidentifier() for name in names):
-            raise MisuseError("places", "be names other than t and width, separated by blanks", repr(self.places))
-        for part in self.form().parts:
+        is_own = {*names}.isdisjoint(RESERVED) and len({*names}) == len(names)
+        if not names or not is_own or not all(name.isidentifier() for name in names):
+            rule = f"be distinct names other than {', '.join(RESERVED)}, separated by blanks"
+            raise MisuseError("places", rule, repr(self.places))
+        for key, part in zip(("formula", "imaginary"), self.form().parts, strict=False):
             if strange := part.names - known:
-                raise MisuseError("formula", f"have no other names than {', '.join(sorted(known))}", min(strange))
+                raise MisuseError(key, f"have no other names than {', '.join(sorted(known))}", min(strange))
 
     def form(self) -> Form:
         """The formula and what it is of."""
-        texts = (self.formula, *([self.imaginary] if self.imaginary else []))
-        return Form(tuple(map(Expression, texts)), {"t": self.axis}, tuple(self.places.split()), float(self.width))
+        parts = [Expression(self.formula)]
+        if self.imaginary:
+            with misuse_named(lambda _: "imaginary"):
+                parts.append(Expression(self.imaginary))
+        return Form(tuple(parts), {"t": self.axis}, tuple(self.places.split()), float(self.width))
 
     def __call__(self, places: ArrayLike, /) -> Array | ComplexArray:
         """(E, d) -> (q, E)."""
         form = self.form()
         parts = form.at(check_array("places", places, (None, len(form.places))))
         return parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
+
+
+_REMEDY = "Give bounds of the derivatives of its answer at unit norm, not differences of samples."
+# Between channels an answer that is shifted is interpolated, of which nothing is proven.
+_SHIFTED = "Of a peak or a formula take 'position' in its place, which moves the elements by as much."
+
+
+def box_bounds(
+    response: Response, low: Array, high: Array, parameters: Sequence[Parameter] = (), *, second: bool = False
+) -> Bounds:
+    """(d + p) slopes and, if asked for, bends: of places first, then of parameters anywhere between their values."""
+    d = len(low)
+    own = np.zeros(len(parameters))
+    factors = list[_Factors]()
+    offsets = list[tuple[int, float]]()
+    moved_low = low.copy()
+    moved_high = high.copy()
+    widths = (1.0, 1.0)
+    names = {parameter.name for parameter in parameters}
+    q = len(np.asarray(response(low[None]))) if names & {"gain", "phase", "offset"} else 0
+    for number, parameter in enumerate(parameters):
+        least = float(parameter.values.min())
+        most = float(parameter.values.max())
+        match parameter.name:
+            case "position":
+                moved_low[parameter.coordinate] += least
+                moved_high[parameter.coordinate] += most
+            case "width":
+                widths = least, most
+            case "gain" | "phase" if not second:
+                own[number], range_of_factors = _channel_slope(parameter, q, least, most)
+                factors.append(range_of_factors)
+            case "offset" if not second:
+                offsets = [(number, max(abs(least), abs(most)))]
+            case kind:
+                rule = "be position or width" if second else "be position, width, gain, phase or offset"
+                remedy = _SHIFTED if kind == "shift" else _REMEDY
+                raise MisuseError(
+                    f"parameter {parameter.label!r}", f"{rule} to have a proven slope", repr(kind), remedy
+                )
+    base = _of_places(response, moved_low, moved_high, widths, second)
+    ratio, own = _in_channels(factors, offsets, own, q)
+    places = [
+        parameter.coordinate if parameter.name == "position" else d if parameter.name == "width" else -1
+        for parameter in parameters
+    ]
+    chosen = np.array([*range(d), *places])
+    slopes = np.append(base.slopes, [0.0] * (d + 2 - len(base.slopes)))  # the last stands for what has one of its own
+    bends = np.zeros((d + 2, d + 2))
+    bends[: len(base.bends), : len(base.bends)] = base.bends
+    return Bounds(ratio * slopes[chosen] + np.append(np.zeros(d), own), bends[np.ix_(chosen, chosen)])
+
+
+class _Factors(NamedTuple):
+    """The smallest and the largest factor of channels, and their largest ratio at any one value."""
+
+    least: float
+    most: float
+    ratio: float
+
+
+def _channel_slope(parameter: Parameter, q: int, least: float, most: float) -> tuple[float, _Factors]:
+    r"""The slope of a gain or a phase v with a pattern w, and the factors of channels.
+
+    Factors :math:`1 + vw_c` have slopes of at most :math:`\max_c|w_c/(1 + vw_c)|`, phases of :math:`\max_c|w_c|`.
+    """
+    pattern = parameter.channel_pattern(q)
+    if parameter.name == "phase":
+        return float(np.abs(pattern).max()), _Factors(1.0, 1.0, 1.0)
+    factors = 1.0 + np.outer([least, most], pattern)
+    if not factors.min() > 0.0:
+        raise MisuseError(f"parameter {parameter.label!r}", "leave a factor above 0 in every channel", factors.min())
+    ratio = float((factors.max(axis=1) / factors.min(axis=1)).max())
+    return float((np.abs(pattern) / factors).max()), _Factors(float(factors.min()), float(factors.max()), ratio)
+
+
+def _in_channels(
+    factors: Sequence[_Factors], offsets: Sequence[tuple[int, float]], own: Array, q: int
+) -> tuple[float, Array]:
+    r"""By how much factors and an offset make other slopes larger, and the slopes (p,) of all these.
+
+    Factors do by at most their ratio.  An offset v adds the vector :math:`v\max_c|r_c|` of q equal entries, which is no
+    longer than :math:`v\sqrt q|r|` and moves by no more than :math:`v\sqrt q` times what r does: of an answer that
+    factors leave at least g and at most G of, slopes have :math:`G + v\sqrt q` where they had G, and all are over
+    :math:`g - v\sqrt q`.
+    """
+    least, most, ratio = (float(np.prod([getattr(part, name) for part in factors])) for name in _Factors._fields)
+    for number, largest in offsets:
+        length = largest * q**0.5
+        if not length < least:
+            rule = f"stay below {least / q**0.5:.3g} of the largest channel, or it might cancel an answer"
+            raise MisuseError("parameter 'offset'", rule, f"{largest:g}", _REMEDY)
+        own = own * most / (least - length)
+        own[number] = q**0.5 / (least - length)
+        ratio = (most + length) / (least - length)
+    return ratio, own
+
+
+def _of_places(response: Response, low: Array, high: Array, widths: tuple[float, float], second: bool) -> Bounds:
+    """The bounds that the response proves of itself: in closed form, or by its formula."""
+    has_widths = widths != (1.0, 1.0)
+    own_slopes = getattr(response, "slopes", None)
+    own_form = getattr(response, "form", None)
+    if own_slopes is not None and not second and not has_widths:
+        slopes = check_array("slopes of the response", own_slopes(low, high), (len(low),))
+        if slopes.min() < 0.0:
+            raise MisuseError("slopes of the response", "be at least 0", slopes.min())
+        return Bounds(slopes, np.zeros((len(low), len(low))))
+    if own_form is None:
+        known = "bends, as formulas do" if second else "slopes, as built-in ones do"
+        raise MisuseError("response", f"bound its own {known}", type(response).__name__, _REMEDY)
+    ends = (low, high) if not has_widths else (np.append(low, widths[0]), np.append(high, widths[1]))
+    return form_bounds(own_form(), *ends)

@@ -1,21 +1,76 @@
-"""What calibration may have left open about an instrument."""
+"""The settings of an instrument that calibration leaves open, and the answers in each of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import product
 from math import prod
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from .._arrays import read_only
 from .._checks import check_array, check_count, check_instance
 from .._errors import MisuseError
 from .._typing import Array
-from ..io import as_pairs
-from ._axis import check_axis, moved_along, widened
+from ..io import ReaderOutput, as_pairs, as_reader_output
 from ._base import ComplexArray, Response, check_answers
+
+# Of the squares of a response: where less of it is left on the axis, another shift or scale was meant.
+LEAST_SEEN: Final = 0.01
+
+
+def check_axis(axis: ArrayLike | None, n_channels: int) -> Array:
+    """(q,) increasing; the numbers of the channels unless given."""
+    channels = check_array("axis", np.arange(n_channels) if axis is None else axis, (n_channels,))
+    if not (np.diff(channels) > 0.0).all():
+        raise MisuseError("axis", "increase from channel to channel", "one that does not", "Sort the channels.")
+    return channels
+
+
+def moved_along(
+    axis: Array, answers: Array | ComplexArray, shift: float | None, scale: float | None
+) -> Array | ComplexArray:
+    """(q, E) the answers in channel x become those at (x - shift) / scale; beyond the ends they stay as they are there.
+
+    Without either they stay altogether, which those of 0 and 1 do but for rounding.
+    A response that is moved off the axis is refused: what would stay of it is its value at an end, in every channel.
+    """
+    if shift is None and scale is None:
+        return answers
+    shift = shift or 0.0
+    scale = 1.0 if scale is None else scale
+    places = (axis - shift) / scale
+    sizes = np.abs(answers)
+    squares = np.square(sizes / np.maximum(sizes.max(axis=0), np.finfo(np.float64).tiny))
+    seen = squares[(axis >= places[0]) & (axis <= places[-1])].sum(axis=0)
+    lost = np.flatnonzero(seen < LEAST_SEEN * squares.sum(axis=0))
+    if len(lost):
+        rule = f"leave a share of {LEAST_SEEN:g} or more of the squares of every response on the axis"
+        setting = f"shift = {shift:g}" if scale == 1.0 else f"shift = {shift:g} and scale = {scale:g}"
+        raise MisuseError("parameters", rule, f"{setting}, with less of response {lost[0]}")
+    where = np.clip(places, axis[0], axis[-1])
+    if np.iscomplexobj(answers):
+        return _between(axis, answers.real, where) + 1j * _between(axis, answers.imag, where)
+    return _between(axis, answers.real, where)
+
+
+def widened(axis: Array, answers: Array | ComplexArray, factor: float) -> Array | ComplexArray:
+    """Every answer stretched about its own centre, the mean place along the axis, by a factor."""
+    if factor == 1.0:
+        return answers
+    sizes = np.abs(answers)
+    centres = axis @ sizes / sizes.sum(axis=0)
+    columns = zip(answers.real.T, centres.tolist(), strict=True)
+    wheres = ((np.clip(c + (axis - c) / factor, axis[0], axis[-1]), column) for column, c in columns)
+    return np.stack([_between(axis, column, where) for where, column in wheres], axis=1)
+
+
+def _between(axis: Array, values: Array, where: Array) -> Array:
+    """Values between the channels, by cubic pieces that rise and fall only where the values do."""
+    return np.asarray(scipy.interpolate.PchipInterpolator(axis, values)(where))
+
 
 KINDS: Final = ("gain", "offset", "phase", "width", "conductivity", "position", "shift", "scale")
 FACTORS: Final = ("width", "conductivity")  # of the field of this name that a response has
@@ -67,7 +122,7 @@ class Parameter:
 
     @property
     def label(self) -> str:
-        """What it is called; else the name, and for positions along a later coordinate its number too."""
+        """The name in reports; unless given the kind, and for positions along a later coordinate its number too."""
         return self.called or (f"{self.name} {self.coordinate}" if self.coordinate else self.name)
 
     def channel_pattern(self, n_channels: int) -> Array:
@@ -75,6 +130,25 @@ class Parameter:
         if self.pattern is None:
             return np.linspace(-1.0, 1.0, n_channels)
         return check_array(f"pattern of {self.name}", self.pattern, (n_channels,))
+
+
+def encode_parameter(parameter: Parameter) -> dict[str, object]:
+    """All of a parameter."""
+    return {
+        "kind": parameter.name,
+        "values": parameter.values.tolist(),
+        "pattern": None if parameter.pattern is None else parameter.pattern.tolist(),
+        "coordinate": parameter.coordinate,
+        "called": parameter.called,
+    }
+
+
+def decode_parameter(node: Mapping[str, object]) -> Parameter:
+    """The parameter that `encode_parameter` wrote."""
+    pattern = None if node["pattern"] is None else np.array(node["pattern"])
+    values = np.array(node["values"], dtype=np.float64)
+    coordinate = int(str(node["coordinate"]))
+    return Parameter(str(node["kind"]), values, pattern, coordinate, str(node["called"]))
 
 
 Chosen = Sequence[tuple[Parameter, float]]
@@ -98,6 +172,10 @@ class Settings:
     values: Array  # (K, p), the first parameter slowest
     responses: Array = field(repr=False)  # (K, q, E) or, of q complex channels, (K, 2 q, E); unit columns
     is_complex: bool
+    headings: tuple[tuple[str, ...] | None, ...] = (
+        None,
+        None,
+    )  # names of channels and elements, where answers had some
 
 
 def settings_grid(
@@ -109,7 +187,7 @@ def settings_grid(
     """The answers of E elements under every combination of the parameters, each column brought to unit norm.
 
     response: a response, any function of that kind, or the (q, E) nominal answers themselves, which no parameter can
-    move to other places.
+    move to other places; names along their axes are matched by the bank to those of its library.
     places: (E, d).  axis: (q,) what channels stand for, increasing, for shift, scale and the width of a response that
     has none of its own; their numbers unless given.
 
@@ -124,8 +202,9 @@ def settings_grid(
     where = check_array("places", places, (None, None))
     if not len(where) or (callable(response) and not where.shape[1]):  # names alone have answers, but not by formula
         raise MisuseError("places", "hold at least one place with coordinates", f"shape {where.shape}")
+    held = ReaderOutput(np.empty(0)) if callable(response) else as_reader_output("response", response)
     # A function of the user's own gets a copy that it cannot change: the places are what a report speaks of.
-    nominal = check_answers("response", response(read_only(where)) if callable(response) else response, len(where))
+    nominal = check_answers("response", response(read_only(where)) if callable(response) else held.values, len(where))
     labels = _labels(parameters)
     for parameter in parameters:
         _check_applies(parameter, response, where, nominal)
@@ -142,7 +221,7 @@ def settings_grid(
     ]
     stacked = np.stack([as_pairs(answers, axis=0) if is_complex else answers.real for answers in columns])
     values = np.array(grid, dtype=np.float64).reshape(len(grid), len(labels))
-    return Settings(labels, read_only(values), read_only(stacked), is_complex)
+    return Settings(labels, read_only(values), read_only(stacked), is_complex, held.headings)
 
 
 def _labels(parameters: Sequence[Parameter]) -> tuple[str, ...]:
@@ -200,10 +279,6 @@ def _has(response: object, name: str) -> bool:
     return is_dataclass(response) and name in {entry.name for entry in fields(response)}
 
 
-def _scaled(response: Any, name: str, factor: float) -> Any:  # noqa: ANN401  checked to be a dataclass with this field
-    return replace(response, **{name: getattr(response, name) * factor})
-
-
 def _unit_columns(
     response: Response | ArrayLike, places: Array, nominal: Array | ComplexArray, axis: Array, chosen: Chosen
 ) -> Array | ComplexArray:
@@ -214,7 +289,8 @@ def _unit_columns(
         moved = widened(axis, moved, values.get("width", 1.0))
     base = moved_along(axis, moved, values.get("shift"), values.get("scale"))
     largest = np.abs(base).max(axis=0)  # (E,)
-    answers, offset = base, 0.0
+    answers = base
+    offset = 0.0
     for parameter, value in chosen:
         if parameter.name == "gain":
             answers = answers * (1.0 + value * parameter.channel_pattern(len(base)))[:, None]
@@ -240,7 +316,8 @@ def _moved(
     moved = places.copy()
     for parameter, value in chosen:
         if parameter.name in FACTORS and _has(response, parameter.name):
-            response = _scaled(response, parameter.name, value)
+            # `_has` has found it to be a dataclass with this field.
+            response = replace(response, **{parameter.name: getattr(response, parameter.name) * value})  # type: ignore[type-var]
         elif parameter.name == "position":
             moved[:, parameter.coordinate] += value
     if not callable(response) or not {parameter.name for parameter, _ in chosen} & {*FACTORS, "position"}:

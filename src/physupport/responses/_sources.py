@@ -1,8 +1,7 @@
 """How far responses lie from those of sources that were measured at known places."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +11,7 @@ from .._errors import MisuseError
 from .._typing import Array, Field
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceErrors:
+class SourceErrors(NamedTuple):
     """Sines of S sources, each in the state that fits the others best; and the state that fits all of them best."""
 
     sines: Array  # (S,)

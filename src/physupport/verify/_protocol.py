@@ -1,15 +1,21 @@
-"""What no frozen protocol can say, whoever made the hashes fit."""
+"""Checks of the protocol and its cover: entries that no run can write, even if all hashes fit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from math import exp, isclose, log, sqrt
 
+import numpy as np
+from scipy.special import chdtr, chdtrc, chdtri, gammaincinv, ndtr, ndtri
+
+from .._codec import real
 from .._errors import MisuseError
 from .._stored import HASH, Node, Refusal, check_form
-from ..banks import Bank
-from ..judges import JUDGES, ByEvidence, JudgeSpec, completed_with, decoded, splits_rows
-from ..laws import check_sets, decode_law
-from ..report import MOST_EXPLANATIONS
+from .._typing import Array, BoolArray
+from ..banks import Bank, Cover
+from ..judges import JUDGES, JudgeSpec, decoded
+from ..laws import Law, check_cover, check_sets, decode_law
+from ._data import check_written
 
 _ORDER = (HASH, None)
 # Policies of this package; one of the author's own may describe itself as it likes.
@@ -25,51 +31,53 @@ _POLICIES = {
 _P_TOLERANCE = 1e-9
 
 
-def check_size(protocol: Node) -> None:
-    """Refuse a number of explanations that no array could hold, before one is made."""
-    if not 1 <= protocol["size"] <= MOST_EXPLANATIONS:
-        raise Refusal(f"the size {protocol['size']} does not lie from 1 to {MOST_EXPLANATIONS}")
+def laws_of(protocol: Node) -> list[Law]:
+    """The law of each stream; raises if one is written otherwise than a run writes it."""
+    laws = []
+    for number, stream in enumerate(protocol["streams"]):
+        law = decode_law(stream["law"], stream["name"])
+        check_written(f"the law of {stream['name']}", stream["law"], law.encode(), f"protocol.streams[{number}].law")
+        laws.append(law)
+    return laws
 
 
-def protocol_findings(protocol: Node, data: Node) -> Iterator[str]:
+def protocol_findings(document: Node, judge: JudgeSpec | None, laws: Sequence[Law]) -> Iterator[str]:
     """Numbers and entries that no protocol can have."""
-    size, names = protocol["size"], [stream["name"] for stream in protocol["streams"]]
+    protocol = document["protocol"]
+    size = protocol["size"]
+    names = [stream["name"] for stream in protocol["streams"]]
     if not 0.0 < protocol["level"] < 1.0:
         yield f"the level {protocol['level']} is no probability of an error"
     if not 0 <= protocol["budget"] <= size or protocol["seed"] < 0:
         yield "budget or seed of the protocol are out of range"
     if not all(0 <= e < size for e in protocol["proposals"]):
         yield "a proposal lies outside the bank"
-    if {*data} != {*names} or len({*names}) < len(names):
+    if {*document["data"]} != {*names} or len({*names}) < len(names):
         yield "the hashes of the data are not those of the streams"
     _check_policy(protocol["policy"])
-    is_ranked = protocol["plausibility"] is not None or not all(map(_is_of_bank, protocol["streams"]))
+    numerators = [*zip(protocol["streams"], laws, strict=True)]
+    is_ranked = protocol["plausibility"] is not None or not all(_is_of_bank(*each) for each in numerators)
     if names and (protocol["bank"] is None or not is_ranked):
         yield "streams come with a bank, and with the hash of what their proposal rows make plausible"
-    judge = judge_of(protocol)
-    for stream in protocol["streams"]:
-        yield from _stream_findings(stream, judge)
-    yield from _threshold_findings(protocol)
-
-
-def _threshold_findings(protocol: Node) -> Iterator[str]:
-    """Rows whose coefficients are not the strengths of the bank say nothing about these."""
+    for number, (stream, law) in enumerate(numerators):
+        yield from _stream_findings(stream, law, judge, f"protocol.streams[{number}].numerator")
+    # Rows whose coefficients are not the strengths of the bank say nothing about these.
     rules = protocol["question"].get("regions", [])
     thresholds = {rule["region"]: rule.get("absence_threshold") for rule in rules if isinstance(rule, dict)}
     for each in protocol.get("cover", {}).get("ranges", ()):
         if (thresholds.get(each["region"]) or 0.0) > each["low"]:
             yield f"region {each['region']!r} has an absence threshold that strengths of one cell lie on both sides of"
-    for stream in protocol["streams"]:
-        law = decode_law(stream["law"], stream["name"])
+    for law in laws:
         for region, threshold in thresholds.items():
             if threshold is not None and not law.has_strengths and law.thresholds.get(region) != threshold:
-                yield f"region {region!r} has an absence threshold, which {stream['law']['kind']} rows cannot reach"
+                yield f"region {region!r} has an absence threshold, which {law.name} rows cannot reach"
 
 
-def bank_findings(protocol: Node, bank: Bank) -> Iterator[str]:
-    """Streams that no bank but another one could have: their laws, widths and numerators are those of this one."""
-    for stream in protocol["streams"]:
-        name, law = stream["name"], decode_law(stream["law"], stream["name"])
+def bank_findings(document: Node, bank: Bank, judge: JudgeSpec | None, laws: Sequence[Law]) -> Iterator[str]:
+    """Streams and a judge that a run does not have with this bank."""
+    streams = document["protocol"]["streams"]
+    for stream, law in zip(streams, laws, strict=True):
+        name = stream["name"]
         try:
             law.check_bank(bank)
             check_sets(law, bank)
@@ -79,113 +87,107 @@ def bank_findings(protocol: Node, bank: Bank) -> Iterator[str]:
         if stream["width"] != law.width(bank):
             yield f"the rows of {name} have {stream['width']} entries, not the {law.width(bank)} that the bank needs"
         mixed = stream["numerator"].get("mixture")
-        laws = [part["law"] for part in mixed] if isinstance(mixed, list) else [stream["numerator"]]
-        if not all(0 <= part["key"] < law.n_keys(bank) for part in laws if isinstance(part.get("key"), int)):
+        parts = [part["law"] for part in mixed] if isinstance(mixed, list) else [stream["numerator"]]
+        if not all(0 <= part["key"] < law.n_keys(bank) for part in parts if isinstance(part.get("key"), int)):
             yield f"the numerator of {name} lies outside the bank"
+    if judge is not None and streams:
+        # Such as the test of a stated noise.
+        frozen = judge.encode()
+        completed = judge.completed(bank, laws).encode()
+        other = [name for name in {**frozen, **completed} if frozen.get(name) != completed.get(name)]
+        if other:
+            what = f"which has other {', '.join(other)}"
+            yield f"the judge is not the one that a run has for this bank and these laws, {what}"
 
 
 def judge_of(protocol: Node) -> JudgeSpec | None:
-    """Who decided, if the kind is known here; reports of before judges described themselves have evidence."""
-    content = protocol.get("judge") or ByEvidence().encode()
+    """Who decided, if the kind is known here."""
+    content = protocol["judge"]
     kind = content.get("judge")
     if not isinstance(kind, str) or not isinstance(content.get("assumes"), str):
         raise Refusal("the judge does not say what it is and what it assumes")
-    return decoded(content) if kind in JUDGES else None
-
-
-# The first in which no fact is left out that a judge gives, nor a test that it makes.
-COMPLETE = 3
+    if kind not in JUDGES:
+        return None
+    judge = decoded(content)
+    check_written("the judge", content, judge.encode(), "protocol.judge")
+    return judge
 
 
 def gate_findings(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
     """Facts of the judge that are missing, or that this judge does not give; rows tell whether they are true."""
-    has_facts = bool(document.get("gate"))
-    if judge is not None and has_facts != bool(getattr(judge, "has_facts", False)):
+    has_facts = bool(document["gate"])
+    if judge is not None and has_facts != judge.has_facts:
         yield f"the report {'has' if has_facts else 'lacks'} what its judge says of the answer as a whole"
     elif judge is not None and has_facts:
         if not 0 <= document["gate"].get("best", 0) < document["protocol"]["size"]:
             yield "what fits best lies outside the bank"
-        if document["version"] >= COMPLETE:
-            yield from (f"the report lacks {name}, which its judge tells" for name in _untold(document["gate"], judge))
-        yield from _gate_findings(document["gate"], document["outcome"], withholds=bool(getattr(judge, "withholds", 0)))
+        missing = [name for name in judge.fact_names if name not in document["gate"]]
+        yield from (f"the report lacks {name}, which its judge tells" for name in missing)
+        yield from _gate_findings(document["gate"])
 
 
-def _untold(gate: Node, judge: JudgeSpec | None) -> list[str]:
-    """Facts that the judge always gives and the report does not have."""
-    missing = [name for name in getattr(judge, "fact_names", ()) if name not in gate]
-    looked = gate.get("strengths")
-    return [*missing, "strengths.is_off"] if looked and "is_off" not in looked else missing
-
-
-def gate_notes(document: Node, judge: JudgeSpec | None) -> Iterator[str]:
-    """What programs of before did not look for."""
-    if document["version"] < COMPLETE:
-        for name in _untold(document.get("gate") or {}, judge) if document.get("gate") else ():
-            yield f"the report does not tell {name}, as it says that it is of version {document['version']}"
-
-
-def completed_findings(document: Node, judge: JudgeSpec | None, bank: Bank) -> Iterator[str]:
-    """A judge that leaves out what a run sets for this bank and these laws, such as the test of a stated noise."""
-    protocol = document["protocol"]
-    if judge is None or document["version"] < COMPLETE or not protocol["streams"]:
+def withheld_findings(document: Node, judge: JudgeSpec | None, bank: Bank | None, possible: BoolArray) -> Iterator[str]:
+    """Labels that are given, or not, otherwise than the facts of the judge and what it can reject allow."""
+    gate = document["gate"]
+    level = document["protocol"]["level"]
+    if judge is None or not gate:
         return
-    laws = [decode_law(stream["law"], stream["name"]) for stream in protocol["streams"]]
-    frozen, completed = judge.encode(), completed_with(judge, bank, laws).encode()
-    if frozen != completed:
-        names = [name for name in {**frozen, **completed} if frozen.get(name) != completed.get(name)]
-        other = f"which has other {', '.join(names)}"
-        yield f"the judge is not the one that a run has for this bank and these laws, {other}"
+    stuck = None if bank is None else judge.unrejectable(bank, level)
+    rests = stuck is not None and bool(possible.any()) and bool(stuck[possible].all())
+    is_unfit = judge.withholds and gate.get("is_best_rejected", False)
+    if gate["is_withheld"] != (rests or (is_unfit and bool(possible.any()))):
+        yield f"labels are {'' if gate['is_withheld'] else 'not '}withheld, which the judge does otherwise"
+    unlisted = gate.get("unlisted")
+    if unlisted is None:
+        return
+    if unlisted["is_excluded"] != (unlisted["p"] <= level) and not _is_at(unlisted["p"], level):
+        yield "something that is not in the library is said to be excluded, or not, but its p-value says otherwise"
+    if gate["is_complete"] != (unlisted["is_excluded"] and stuck is None) or bool(gate["cannot_exclude"]) != (
+        stuck is not None
+    ):
+        yield "what cannot be excluded is not what the numbers of units give"
 
 
-def _gate_findings(gate: Node, outcome: Node, *, withholds: bool) -> Iterator[str]:
-    """Facts that contradict each other: the best fit is rejected by its p-values, and labels are withheld by that."""
+def _gate_findings(gate: Node) -> Iterator[str]:
+    """Facts that contradict each other: the best fit is rejected by its p-values."""
     least = min((finding["p"] for finding in gate.get("findings", ())), default=1.0)
     is_rejected = gate.get("is_best_rejected", False)
     if "level" in gate and not _is_at(least, gate["level"]) and is_rejected != (least <= gate["level"]):
         yield f"the best fit is said to be {'' if is_rejected else 'not '}rejected, but its p-values say otherwise"
     seen = gate.get("strengths") or {}
-    if "is_off" in seen and seen["is_off"] != (seen["p"] <= gate["level"]) and not _is_at(seen["p"], gate["level"]):
+    if seen and seen["is_off"] != (seen["p"] <= gate["level"]) and not _is_at(seen["p"], gate["level"]):
         said = f"{'not ' if seen['is_off'] else ''}to be as strong as what is left"
         yield f"the rows are said {said}, but p says otherwise"
     looked = gate.get("whiteness") or {}
     if any(finding["part"] == looked.get("part") and finding != looked for finding in gate.get("findings", ())):
         yield "the noise is said to be other than the same test found it"
-    if gate["is_withheld"] != (withholds and is_rejected and outcome["possible"] > 0):
-        yield f"labels are {'' if gate['is_withheld'] else 'not '}withheld, which the judge does otherwise"
 
 
 def _is_at(p: float, level: float) -> bool:
     return abs(p - level) <= _P_TOLERANCE
 
 
-def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None) -> Iterator[str]:
-    """What is taken as it stands: judges that are not known here, and what proposal rows are said to have led to."""
+def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None, laws: Sequence[Law]) -> Iterator[str]:
+    """Notes on what is not checked: unknown judges, and numerators off the bank."""
     if protocol["streams"] and judge is None:
         kind = protocol["judge"].get("judge")
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
-    for stream in protocol["streams"]:
-        if bank is not None and not getattr(judge, "noise", True) and _states_noise(stream, bank):
+    streams = [*zip(protocol["streams"], laws, strict=False)]
+    for stream, law in streams:
+        if bank is not None and judge is not None and judge.trusts_noise and law.states_noise(bank):
             yield f"the noise that is stated of {stream['name']} is taken as it stands: rows were not asked about it"
-    for stream in protocol["streams"]:
-        if stream["fraction"] and not _is_of_bank(stream):
+    for stream, law in streams:
+        if stream["fraction"] and not _is_of_bank(stream, law):
             yield (
                 f"the numerator of {stream['name']} is a law off the bank: that it comes from the proposal rows alone "
                 f"is taken as it stands"
             )
 
 
-def _states_noise(stream: Node, bank: Bank) -> bool:
-    """Whether rows could refute the noise; of a stream that is refused anyway nothing is said."""
+def _is_of_bank(stream: Node, law: Law) -> bool:
+    """True if the bank gave the numerator; of a stream that is refused anyway it counts as if it had."""
     try:
-        return decode_law(stream["law"], stream["name"]).states_noise(bank)
-    except (Refusal, MisuseError):
-        return False
-
-
-def _is_of_bank(stream: Node) -> bool:
-    """Whether the bank gave the numerator; of a stream that is refused anyway it counts as if it had."""
-    try:
-        return decode_law(stream["law"], stream["name"]).decode_opponent(stream["numerator"], stream["name"]).is_of_bank
+        return law.decode_opponent(stream["numerator"], stream["name"]).is_of_bank
     except (Refusal, MisuseError):
         return bool(stream["fraction"])  # without a proposal there is none
 
@@ -199,12 +201,13 @@ def _check_policy(policy: Node) -> None:
             check_form(dict(enumerate(obligation)), {0: str, 1: HASH}, "an obligation of the policy")
 
 
-def _stream_findings(stream: Node, judge: JudgeSpec | None) -> Iterator[str]:
-    name, rows = stream["name"], stream["rows"]
+def _stream_findings(stream: Node, law: Law, judge: JudgeSpec | None, path: str) -> Iterator[str]:
+    name = stream["name"]
+    rows = stream["rows"]
     if rows < 1 or stream["width"] < 1 or not 0.0 <= stream["fraction"] < 1.0:
         raise Refusal(f"rows, width or fraction of {name} are out of range")
-    law, is_split = decode_law(stream["law"], name), stream["fraction"] > 0.0
-    if judge is not None and splits_rows(judge, law) != is_split:
+    is_split = stream["fraction"] > 0.0
+    if judge is not None and judge.splits(law) != is_split:
         raise Refusal(f"rows of {name} are {'' if is_split else 'not '}divided, which its judge does otherwise")
     n_proposal = int(Fraction(repr(stream["fraction"])) * rows)
     if is_split and n_proposal == 0:
@@ -214,6 +217,142 @@ def _stream_findings(stream: Node, judge: JudgeSpec | None) -> Iterator[str]:
     if not is_within or any(later <= earlier for earlier, later in pairwise(stops)):
         yield f"the checkpoints of {name} do not increase within its held-out rows"
     if is_split:
-        law.decode_opponent(stream["numerator"], name)
+        opponent = law.decode_opponent(stream["numerator"], name)
+        check_written(f"the numerator of {name}", stream["numerator"], opponent.encode(), path)
     elif stream["numerator"]:
         yield f"{name} has a numerator although no row proposes"
+
+
+# Relative: numbers that a program worked out in the same way may differ by so much.
+_ROUNDING = 1e-6
+
+
+def cover_findings(protocol: Node, bank: Bank, laws: Sequence[Law]) -> Iterator[str]:
+    """Findings against the cover of a protocol, if it has one; bounds that a response proves are proven again."""
+    node = protocol.get("cover")
+    if node is None:
+        return
+    cover = Cover.decode(node)
+    try:
+        check_cover(cover, bank, [(law, stream["rows"]) for law, stream in zip(laws, protocol["streams"], strict=True)])
+    except MisuseError as error:
+        yield f"the cover is not that of the bank and its rows: {error}"
+        return
+    yield from _number_findings(node, protocol["level"])
+    if not isclose(cover.level(node["asked"]), protocol["level"], rel_tol=_ROUNDING):
+        yield f"the run is at the level {protocol['level']!r}, not at {cover.level(node['asked'])!r} as its cover says"
+    if cover.response is not None:
+        yield from _answer_findings(cover, bank, laws[0])
+    if cover.response is not None and node["bounds"] == "proven":
+        for name, bounds in cover.proven().items():
+            told = cover.regions[name].bounds
+            if not (_holds(told.slopes, bounds.slopes) and (not cover.tangents or _holds(told.bends, bounds.bends))):
+                yield f"the bounds of region {name!r} are below those that its responses have"
+    check_written("the cover", node, {"asked": node["asked"]} | cover.encode(), "protocol.cover")
+
+
+def cover_notes(protocol: Node) -> Iterator[str]:
+    """Notes on the parts of a cover that are not checked."""
+    node = protocol.get("cover")
+    if node is None:
+        return
+    yield f"that no signal is stronger than the ratio {node['snr']:g} of the cover is taken as it stands"
+    if "ranges" in node:
+        yield "that strengths and noise lie in the ranges of the cover is taken as it stands"
+    if node["bounds"] == "given" or node["response"] is None:
+        yield "bounds of the responses between the cells' middles are taken as they stand"
+
+
+def _number_findings(node: Node, level: float) -> Iterator[str]:
+    """Sizes of cells, moves, eta, kappa and the level run, each from what stands before it."""
+    extra = _halves([value["values"] for value in node["parameters"]], node["parameter_cells"])
+    moves = []
+    for region in node["regions"]:
+        half = _halves([*zip(region["low"], region["high"], strict=True)], region["cells"])
+        if not _alike(half, region["half"]):
+            yield f"the cells of region {region['region']!r} have other sizes than fill its box"
+        moves.append(_move(np.array([*half, *extra]), region, node["tangents"]))
+    if not _alike(extra, node["parameter_half"]):
+        yield "the cells of parameters have other sizes than fill their ranges"
+    kappa = node["unit_kappa"] * (node["snr"] * max(moves)) ** 2
+    if not all(
+        abs(told - derived) <= _ROUNDING * derived
+        for told, derived in ((node["move"], max(moves)), (node["kappa"], kappa), (node["eta"], sqrt(2.0 * kappa)))
+    ):
+        yield "the moves within cells are not those that their sizes and bounds give"
+    if not 0.0 < node["asked"] < 1.0 or level > node["asked"] or not _is_low_enough(level, node["asked"], kappa, node):
+        yield f"at the level {level!r} the cover does not hold the level {node['asked']!r}"
+
+
+def _alike(derived: list[float], told: list[float]) -> bool:
+    return len(derived) == len(told) and np.allclose(derived, told, rtol=_ROUNDING, atol=0.0)
+
+
+def _holds(told: Array, derived: Array) -> bool:
+    """True if stored bounds are at least those that are derived now."""
+    return bool((told >= derived * (1.0 - _ROUNDING)).all())
+
+
+def _halves(ends: list[tuple[float, float]], counts: list[int]) -> list[float]:
+    return [(high - low) / (2.0 * count) for (low, high), count in zip(ends, counts, strict=True)]
+
+
+def _move(half: Array, region: Node, tangents: bool) -> float:
+    """First order, or what tangents leave of it: two thirds of own bends, and mixed ones once for each pair."""
+    first = float(np.dot(half, region["slopes"]))
+    if not tangents:
+        return first
+    bends = real(region["bends"], len(half), len(half))
+    own = sum(2.0 / 3.0 * bends[k, k] * half[k] ** 2 for k in range(len(half)))
+    mixed = sum(bends[k, m] * half[k] * half[m] for k in range(len(half)) for m in range(k))
+    return min(first, float(own + mixed))
+
+
+def _is_low_enough(level: float, wanted: float, kappa: float, node: Node) -> bool:
+    """True if a test of this level before all moves has at most the level asked for after them."""
+    level = _after_ranges(level, node)
+    if level > wanted:
+        return False
+    if node["is_shift"]:
+        return bool(ndtr(ndtri(level) + sqrt(2.0 * kappa)) <= wanted * (1.0 + _ROUNDING))
+    divergence = wanted * log(wanted / level) + (1.0 - wanted) * log((1.0 - wanted) / (1.0 - level))
+    return divergence >= kappa * (1.0 - _ROUNDING)
+
+
+def _after_ranges(level: float, node: Node) -> float:
+    """The largest level after noise, and then strengths, are anywhere in their cells."""
+    ranges = node.get("ranges", ())
+    for is_noise in (True, False):
+        kind = [each for each in ranges if (each["region"] is None) == is_noise]
+        if not kind:
+            continue
+        size = max(each["size"] for each in kind)
+        moving = min(node["active"], sum(each["most"] for each in kind))
+        if kind[0]["is_shift"]:
+            half = max((each["high"] - each["low"]) / (2.0 * each["cells"]) for each in kind)
+            level = float(ndtr(ndtri(level) + moving * size * half))
+        else:
+            half = max((log(each["high"]) - log(each["low"])) / (2.0 * each["cells"]) for each in kind)
+            level = max(_rescaled(level, up * size, (moving - up) * size, exp(half)) for up in range(moving + 1))
+    return level
+
+
+def _rescaled(level: float, grown: float, shrunk: float, ratio: float) -> float:
+    """The largest level after so many variances shrink by a ratio, and then others grow by it."""
+    if shrunk:
+        level = float(chdtr(shrunk, 2.0 * float(gammaincinv(0.5 * shrunk, level)) * ratio))
+    return float(chdtrc(grown, float(chdtri(grown, level)) / ratio)) if grown else level
+
+
+def _answer_findings(cover: Cover, bank: Bank, law: Law) -> Iterator[str]:
+    """Answers at the middles of cells are those of the response, and so are tangents."""
+    columns = cover.settings().responses.transpose(1, 0, 2).reshape(len(bank.states.elements), -1)
+    shared = bank.states.elements.shape[1] - columns.shape[1]
+    if shared < 0 or not np.allclose(bank.states.elements[:, : columns.shape[1]], columns, rtol=0.0, atol=_ROUNDING):
+        raise Refusal("the responses of the bank are not those of the cover")
+    if cover.tangents:
+        tangents = cover.tangent_columns()
+        variants = np.asarray(getattr(law, "variants", None))
+        scale = np.abs(tangents).max()
+        if not np.allclose(variants[:, :, : columns.shape[1]], tangents, rtol=0.0, atol=_ROUNDING * scale):
+            yield "the tangents of the law are not those of the cover"

@@ -1,44 +1,57 @@
-"""All checks of a report, in order; each finding is one line."""
+"""All checks of a report: its parts are made again and compared, and its labels derived; each finding is one line."""
 
-import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._codec import loaded
+from .._codec import described, loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
 from .._stored import Node, Refusal
+from .._version import __version__
+from ..aeb import Ending, Trace, replayed
 from ..banks import Bank
-from ..questions import Question, encoded
-from ..report import check_document, document_hash, rebuilt_bank
-from ._claims import budget_notes, check_digest, claim_findings, field_findings, outcome_findings
-from ._cover import cover_findings, cover_notes
-from ._data import data_findings
-from ._edges import edge_findings, edge_notes
+from ..judges import Verdict, Verdicts
+from ..laws import Law
+from ..questions import Question
+from ..report import (
+    MOST_EXPLANATIONS,
+    Details,
+    Report,
+    check_document,
+    contents,
+    document_hash,
+    field_lines,
+    is_complete,
+    is_withheld,
+    query_lines,
+    rebuilt_bank,
+    rebuilt_question,
+    trace_columns,
+)
+from ..report.page import page_html
+from ._data import check_written, data_findings, differences, unsaid
+from ._labels import derived_labels, question_notes
 from ._protocol import (
     bank_findings,
-    check_size,
-    completed_findings,
+    cover_findings,
+    cover_notes,
     gate_findings,
-    gate_notes,
     judge_of,
+    laws_of,
     protocol_findings,
     protocol_notes,
+    withheld_findings,
 )
-from ._regional import regional_rules
-from ._resolution import own_rules, resolution_rules
-from ._trace import ReadTrace, read_trace
-from ._view import Rules
 
 # What a malformed document may raise on the way through checks that expect a sound one.
 _MALFORMED = (
-    Refusal, MisuseError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
+    Refusal, MisuseError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, StopIteration,
     RecursionError, MemoryError, zlib.error
 )  # fmt: skip
 
@@ -46,7 +59,7 @@ _MALFORMED = (
 @final
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check of a report found: it is verified if there is no finding.
+    """The findings of a check: a report is verified if there is none.
 
     notes: what was not checked, or is worth knowing, and is no reason to refuse.
     """
@@ -57,7 +70,7 @@ class Verification:
 
     @property
     def is_verified(self) -> bool:
-        """Whether nothing speaks against the report."""
+        """True if nothing speaks against the report."""
         return not self.findings
 
 
@@ -74,53 +87,50 @@ def verify(
     report: JSON text, the path of a file (also as text, which does not begin with a brace), or the document itself.
     rows: (n, width) the whole table of each stream, complex or as pairs, to score verdicts.  protocol: the hash of the
     protocol as it was known before the data were read.
-    question: needed for a question of one's own, whose predicates no document can hold.
-    opponents: with rows, `bank` or `free` by stream, as it was planned: the numerators must be what that gives on the
-    proposal rows.  Without it either will do, and a law off the bank is taken as it stands.
-
-    Alone: every label follows from the trace, and nothing was changed since the hashes were made.  With the hash of
-    the protocol: bank, question, level, split and numerators are those of before.  With rows: every verdict, too, is
-    what the judge gives at the declared level, from rows with the declared hashes; of a judge that is not known here
-    only the rows are checked, which a note and `are_verdicts_scored` say.
+    question: needed for a question of one's own, whose methods no document can hold.
+    opponents: the name of that of each stream, `bank` or `free`, where it is known what was planned: the numerators
+    must then be those.  Without it one of both will do, and one off the bank is taken as it stands.
     """
     notebook = _Notebook([])
     document = notebook.attempt(lambda: _document(report))
-    if document is None or not notebook.passes(lambda: _check_whole(document)):
+    if document is None:
         return Verification(tuple(notebook.findings), ())
+    frozen = document["protocol"]
+    notes = [*_notes(document, rows is not None)]
     notebook.collect(lambda: _digest_findings(document, protocol))
-    notebook.collect(lambda: protocol_findings(document["protocol"], document["data"]))
-    judge = notebook.attempt(lambda: judge_of(document["protocol"]))
+    judge = notebook.attempt(lambda: judge_of(frozen))
+    laws = notebook.attempt(lambda: laws_of(frozen))
     notebook.collect(lambda: gate_findings(document, judge))
-    held = notebook.attempt(lambda: _bank(document))
-    if held is not None and held.bank is not None:
-        bank = held.bank
-        notebook.collect(lambda: bank_findings(document["protocol"], bank))
-        notebook.collect(lambda: completed_findings(document, judge, bank))
-        notebook.collect(lambda: cover_findings(document["protocol"], bank))
-    elif document["protocol"].get("cover") is not None:
+    if laws is not None:
+        notebook.collect(lambda: protocol_findings(document, judge, laws))
+    sound_bank = notebook.attempt(lambda: [_bank(document)])  # in a list, since a document may soundly have none
+    bank = None if sound_bank is None else sound_bank[0]
+    if bank is not None and laws is not None:
+        notebook.collect(lambda: bank_findings(document, bank, judge, laws))
+        notebook.collect(lambda: cover_findings(frozen, bank, laws))
+    elif bank is None and frozen.get("cover") is not None:
         notebook.collect(lambda: ["the protocol has a cover, and no bank that it could be of"])
-    trace = notebook.attempt(lambda: read_trace(document["trace"], document["protocol"]["size"]))
-    rules = None if held is None else notebook.attempt(lambda: _rules(document, held.bank, question, trace))
-    if trace is not None:
-        notebook.passes(lambda: _check_chain(document["digests"], trace))
-    if trace is not None and rules is not None:
-        notebook.collect(lambda: _claims(document, None if held is None else held.bank, trace, rules))
+    columns = notebook.attempt(lambda: _trace(document))
+    asked = None if sound_bank is None else notebook.attempt(lambda: _question(document, bank, question))
+    if columns is not None:
+        possible = np.ones(frozen["size"], dtype=np.bool_)
+        possible[columns[0][columns[1].codes == Verdict.REJECTED]] = False
+        notebook.collect(lambda: _chain_findings(document["digests"], *columns))
+        notebook.collect(lambda: withheld_findings(document, judge, bank, possible))
+    if columns is not None and asked is not None:
+        notebook.collect(lambda: _claims(document, asked, columns, possible, bank, laws or ()))
+        notebook.attempt(lambda: notes.extend(question_notes(asked, document["question"]["kind"], bank)))
     scored: list[str] = []
-    if held is not None:
-        scored += notebook.attempt(lambda: [*edge_notes(document, held.bank, trace)]) or []
-    if rows is not None:
-        notebook.collect(lambda: _scored(document, None if held is None else held.bank, trace, rows, scored, opponents))
-    bank_held = None if held is None else held.bank
-    told = _notes(document, rows is not None, protocol_notes(document["protocol"], judge, bank_held), protocol)
-    notes = *told, *gate_notes(document, judge), *(() if rules is None else rules.notes), *scored
-    are_scored = rows is not None and judge is not None and bool(document["protocol"]["streams"])
-    return Verification(tuple(dict.fromkeys(notebook.findings)), notes, are_scored)
-
-
-def _check_whole(document: Mapping[str, Any]) -> None:
-    """What must hold before anything else can be looked at."""
-    check_document(document)
-    check_size(document["protocol"])
+    if rows is not None and bank is not None and columns is not None and laws is not None:
+        notebook.collect(lambda: data_findings(document, bank, judge, laws, columns, possible, rows, scored, opponents))
+    elif rows is not None:
+        notebook.findings.append("the rows cannot be scored: the report has no sound bank, laws or trace")
+    notes.extend(protocol_notes(frozen, judge, bank, laws or ()))
+    notes.extend(cover_notes(frozen))
+    if protocol is None:
+        notes.append("the protocol is taken as it stands: give its hash from before the data were read to compare them")
+    are_scored = rows is not None and judge is not None and bool(frozen["streams"])
+    return Verification(tuple(dict.fromkeys(notebook.findings)), (*notes, *scored), are_scored)
 
 
 T = TypeVar("T")
@@ -138,36 +148,49 @@ class _Notebook:
         try:
             return action()
         except _MALFORMED as error:
-            self.findings.append(_text_of(error))
+            text = str(error) if isinstance(error, Refusal | MisuseError) else f"{type(error).__name__}: {error}"
+            known = {RecursionError: "nested too deeply", MemoryError: "there is not enough memory to check it"}
+            self.findings.append(" ".join(known.get(type(error), text).split()))
             return None
-
-    def passes(self, action: Callable[[], None]) -> bool:
-        """Whether an action comes upon nothing."""
-        before = len(self.findings)
-        self.attempt(action)
-        return len(self.findings) == before
 
     def collect(self, action: Callable[[], Iterable[str]]) -> None:
         """All findings of an action, and the one that broke it off."""
         self.attempt(lambda: self.findings.extend(action()))
 
 
-def _notes(
-    document: Mapping[str, Any], has_rows: bool, of_protocol: Iterable[str], protocol: str | None
-) -> Iterator[str]:
-    yield from budget_notes(document["outcome"], document["protocol"])
+def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
+    """The document, if all holds that must hold before anything else can be looked at."""
+    document: dict[str, Any]
+    if isinstance(report, Mapping):
+        document = dict(report)
+    elif isinstance(report, str) and (report.lstrip()[:1] in ("{", "[", "") or "\n" in report):
+        document = loaded(report)
+    else:
+        try:
+            document = loaded(Path(report).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise Refusal(f"neither JSON nor a readable file: {error.strerror}") from None
+    check_document(document)
+    size = document["protocol"]["size"]
+    if not 1 <= size <= MOST_EXPLANATIONS:  # no array could hold more
+        raise Refusal(f"the size {size} does not lie from 1 to {MOST_EXPLANATIONS}")
+    return document
+
+
+def _notes(document: Node, has_rows: bool) -> Iterator[str]:
+    planned = document["protocol"]["budget"]
+    allowed = document["outcome"]["budget"]
+    if allowed > planned:
+        raised = f"from {planned} to {allowed}"
+        yield f"the budget was raised {raised} after the protocol was frozen; labels are safe at any budget"
     if not document["protocol"]["streams"]:
         yield "verdicts are taken as they stand: they come from a judge whose data are not part of the report"
     elif not has_rows:
-        what = "verdicts, and what the judge says of the answer as a whole," if document.get("gate") else "verdicts"
+        what = "verdicts, and what the judge says of the answer as a whole," if document["gate"] else "verdicts"
         yield f"{what} are taken as they stand: give the rows to score them again"
-    yield from of_protocol
-    yield from cover_notes(document["protocol"])
-    if protocol is None:
-        yield "the protocol is taken as it stands: give its hash from before the data were read to compare them"
 
 
-def _digest_findings(document: Mapping[str, Any], protocol: str | None) -> Iterator[str]:
+def _digest_findings(document: Node, protocol: str | None) -> Iterator[str]:
     digests = document["digests"]
     if protocol is not None and digests["protocol"] != protocol:
         yield f"the protocol is {digests['protocol']}, not {protocol}"
@@ -181,103 +204,177 @@ def _digest_findings(document: Mapping[str, Any], protocol: str | None) -> Itera
             yield f"the {name} does not match its hash"
 
 
-def _scored(
-    document: Mapping[str, Any],
-    bank: Bank | None,
-    trace: ReadTrace | None,
-    rows: Mapping[str, NDArray[np.generic]],
-    notes: list[str],
-    opponents: Mapping[str, str] | None,
-) -> Iterable[str]:
-    if bank is None or trace is None:
-        raise Refusal("the rows cannot be scored: the report has no sound bank or trace")
-    return data_findings(document, bank, trace, rows, notes, opponents)
-
-
-def _document(report: str | Path | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(report, Mapping):
-        return dict(report)
-    if isinstance(report, str) and (report.lstrip()[:1] in ("{", "[", "") or "\n" in report):
-        return loaded(report)
-    try:
-        return loaded(Path(report).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Refusal(f"neither JSON nor a readable file: {error.strerror}") from None
-
-
-class _Held(NamedTuple):
-    """A sound bank, or soundly none."""
-
-    bank: Bank | None
-
-
-def _bank(document: Mapping[str, Any]) -> _Held:
+def _bank(document: Node) -> Bank | None:
     declared = document["digests"]["bank"]
     if document["protocol"]["bank"] != declared:
         raise Refusal("the bank does not match its hash in the protocol")
     bank = rebuilt_bank(document["bank"])
-    check_digest("bank", declared, None if bank is None else bank.digest)
+    if bank is not None:
+        check_written("the bank", document["bank"], bank.encode(), "bank")
+    if declared != (None if bank is None else bank.digest):
+        raise Refusal("the bank does not match its hash")
     if bank is not None and bank.size != document["protocol"]["size"]:
         raise Refusal(f"the bank has {bank.size} explanations, not {document['protocol']['size']}")
-    return _Held(bank)
+    return bank
 
 
-def _check_chain(digests: Mapping[str, str], trace: ReadTrace) -> None:
-    stored = trace.queries, trace.codes, trace.verdicts.margins()
-    if digests["chain"] != chain_hash(digests["protocol"], digests["data"], *stored):
-        raise Refusal("queries, verdicts or margins were changed, deleted or put in another order: the chain is broken")
-
-
-# The label rules that are written here a second time, by kind of question.
-_RULES: Mapping[str, Callable[[Node, Node, Bank | None, int], Rules]] = {
-    "regional map": regional_rules,
-    "resolution": resolution_rules,
-}
-
-
-def _rules(document: Mapping[str, Any], bank: Bank | None, own: Question | None, trace: ReadTrace | None) -> Rules:
-    frozen, content = document["protocol"]["question"], document["question"]
-    size, kind = document["protocol"]["size"], content["kind"]
-    if kind == "own":
+def _question(document: Node, bank: Bank | None, own: Question | None) -> Question:
+    """The question that the document holds, or the one given, if it writes what stands in the document."""
+    frozen = document["protocol"]["question"]
+    content = document["question"]
+    if content["kind"] != "own":
+        if frozen.get("question") != content["kind"]:
+            raise Refusal("the question is written out as another kind than it was asked")
+        question = rebuilt_question(frozen, content, bank)
+        check_written("the question", frozen, question.describe(), "protocol.question")
+        check_written("the question", content, described("question", question.encode()), "question")
+    else:
         if own is None:
             raise Refusal("the question is one of the author's own: give it to verify to derive the labels again")
-        # As JSON: a description may hold tuples, of which a document makes lists.
-        if json.loads(json.dumps(own.describe())) != frozen or encoded(own) != content:
+        if described("question", own.describe()) != frozen or described("question", own.encode()) != content:
             raise Refusal("the question given is not the one that was asked")
-        if own.n_explanations != size:
-            raise Refusal(f"the question is about {own.n_explanations} explanations, not {size}")
-        if trace is None:
-            raise Refusal("the question cannot be asked again without a sound trace")
-        return own_rules(own, trace)
-    if frozen.get("question") != kind:
-        raise Refusal("the question is written out as another kind than it was asked")
-    if kind not in _RULES:
-        raise Refusal(f"a question of the unknown kind {kind!r}; known are {', '.join(_RULES)}")
-    return _RULES[kind](frozen, content, bank, size)
+        question = own
+    if question.n_explanations != document["protocol"]["size"]:
+        raise Refusal(
+            f"the question is about {question.n_explanations} explanations, not {document['protocol']['size']}"
+        )
+    return question
 
 
-def rules_of(document: Mapping[str, Any]) -> Rules:
-    """The label rules of a verified document that holds its question."""
-    return _rules(document, _bank(document).bank, None, None)
+Columns = tuple[NDArray[np.int64], Verdicts]
 
 
-def _claims(document: Mapping[str, Any], bank: Bank | None, trace: ReadTrace, rules: Rules) -> Iterable[str]:
-    outcome, is_withheld = document["outcome"], bool((document.get("gate") or {}).get("is_withheld"))
-    if bank is not None:
-        yield from edge_findings(document, bank, trace)
-    if is_withheld and not trace.possible(len(trace)).any():
+def _trace(document: Node) -> Columns:
+    """Queries and verdicts, each of which its own margin has to prove, in the order that the chain has."""
+    queries, verdicts = trace_columns(document["trace"], document["protocol"]["size"])
+    codes = verdicts.codes
+    lower = verdicts.lower
+    upper = verdicts.upper
+    # Rounded outwards, the bound of a margin close to 0 may be 0 itself.
+    for text, is_wrong in {
+        "has bounds of its margin in the wrong order": ~(lower <= upper),
+        "is REJECTED although its margin does not prove it": (codes == Verdict.REJECTED)
+        & ~((lower >= 0.0) & (upper > 0.0)),
+        "is ADMISSIBLE although its margin does not prove it": (codes == Verdict.ADMISSIBLE) & ~(upper <= 0.0),
+        "is INDETERMINATE although its margin has a sign": (codes == Verdict.INDETERMINATE)
+        & ((lower > 0.0) | (upper <= 0.0)),
+    }.items():
+        if is_wrong.any():
+            raise Refusal(f"the verdict on explanation {queries[np.argmax(is_wrong)]} {text}")
+    return queries, verdicts
+
+
+def _chain_findings(digests: Node, queries: NDArray[np.int64], verdicts: Verdicts) -> Iterator[str]:
+    stored = queries, verdicts.codes, verdicts.margins()
+    if digests["chain"] != chain_hash(digests["protocol"], digests["data"], *stored):
+        yield "queries, verdicts or margins were changed, deleted or put in another order: the chain is broken"
+
+
+def _claims(
+    document: Node,
+    question: Question,
+    columns: Columns,
+    possible: NDArray[np.bool_],
+    bank: Bank | None,
+    laws: Sequence[Law],
+) -> Iterator[str]:
+    """All that the document says of its trace, written again and compared; then the labels by rules of their own."""
+    frozen, outcome, gate = (document[name] for name in ("protocol", "outcome", "gate"))
+    queries, verdicts = columns
+    begun = Trace.begun(question, frozen["size"], outcome["budget"], frozen["until_witnessed"], (), frozen["stop"])
+    trace = replayed(replace(begun, queries=queries, verdicts=verdicts), Ending.STOPPED)
+    found = document.get("contradiction")
+    names = [stream["name"] for stream in frozen["streams"]]
+    is_due = len(names) > 1 and not trace.n_possible
+    if (found is not None) != is_due or (found and [each["stream"] for each in found["streams"]] != names):
+        yield "what each stream keeps by itself is told where something is left, or not told where nothing is"
+        found = None
+    if found and not all(0 <= each["nearest"] < trace.size for each in found["streams"]):
+        yield "what a stream keeps lies outside the bank"
+        found = None
+    again = contents(trace, gate, bank, laws, unsaid(found))
+    if outcome["ending"] in _endings(trace):
+        again["outcome"]["ending"] = outcome["ending"]
+    for name, part in again.items():
+        yield from differences(document[name], part, name, "the trace gives")
+    if not len(trace) <= outcome["budget"] <= trace.size:
+        yield f"the budget {outcome['budget']} does not fit {len(trace)} queries of {trace.size} explanations"
+    if is_withheld(gate) and not trace.n_possible:
         yield "labels are withheld although nothing is possible"
-    yield from outcome_findings(outcome, document["protocol"], trace, rules, is_withheld)
-    yield from claim_findings(document, trace, rules, is_withheld)
-    yield from field_findings(document["fields"], document["protocol"], trace, rules, is_withheld)
+    if len(trace):
+        before = trace.at(len(trace) - 1)
+        is_over = before.is_certified and (before.n_witnessed or not before.until_witnessed) and before.stop == "label"
+        if is_over or not before.n_possible:
+            yield "the last queries came after the run was over"
+    witnessed = np.zeros_like(possible)
+    witnessed[queries[verdicts.codes == Verdict.ADMISSIBLE]] = True
+    derived = derived_labels(frozen["question"], document["question"], question, possible, witnessed)
+    for number, (entry, (label, _)) in enumerate(zip(document["fields"], derived, strict=bool(derived))):
+        wanted = "GROUP" if label == "FINE" and not is_complete(gate) else label
+        wanted = "ABSTAIN" if is_withheld(gate) and label != "EMPTY" else wanted
+        if entry["label"] != wanted:
+            yield f"fields[{number}].label: the report says {entry['label']!r}, but its rules give {wanted!r}"
+    if derived and outcome["is_certified"] != (bool(possible.any()) and all(each.is_settled for each in derived)):
+        yield f"outcome.is_certified: the report says {outcome['is_certified']}, but its rules give the opposite"
 
 
-def _text_of(error: Exception) -> str:
-    """An exception in one line."""
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    if isinstance(error, MemoryError):
-        return "there is not enough memory to check it"
-    known: tuple[type[Exception], ...] = (Refusal, MisuseError)
-    text = str(error) if isinstance(error, known) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())
+def _endings(trace: Trace) -> tuple[str, ...]:
+    """The endings that a run with this trace may have."""
+    if not trace.n_possible:
+        return ("NO_SURVIVOR",)
+    # Whether a policy had nothing left to ask, or someone stopped it, cannot be seen from a trace.
+    spent = ("BUDGET",) if len(trace) == trace.budget else ()
+    is_report = trace.is_certified and trace.n_witnessed > 0
+    is_over = is_report or (trace.is_certified and not trace.until_witnessed)
+    if trace.stop == "set" and len(trace) < trace.size:
+        return (*spent, "STOPPED")
+    if is_report:
+        return ("CERTIFIED",)
+    return (*spent, "STOPPED", "CERTIFIED" if is_over else "NOTHING_LEFT")
+
+
+def verify_beside(report: str, folder: Path) -> Verification:
+    """Check that `report.html`, `fields.csv` and `queries.csv` in a folder are those of a verified report.
+
+    Each is made again and compared as a whole.  A page needs the details that it was made from; a file that is not
+    there is not missed.
+    """
+    rebuilt = Report.from_json(report)
+    found = [*_beside_findings(rebuilt, folder)]
+    theirs = rebuilt.versions["physupport"]
+    note = (
+        f"the report was written by version {theirs}, and this is {__version__}, which may put things in other words: "
+        "`physupport show --html` makes the page anew, and a new run makes the tables"
+    )
+    return Verification(tuple(found), (note,) if found and theirs != __version__ else ())
+
+
+def _beside_findings(report: Report, folder: Path) -> Iterator[str]:
+    document = report.document
+    if _text(folder, "fields.csv") not in (None, "".join(field_lines(report))):
+        yield "fields.csv does not say what the report says"
+    queries = _text(folder, "queries.csv")
+    if queries is not None:
+        says = _question(document, _bank(document), None).says
+        if queries != "".join(query_lines(*trace_columns(document["trace"], document["protocol"]["size"]), says)):
+            yield "queries.csv does not list the queries of the report"
+    page = _text(folder, "report.html")
+    details = _text(folder, "details.json")
+    if details is None:
+        if page is not None:
+            yield "report.html cannot be compared: details.json, which it was made from, is not beside it"
+        return
+    try:
+        rebuilt = page_html(report, Details.from_json(details))
+    except Exception as error:  # details have no schema: what was forged may fail anywhere
+        yield f"details.json is none of the report: {error}"
+        return
+    if page not in (None, rebuilt):
+        yield "report.html is not the page of the report"
+
+
+def _text(folder: Path, name: str) -> str | None:
+    try:
+        return (folder / name).read_bytes().decode("utf-8") if (folder / name).is_file() else None
+    except (OSError, UnicodeDecodeError):
+        return ""  # which is no file of ours

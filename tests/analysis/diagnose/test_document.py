@@ -12,7 +12,7 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import coherence, diagnose, misfit, rows_needed
 from physupport.banks import array_bank, product_grid
 from physupport.io import as_pairs
-from physupport.questions import Answer, Certificate, Label, Resolution
+from physupport.questions import Answer, Certificate, Label, Progress, Question, Resolution
 from physupport.report import Details
 from physupport.report._diagnosis import refine_sentences
 
@@ -226,7 +226,7 @@ def test_a_resolution_has_no_elements_but_says_what_would_narrow_it():
     assert "(place: place 0)" in refine_sentences(field)[0]
 
 
-class Own:
+class Own(Question):
     """A question of one's own: is the first explanation kept?"""
 
     n_explanations = 3
@@ -234,14 +234,11 @@ class Own:
     def begin(self):
         return OwnProgress()
 
-    def reference(self):
-        return self
-
     def describe(self):
         return {"question": "own"}
 
 
-class OwnProgress:
+class OwnProgress(Progress):
     def __init__(self):
         self.kept = None
 

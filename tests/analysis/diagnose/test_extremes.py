@@ -10,11 +10,11 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.analysis.diagnose import Misfit, diagnose, misfit, outcome_sentences
 from physupport.banks import bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
+from physupport.laws._latent import latent_energy_variance
 from physupport.laws._noisy import whitened_energy
-from physupport.laws.latent._law import latent_energy_variance
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report._diagnosis import field_notes, misfit_sentence, refine_sentences
-from physupport.report._phrases import explanation_words
+from physupport.report._words import explanation_words
 from physupport.report.page import page_html
 
 
@@ -167,7 +167,7 @@ def test_only_verdicts_that_can_be_asked_for_are_recommended(extreme):
 def test_of_many_regions_only_those_with_something_are_named():
     says = {f"R{i}": f"e{i}" if i < 10 else None for i in range(40)}
     named = ", ".join(f"R{i}: e{i}" for i in range(6))
-    assert explanation_words(5, says) == f"explanation 5 ({named} and 4 more)"
+    assert explanation_words(5, says) == f"explanation 5 ({named} and more)"
     assert explanation_words(5, dict.fromkeys(says)) == "explanation 5 (nothing anywhere)"
     assert explanation_words(5, {"A": "A1", "B": None}) == "explanation 5 (A: A1, B: nothing)"
 

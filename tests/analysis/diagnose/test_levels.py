@@ -6,10 +6,10 @@ import pytest
 from physupport import MisuseError
 from physupport.aeb import FixedOrder, run
 from physupport.analysis.diagnose import other_levels
-from physupport.analysis.diagnose._levels import moved_codes
+from physupport.analysis.diagnose._fields import moved_codes
 from physupport.banks import bank_regions, table_regions
 from physupport.judges import TableJudge, Verdict, verdicts
-from physupport.questions import Label, RegionalMap, exhaustive_answers
+from physupport.questions import Label, Progress, Question, RegionalMap, exhaustive_answers
 
 LEVELS = (0.001, 0.01, 0.05, 0.2, 0.7)
 
@@ -22,8 +22,7 @@ def test_the_codes_are_those_that_the_rows_prove_at_each_level(result):
 
 
 def test_the_level_of_the_run_gives_its_answers(result):
-    (same,) = other_levels(result.trace, 0.05, [0.05])
-    assert (same.level, same.answers) == (0.05, result.trace.answers)
+    assert other_levels(result.trace, 0.05, [0.05]) == {0.05: result.trace.answers}
 
 
 def test_exhaustive_runs_read_as_exhaustive_answers_at_every_level(kit, bank):
@@ -35,33 +34,42 @@ def test_exhaustive_runs_read_as_exhaustive_answers_at_every_level(kit, bank):
     judge = TableJudge(table.codes, table.margins())
     full = run(judge, _Never(question), FixedOrder(), 1.0)
     assert len(full) == bank.size
-    for each in other_levels(full, 0.05, LEVELS):
-        codes = verdicts(evidence, everything, each.level).codes[:, 0]
-        assert each.answers == exhaustive_answers(question, codes)
+    for level, answers in other_levels(full, 0.05, LEVELS).items():
+        codes = verdicts(evidence, everything, level).codes[:, 0]
+        assert answers == exhaustive_answers(question, codes)
 
 
-class _Never:
+class _Never(Question):
     """A question that is never satisfied, so that a run asks about everything."""
 
     def __init__(self, question):
         self._question = question
-        self.n_explanations = question.n_explanations
+
+    @property
+    def n_explanations(self):
+        return self._question.n_explanations
 
     def begin(self):
         return _Restless(self._question.begin())
-
-    def reference(self):
-        return self
 
     def describe(self):
         return {}
 
 
-class _Restless:
+class _Restless(Progress):
     is_certified = False
 
     def __init__(self, progress):
-        self.witness, self.reject, self.answers = progress.witness, progress.reject, progress.answers
+        self._progress = progress
+
+    def witness(self, e):
+        self._progress.witness(e)
+
+    def reject(self, e):
+        self._progress.reject(e)
+
+    def answers(self):
+        return self._progress.answers()
 
 
 def make_trace(margins, codes, asked):
@@ -73,10 +81,10 @@ def test_a_margin_that_straddles_is_undecided_and_what_was_not_asked_stays_possi
     trace = make_trace([[-1.0, -0.5], [0.1, 0.2], [0.0, 9.0]], [0, 1, 1], [0, 1])
     # At 0.1 the margins move by log 2 = 0.693: the first straddles, the second stays rejected.
     assert moved_codes(trace, 0.05, 0.1).tolist() == [Verdict.INDETERMINATE, Verdict.REJECTED]
-    up, down = other_levels(trace, 0.05, [0.1, 0.025])
-    assert (up.answers[0].cell, up.answers[0].label) == (("a", "c"), Label.GROUP)
+    up, down = other_levels(trace, 0.05, [0.1, 0.025]).values()
+    assert (up[0].cell, up[0].label) == (("a", "c"), Label.GROUP)
     # At 0.025 they move by as much downwards: both are admissible.
-    assert down.answers[0].certificate.witnesses == (0, 1)
+    assert down[0].certificate.witnesses == (0, 1)
 
 
 def test_unbounded_margins_stay_unbounded():

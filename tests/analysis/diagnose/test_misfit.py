@@ -10,7 +10,7 @@ from physupport import MisuseError
 from physupport.analysis.diagnose import Misfit, misfit
 from physupport.analysis.diagnose._misfit import stream_misfit
 from physupport.laws import BernoulliGaussian, ExchangeableGaussian, calibration_mixture
-from physupport.laws.latent._law import latent_energy_variance, latent_factor
+from physupport.laws._latent import latent_energy_variance, latent_factor
 
 DRAWS = 300
 

@@ -5,6 +5,7 @@ import pytest
 
 from physupport.aeb import FixedOrder
 from physupport.analysis.diagnose import Misfit, diagnose, misfit, outcome_sentences
+from physupport.responses import Settings
 
 
 def test_a_report_that_fits_says_what_the_report_says(kit, bank):
@@ -44,18 +45,16 @@ def test_a_spent_budget_is_said_with_what_is_open_and_how_much_is_left(kit, bank
     )
 
 
-class _Gains:
-    """Two gains across the channels."""
-
-    def __init__(self, library):
-        pattern = np.linspace(-1.0, 1.0, len(library.responses))
-        scaled = [library.responses * (1.0 + gain * pattern)[:, None] for gain in (0.0, 0.02)]
-        self.names, self.values = ("gain",), np.array([[0.0], [0.02]])
-        self.responses = np.stack([columns / np.linalg.norm(columns, axis=0) for columns in scaled])
+def _gains(library, first=0.0):
+    """Two gains across the channels, of which the second is larger by 0.02."""
+    pattern = np.linspace(-1.0, 1.0, len(library.responses))
+    scaled = [library.responses * (1.0 + gain * pattern)[:, None] for gain in (0.0, 0.02)]
+    responses = np.stack([columns / np.linalg.norm(columns, axis=0) for columns in scaled])
+    return Settings(("gain",), first + np.array([[0.0], [0.02]]), responses, is_complex=False)
 
 
 def test_a_large_possible_set_names_the_dimensions_that_are_unresolved(kit):
-    bank = kit.make_bank(settings=_Gains(kit.make_library()), noise=(0.4, 0.41))
+    bank = kit.make_bank(settings=_gains(kit.make_library()), noise=(0.4, 0.41))
     result = kit.run(bank, ("latent", "covariance"), (60, 60), policy=FixedOrder(), budget=12)
     (sentence,) = (each for each in outcome_sentences(result) if "are kept and" in each)
     trace = result.trace
@@ -71,8 +70,7 @@ def test_a_large_possible_set_names_the_dimensions_that_are_unresolved(kit):
 
 
 def test_the_setting_of_the_responses_that_are_shown_is_the_first(kit, bank, result):
-    settings = _Gains(kit.make_library())
-    settings.values = settings.values + 0.5
+    settings = _gains(kit.make_library(), first=0.5)
     tuned = diagnose(kit.run(kit.make_bank(settings=settings), ("covariance",), (20,))).document["library"]
     assert tuned["setting"] == {"gain": 0.5}
     np.testing.assert_allclose(np.transpose(tuned["responses"]), settings.responses[0], rtol=1e-5)

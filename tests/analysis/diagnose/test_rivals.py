@@ -8,7 +8,7 @@ from physupport.analysis import analyse
 from physupport.analysis.diagnose import diagnose, rows_needed
 from physupport.analysis.diagnose._rows_needed import contradicts, last_to_go, rivals
 from physupport.banks import bank_regions
-from physupport.questions import RegionalMap, RegionRule, Sides
+from physupport.questions import Contradictions, RegionalMap, RegionRule
 from physupport.report._diagnosis import refine_sentences
 
 QUERIES = "more queries may settle"
@@ -108,7 +108,7 @@ def test_the_last_to_go_leaves_nothing_apart_and_the_one_before_does(seed):
         left = np.append(theirs[needed > rows], 0)
         return not apart[np.ix_(left, left)].any()
 
-    found = last_to_go(needed, theirs, Sides(0, lambda one, other: apart[np.ix_(one, other)], np.asarray))
+    found = last_to_go(needed, theirs, Contradictions(0, lambda one, other: apart[np.ix_(one, other)], np.asarray))
     if np.isinf(needed[found]):
         assert not is_fine(12.0)
     else:

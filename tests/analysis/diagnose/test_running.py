@@ -20,7 +20,7 @@ STRENGTH, TRUTH, RUNS = 0.3, 1, 200
 def protocol_of(noise):
     bank = library_bank(LIBRARY, [["line"]], {"line": [STRENGTH]}, deployment=product_grid(noise=[noise]))
     model = PhysicalSupport(bank, {"line": 0.5}, calibration=None, deployment="mean", alpha=0.1).fit()
-    return model._fitted.protocol
+    return model._fitted[1]
 
 
 def rows_of(rng, n):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.banks.learnt import SparseLearner, bootstrap_states
-from physupport.banks.learnt._bootstrap import match_atoms
+from physupport.banks import SparseLearner, bootstrap_states
+from physupport.banks._learnt import match_atoms
 from physupport.io import SplitRows, as_table, split_rows
 
 Q, N_ATOMS, N_ROWS = 6, 3, 200
@@ -45,13 +45,13 @@ def test_scikit_learn_finds_a_planted_dictionary(learned):
     # With 140 rows, 30 percent active and noise 0.05, each atom is seen some 40 times: an error near
     # 0.05 sqrt(5 / 40) = 0.018 from noise, and a few times that from the penalty and the resampling.
     for atoms in learned.dictionaries:
-        assert match_atoms(ATOMS, atoms).distance < 0.25
+        assert match_atoms(ATOMS, atoms)[0] < 0.25
     np.testing.assert_allclose(np.linalg.norm(learned.dictionaries, axis=1), 1.0, rtol=1e-14)
 
 
 def test_negative_control_directions_of_largest_variance_are_not_the_planted_ones():
     found = bootstrap_states(TABLE, SPLIT, N_ATOMS, n_states=1, learner=principal)
-    assert match_atoms(ATOMS, found.dictionaries[0]).distance > 0.5
+    assert match_atoms(ATOMS, found.dictionaries[0])[0] > 0.5
 
 
 def test_atoms_stand_at_the_places_and_with_the_signs_of_the_first(learned):

@@ -5,9 +5,8 @@ import pytest
 from scipy.spatial.distance import directed_hausdorff
 
 from physupport import MisuseError
-from physupport.banks import Library, all_supports, array_bank, product_grid
-from physupport.banks.learnt import nearest_regions
-from physupport.banks.learnt._nearest_regions import nearest_elements
+from physupport.banks import Library, all_supports, array_bank, nearest_regions, product_grid
+from physupport.banks._learnt import nearest_elements
 
 LIBRARY = Library(
     ["a1", "a2", "b1", "b2"], ["A", "A", "B", "B"], [[0.0, 0.0], [3.0, 4.0], [1.0, 0.0], [1.0, 2.0]], np.eye(6)[:, :4]
@@ -35,11 +34,11 @@ def test_the_nearest_element_is_that_of_the_largest_cosine_whatever_the_sign():
     rng = np.random.default_rng(0)
     atoms = rng.standard_normal((6, 9))
     atoms /= np.linalg.norm(atoms, axis=0)
-    found = nearest_elements(atoms, LIBRARY)
+    elements, distances = nearest_elements(atoms, LIBRARY)
     cosines = np.abs(LIBRARY.responses.T @ atoms)
-    assert np.array_equal(found.elements, cosines.argmax(axis=0))
-    np.testing.assert_allclose(found.distances, np.sqrt(1.0 - cosines.max(axis=0) ** 2), rtol=1e-12)
-    assert np.array_equal(nearest_elements(-atoms, LIBRARY).elements, found.elements)
+    assert np.array_equal(elements, cosines.argmax(axis=0))
+    np.testing.assert_allclose(distances, np.sqrt(1.0 - cosines.max(axis=0) ** 2), rtol=1e-12)
+    assert np.array_equal(nearest_elements(-atoms, LIBRARY)[0], elements)
 
 
 def test_every_explanation_says_what_its_active_atoms_are_nearest_to():
@@ -83,7 +82,7 @@ def test_two_atoms_of_one_element_are_one_element_with_both_strengths():
 
 def test_how_near_is_near_decides_what_is_matched():
     bank = make_bank((0, 2, 3), supports=all_supports(3, up_to=1))
-    off = float(nearest_elements(near(0), LIBRARY).distances[0])
+    off = float(nearest_elements(near(0), LIBRARY)[1][0])
     assert nearest_regions(bank, LIBRARY, within=1.01 * off).view.regions == ("A", "B")
     assert nearest_regions(bank, LIBRARY, within=0.99 * off).view.regions == ("unmatched",)
 

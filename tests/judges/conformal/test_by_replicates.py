@@ -11,7 +11,7 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, region_supports
 from physupport.judges import Verdict
 from physupport.judges._specs import decoded, make_judge
-from physupport.judges.conformal import ByConformal, ByReplicates, Replicates
+from physupport.judges.conformal import ByConformal, Replicates
 from physupport.questions import RegionalMap
 from physupport.verify import verify
 
@@ -56,7 +56,7 @@ ROW = measured("marble", 99, np.random.default_rng(7))[None]
 
 @pytest.fixture(scope="module")
 def result():
-    return analyse(protocol(ByReplicates(ByConformal(made_replicates())), made_bank()), {"deployment": ROW})
+    return analyse(protocol(ByConformal(made_replicates()), made_bank()), {"deployment": ROW})
 
 
 def test_verdicts_are_those_of_the_judge_asked_directly(result):
@@ -83,11 +83,11 @@ def test_the_report_names_the_group_and_verifies_from_its_own_replicates(result)
 def test_what_is_written_is_read_back_whole():
     for share, pool, noise, seed in ((0.25, "size", (0.0, 0.5), 8), (0.0, None, (0.0,), 0)):
         for background in (None, np.ones((40, 1))):
-            spec = ByReplicates(ByConformal(made_replicates(background=background), share, pool, noise, seed))
+            spec = ByConformal(made_replicates(background=background), share, pool, noise, seed)
             content = json.loads(json.dumps(spec.encode()))
             again = decoded(content)
             assert json.loads(json.dumps(again.encode())) == content
-            mine, other = (each.spec.judge(ROW[0], 0.2).verdicts(np.arange(3)) for each in (spec, again))
+            mine, other = (each.judge(ROW[0], 0.2).verdicts(np.arange(3)) for each in (spec, again))
             np.testing.assert_array_equal(mine.codes, other.codes)
     with pytest.raises(MisuseError, match=r"judge .*seed"):
         decoded({key: value for key, value in content.items() if key != "seed"})
@@ -103,10 +103,10 @@ def test_what_is_written_is_read_back_whole():
 )
 def test_banks_and_rows_that_replicates_cannot_judge(bank, rows, message):
     with pytest.raises(MisuseError, match=message):
-        analyse(protocol(ByReplicates(ByConformal(made_replicates())), bank), {"deployment": rows})
+        analyse(protocol(ByConformal(made_replicates()), bank), {"deployment": rows})
 
 
 def test_a_judge_by_name_needs_its_replicates():
-    assert make_judge("conformal", {"replicates": made_replicates(), "share": 0.5}).spec.share == 0.5
+    assert make_judge("conformal", {"replicates": made_replicates(), "share": 0.5}).share == 0.5
     with pytest.raises(MisuseError, match=r"replicates is required\."):
         make_judge("conformal", {})

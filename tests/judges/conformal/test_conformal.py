@@ -52,14 +52,15 @@ def gate_by_definition(data, signal, name):
 def test_p_values_are_those_of_the_definition(size):
     data = replicates()
     signal = SHAPES[1] + size * np.random.default_rng(5).standard_normal(30)
-    judge = ByConformal(data).judge(signal, 0.1)
+    judge = ByConformal(data, noise=(0.0,)).judge(signal, 0.1)
     assert judge.p_gate == tuple(gate_by_definition(data, signal, name) for name in "abc")
 
 
 def test_the_element_is_kept_the_others_are_not_and_a_stranger_leaves_nothing():
     data, rng = replicates(), np.random.default_rng(3)
     for signal, expected in ((SHAPES[1] + 0.08 * rng.standard_normal(30), [1, 0, 1]), (rng.random(30), [1, 1, 1])):
-        assert ByConformal(data).judge(7.0 * signal, 0.1).verdicts(np.arange(3)).codes.tolist() == expected
+        judge = ByConformal(data, noise=(0.0,)).judge(7.0 * signal, 0.1)
+        assert judge.verdicts(np.arange(3)).codes.tolist() == expected
 
 
 def test_a_background_is_taken_off_both():
@@ -71,19 +72,19 @@ def test_a_background_is_taken_off_both():
 
 @pytest.mark.parametrize(("units", "is_hopeless"), [(9, False), (8, True)])
 def test_few_units_cannot_exclude_anything_and_say_so(units, is_hopeless):
-    judge = ByConformal(replicates(units)).judge(np.random.default_rng(3).random(30), 0.1)
-    assert judge.cannot_exclude.tolist() == [is_hopeless] * 3
-    assert judge.smallest[0].tolist() == [1 / (units + 1)] * 3
+    judge = ByConformal(replicates(units), noise=(0.0,)).judge(np.random.default_rng(3).random(30), 0.1)
+    assert judge.spec.cannot_exclude(judge.level, judge.pairs).tolist() == [is_hopeless] * 3
+    assert judge.spec.n_units[0].tolist() == [units] * 3
     assert (judge.verdicts(np.arange(3)).codes == Verdict.REJECTED).all() != is_hopeless
 
 
 def test_pooling_ranks_among_all_units_and_says_that_it_holds_on_average():
     spec = ByConformal(replicates(4), pool="size")
     judge = spec.judge(np.random.default_rng(3).random(30), 0.1)
-    assert judge.n_units[0].tolist() == [12] * 3
+    assert judge.spec.n_units[0].tolist() == [12] * 3
     assert "on average" in spec.assumes
     assert "on average" not in ByConformal(replicates(4)).assumes
-    assert not judge.cannot_exclude.any()
+    assert not judge.spec.cannot_exclude(judge.level, judge.pairs).any()
 
 
 def test_the_gate_is_for_the_group_and_the_ratio_for_its_members():
@@ -91,7 +92,7 @@ def test_the_gate_is_for_the_group_and_the_ratio_for_its_members():
     signal = SHAPES[1] + 0.08 * np.random.default_rng(3).standard_normal(30)
     judge = ByConformal(data, share=0.5).judge(signal, 0.1)
     assert judge.verdicts(np.arange(3)).codes.tolist() == [Verdict.REJECTED, Verdict.ADMISSIBLE, Verdict.REJECTED]
-    gate, ratio = judge.levels
+    gate, ratio = judge.spec.levels(0.1)
     assert judge.p_gate[0] > gate  # its group is that of the signal
     assert judge.p_ratio[0] <= ratio
     assert judge.p_gate[2] <= gate

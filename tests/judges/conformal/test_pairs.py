@@ -12,7 +12,8 @@ from physupport.analysis import StreamPlan
 from physupport.banks import Library, library_bank
 from physupport.io import ArrayRows
 from physupport.judges import Sealed, SealedStream, Verdict
-from physupport.judges.conformal import ByConformal, ByReplicates, Replicates
+from physupport.judges.conformal import ByConformal, Replicates
+from physupport.judges.conformal._replicates import PairUnits
 
 CHANNELS, LEVEL, RUNS, UNLUCKY = 16, 0.1, 60, 1e-6
 AXIS = np.arange(CHANNELS)
@@ -65,16 +66,16 @@ def by_definition(data, signal, n_cells=64):
 def test_p_values_are_those_of_the_definition(are_shared):
     for seed in range(2):
         data, signal = drawn(np.random.default_rng(seed), 4, are_shared)
-        judge = ByConformal(data).judge(signal, LEVEL, [(0, 1)])
-        assert judge.ranks[0].p == by_definition(data, signal, 64)
-        assert judge.ranks[0].smallest == (Fraction(1, 5) if are_shared else Fraction(9, 25))
+        judge = ByConformal(data, noise=(0.0,)).judge(signal, LEVEL, [(0, 1)])
+        assert judge.p_pairs[0] == by_definition(data, signal, 64)
+        assert PairUnits.of(data, (0, 1)).smallest == (Fraction(1, 5) if are_shared else Fraction(9, 25))
 
 
 def test_units_with_several_spectra_count_once():
     data, signal = drawn(np.random.default_rng(3), 5, are_shared=True, n_spectra=3)
-    (rank,) = ByConformal(data).judge(signal, LEVEL, [(0, 1)]).ranks
-    assert rank.n_units == (5,)
-    assert rank.p.denominator in {1, 2, 3, 6, 9, 18, 27, 54}  # shares of nine pairs of spectra, over six units
+    (p,) = ByConformal(data).judge(signal, LEVEL, [(0, 1)]).p_pairs
+    assert PairUnits.of(data, (0, 1)).counts == (5,)
+    assert p.denominator in {1, 2, 3, 6, 9, 18, 27, 54}  # shares of nine pairs of spectra, over six units
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,9 @@ def test_units_with_several_spectra_count_once():
 def test_few_units_cannot_exclude_a_pair_and_say_so(n_units, are_shared, is_hopeless):
     data, signal = drawn(np.random.default_rng(4), n_units, are_shared)
     judge = ByConformal(data).judge(signal, LEVEL, [(0, 1)])
-    assert judge.cannot_exclude[2] == is_hopeless  # of two elements: 19 and not 18 units each at this level
+    assert (
+        judge.spec.cannot_exclude(judge.level, judge.pairs)[2] == is_hopeless
+    )  # of two elements: 19 and not 18 units each at this level
     stranger = ByConformal(data).judge(SHAPES[2], LEVEL, [(0, 1)]).verdicts(np.array([2])).codes[0]
     assert (stranger == Verdict.REJECTED) != is_hopeless
 
@@ -94,7 +97,7 @@ def lost(run, are_shared, n_units, are_spectra_units=False):
     if are_spectra_units:
         units = tuple(f"{data.element_of[i]} {i}" for i in range(len(data.units)))
         data = Replicates(data.spectra, tuple(data.names[e] for e in data.element_of), units)
-    judge = ByConformal(data).judge(signal, LEVEL, [(0, 1)])
+    judge = ByConformal(data, noise=(0.0,) if are_spectra_units else None).judge(signal, LEVEL, [(0, 1)])
     return judge.verdicts(np.array([2])).codes[0] == Verdict.REJECTED
 
 
@@ -119,7 +122,7 @@ def opened(spec, supports, row, counts=None):
     bank = library_bank(library, supports, strengths, counts=counts)
     law = StreamPlan("gaussian").law.completed(bank)
     stream = SealedStream("deployment", ArrayRows(row[None]), law, law.keys(bank), lambda: None)
-    return ByReplicates(spec).open(Sealed(bank, LEVEL, (stream,), "5"))
+    return spec.open(Sealed(bank, LEVEL, (stream,), 5))
 
 
 def three(rng, n_units=12):
@@ -153,7 +156,8 @@ def test_what_pairs_do_not_go_with_is_refused():
         opened(ByConformal(data), [["one"]], colour * SHAPES[1], {"one": (1, 3)})
 
 
-def test_noise_that_is_added_is_drawn_from_the_protocol():
+def test_noise_that_is_added_is_drawn_anew_for_every_signal():
     data, colour = three(np.random.default_rng(6))
-    judge = opened(ByConformal(data, noise=(0.05,)), [["one"]], colour * SHAPES[1])
-    assert judge.judge.spec.seed == 5
+    signals = (colour * SHAPES[1], colour * SHAPES[1], colour * SHAPES[1] + 1e-9)
+    first, again, other = (opened(ByConformal(data, noise=(0.05,)), [["one"]], signal) for signal in signals)
+    assert first.seed == again.seed != other.seed

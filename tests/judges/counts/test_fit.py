@@ -6,8 +6,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
 from physupport.judges.counts import CountTable
-from physupport.judges.counts._exact import log_supremum
-from physupport.judges.counts._fit import GAP, MOST_STEPS, fit_all
+from physupport.judges.counts._fit import GAP, MOST_STEPS, fit_all, log_supremum
 from physupport.judges.counts._judge import _fitted
 
 

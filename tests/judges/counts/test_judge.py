@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from physupport import MisuseError
 from physupport.judges import Verdict
 from physupport.judges.counts import ByCounts, Counts, CountTable
-from physupport.judges.counts._splits import halves
+from physupport.judges.counts._halves import halves
 
 CHANNELS = np.arange(60)
 LINES = np.exp(-0.5 * ((CHANNELS[:, None] - np.array([15.0, 30.0, 33.0])) / 4.0) ** 2)

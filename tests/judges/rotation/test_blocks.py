@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, MeanRows, Rotation, RotationTable
-from physupport.judges.rotation._pair_kernels import _chance
+from physupport.judges.rotation._kernels import _chance
 from physupport.judges.rotation._table import near_together
 
 Q, N, DRAWS = 60, 100, 60

@@ -7,7 +7,7 @@ from scipy.stats import binom, t
 from physupport import MisuseError
 from physupport.judges import Verdict
 from physupport.judges.rotation import Companions, Rotation, RotationTable
-from physupport.judges.rotation._companions import _complex_tails, _real_tails
+from physupport.judges.rotation._judge import _complex_tails, _real_tails
 
 Q, N, LEVEL, RUNS = 24, 7, 0.1, 100_000
 UNLUCKY = 1e-6  # fewer than one in a million seeds would fail a valid test, or save a broken one

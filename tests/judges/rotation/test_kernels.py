@@ -9,20 +9,23 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import beta, chi2
 
 from physupport.judges.rotation import MeanRows, RotationTable
-from physupport.judges.rotation._draws import Draws
 from physupport.judges.rotation._kernels import (
     BLOCK,
+    PAIR_BLOCK,
+    _chance,
+    _flag,
     count,
     count_batch,
+    count_pairs,
     longest,
     padded,
     screen,
     screen_batch,
+    screen_pairs,
     tail,
 )
-from physupport.judges.rotation._pair_kernels import PAIR_BLOCK, _chance, _flag, count_pairs, screen_pairs
 from physupport.judges.rotation._pairs import Tables, has_pairs
-from physupport.judges.rotation._table import near_together
+from physupport.judges.rotation._table import Draws, near_together
 
 SIZE, DRAWS = 11, 60
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from physupport.judges import Verdict
-from physupport.judges.rotation import MeanRows, Rotation, RotationTable
+from physupport.judges.rotation import MeanRows, Rotation, RotationJudge, RotationTable
 
 N = 24
 SETTINGS = {"one row": (1, None), "rows": (6, None), "noise known": (1, 1.0)}
@@ -82,7 +82,7 @@ def test_verdicts_do_not_depend_on_what_else_is_asked(tools):
 def test_verdicts_do_not_depend_on_the_unit(size, tools):
     table = make_table(tools)
     rows, spec = make_rows(table, 1, 2.0), Rotation(table, seed=4, draws=199)
-    plain, scaled = (spec.judge(unit * rows, 0.1).verdicts(np.arange(table.size)) for unit in (1.0, size))
+    plain, scaled = (RotationJudge(spec, unit * rows, 0.1).verdicts(np.arange(table.size)) for unit in (1.0, size))
     assert scaled.codes.tolist() == plain.codes.tolist()
     assert scaled.margins().tolist() == plain.margins().tolist()
 

@@ -46,7 +46,7 @@ def judge_of(run, truth, *, correlation=0.0):
         SealedStream("calibration", held_out, CODES, CODES.keys(BANK), lambda: factor),
         SealedStream("deployment", row, ROWS, ROWS.keys(BANK), lambda: factor),
     )
-    return ByRotation(draws=199, gate_draws=499).open(Sealed(BANK, LEVEL, streams, f"{run:x}"))
+    return ByRotation(draws=199, gate_draws=499).open(Sealed(BANK, LEVEL, streams, run))
 
 
 def losses(**settings):

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from physupport._errors import MisuseError
 from physupport.laws import BernoulliGaussian, ExchangeableGaussian, law_moments, law_nondegeneracy
-from physupport.laws.codes._laws import support_masks
+from physupport.laws._codes import support_masks
 
 # Sums of at most 2^6 positive terms of rounded products.
 ROUNDING = 1e-14

@@ -11,7 +11,7 @@ from physupport.laws import (
     calibration_mixture,
     make_calibration,
 )
-from physupport.laws.codes._laws import support_masks
+from physupport.laws._codes import support_masks
 
 EPS = np.finfo(float).eps
 

@@ -9,11 +9,11 @@ from scipy.stats import binom
 from physupport import MisuseError
 from physupport.banks import array_bank
 from physupport.io import ArrayRows, as_pairs
-from physupport.judges import BySplits, Sealed, SealedStream, Verdict
+from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Linear
-from physupport.laws.gaussian._ball import Ball
-from physupport.laws.gaussian._linear_stream import LinearStream
+from physupport.laws._linear_stream import LinearStream
+from physupport.laws._widths import Ball
 
 Q, ERROR, LEVEL = 16, 0.2, 0.1
 AXIS = np.arange(Q)
@@ -121,13 +121,13 @@ def lost(sine, spec, noises, n_rows, runs, supports=((0,), (1,), (2,), (0, 3))):
         mean = rng.normal(0.0, 5.0) + sum(rng.uniform(20, 40) * response(rng, ATOMS[:, j], at) for j in supports[truth])
         rows = mean + rng.standard_normal((n_rows, Q))
         stream = SealedStream("deployment", ArrayRows(rows), law, law.keys(bank), lambda: None)
-        judge = spec.open(Sealed(bank, LEVEL, (stream,), f"{run:x}"))
+        judge = spec.open(Sealed(bank, LEVEL, (stream,), run))
         count += int(judge.verdicts(np.array([truth])).codes[0] == Verdict.REJECTED)
     return count
 
 
 @pytest.mark.parametrize(
-    ("spec", "noises", "n_rows"), [(BySplits("fission", 2), [1.0], 1), (BySplits("rows", 2), None, 6)]
+    ("spec", "noises", "n_rows"), [(ByEvidence("fission", 2), [1.0], 1), (ByEvidence("rows", 2), None, 6)]
 )
 def test_the_truth_within_the_ball_or_on_its_edge_is_kept_and_outside_it_is_lost(spec, noises, n_rows):
     runs = 40
@@ -143,10 +143,8 @@ def test_evidence_tells_elements_apart_that_lie_further_than_the_error():
     row = 60.0 * response(rng, ATOMS[:, 2], ERROR) + rng.standard_normal(Q)
     stream = SealedStream("deployment", ArrayRows(row[None]), law, law.keys(bank), lambda: None)
     for used, left in ((law, [2]), (Linear(background=BACKGROUND, noises=[1.0]).completed(bank), [])):
-        sealed = Sealed(
-            bank, LEVEL, (SealedStream("deployment", stream.rows, used, stream.keys_of, lambda: None),), "1"
-        )
-        codes = BySplits("fission").open(sealed).verdicts(np.arange(4)).codes
+        sealed = Sealed(bank, LEVEL, (SealedStream("deployment", stream.rows, used, stream.keys_of, lambda: None),), 1)
+        codes = ByEvidence("fission").open(sealed).verdicts(np.arange(4)).codes
         # Exact responses explain nothing: the answer of a bank without width is empty, or worse.
         assert np.flatnonzero(codes != Verdict.REJECTED).tolist() == left
 

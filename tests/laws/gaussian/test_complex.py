@@ -5,8 +5,7 @@ from scipy.optimize import lsq_linear
 
 from physupport._errors import MisuseError
 from physupport.banks import ArrayStates, Bank, product_grid
-from physupport.io import ArrayRows, as_pairs
-from physupport.io._rows import turned
+from physupport.io import ArrayRows, as_pairs, turned
 from physupport.laws import Covariance, Mean, ProfiledMean, known_code_stream
 
 NOISES, POINTS = np.array([0.5, 2.0]), np.array([1, 6, 20])

@@ -9,9 +9,9 @@ from scipy.stats import binom
 from physupport import MisuseError
 from physupport.banks import array_bank
 from physupport.io import ArrayRows, as_pairs
-from physupport.judges import ByEvidence, BySplits, Sealed, SealedStream, Verdict
+from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.laws import Linear
-from physupport.laws.gaussian._cone import Cone
+from physupport.laws._widths import Cone
 
 Q, ERROR, LEVEL = 8, 0.25, 0.1
 ANGLES = np.linspace(-1.0, 1.0, 5)
@@ -97,14 +97,14 @@ def lost(sine, spec, kind, is_complex, runs, n_rows=60):
         table = 6.0 * normal(rng, is_complex, n_rows, 1) * h + normal(rng, is_complex, n_rows, Q)
         source = ArrayRows(as_pairs(table) if is_complex else table)
         stream = SealedStream("deployment", source, law, law.keys(bank), lambda: None)
-        judge = spec.open(Sealed(bank, LEVEL, (stream,), f"{run:x}"))
+        judge = spec.open(Sealed(bank, LEVEL, (stream,), run))
         count += int(judge.verdicts(np.array([truth])).codes[0] == Verdict.REJECTED)
     return count
 
 
 @pytest.mark.parametrize(("kind", "is_complex"), [("random", True), ("random", False), ("free", True)])
 def test_the_truth_within_the_angle_or_on_its_edge_is_kept_and_beyond_it_is_lost(kind, is_complex):
-    runs, spec = 30, BySplits("rows", 1)
+    runs, spec = 30, ByEvidence("rows", 1)
     for sine in (lambda rng: ERROR * rng.uniform(), lambda rng: ERROR):
         assert binom.sf(lost(sine, spec, kind, is_complex, runs) - 1, runs, LEVEL) > 1e-6
     if kind == "random":  # where every row has coefficients of its own that are free, one split tells little
@@ -119,7 +119,7 @@ def test_a_source_off_its_response_is_named_with_width_and_nothing_fits_without(
     for error in (ERROR, None):
         law = Linear(rows="random", is_complex=True, error=error).completed(bank)
         stream = SealedStream("deployment", ArrayRows(as_pairs(table)), law, law.keys(bank), lambda: None)
-        codes = BySplits("rows", 4).open(Sealed(bank, LEVEL, (stream,), "1")).verdicts(np.arange(5)).codes
+        codes = ByEvidence("rows", 4).open(Sealed(bank, LEVEL, (stream,), 1)).verdicts(np.arange(5)).codes
         found.append(np.flatnonzero(codes != Verdict.REJECTED).tolist())
     assert found == [[3], []]
     assert ByEvidence().check_rows(law, 200) is None

@@ -9,9 +9,9 @@ from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
-from physupport.judges import BySplits, Sealed, SealedStream
+from physupport.judges import ByEvidence, Sealed, SealedStream
 from physupport.laws import Linear
-from physupport.laws.gaussian._linear_stream import LinearStream
+from physupport.laws._linear_stream import LinearStream
 from physupport.questions import RegionalMap
 
 Q, N_ROWS = 10, 30
@@ -73,7 +73,7 @@ def test_a_division_of_the_rows_is_fitted_once_for_all_noise_levels(fits):
     law = Linear().completed(bank)
     rows = ArrayRows(law.sample(bank, 1, np.random.default_rng(3), N_ROWS))
     stream = SealedStream("deployment", rows, law, law.keys(bank), lambda: None)
-    judge = BySplits("rows", 4, 0.4).open(Sealed(bank, 0.1, (stream,), "5"))
+    judge = ByEvidence("rows", 4, 0.4).open(Sealed(bank, 0.1, (stream,), 5))
     assert judge.log_evidence.lower.shape == (bank.n_deployment_keys,)
     assert {*fits.values()} == {4}  # splits, each of 12 rows that propose and 18 that judge
     assert len(fits) == 2 * bank.n_deployment_keys // 3

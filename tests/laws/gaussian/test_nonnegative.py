@@ -9,10 +9,10 @@ from scipy.stats import binom
 from physupport import MisuseError
 from physupport.banks import array_bank
 from physupport.io import ArrayRows
-from physupport.judges import BySplits, Sealed, SealedStream, Verdict
+from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Linear
-from physupport.laws.gaussian._nonnegative import Nonnegative
+from physupport.laws._widths import Nonnegative
 
 Q, LEVEL = 20, 0.1
 AXIS = np.arange(Q)
@@ -46,7 +46,7 @@ def test_a_solver_that_stops_early_makes_no_evidence(monkeypatch):
     columns = np.column_stack([STRONG[:, 1], WEAK[:, 1], BACKGROUND])
     row = 3.0 * STRONG[:, 1] + 2.0 * WEAK[:, 1] + 0.1 * np.random.default_rng(3).standard_normal(Q)
     (best,), _ = Nonnegative(2).energies(row[None], columns)
-    monkeypatch.setattr("physupport.laws.gaussian._nonnegative.nnls", lambda a, b: (np.zeros(a.shape[1]), 0.0))
+    monkeypatch.setattr("physupport.laws._widths.nnls", lambda a, b: (np.zeros(a.shape[1]), 0.0))
     (square,), (error,) = Nonnegative(2).energies(row[None], columns)
     assert square > best + 1.0
     assert square - error <= best
@@ -74,7 +74,7 @@ def lost(share, runs, used):
         mean = 30.0 * ((1.0 - part) * STRONG[:, truth] + part * WEAK[:, truth]) + rng.normal(0.0, 5.0)
         row = mean + rng.standard_normal(Q)
         stream = SealedStream("deployment", ArrayRows(row[None]), used, used.keys(BANK), lambda: None)
-        judge = BySplits("fission", 2).open(Sealed(BANK, LEVEL, (stream,), f"{run:x}"))
+        judge = ByEvidence("fission", 2).open(Sealed(BANK, LEVEL, (stream,), run))
         count += int(judge.verdicts(np.array([truth])).codes[0] == Verdict.REJECTED)
     return count
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from physupport.laws import BernoulliGaussian
-from physupport.laws.latent._latent_errors import law_families
-from physupport.laws.latent._latent_factors import Factors, nested_passes
+from physupport.laws._latent_errors import law_families
+from physupport.laws._latent_stream import Factors, nested_passes
 
 
 def factors(atoms, noise):

@@ -2,22 +2,22 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from physupport.banks import hausdorff_distance
-from physupport.local.orbit._cells import LawCells, distances, largest, reaches
+from physupport.local.orbit._bracket import corners, distances, halves, largest, reaches
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_no_function_that_its_corners_and_rises_allow_exceeds_the_bound(seed, d):
     rng = np.random.default_rng(seed)
-    corners, rises = rng.normal(0.0, 10.0 ** rng.uniform(-1, 2), (1, 2**d)), rng.exponential(1.0, (1, d))
+    values, rises = rng.normal(0.0, 10.0 ** rng.uniform(-1, 2), (1, 2**d)), rng.exponential(1.0, (1, d))
     x = rng.random((500, d))
     weights = np.ones((500, 1))
     for axis in range(d):  # the order of the corners: the last axis fastest
         weights = (weights[:, :, None] * np.stack([1.0 - x[:, axis], x[:, axis]], axis=1)[:, None]).reshape(500, -1)
-    allowed = weights @ corners[0] + (4.0 * x * (1.0 - x)) @ rises[0]
-    bound, beyond = largest(corners, rises)
+    allowed = weights @ values[0] + (4.0 * x * (1.0 - x)) @ rises[0]
+    bound, beyond = largest(values, rises)
     assert allowed.max() <= bound[0]
-    assert bound[0] <= corners.max() + rises.sum() + np.ptp(corners) * d  # and it is no idle one
+    assert bound[0] <= values.max() + rises.sum() + np.ptp(values) * d  # and it is no idle one
     assert np.all((beyond >= 0.0) & (beyond <= rises))
 
 
@@ -34,11 +34,9 @@ def test_a_corner_without_a_bound_leaves_its_cell_without_one():
 
 
 def test_halves_cover_the_cell_and_share_a_face():
-    cell = LawCells(np.array([[0.0, 1.0]]), np.array([[2.0, 3.0]]))
-    halves = cell.halves(np.array([1]))
-    assert halves.lower.tolist() == [[0.0, 1.0], [0.0, 2.0]]
-    assert halves.upper.tolist() == [[2.0, 2.0], [2.0, 3.0]]
-    assert cell.corners[0].tolist() == [[0.0, 1.0], [0.0, 3.0], [2.0, 1.0], [2.0, 3.0]]
+    cell = np.array([[[0.0, 1.0], [2.0, 3.0]]])
+    assert halves(cell, np.array([1])).tolist() == [[[0.0, 1.0], [2.0, 2.0]], [[0.0, 2.0], [2.0, 3.0]]]
+    assert corners(cell)[0].tolist() == [[0.0, 1.0], [0.0, 3.0], [2.0, 1.0], [2.0, 3.0]]
 
 
 def test_distances_are_those_of_hausdorff_rounded_upwards(whole_orbit):
@@ -53,7 +51,7 @@ def test_no_two_orientations_of_two_cells_are_farther_apart_than_their_reach(who
     orbit, rng = whole_orbit(), np.random.default_rng(0)
     ends = np.sort(rng.uniform(-1.0, 1.0, (2, 6)), axis=0)
     lower, upper = (np.column_stack([e, np.full(6, 0.2), np.full(6, 0.2)]) for e in ends)
-    far, which = reaches(orbit, [0, 1], LawCells(lower, upper))
+    far, which = reaches(orbit, [0, 1], np.stack([lower, upper], axis=1))
     for i in range(6):
         for j in range(6):
             angles = rng.uniform(lower[[i, j], 0], upper[[i, j], 0], (30, 2))

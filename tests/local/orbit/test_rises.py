@@ -5,7 +5,7 @@ import pytest
 
 from physupport import MisuseError
 from physupport.local.orbit import Orbit
-from physupport.local.orbit._cells import LawCells, largest
+from physupport.local.orbit._bracket import corners, largest
 
 TRIALS, INSIDE = 60, 8
 
@@ -32,11 +32,11 @@ def some_orbit(rng, is_rigid):
 
 def above_corners(orbit, rows, log_likelihood, laws):
     """How far laws rise above the corners of the whole box, and above the bound of it."""
-    cell = LawCells(orbit.lower[None], orbit.upper[None])
-    corners = np.array([[log_likelihood(orbit, rows, corner) for corner in cell.corners[0]]])
-    rises = orbit.rises(cell.lower, cell.upper, orbit.row_sums(rows))
+    cell = np.array([[orbit.lower, orbit.upper]])
+    values = np.array([[log_likelihood(orbit, rows, corner) for corner in corners(cell)[0]]])
+    rises = orbit.rises(cell[:, 0], cell[:, 1], orbit.row_sums(rows))
     found = max(log_likelihood(orbit, rows, law) for law in laws)
-    return found - corners.max(), found - largest(corners, rises)[0][0], float(rises.sum())
+    return found - values.max(), found - largest(values, rises)[0][0], float(rises.sum())
 
 
 @pytest.mark.parametrize("is_rigid", [True, False])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import lsq_linear
+from tests.local.theory.moments import row_threshold
 
 from physupport._checks import Interval
 from physupport._errors import MisuseError
@@ -18,7 +19,6 @@ from physupport.local.regions import (
     deployment_ball,
     inverted_median_of_means_region,
     median_of_means_region,
-    row_threshold,
 )
 from physupport.local.shell import Amplitudes, Block, LocalDictionary
 
@@ -76,10 +76,8 @@ def test_negative_control_a_region_of_a_sixth_of_its_radius_is_exposed(bernoulli
     theta, rng, lost, mean = parameter(), np.random.default_rng(0), 0, true_mean(parameter(), (1, 3))
     for _ in range(RUNS):
         region = calibrated(inverted_median_of_means_region, theta, bernoulli_class, rng)
-        second, fourth = (replace(part, multiplier=part.multiplier / 6.0) for part in (region.second, region.fourth))
-        correspondence = Correspondence(
-            replace(region, second=second, fourth=fourth), ball_of(mean, rng), AMPLITUDES, 2
-        )
+        narrow = replace(region, multipliers=[multiplier / 6.0 for multiplier in region.multipliers])
+        correspondence = Correspondence(narrow, ball_of(mean, rng), AMPLITUDES, 2)
         lost += not correspondence.membership(theta, (1, 3)).inside
     assert stats.binom.sf(lost - 1, RUNS, combined_level(ALPHA_D, ALPHA_T)) < 1e-6
 

@@ -15,8 +15,8 @@ from physupport.local.regions import (
     outer_bracket,
     physical_target,
 )
-from physupport.local.regions._chart import Chart
-from physupport.local.regions._search import Pair, Search
+from physupport.local.regions._brackets import Pair
+from physupport.local.regions._search import Chart, Search
 
 WIDE, TIGHT = 0.35, 0.5 * np.sqrt(9.49 / 2e5)  # the radii of 20 and of 200 000 measurements with noise 1/2
 RADII = (WIDE, 0.1, TIGHT)

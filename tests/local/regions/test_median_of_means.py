@@ -4,34 +4,33 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
+from tests.local.theory.moments import row_threshold
 
 from physupport._errors import MisuseError
 from physupport.laws import BernoulliGaussian, make_calibration
 from physupport.local.regions import (
-    dense_tensor,
     fourth_cumulant,
     fourth_moment,
-    matrix_coordinates,
     median_of_means_blocks,
     moment_estimate,
     moment_radii,
     norm_moment_bounds,
     power_coordinates,
-    row_threshold,
+    sample_cumulant,
     second_moment,
     squared_norm_moments,
 )
-from physupport.local.regions._median_of_means import lower_median
+from physupport.local.regions._moments import dense_tensor, matrix_coordinates
 
 ALPHAS, RUNS = (0.1, 0.1), 300
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**4), st.floats(1e-6, 0.5))
 def test_block_counts_bound_the_failure_of_a_median_over_all_coordinates(n_rows, dimension, alpha):
-    blocks = median_of_means_blocks(n_rows, dimension, alpha)
-    assert blocks.size == n_rows // blocks.count
+    count, size = median_of_means_blocks(n_rows, dimension, alpha)
+    assert size == n_rows // count
     # A median fails when half the blocks do, each with probability 1/4; the exact binomial tail leaves room to spare.
-    assert dimension * stats.binom.sf(ceil(blocks.count / 2) - 1, blocks.count, 0.25) <= alpha
+    assert dimension * stats.binom.sf(ceil(count / 2) - 1, count, 0.25) <= alpha
 
 
 def test_radii_follow_the_published_formulas():
@@ -57,7 +56,7 @@ def test_below_the_threshold_there_is_neither_estimate_nor_radius():
 
 
 def test_radii_shrink_as_the_square_root_of_the_rows():
-    counts = median_of_means_blocks(1, 10, 0.1).count * median_of_means_blocks(1, 35, 0.1).count
+    counts = median_of_means_blocks(1, 10, 0.1)[0] * median_of_means_blocks(1, 35, 0.1)[0]
     one, four = (moment_radii(k * counts, 4, 1.0, ALPHAS) for k in (1, 4))
     assert one.second / four.second == pytest.approx(2.0, rel=1e-14)
     assert one.fourth / four.fourth == pytest.approx(2.0, rel=1e-14)
@@ -73,24 +72,18 @@ def test_norm_moments_of_the_class_stay_below_their_bounds(parameter, known_law,
             assert eighth <= v4**2
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 6])
-def test_the_lower_median_is_the_lower_of_two_middle_values(count):
-    values = np.random.default_rng(count).permutation(np.arange(float(count)))[:, None]
-    assert lower_median(values)[0] == (count - 1) // 2
-
-
 def test_estimates_are_medians_of_consecutive_block_means():
     rows = np.random.default_rng(1).standard_normal((1000, 3))
-    estimate = moment_estimate(rows, ALPHAS)
-    for order, found in ((2, matrix_coordinates(estimate.second)), (4, estimate.fourth)):
+    second, fourth = moment_estimate(rows, ALPHAS)
+    for order, found in ((2, matrix_coordinates(second)), (4, fourth)):
         dimension = comb(3 + order - 1, order)
         b = ceil(8 * log(2 * dimension / 0.1))
         m = 1000 // b
         means = power_coordinates(rows[: m * b], order).reshape(b, m, dimension).mean(axis=1)
         assert np.allclose(found, np.sort(means, axis=0)[(b - 1) // 2], rtol=1e-13, atol=1e-15)
-    m2 = np.multiply.outer(estimate.second, estimate.second)
-    k4 = dense_tensor(estimate.fourth, 3, 4) - m2 - m2.transpose(0, 2, 1, 3) - m2.transpose(0, 2, 3, 1)
-    assert np.allclose(dense_tensor(estimate.cumulant, 3, 4), k4, atol=1e-13)
+    m2 = np.multiply.outer(second, second)
+    k4 = dense_tensor(fourth, 3, 4) - m2 - m2.transpose(0, 2, 1, 3) - m2.transpose(0, 2, 3, 1)
+    assert np.allclose(dense_tensor(sample_cumulant(second, fourth), 3, 4), k4, atol=1e-13)
 
 
 def misses(calibration_class, theta, shrink, n_rows=200):
@@ -99,11 +92,11 @@ def misses(calibration_class, theta, shrink, n_rows=200):
     m2, m4, k4 = second_moment(law, atoms, noise), fourth_moment(law, atoms, noise), fourth_cumulant(law, atoms)
     rng, count = np.random.default_rng(2), 0
     for _ in range(RUNS):
-        estimate = moment_estimate(make_calibration(law, atoms, noise, rng, n_rows), ALPHAS)
+        second, fourth = moment_estimate(make_calibration(law, atoms, noise, rng, n_rows), ALPHAS)
         count += (
-            np.linalg.norm(estimate.second - m2) > shrink * radii.second
-            or np.linalg.norm(estimate.fourth - m4) > shrink * radii.fourth
-            or np.linalg.norm(estimate.cumulant - k4) > shrink * radii.cumulant
+            np.linalg.norm(second - m2) > shrink * radii.second
+            or np.linalg.norm(fourth - m4) > shrink * radii.fourth
+            or np.linalg.norm(sample_cumulant(second, fourth) - k4) > shrink * radii.cumulant
         )
     return count
 
@@ -128,12 +121,12 @@ def test_every_coordinate_stays_within_two_standard_errors_of_its_median_of_mean
     # sigma_i^2 = E X_i^2 - (E X_i)^2, from many rows: enough digits for a factor that is never tight.
     powers = power_coordinates(make_calibration(law, atoms, noise, np.random.default_rng(3), 200_000), 4)
     sigma, mean = powers.std(axis=0), fourth_moment(law, atoms, noise)
-    blocks = median_of_means_blocks(n_rows, 35, ALPHAS[1])
+    size = median_of_means_blocks(n_rows, 35, ALPHAS[1])[1]
     rng = np.random.default_rng(4)
     failures = 0
     for _ in range(RUNS):
-        estimate = moment_estimate(make_calibration(law, atoms, noise, rng, n_rows), ALPHAS)
-        failures += np.any(np.abs(estimate.fourth - mean) > 2.0 * sigma / sqrt(blocks.size))
+        fourth = moment_estimate(make_calibration(law, atoms, noise, rng, n_rows), ALPHAS)[1]
+        failures += np.any(np.abs(fourth - mean) > 2.0 * sigma / sqrt(size))
     assert stats.binom.sf(failures - 1, RUNS, ALPHAS[1]) > 1e-6
 
 

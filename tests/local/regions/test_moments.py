@@ -3,26 +3,23 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.local.theory.moments import invert_moments, sample_fourth_moment, sample_second_moment
 
 from physupport._errors import MisuseError
 from physupport.laws import BernoulliGaussian, make_calibration
 from physupport.local.regions import (
-    dense_tensor,
     double_contraction,
     fourth_cumulant,
     fourth_moment,
-    invert_moments,
-    matrix_coordinates,
     power_coordinates,
     projector_square_sum,
     projector_sum,
     sample_cumulant,
-    sample_fourth_moment,
-    sample_second_moment,
     second_moment,
     squared_norm_moments,
     symmetrized_square,
 )
+from physupport.local.regions._moments import dense_tensor, matrix_coordinates
 
 # Sums over at most 2^6 active sets of products of order one.
 ROUNDING = 1e-13
@@ -95,17 +92,18 @@ def test_moments_give_back_activity_noise_and_projector_sums(p, noise, q, seed):
     atoms /= np.linalg.norm(atoms, axis=0)
     law = BernoulliGaussian(p)
     found = invert_moments(second_moment(law, atoms, noise), fourth_cumulant(law, atoms), q + 1)
+    activity, variance, second, fourth = found
     # dp = du/(1 - 2p), at most 50-fold here; the projector sums divide by p, another 100-fold of a noise of up to 10.
-    assert found.p == pytest.approx(p, rel=1e-12)
-    assert found.noise == pytest.approx(noise, abs=1e-12 * max(1.0, noise))
-    assert np.allclose(found.projector_sum, projector_sum(atoms), atol=1e-10)
-    assert np.allclose(found.projector_square_sum, projector_square_sum(atoms), atol=1e-12)
+    assert activity == pytest.approx(p, rel=1e-12)
+    assert variance == pytest.approx(noise, abs=1e-12 * max(1.0, noise))
+    assert np.allclose(second, projector_sum(atoms), atol=1e-10)
+    assert np.allclose(fourth, projector_square_sum(atoms), atol=1e-12)
 
 
 def test_the_inversion_keeps_its_digits_at_rare_activity(random_atoms):
     atoms, law = random_atoms(3, 4), BernoulliGaussian(1e-9)
     cumulant = 3.0 * 1e-9 * (1.0 - 1e-9) * projector_square_sum(atoms)
-    assert invert_moments(second_moment(law, atoms, 1.0), cumulant, 4).p == pytest.approx(1e-9, rel=1e-13)
+    assert invert_moments(second_moment(law, atoms, 1.0), cumulant, 4)[0] == pytest.approx(1e-9, rel=1e-13)
 
 
 def test_cumulants_beyond_the_model_are_refused():

@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear
 
 from physupport._checks import Interval
 from physupport._errors import MisuseError
-from physupport.laws.gaussian._profiled_kernels import active_set, list_faces
+from physupport.laws._boxes import active_set, list_faces
 from physupport.local.regions import profile_losses
 
 BOX = Interval(0.5, 2.0)

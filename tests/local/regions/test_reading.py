@@ -241,7 +241,7 @@ def test_the_sentence_never_says_less_than_the_diameter(angle):
 @pytest.mark.parametrize("scale", [1.0, 0.3337, 1e-3])
 def test_the_brackets_of_an_orbit_are_told_rounded_outwards(scale):
     inner, outer = 0.123_456 * scale, 0.234_567 * scale
-    orbit = OrbitBracket(inner, outer, scale, 0.1, np.zeros((1, 3)), np.ones((1, 3)), 7)
+    orbit = OrbitBracket(inner, outer, scale, 0.1, np.zeros((1, 2, 3)), 7)
     found = reading(kept([parameter(0.0)]), orbit)
     assert found.orbit is orbit
     assert found.sentence.startswith(reading(kept([parameter(0.0)])).sentence)

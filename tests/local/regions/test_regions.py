@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from tests.local.theory.moments import row_threshold
 
 from physupport._checks import Interval
 from physupport._errors import MisuseError
@@ -11,18 +12,16 @@ from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,
     CalibrationRegion,
-    dense_tensor,
     fourth_moment,
     inverted_median_of_means_region,
-    matrix_coordinates,
     median_distance_blocks,
     median_of_means_region,
     moment_radii,
     power_coordinates,
-    row_threshold,
     second_moment,
     total_variances,
 )
+from physupport.local.regions._moments import dense_tensor, matrix_coordinates
 from physupport.local.shell import Block, LocalDictionary
 
 ALPHA, RUNS = 0.2, 300
@@ -60,8 +59,8 @@ def test_negative_control_a_quarter_of_the_multiplier_is_exposed(bernoulli_class
     theta, lost = parameter(), 0
     for seed in range(RUNS):
         region = inverted_median_of_means_region(rows_of(theta, 150, seed), bernoulli_class, ALPHA)
-        second, fourth = (replace(part, multiplier=part.multiplier / 4.0) for part in (region.second, region.fourth))
-        lost += not replace(region, second=second, fourth=fourth).membership(theta).inside
+        narrow = replace(region, multipliers=[multiplier / 4.0 for multiplier in region.multipliers])
+        lost += not narrow.membership(theta).inside
     assert stats.binom.sf(lost - 1, RUNS, ALPHA) < 1e-6
 
 
@@ -83,7 +82,7 @@ def test_conditions_of_the_rectangle_are_distances_of_moments(bernoulli_class, p
     assert (second.name, cumulant.name) == ("second moment within epsilon_2", "fourth cumulant within epsilon_K")
     m2 = calibration_mixture(other.law, other.dictionary.atoms, other.noise)
     covariance = np.tensordot(m2.weights, m2.covariances, 1)
-    assert second.value == pytest.approx(np.linalg.norm(region.estimate.second - covariance), rel=1e-12)
+    assert second.value == pytest.approx(np.linalg.norm(region.estimate[0] - covariance), rel=1e-12)
     radii = moment_radii(2000, 4, bernoulli_class.spectral_bound, (0.05, 0.15))
     assert (second.bound, cumulant.bound) == (radii.second, radii.cumulant)
 
@@ -123,7 +122,7 @@ def test_the_activity_interval_is_reached_by_a_cumulant_error_along_the_symmetri
     wide = CalibrationClass(bernoulli_class.shell, Interval(1e-9, 0.4999))
     tight = replace(region, calibration_class=wide, radii=replace(region.radii, cumulant=0.1))
     found = tight.activity_interval
-    center = np.einsum("iijj->", dense_tensor(tight.estimate.cumulant, 4, 4)) / 15.0
+    center = np.einsum("iijj->", dense_tensor(tight.estimate[1], 4, 4)) / 15.0
     reach = 0.1 * np.sqrt(8.0) / 15.0  # ||I||_F^2 = q(q + 2)/3 = 8 and 3n = 15
     # The interval is widened by 1e-12 against rounding.
     assert found.upper * (1.0 - found.upper) == pytest.approx(center + reach, rel=1e-9)
@@ -143,9 +142,7 @@ def test_the_noise_interval_of_a_known_law_uses_its_activity(known_class, known_
     region = median_of_means_region(rows_of(theta, 50_000), known_class, ALPHA)
     region = replace(region, radii=replace(region.radii, second=0.2))
     # tr M_2 is known to sqrt(q) 0.2 = 0.4, so the noise to 0.1 about the estimate.
-    middle = (
-        np.trace(region.estimate.second) - np.trace(second_moment(theta.law, theta.dictionary.atoms, 1.0)) + 4
-    ) / 4
+    middle = (np.trace(region.estimate[0]) - np.trace(second_moment(theta.law, theta.dictionary.atoms, 1.0)) + 4) / 4
     assert region.noise_interval.lower == pytest.approx(middle - 0.1, rel=1e-9)
     assert region.noise_interval.upper == pytest.approx(middle + 0.1, rel=1e-9)
     with pytest.raises(MisuseError, match="must be a range of activity probabilities, got a known law"):
@@ -155,14 +152,14 @@ def test_the_noise_interval_of_a_known_law_uses_its_activity(known_class, known_
 @pytest.mark.parametrize("alpha", [0.3, 0.025, 1e-3, 1e-8])
 @pytest.mark.parametrize("n_rows", [1, 2, 10, 1001])
 def test_most_blocks_stay_near_with_exactly_the_stated_probability(n_rows, alpha):
-    blocks, multiplier = median_distance_blocks(n_rows, alpha)
-    assert blocks.count % 2 == 1
-    assert blocks.size == n_rows // blocks.count >= 1
-    assert stats.binom.sf((blocks.count - 1) // 2, blocks.count, multiplier**-2) == pytest.approx(alpha, rel=1e-9)
+    count, size, multiplier = median_distance_blocks(n_rows, alpha)
+    assert count % 2 == 1
+    assert size == n_rows // count >= 1
+    assert stats.binom.sf((count - 1) // 2, count, multiplier**-2) == pytest.approx(alpha, rel=1e-9)
     # No other odd number of blocks gives a smaller radius.
     others = range(1, min(n_rows, 199) + 1, 2)
     per_block = [stats.beta.ppf(alpha, (b + 1) / 2, (b + 1) / 2) ** -0.5 / np.sqrt(n_rows // b) for b in others]
-    assert multiplier / np.sqrt(blocks.size) == pytest.approx(min(per_block), rel=1e-9)
+    assert multiplier / np.sqrt(size) == pytest.approx(min(per_block), rel=1e-9)
 
 
 def test_total_variances_are_those_of_the_rows(parameter, known_law):
@@ -180,10 +177,10 @@ def test_the_inverted_radii_are_a_fraction_of_the_published_ones(bernoulli_class
     alphas = (0.025, 0.025)
     for n_rows in (row_threshold(4, alphas), 1000, 10**6):
         published = moment_radii(n_rows, 4, bernoulli_class.spectral_bound, alphas)
-        blocks, multiplier = median_distance_blocks(n_rows, 0.025)
+        _, size, multiplier = median_distance_blocks(n_rows, 0.025)
         for seed in range(20):
             theta = parameter(law=BernoulliGaussian(0.4), seed=seed, noise=0.6)
-            second, fourth = (multiplier * np.sqrt(v / blocks.size) for v in total_variances(theta))
+            second, fourth = (multiplier * np.sqrt(v / size) for v in total_variances(theta))
             assert second < published.second / 10.0
             assert fourth < published.fourth / 50.0
 
@@ -203,7 +200,7 @@ def test_two_members_have_moments_within_the_sum_of_their_radii(bernoulli_class,
     members = [theta for theta in thetas if region.membership(theta).inside]
     assert len(members) > 3
     moments = [fourth_moment(t.law, t.dictionary.atoms, t.noise) for t in members]
-    radii = [region.fourth.radius(total_variances(t)[1]) for t in members]
+    radii = [region.radii(total_variances(t))[1] for t in members]
     for i in range(len(members)):
         for j in range(i):
             assert np.linalg.norm(moments[i] - moments[j]) <= radii[i] + radii[j]

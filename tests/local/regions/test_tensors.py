@@ -4,18 +4,17 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.local.theory.moments import tensor_coordinates
 
 from physupport._errors import MisuseError
 from physupport.local.regions import (
-    dense_tensor,
     double_contraction,
-    matrix_coordinates,
     power_coordinates,
     symmetric_dimension,
     symmetrized_product,
     symmetrized_square,
-    tensor_coordinates,
 )
+from physupport.local.regions._moments import dense_tensor, matrix_coordinates
 
 # A few products and sums of numbers of order one.
 ROUNDING = 1e-13

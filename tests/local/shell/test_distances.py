@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.local.theory.margins import coherence_bounds
 
 from physupport._errors import MisuseError
 from physupport.banks import (
@@ -12,7 +13,6 @@ from physupport.banks import (
     physical_diameter,
     projective_distances,
 )
-from physupport.local.shell import coherence_bounds
 
 
 def unit(rng, q, m):
@@ -124,23 +124,24 @@ def test_the_coherence_gap_is_accurate_where_the_inner_product_is_not():
 def test_chords_and_gaps_stay_within_the_two_sided_constants(make_shell, q, scale):
     rng = np.random.default_rng(q)
     shell = make_shell(q, scale=scale)
-    bounds, pairs = coherence_bounds(shell), np.triu_indices(q, 1)
+    chord, gap = coherence_bounds(shell)
+    pairs = np.triu_indices(q, 1)
     for _ in range(300):
         block = shell.sample(rng).block
         chords, gaps = atom_chords(block.atoms)[pairs], coherence_gaps(block.atoms)[pairs]
         # Atoms of size one carry an absolute rounding of 1e-16, relative to the scale.
-        assert bounds.chord.lower * (1 - 1e-15 / scale) <= chords.min()
-        assert chords.max() <= bounds.chord.upper * (1 + 1e-15 / scale)
-        assert bounds.gap.lower * (1 - 1e-15 / scale) <= gaps.min()
-        assert gaps.max() <= bounds.gap.upper * (1 + 1e-15 / scale)
+        assert chord.lower * (1 - 1e-15 / scale) <= chords.min()
+        assert chords.max() <= chord.upper * (1 + 1e-15 / scale)
+        assert gap.lower * (1 - 1e-15 / scale) <= gaps.min()
+        assert gaps.max() <= gap.upper * (1 + 1e-15 / scale)
 
 
 def test_the_constants_are_attained_by_a_balanced_block(make_shell):
     shell = make_shell(5, scale=0.01, cap=1.2, stretch=(1.0, 1.0))
-    bounds = coherence_bounds(shell)
+    bounds = coherence_bounds(shell)[0]
     chord = atom_chords(shell.frame.atoms(0.01 * shell.frame.template))[0, 1]
-    assert chord == pytest.approx(bounds.chord.lower, rel=1e-12)
-    assert chord == pytest.approx(bounds.chord.upper, rel=1e-4)  # 1/c_u exceeds one by half of (C_0 s)^2
+    assert chord == pytest.approx(bounds.lower, rel=1e-12)
+    assert chord == pytest.approx(bounds.upper, rel=1e-4)  # 1/c_u exceeds one by half of (C_0 s)^2
 
 
 MISUSES = {

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.local.theory.invariants import vertex_permutation
 
 from physupport._errors import MisuseError
 from physupport.local.shell import (
@@ -8,12 +9,11 @@ from physupport.local.shell import (
     Frame,
     LocalDictionary,
     default_separated_atom,
+    projector_distance,
     regular_simplex,
     separated_atom,
     separated_offset,
-    vertex_permutation,
 )
-from physupport.local.shell._shell import projector_distance
 
 # Sums of at most a few dozen products of numbers below one.
 ROUNDING = 1e-14
@@ -146,7 +146,7 @@ def test_the_projector_distance_is_the_frobenius_norm_and_accurate_for_close_vec
     assert projector_distance(a, b) == pytest.approx(direct, rel=1e-14)
     angle = 1e-10
     turned = np.array([np.cos(angle), np.sin(angle)])
-    assert projector_distance([1.0, 0.0], turned) == pytest.approx(np.sqrt(2.0) * np.sin(angle), rel=1e-14)
+    assert projector_distance(np.array([1.0, 0.0]), turned) == pytest.approx(np.sqrt(2.0) * np.sin(angle), rel=1e-14)
 
 
 def _with(array, where, value):
@@ -179,10 +179,6 @@ MISUSES = {
     r"center must have shape \(3\)": lambda: Block(FRAME, np.zeros(2), np.eye(3)),
     "shape must be finite": lambda: Block(FRAME, np.zeros(3), _with(0.1 * np.eye(3), (0, 1), np.inf)),
     "separated must have columns of norm 1": lambda: LocalDictionary(Block.balanced(FRAME, 0.2), np.ones(4)),
-    "offset must be orthogonal to the reference": lambda: separated_atom(FRAME.axis, FRAME.axis),
-    "atom must not be orthogonal to the reference": lambda: separated_offset(FRAME.axis, FRAME.basis[:, 0]),
-    "permutation must hold each of 0 to 3 once": lambda: vertex_permutation(FRAME.template, [0, 0, 1, 2]),
-    r"template must have shape \(q - 1, q\)": lambda: vertex_permutation(np.ones((2, 2)), [0, 1]),
 }
 
 

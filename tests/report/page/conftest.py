@@ -13,7 +13,7 @@ from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.report import Details
 from physupport.report.page import write_page
-from physupport.studies.four_region import _case as case, _design as design
+from physupport.studies import _four_region as design
 
 VERDICTS = ("ADMISSIBLE", "REJECTED", "INDETERMINATE")
 
@@ -25,7 +25,7 @@ def four_regions():
     plans = {"calibration": StreamPlan("latent", 0.45), "deployment": StreamPlan("covariance", 0.40)}
     protocol = AnalysisProtocol(design.study_question(), RegionalPolicy(), level=design.LEVEL, budget=design.BUDGET,
                         bank=design.study_bank(), seed=7, streams=plans)  # fmt: skip
-    result = analyse(protocol, dict(zip(plans, case.study_rows(scene, scene.seeds[0]), strict=True)))
+    result = analyse(protocol, dict(zip(plans, design.study_rows(scene, scene.seeds[0]), strict=True)))
     return result.report, diagnose(result, title="Four regions", coordinate_names=["place"])
 
 

@@ -42,7 +42,7 @@ def finished(tmp_path_factory):
     k = np.arange(24)
     columns = np.stack([1.0 - 0.03 * k, 1.0 - 0.029 * k, 0.1 * k, (-1.0) ** k], axis=1)
     row = 20.0 * columns[:, 0] + np.random.default_rng(2).standard_normal(24)
-    np.savetxt(folder / "responses.csv", columns, delimiter=",", header="a,b,c,d", comments="")
+    np.savetxt(folder / "responses.csv", columns, delimiter=",", header="<b>near</b>,next,far,farther", comments="")
     np.savetxt(folder / "row.csv", row[None], delimiter=",", header=",".join(f"c{i}" for i in k), comments="")
     return run_project(load_project(folder / "project.toml"))
 

@@ -10,7 +10,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from physupport.report.page._draw import svg
+from physupport.report.page._svg import svg
 from physupport.report.pictures import (
     COLUMN,
     WIDE,

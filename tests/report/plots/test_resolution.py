@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from physupport.local.rates import ResolutionMap
+from physupport.local.planning import ResolutionMap
 from physupport.report.plots import plot_resolution
 
 

@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ...report._details import FORMAT, VERSION, Details
+from ...report import Details
 from .._result import Result
-from ._fields import fields_json
-from ._levels import other_levels
+from ._fields import fields_json, other_levels
 from ._misfit import misfit, outcome_json
-from ._pictures import brackets_json, evidence_json, library_coherence_json, library_json
-from ._rows_fitted import rows_json
-from ._rows_needed import rows_needed
+from ._pictures import brackets_json, evidence_json, library_coherence_json, library_json, rows_json
 
 MOST_CHANNEL_NAMES = 4096
 
@@ -38,13 +35,9 @@ def diagnose(
     # Of a cover every level has a run of its own.
     is_compared = result.has_evidence and result.seal.protocol.cover is None
     again = other_levels(result.trace, level, sorted({level, *levels}) if is_compared else [level])
-    fields = fields_json(result, again, rows_needed(result), tuple(coordinate_names))
-    fields = [entry | {"outline": outline} for entry in fields]
+    fields = [entry | {"outline": outline} for entry in fields_json(result, again, coordinate_names)]
     possible = {part["id"] for entry in fields for part in entry["elements"] if part["state"] != "excluded"}
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "report": result.report.digests["document"],
+    parts: dict[str, Any] = {
         "title": title,
         "inputs": _inputs(result),
         "seconds": {part: float(seconds) for part, seconds in result.seconds.items()},
@@ -58,7 +51,7 @@ def diagnose(
         "outcome": outcome_json(result),
         "verify": verify,
     }
-    return Details.from_json(Details(document).json())
+    return Details.from_json(Details.about(result.report.digests["document"], **parts).json())
 
 
 def _inputs(result: Result) -> list[dict[str, Any]]:

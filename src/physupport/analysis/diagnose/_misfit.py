@@ -1,4 +1,4 @@
-"""Whether the rows fit the laws, and what an outcome leaves open."""
+"""Misfit of rows and laws, also while rows keep arriving, and what an outcome leaves open."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,15 @@ from math import isinf
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtr, chdtrc
 
 from ..._checks import check_count
 from ..._typing import IntArray
 from ...banks import Bank
-from ...report._diagnosis import MISFIT, misfit_sentence, outcome_notes
-from ...report._noise import strengths_beside
+from ...io import ArrayRows
+from ...judges import RunningEvidence, Verdict
+from ...report import MISFIT, Details, misfit_sentence, outcome_notes, strengths_beside
 from .._plans import ProposedStream
 from .._result import Result
 from ._pictures import finite
@@ -57,7 +59,7 @@ class Misfit:
 
     @property
     def is_misfit(self) -> bool:
-        """Whether the energy is farther off than chance accounts for: its probability is below 0.001."""
+        """True if the energy is farther off than chance accounts for: its probability is below 0.001."""
         return self.probability < MISFIT
 
     def json(self) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def misfit(result: Result, explanation: int | None = None) -> tuple[Misfit, ...]
 
 
 def stream_misfit(part: ProposedStream, bank: Bank, explanation: int, beside: str = "") -> Misfit | None:
-    """Of the judging rows of one stream; None where its law knows no energy."""
+    """Return the misfit of the judging rows of one stream; None where its law knows no energy."""
     with np.errstate(over="ignore", invalid="ignore"):
         energy = part.law.energy(bank, explanation, part.judged)
     if energy is None:
@@ -115,7 +117,8 @@ def stream_misfit(part: ProposedStream, bank: Bank, explanation: int, beside: st
 
 
 # A possible set of at least this share of the bank, and of this many explanations, calls for a word about its size.
-_LARGE_SHARE, _LARGE = 0.25, 20
+_LARGE_SHARE = 0.25
+_LARGE = 20
 _BLOCK = 2**16
 
 
@@ -135,7 +138,8 @@ def outcome_json(result: Result) -> dict[str, Any]:
     dimensions: name, choices that are possible, and choices of the bank, of those with more than one; null of a small
     set, whose members are few enough to be named.
     """
-    trace, outcome = result.trace, result.report.document["outcome"]
+    trace = result.trace
+    outcome = result.report.document["outcome"]
     is_large = trace.n_possible >= max(_LARGE, _LARGE_SHARE * trace.size)
     return {
         **{name: outcome[name] for name in ("status", "ending", "queries", "witnessed", "possible", "indeterminate")},
@@ -146,8 +150,9 @@ def outcome_json(result: Result) -> dict[str, Any]:
 
 
 def _dimensions(result: Result) -> list[list[str | int]]:
-    """What possible explanations differ in."""
-    possible, everything = result.trace.brackets().possible(), np.arange(result.bank.size)
+    """Dimensions of the bank with the number of their values among possible explanations, and among all."""
+    possible = result.trace.brackets().possible()
+    everything = np.arange(result.bank.size)
     both = zip(_counts(result, possible), _counts(result, everything), strict=True)
     return [[name, left, whole] for (name, left), (_, whole) in both if whole > 1]
 
@@ -166,9 +171,61 @@ def _columns(result: Result, index: IntArray) -> dict[str, IntArray]:
     columns = result.bank.split(index)
     parameters = result.bank.states.dimensions(columns.state)
     return {
-        **result.predicates.dimensions(index, None if parameters else columns.state),
+        **result.question.dimensions(index, None if parameters else columns.state),
         **parameters,
         "the support with its strengths": columns.support,
         "the calibration nuisances": columns.calibration,
         "the deployment nuisances": columns.deployment,
     }
+
+
+# Laws whose energies are worked out, those with the least evidence against them first.
+_MOST_LAWS = 64
+
+
+def running_details(
+    result: Result,
+    evidence: RunningEvidence,
+    rows: NDArray[np.generic],
+    calibration: ProposedStream | None = None,
+) -> Details:
+    """Return outcome and misfit of a look; no pictures, and no label depends on it.
+
+    result: of `running_result` on this evidence.  rows: (n, width) the deployment rows so far, or the first of them if
+    not all were kept, which the sentences then say.  The deployment rows are said not to fit if they fit none of the
+    laws that are left: the explanation told is the one whose energy is the least off.  If the number of rows does not
+    depend on them, that happens with probability at most 0.001 to a truth that is left.  Of more laws than 64 those
+    with the least evidence against them are looked at.
+    """
+    order = np.argsort(evidence.peaks.upper, kind="stable")
+    left = order[evidence.judge(result.seal.protocol.run_level).verdicts(order).codes != Verdict.REJECTED]
+    asked = left if len(left) else order[:1]  # where nothing is left, by how much the best is off
+    which = "watched" if len(rows) == evidence.n_rows else f"first {len(rows)}"
+    found = _least_off(evidence, rows, asked)
+    misfits = [each.json() | {"rows": which} for each in found]
+    if calibration is not None:
+        # Under the best of the proposal rows, or, if that is not left, the first that is.
+        best = calibration.best
+        explanation = best if best is not None and best in asked else int(asked[0])
+        at_calibration = stream_misfit(calibration, calibration.bank, explanation)
+        if at_calibration is not None:
+            misfits.insert(0, at_calibration.json())
+    parts = {"inputs": [], "outcome": outcome_json(result), "misfit": misfits}
+    return Details.about(result.report.digests["document"], **parts)
+
+
+def _least_off(evidence: RunningEvidence, rows: NDArray[np.generic], asked: IntArray) -> list[Misfit]:
+    """The first law that fits, or the one whose energy is the least off; none where the law knows no energy."""
+    law = evidence.law
+    found = list[Misfit]()
+    # The first explanation of each law, in their order: those of one law expect the same energy.
+    _, first = np.unique(law.keys(evidence.bank)(asked), return_index=True)
+    for explanation in asked[np.sort(first)][:_MOST_LAWS].tolist():
+        with np.errstate(over="ignore", invalid="ignore"):
+            energy = law.energy(evidence.bank, explanation, ArrayRows(rows))
+        if energy is None:
+            return []
+        found.append(Misfit("deployment", explanation, *energy))
+        if not found[-1].is_misfit:
+            return found[-1:]
+    return [max(found, key=lambda each: (each.probability, -abs(each.z)))]

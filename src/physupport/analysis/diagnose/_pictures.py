@@ -1,21 +1,24 @@
-"""What pictures are drawn from: the library, evidence along its path, and what is left after each query."""
+"""The data of pictures: the measured row with its fits, the library, evidence along its path, and brackets by query."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
-from ...io._rows import as_complex
+from ...io import as_complex, mean_row
 from ...judges import Verdict
-from ...questions import inform, open_fields
+from ...questions import abridged
 from .._result import Result
-from ._fields import MOST_COHERENT, coherence_json, is_complex
+from ._fields import MOST_COHERENT, coherence_json
 
 MOST_SHOWN = 120  # elements of the library
 MOST_LINES = 12  # of a region; of more an envelope is told as well
 MOST_CHANNELS = 1024
 MOST_POINTS = 1000
+MOST_FITS = 5
+_MOST_LOOKED_AT = 200  # kept explanations
+_LARGEST = 1e300
 
 
 def library_json(result: Result, possible: Collection[str]) -> dict[str, Any] | None:
@@ -24,44 +27,38 @@ def library_json(result: Result, possible: Collection[str]) -> dict[str, Any] | 
     If there are too many: first those of possible elements, then others, evenly chosen.  Of a region with many
     elements also the smallest and the largest response of all of them, channel by channel.
     """
-    states, library = result.bank.states, result.bank.states.library
+    states = result.bank.states
+    library = states.library
     if library is None:
         return None
-    chosen = _chosen(library.ids, possible)
-    everything = states.elements[:, : len(library.ids)]
-    if is_complex(result):
-        everything = as_complex(everything).real
-    kept = _even(len(everything), MOST_CHANNELS)
-    responses, names = everything[:, chosen], _channels(result, len(everything))
+    chosen = [i for i, name in enumerate(library.ids) if name in possible][: MOST_SHOWN // 2]
+    chosen = sorted({*chosen, *_even(len(library.ids), MOST_SHOWN - len(chosen))})
+    if len(library.ids) <= MOST_SHOWN:
+        chosen = [*range(len(library.ids))]
+    responses = states.elements[:, : len(library.ids)]
+    is_complex = result.seal.protocol.is_complex
+    if is_complex:
+        responses = as_complex(responses).real
+    # The names of the last stream that has as many channels; those of a deployment say what is measured now.
+    named = [table.channels for table in result.tables.values() if len(table.channels) == len(responses)]
+    names = named[-1] if named else tuple(map(str, range(len(responses))))
+    kept = _even(len(responses), MOST_CHANNELS)
     members = {region: library.members(region) for region in library.region_names}
     return {
         "envelopes": {
-            region: [[_short(x) for x in side] for side in _envelope(everything[kept][:, index])]
+            region: [_short(ends(responses[kept][:, index], axis=1)) for ends in (np.min, np.max)]
             for region, index in members.items()
             if len(index) > MOST_LINES
         },
         "ids": [library.ids[i] for i in chosen],
         "regions": [library.regions[i] for i in chosen],
         "channels": [names[i] for i in kept],
-        "responses": [[_short(x) for x in column] for column in responses[kept].T.tolist()],
-        "is_complex": is_complex(result),
+        "responses": [_short(column) for column in responses[kept][:, chosen].T],
+        "is_complex": is_complex,
         "setting": dict(states.setting(0)),
         "shown": len(chosen),
         "of": len(library.ids),
     }
-
-
-def _chosen(ids: Sequence[str], possible: Collection[str]) -> list[int]:
-    """Numbers of the elements that are shown, in the order of the library."""
-    if len(ids) <= MOST_SHOWN:
-        return list(range(len(ids)))
-    first = [i for i, name in enumerate(ids) if name in possible][: MOST_SHOWN // 2]
-    return sorted({*first, *_even(len(ids), MOST_SHOWN - len(first))})
-
-
-def _envelope(responses: Array) -> tuple[list[float], list[float]]:
-    """(q, e) -> the smallest and the largest in every channel."""
-    return responses.min(axis=1).tolist(), responses.max(axis=1).tolist()
 
 
 def library_coherence_json(result: Result) -> dict[str, Any] | None:
@@ -74,62 +71,57 @@ def library_coherence_json(result: Result) -> dict[str, Any] | None:
 
 
 def evidence_json(result: Result) -> dict[str, Any]:
-    """Log evidence against explanations that were asked about, at every step of the path."""
+    """Log evidence against explanations that were asked about, at every step of the path.
+
+    Each curve has its first role, and the fields in which its explanation has one.
+    """
+    threshold = float(-np.log(result.seal.protocol.run_level))
     if not result.has_evidence:
-        return {"streams": [], "steps": [], "threshold": float(-np.log(result.seal.protocol.run_level)), "curves": []}
-    evidence = result.seal.evidence
-    chosen = _curves(result)
-    curves: list[dict[str, Any]] = []
-    if chosen:
-        path = evidence.along_path(np.array([*chosen]))
-        for row, (e, (role, fields)) in enumerate(chosen.items()):
-            curve = {"explanation": e, "role": role, "fields": fields}
-            curve |= {"verdict": result.verdict(e), "says": result.says(e)}
-            curves.append(curve | {"lower": _finite(path.lower[row]), "upper": _finite(path.upper[row])})
-    return {
-        "streams": [factor.name for factor in evidence.factors],
-        "steps": evidence.path.prefixes.tolist(),
-        "threshold": float(-np.log(result.seal.protocol.run_level)),
-        "curves": curves,
-    }
-
-
-def _curves(result: Result) -> dict[int, tuple[str, list[str]]]:
-    """Which explanations, each in its first part and with the fields in which it has one; only such as were asked."""
-    best, chosen = result.best, dict[int, tuple[str, list[str]]]()
-    if result.places[best] >= 0:
-        chosen[best] = "proposal", []
+        return {"streams": [], "steps": [], "threshold": threshold, "curves": []}
+    roles: dict[int, tuple[str, list[str]]] = {}
+    if result.places[result.best] >= 0:
+        roles[result.best] = "proposal", []
     for field in result.report.fields:
         parts = [(e, "witness") for e in field.witnesses]
         parts += [] if field.excluded is None else [(field.excluded, "nearest excluded")]
         for e, role in parts:
-            fields = chosen.setdefault(e, (role, []))[1]
+            fields = roles.setdefault(e, (role, []))[1]
             if field.field not in fields:
                 fields.append(field.field)
-    return chosen
+    evidence = result.seal.evidence
+    curves: list[dict[str, Any]] = []
+    if roles:
+        path = evidence.along_path(np.array([*roles]))
+        for row, (e, (role, fields)) in enumerate(roles.items()):
+            curve = {"explanation": e, "role": role, "fields": fields}
+            curve |= {"verdict": result.verdict(e), "says": abridged(result.says(e))}
+            curve["lower"] = [finite(x) for x in path.lower[row].tolist()]
+            curve["upper"] = [finite(x) for x in path.upper[row].tolist()]
+            curves.append(curve)
+    return {
+        "streams": [factor.name for factor in evidence.factors],
+        "steps": evidence.path.prefixes.tolist(),
+        "threshold": threshold,
+        "curves": curves,
+    }
 
 
 def brackets_json(result: Result) -> dict[str, list[int]]:
     """How many explanations are witnessed and possible, and how many fields are open, after so many queries."""
     trace = result.trace
-    points, progress, n_open, done = _even(len(trace) + 1, MOST_POINTS), trace.question.begin(), list[int](), 0
+    points = _even(len(trace) + 1, MOST_POINTS)
+    progress = trace.question.begin()
+    n_open = list[int]()
+    done = 0
     for k in points:
-        inform(progress, trace.queries[done:k], trace.codes[done:k])
-        n_open.append(len(open_fields(progress)))
+        progress.inform(trace.queries[done:k], trace.codes[done:k])
+        n_open.append(len(progress.open_fields()))
         done = k
     n_witnessed, n_rejected = (
         np.append(0, np.cumsum(trace.codes == code))[points] for code in (Verdict.ADMISSIBLE, Verdict.REJECTED)
     )
     possible = (trace.size - n_rejected).tolist()
     return {"queries": points, "witnessed": n_witnessed.tolist(), "possible": possible, "open": n_open}
-
-
-def _channels(result: Result, count: int) -> list[str]:
-    """The names of the last stream that has as many; those of a deployment say what is measured now."""
-    for table in reversed([*result.tables.values()]):
-        if len(table.channels) == count:
-            return list(table.channels)
-    return [str(i) for i in range(count)]
 
 
 def _even(count: int, most: int) -> list[int]:
@@ -144,10 +136,50 @@ def finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _finite(values: Array) -> list[float | None]:
-    return [finite(x) for x in values.tolist()]
+def _short(values: Array) -> list[float]:
+    """Six digits of each number, enough for a picture."""
+    return [float(f"{x:.6g}") for x in values.tolist()]
 
 
-def _short(value: float) -> float:
-    """Six digits, enough for a picture."""
-    return float(f"{value:.6g}")
+def rows_json(result: Result) -> dict[str, Any] | None:
+    """Mean of the judged deployment rows and the fits of the kept explanations, the least evidence against it first.
+
+    Without a kept one, the fit of the best.  None where rows have no common mean, or numbers whose differences no axis
+    can hold.  Complex numbers by their modulus.
+    """
+    part = next((part for part in result.seal.parts if part.name == "deployment"), None)
+    if part is None:
+        return None
+    # Kept explanations that say different things, the least evidence against it first.
+    first: dict[tuple[str | None, ...], int] = {}
+    for e in result.admissible[:_MOST_LOOKED_AT].tolist():
+        first.setdefault(tuple(result.says(e).values()), e)
+        if len(first) == MOST_FITS:
+            break
+    kept = [*first.values()] or [result.best]
+    fits = [part.law.fitted(result.bank, e, part.judged) for e in kept]
+    if fits[0] is None:
+        return None
+    table = result.tables[part.name]
+    is_complex = part.law.is_complex
+    channels = table.channels[: len(fits[0]) // (2 if is_complex else 1)]
+    if not channels:
+        return None
+    chosen = np.unique(np.linspace(0, len(channels) - 1, min(len(channels), MOST_CHANNELS)).astype(int))
+    measured, *curves = (
+        None if row is None else _short((np.abs(as_complex(row)) if is_complex else row)[chosen])
+        for row in (mean_row(part.judged)[: len(fits[0])], *fits)
+    )
+    shown = [(e, curve) for e, curve in zip(kept, curves, strict=True) if curve is not None]
+    if not max(abs(x) for row in (measured, *(curve for _, curve in shown)) for x in row or ()) < _LARGEST:
+        return None
+    return {
+        "stream": part.name,
+        "unit": table.source.unit,
+        "rows": part.judged.n_rows,
+        "channels": [channels[i] for i in chosen],
+        "measured": measured,
+        "fits": [{"explanation": e, "says": abridged(result.says(e)), "values": curve} for e, curve in shown],
+        "is_kept": bool(result.admissible.size),
+        "is_complex": is_complex,
+    }

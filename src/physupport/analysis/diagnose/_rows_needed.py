@@ -11,15 +11,15 @@ from ..._codec import bound_json
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
-from ...local.rates import MOST_ROWS
-from ...questions import Sides
-from ...report._diagnosis import refine_sentence
+from ...local.planning import MOST_ROWS
+from ...questions import Contradictions, abridged
+from ...report import refine_sentence
 from .._result import Result
 
 
-def sides(result: Result, field: int) -> Sides | None:
+def sides(result: Result, field: int) -> Contradictions | None:
     """Those of a field as the reference sees it; None for a question that does not tell."""
-    return result.predicates.sides(field, result.reference)
+    return result.question.contradictions(field, result.reference)
 
 
 def contradicts(result: Result, field: int, index: IntArray) -> BoolArray:
@@ -30,7 +30,8 @@ def contradicts(result: Result, field: int, index: IntArray) -> BoolArray:
 
 def rivals(result: Result, field: int) -> IntArray:
     """The admissible explanations that contradict the reference on a field, or, beside it, each other."""
-    known, admissible = sides(result, field), result.admissible
+    known = sides(result, field)
+    admissible = result.admissible
     if known is None or not admissible.size:
         return admissible[:0]
     theirs = known.of(admissible)
@@ -44,7 +45,8 @@ def rivals(result: Result, field: int) -> IntArray:
 def middle(lower: Array, upper: Array) -> Array:
     """The middle of proven bounds, which are far closer together than anything read from it; NaN if unbounded."""
     is_bounded = np.isfinite(lower) & np.isfinite(upper)
-    low, high = np.where(is_bounded, lower, 0.0), np.where(is_bounded, upper, 0.0)
+    low = np.where(is_bounded, lower, 0.0)
+    high = np.where(is_bounded, upper, 0.0)
     return np.where(is_bounded, low + (high - low) / 2.0, np.nan)
 
 
@@ -57,7 +59,7 @@ Basis = Literal["closed form", "average"]
 @final
 @dataclass(frozen=True, slots=True)
 class RowsNeeded:
-    """What it takes, in one stream, to reject the hardest of the explanations that must go for a field to be finer.
+    """The rows of one stream that reject the hardest of the explanations that must go for a field to be finer.
 
     rival: that one.  n_rivals: those expected to be rejected by then, among the admissible ones that contradict the
     reference, or each other; of two that contradict each other alone, the easier one has to go.
@@ -87,7 +89,7 @@ class RowsNeeded:
         """The facts as details hold them: a rate beyond double precision is `inf`, one that is not known null."""
         rate = None if isnan(self.rate) else bound_json(self.rate)
         facts = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "field"}
-        return facts | {"rate": rate, "says": dict(self.says)}
+        return facts | {"rate": rate, "says": abridged(self.says, self.field)}
 
     @property
     def sentence(self) -> str:
@@ -115,7 +117,7 @@ def rows_needed(result: Result) -> tuple[RowsNeeded, ...]:
     )
 
 
-def _field_rows(result: Result, field: str, against: IntArray, known: Sides) -> list[RowsNeeded]:
+def _field_rows(result: Result, field: str, against: IntArray, known: Contradictions) -> list[RowsNeeded]:
     path = result.seal.evidence.along_path(np.append(against, result.reference))
     final = middle(path.lower[:, -1], path.upper[:, -1])  # (k + 1,)
     threshold = -np.log(result.seal.protocol.run_level)
@@ -125,11 +127,12 @@ def _field_rows(result: Result, field: str, against: IntArray, known: Sides) -> 
 
 
 def _stream_rows(
-    result: Result, field: str, stream: int, against: IntArray, missing: Array, known: Sides
+    result: Result, field: str, stream: int, against: IntArray, missing: Array, known: Contradictions
 ) -> RowsNeeded:
     part = result.seal.parts[stream]
     keys_of = part.law.keys(result.bank)
-    key, keys = int(keys_of(result.reference)[0]), keys_of(against)
+    key = int(keys_of(result.reference)[0])
+    keys = keys_of(against)
     distinct, where = np.unique(keys, return_inverse=True)
     closed = _closed(part.law, result.bank, key, distinct)
     basis: Basis = "average" if closed is None else "closed form"
@@ -142,7 +145,8 @@ def _stream_rows(
     if rows == 0 and missing[hardest] > 0.0:
         rows = 1  # a single row adds more than double precision can hold
     measured = None if rows is None else ceil(rows / (1.0 - part.plan.fraction))
-    rate, is_same_key = float(rates[hardest]), bool(keys[hardest] == key)
+    rate = float(rates[hardest])
+    is_same_key = bool(keys[hardest] == key)
     return RowsNeeded(
         field=field,
         stream=part.name,
@@ -161,7 +165,7 @@ def _stream_rows(
     )
 
 
-def last_to_go(needed: Array, theirs: IntArray, known: Sides) -> int:
+def last_to_go(needed: Array, theirs: IntArray, known: Contradictions) -> int:
     r"""The rival after whose rejection what is left agrees with the reference on the finest statement.
 
     A side goes with the last of its explanations, after :math:`n_s = \max_e n_e` rows, and that of the reference never;

@@ -1,26 +1,31 @@
 """The conformal judge: how far spectra of an element lie from other units of it says how far a new one may lie."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import log
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._arrays import check_indices, read_only
 from ..._checks import check_array, check_count, check_open
-from ..._errors import MisuseError
+from ..._codec import array_json, real
+from ..._errors import MissingError, MisuseError
+from ..._stored import check_form
 from ..._typing import Array, BoolArray, IntArray
-from .._judge import Verdict, Verdicts
-from ..rotation._draws import Draws
-from ._pairs import PairRank, rank_pair
-from ._replicates import Replicates
+from ...banks import Bank
+from ...laws import Law
+from .._judge import Judge, Verdict, Verdicts
+from .._specs import FIXED, JudgeSpec, Sealed, own_stream, register
+from ..rotation._table import Draws
+from ._replicates import MeasuredNoise, PairUnits, Replicates, rank_pair
 
 # Scores that differ by less count as exceedances: rounding can keep, never lose.
 _TIE = 1e-7
-_PURPOSE = 4  # of the draws: no other judge shares these bits
+_NOISE = 4
+_PICKS = 5  # purposes of the draws: no other judge shares these bits
 # What holds for what is ranked by its own label, and together with others.
 _ASSUMES = {
     None: "the unit of the signal is exchangeable with those of its group, whichever that is",
@@ -31,31 +36,71 @@ _MEMBERS = "; and the signal is any spectrum of its unit: it holds on average ov
 _LEAST = float(np.finfo(np.float64).tiny)
 
 
+_PAIRS = (
+    "; of two elements at once the new units are exchangeable with those of each, independently where they have none "
+    "in common"
+)
+_FORM = {
+    "judge": str,
+    "assumes": str,
+    "share": float,
+    "pool": (str, None),
+    "noise": ([float], None),
+    "seed": int,
+    "spectra": dict,
+    "elements": [str],
+    "units": [str],
+    "groups": [str],
+    "background": dict,
+}
+
+
+@register
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class ByConformal:
-    """Have elements with replicates judged by conformal p-values: all that is fixed before a signal is read.
+class ByConformal(JudgeSpec):
+    """Have one row of a linear law judged by replicates of the elements; the replicates are part of the protocol.
+
+    The row judges as it is, and nothing is proposed.  Explanations have one or two active elements, and coefficients,
+    the noise and the background of the law do not matter: replicates have a background of their own.
 
     share: of the level, for the ratio test; the rest is for the gate.  pool: None, each element by its own units; or
     "size", by all elements with as many units, which holds on average over these elements and not for each.
-    noise: standard deviations of the noise that a signal has and replicates have not; the largest p-value counts.
+    noise: standard deviations of the noise that a signal has and replicates have not; the largest p-value counts.  None
+    measures it (`MeasuredNoise`), and ranks without noise and with it.
     """
 
-    replicates: Replicates
+    kind: ClassVar[str] = "conformal"
+    has_facts: ClassVar[bool] = True
+    fact_names: ClassVar[tuple[str, ...]] = (
+        "best",
+        "assumes",
+        "lacks",
+        "units",
+        "smallest_p",
+        "p",
+        "cannot_exclude",
+        "unlisted",
+        "is_complete",
+        "replicate_noise",
+    )
+
+    replicates: Replicates = field(repr=False)
     share: float = 0.0
     pool: str | None = None
-    noise: tuple[float, ...] = (0.0,)
-    seed: int = 0
+    noise: tuple[float, ...] | None = None
+    seed: int = field(default=0, metadata=FIXED)
 
     def __post_init__(self) -> None:
         if self.pool not in _ASSUMES:
             raise MisuseError("pool", f"be one of {tuple(_ASSUMES)}", repr(self.pool))
         if not 0.0 <= self.share < 1.0:
             raise MisuseError("share", "lie from 0 to below 1", self.share)
-        noise = check_array("noise", self.noise, (None,))
-        if not len(noise) or (noise < 0.0).any():
-            raise MisuseError("noise", "hold one or more standard deviations, none negative", noise.tolist())
-        object.__setattr__(self, "noise", tuple(noise.tolist()))
+        if self.noise is not None:
+            noise = check_array("noise", self.noise, (None,))
+            if not len(noise) or (noise < 0.0).any():
+                raise MisuseError("noise", "hold one or more standard deviations, none negative", noise.tolist())
+            object.__setattr__(self, "noise", tuple(noise.tolist()))
         check_count("seed", self.seed, 0)
 
     @property
@@ -64,18 +109,167 @@ class ByConformal:
         has_members = len(np.unique(self.replicates.group_of)) < len(self.replicates.names)
         return _ASSUMES[self.pool] + (_MEMBERS if has_members else "")
 
+    def levels(self, level: float) -> tuple[Fraction, Fraction]:
+        """The levels of gate and ratio, which add up to the level."""
+        whole = Fraction(level)
+        share = Fraction(self.share)
+        return whole * (1 - share), whole * share
+
+    @property
+    def labels(self) -> tuple[IntArray, IntArray]:
+        """(E,) which elements gate and ratio rank together."""
+        return self.replicates.group_of, np.arange(len(self.replicates.names))
+
+    @property
+    def n_units(self) -> IntArray:
+        """(2, E) K: units among which gate and ratio rank a signal under each element."""
+        counted = []
+        for labels in self.labels:
+            counts = self.replicates.n_units(labels)
+            pooled = counts if self.pool is None else np.array([int(counts[counts == size].sum()) for size in counts])
+            counted.append(pooled[labels])
+        return np.array(counted)
+
+    def cannot_exclude(self, level: float, pairs: Sequence[tuple[int, int]] = ()) -> BoolArray:
+        """(E + pairs,) elements, and then pairs, that no signal excludes at this level: they have too few units."""
+        tests = zip(self.n_units.tolist(), self.levels(level), strict=True)
+        least = [[Fraction(1, 1 + count) > part for count in row] for row, part in tests]
+        together = [PairUnits.of(self.replicates, pair).smallest > Fraction(level) for pair in pairs]
+        return np.append(np.all(least, axis=0), np.array(together, dtype=np.bool_))
+
     def judge(self, signal: ArrayLike, level: float, pairs: Sequence[tuple[int, int]] = ()) -> "ConformalJudge":
         """The judge of one signal (q,), from a unit that is none of the replicates'.
 
         pairs: of elements that may be there together, which are asked about after the single ones.
         """
-        checked = check_array("signal", signal, (self.replicates.spectra.shape[1],))
-        return ConformalJudge(self, checked, level, tuple(pairs))
+        size = len(self.replicates.names) + len(pairs)
+        return ConformalJudge(self, np.asarray(signal), level, tuple(pairs), np.arange(size), self.seed)
+
+    def encode(self) -> dict[str, object]:
+        """All that is fixed beforehand, the spectra included."""
+        data = self.replicates
+        return {
+            "judge": self.kind,
+            "assumes": self.assumes,
+            "share": float(self.share),
+            "pool": self.pool,
+            "noise": None if self.noise is None else list(self.noise),
+            "seed": self.seed,
+            "spectra": array_json(data.spectra),
+            "elements": [data.names[e] for e in data.element_of.tolist()],
+            "units": list(map(str, data.units)),
+            "groups": [str(data.group_of[e]) for e in data.element_of.tolist()],
+            "background": array_json(np.asarray(data.background)),
+        }
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, Any]) -> "ByConformal":
+        """The judge that compares with the replicates of the project."""
+        if "replicates" not in options:
+            raise MissingError("replicates", "be given", "none", "The judge conformal compares with them.")
+        return cls(**options)
+
+    @classmethod
+    def decode(cls, content: Mapping[str, Any]) -> "ByConformal":
+        """The specification that `encode` wrote."""
+        spec = check_form(content, _FORM, "judge")
+        elements = tuple(spec["elements"])
+        spectra = real(spec["spectra"], len(elements), None)
+        groups = dict(zip(elements, spec["groups"], strict=True))
+        data = Replicates(spectra, elements, tuple(spec["units"]), groups, real(spec["background"], None, None))
+        noise = None if spec["noise"] is None else tuple(spec["noise"])
+        return cls(data, spec["share"], spec["pool"], noise, spec["seed"])
+
+    def unrejectable(self, bank: Bank, level: float) -> BoolArray | None:
+        """(M,) explanations whose elements have too few units to be excluded at this level, whatever the signal."""
+        element_of, pairs = _active(bank, self.replicates)
+        found = self.cannot_exclude(level, pairs)[element_of]
+        return np.asarray(found) if found.any() else None
+
+    def splits(self, law: Law) -> bool:
+        """The row of a linear law is not divided."""
+        return not law.is_linear
+
+    def rehearsed(
+        self, bank: Bank, explanation: int, rng: np.random.Generator
+    ) -> tuple["ByConformal", Array, Fraction]:
+        """A measured spectrum, (1, q), of an element of an explanation as if it were new, and this without its unit.
+
+        Of two elements the sum of a spectrum each.  With a unit fewer the smallest p-value of K units is 1 / K and no
+        longer 1 / (K + 1): by their ratio, the last, the level has to grow for what can be excluded to stay the same.
+        """
+        data = self.replicates
+        element_of, pairs = _active(bank, self.replicates)
+        number = int(element_of[explanation])
+        members = (number,) if number < len(data.names) else pairs[number - len(data.names)]
+        chosen = [int(rng.choice(np.flatnonzero(data.element_of == e))) for e in members]
+        left = np.flatnonzero(~np.isin(data.unit_of, data.unit_of[chosen]))
+        elements, units = ([names[i] for i in left] for names in (data.elements, data.units))
+        groups = {name: str(data.group_of[e]) for e, name in enumerate(data.names) if name in {*elements}}
+        remaining = Replicates(data.spectra[left], tuple(elements), tuple(units), groups, data.background)
+        units_of = min(len(np.unique(data.unit_of[data.element_of == e])) for e in members)
+        rehearsal = replace(self, replicates=remaining)
+        return rehearsal, data.spectra[chosen].sum(axis=0)[None], Fraction(units_of + 1, units_of)
+
+    def completed(self, bank: Bank, laws: Sequence[Law]) -> "ByConformal":  # noqa: ARG002
+        """With channels in the order of the bank, where both name them."""
+        return replace(self, replicates=self.replicates.in_order(bank.channels))
+
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """One stream alone, of real rows that are linear."""
+        rule = "be 'conformal' only where one stream has real rows that are linear in free coefficients"
+        own_stream(laws, lambda law: law.is_linear and not law.is_complex, rule)
+        if len(laws) > 1:
+            raise MisuseError("judge", rule, ", ".join(law.name for law in laws), "Leave the other rows out.")
+
+    def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
+        """One: it is one unit more."""
+        if n_rows != 1:
+            rule = "judge one row"
+            remedy = "Average the rows: they come from one unit."
+            raise MisuseError("judge conformal", rule, f"{n_rows} rows", remedy)
+
+    def open(self, sealed: Sealed) -> "ConformalJudge":
+        """The judge of the one row, with the element of each explanation."""
+        self.check_laws([stream.law for stream in sealed.streams])
+        rows = np.concatenate([*sealed.streams[0].rows.blocks()])
+        self.check_rows(sealed.streams[0].law, len(rows))
+        twins = np.flatnonzero((self.replicates.spectra == rows[0]).all(axis=1))
+        if twins.size:
+            remedy = "Take it out: what is judged is one unit more, and none of those it is compared with."
+            raise MisuseError(
+                "replicates", "hold other spectra than the one that is judged", f"it ({twins[0]})", remedy
+            )
+        element_of, pairs = _active(sealed.bank, self.replicates)
+        return ConformalJudge(self, rows[0], sealed.level, tuple(pairs), element_of, sealed.draws_seed)
+
+
+def _active(bank: Bank, replicates: Replicates) -> tuple[IntArray, list[tuple[int, int]]]:
+    """(M,) the element that each explanation has, or the pair, which are numbered after the elements."""
+    states = bank.states
+    if states.library is None:
+        raise MisuseError("judge conformal", "have elements that a library names", "a bank of arrays")
+    missing = [name for name in states.library.ids if name not in replicates.names]
+    if missing:
+        raise MisuseError("replicates", "have spectra of every element", f"none of {missing[0]!r}")
+    number = np.array([*map(replicates.names.index, states.library.ids), -1])
+    active = bank.deployment_parts(bank.deployment_keys(np.arange(bank.size))).elements  # (M, r)
+    elements = np.where(active < 0, -1, number[np.asarray(states.library_index)[active]])
+    counts = (elements >= 0).sum(axis=1)
+    if not np.isin(counts, (1, 2)).all():
+        count = int(counts[~np.isin(counts, (1, 2))][0])
+        remedy = "Make the region always present, and max_active at most 2."
+        raise MisuseError("judge conformal", "have explanations of one or two elements", f"one of {count}", remedy)
+    both = np.sort(elements, axis=1)[:, ::-1][:, :2]  # the larger first, -1 at last
+    pairs, where = np.unique(both[counts == 2], axis=0, return_inverse=True)
+    element_of = both[:, 0].astype(np.int64)
+    element_of[counts == 2] = len(replicates.names) + where.ravel()
+    return element_of, [(int(b), int(a)) for a, b in pairs]
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class ConformalJudge:
+class ConformalJudge(Judge):
     r"""Rejects the group of a signal with probability at most its level, whatever the noise is like.
 
     So it does an element that is a group by itself; of several members one with wider spectra is lost more often than
@@ -89,103 +283,160 @@ class ConformalJudge:
     in its group, or anywhere for an element alone in its group.  It is exact if other elements come from other units;
     of a unit that holds several, none is a reference for it, and for the signal the unit that would speak most for it.
     Pairs of elements have a test of their own at the whole level (`rank_pair`).
+
+    Something that is not in the library is one more explanation, `p_unlisted`.
     """
+
+    judges_blocks: ClassVar[bool] = True
 
     spec: ByConformal
     signal: Array  # (q,)
     level: float
-    pairs: tuple[tuple[int, int], ...] = ()
+    pairs: tuple[tuple[int, int], ...]
+    element_of: IntArray  # (M,) the element of each explanation; pairs are numbered after the elements
+    seed: int  # of all draws
     p_gate: tuple[Fraction, ...] = field(init=False)  # (E,)
     p_ratio: tuple[Fraction, ...] = field(init=False)  # (E,) 1 without a ratio test
-    ranks: tuple[PairRank, ...] = field(init=False)  # of the pairs
+    p_pairs: tuple[Fraction, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
-        object.__setattr__(self, "signal", read_only(self.signal))
-        p_values = [self._p_values(index, sigma) for index, sigma in enumerate(self.spec.noise)]
+        signal = check_array("signal", self.signal, (self.spec.replicates.spectra.shape[1],))
+        object.__setattr__(self, "signal", read_only(signal))
+        p_values = [self._p_values(index, added) for index, added in enumerate(self._added())]
         for name, column in (("p_gate", 0), ("p_ratio", 1)):
             object.__setattr__(self, name, tuple(map(max, zip(*(tests[column] for tests in p_values), strict=True))))
-        object.__setattr__(self, "ranks", self._ranks())
+        object.__setattr__(self, "p_pairs", self._p_pairs())
 
-    def _ranks(self) -> tuple[PairRank, ...]:
-        data, spec = self.spec.replicates, self.spec
-        if self.pairs and (spec.pool is not None or any(spec.noise)):
+    @property
+    def measured(self) -> MeasuredNoise:
+        """The noise of the signal and of the replicates."""
+        return MeasuredNoise.of(self.spec.replicates, self.signal)
+
+    def _added(self) -> list[Array]:
+        """Deviations (S,) of the noise that is added to every replicate before it is ranked, one list after another."""
+        n_spectra = len(self.spec.replicates.spectra)
+        if self.spec.noise is not None:
+            return [np.full(n_spectra, sigma) for sigma in self.spec.noise]
+        added = self.measured.added
+        return [np.zeros(n_spectra), *([added] if added.any() else [])]
+
+    def _p_pairs(self) -> tuple[Fraction, ...]:
+        spec = self.spec
+        if not self.pairs:
+            return ()
+        if spec.pool is not None or any(spec.noise or ()):
             remedy = "Leave pool and noise out, or have one element in every explanation."
             raise MisuseError("judge conformal", "rank pairs of elements as they are", "pool or noise", remedy)
-        return tuple(rank_pair(data, pair, self.signal, _TIE) for pair in self.pairs)
+        tie = _TIE + (self.measured.turn if spec.noise is None else 0.0)
+        return tuple(rank_pair(spec.replicates, pair, self.signal, tie) for pair in self.pairs)
+
+    @property
+    def p_unlisted(self) -> Fraction:
+        r"""The p-value of a group that is not in the library, and is exchangeable with those that are.
+
+        Of every group one spectrum is drawn, from a unit that is drawn.  With the signal they are E + 1 exchangeable
+        spectra of different groups, and A is the angle of each to the nearest of the others:
+        :math:`p = (1 + \#\{A_g \le A\}) / (E + 1)`.  The spectrum that is nearest to the signal has no larger an angle
+        than the signal, so that p is at least 2 / (E + 1).  1 where pairs may be there, whose mixtures are no group.
+        """
+        data = self.spec.replicates
+        if self.pairs:
+            return Fraction(1)
+        groups = data.group_of[data.element_of]
+        drawn = Draws(self.seed, _PICKS).uniform((int(groups.max()) + 1, 2))
+        picked = [_picked(np.flatnonzero(groups == g), data.unit_of, *pick) for g, pick in enumerate(drawn.tolist())]
+        spectra = data.unit(np.concatenate([data.spectra[picked], self.signal[None]]))
+        angles = np.arccos(np.clip(spectra @ spectra.T, -1.0, 1.0))
+        np.fill_diagonal(angles, np.inf)
+        nearest = angles.min(axis=1)
+        return Fraction(1 + int((nearest[:-1] <= nearest[-1] + _TIE).sum()), len(nearest))
+
+    @property
+    def smallest_unlisted(self) -> Fraction:
+        """The smallest p-value of that with so many groups."""
+        n_groups = int(self.spec.replicates.group_of.max()) + 1
+        return Fraction(1) if self.pairs else min(Fraction(1), Fraction(2, n_groups + 1))
 
     @property
     def size(self) -> int:
-        """The elements, and then the pairs."""
-        return self.n_elements + len(self.pairs)
+        """The number of explanations."""
+        return len(self.element_of)
 
     @property
     def n_elements(self) -> int:
-        """Those with replicates."""
+        """The number of elements with replicates."""
         return len(self.spec.replicates.names)
-
-    @property
-    def levels(self) -> tuple[Fraction, Fraction]:
-        """Of gate and ratio; they add up to the level."""
-        level, share = Fraction(self.level), Fraction(self.spec.share)
-        return level * (1 - share), level * share
-
-    @property
-    def n_units(self) -> IntArray:
-        """(2, E) K: units among which gate and ratio rank the signal under each element."""
-        return np.array([self._ranked_units(labels) for labels in self._labels])
-
-    @property
-    def smallest(self) -> Array:
-        """(2, E) the smallest p-values that there are with so many units."""
-        return np.asarray(1.0 / (self.n_units + 1.0))
-
-    @property
-    def cannot_exclude(self) -> BoolArray:
-        """(size,) elements and pairs with too few replicates to be excluded by any test at this level."""
-        parts = zip(self.n_units.tolist(), self.levels, strict=True)
-        least = [[Fraction(1, 1 + count) > part for count in row] for row, part in parts]
-        pairs = [rank.smallest > Fraction(self.level) for rank in self.ranks]
-        return np.append(np.all(least, axis=0), np.array(pairs, dtype=np.bool_))
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Rejected by either test, p <= its level; the margin is the larger log(level / p)."""
-        chosen = check_indices("explanations", explanations, self.size).tolist()
-        over = [max(part / p for part, p in self._tests(e)) for e in chosen]
+        chosen = self.element_of[check_indices("explanations", explanations, self.size)]
+        distinct, where = np.unique(chosen, return_inverse=True)
+        over = [max(part / p for part, p in self._tests(e)) for e in distinct.tolist()]
         is_rejected = np.array([ratio >= 1 for ratio in over], dtype=np.bool_)
         margins = np.array([log(ratio) for ratio in over])
         # The comparison of fractions is exact; its logarithm may round to the other side of 0.
         lower = np.where(is_rejected, np.maximum(margins, 0.0), np.minimum(margins, 0.0))
         codes = np.where(is_rejected, Verdict.REJECTED, Verdict.ADMISSIBLE).astype(np.uint8)
-        return Verdicts(codes, lower, np.where(is_rejected, np.maximum(lower, _LEAST), lower))
+        return Verdicts(codes, lower, np.where(is_rejected, np.maximum(lower, _LEAST), lower)).rows(where)
+
+    def facts(self, possible: IntArray) -> dict[str, object]:
+        """Units that each element or pair is ranked among, its p-value, and what cannot be excluded.
+
+        Labels are withheld where nothing is possible but what no signal could exclude.  `is_complete` is False where
+        something besides the explanations that could be excluded is possible: such elements, or an unlisted one.
+        """
+        elements = self.spec.replicates.names
+        names = [*elements, *(f"{elements[a]} and {elements[b]}" for a, b in self.pairs)]
+        among = [PairUnits.of(self.spec.replicates, pair) for pair in self.pairs]
+        p_values = [float(p) for p in (*self.p_gate, *self.p_pairs)]
+        units = [*self.spec.n_units[0].tolist(), *(list(each.counts) for each in among)]
+        smallest = [*(1.0 / (self.spec.n_units[0] + 1.0)).tolist(), *(float(each.smallest) for each in among)]
+        is_asked = np.isin(np.arange(len(names)), self.element_of)
+        best = int(np.where(is_asked, p_values, -1.0).argmax())
+        stuck = self.spec.cannot_exclude(self.level, self.pairs)
+        unlisted = self.p_unlisted
+        measured = self.measured
+        is_excluded = bool(unlisted <= Fraction(self.level))
+        return {
+            "best": int(np.argmax(self.element_of == best)),
+            "is_withheld": bool(len(possible) and stuck[self.element_of[possible]].all()),
+            "assumes": self.spec.assumes + (_PAIRS if among else ""),
+            "lacks": "units" if self.spec.share else "units and share",
+            "units": dict(zip(names, units, strict=True)),
+            "smallest_p": dict(zip(names, smallest, strict=True)),
+            "p": dict(zip(names, p_values, strict=True)),
+            "cannot_exclude": [names[e] for e in np.flatnonzero(stuck & is_asked).tolist()],
+            "unlisted": {
+                "p": float(unlisted),
+                "smallest_p": float(self.smallest_unlisted),
+                "is_excluded": is_excluded,
+            },
+            "is_complete": is_excluded and not bool((stuck & is_asked).any()),
+            "replicate_noise": {
+                "signal": measured.signal,
+                "replicates": measured.replicates,
+                "stated": None if self.spec.noise is None else list(self.spec.noise),
+            },
+        }
 
     def _tests(self, e: int) -> list[tuple[Fraction, Fraction]]:
         """Levels above 0 and p-values of an element, or a pair."""
         if e >= self.n_elements:
-            return [(Fraction(self.level), self.ranks[e - self.n_elements].p)]
-        parts = zip(self.levels, (self.p_gate[e], self.p_ratio[e]), strict=True)
+            return [(Fraction(self.level), self.p_pairs[e - self.n_elements])]
+        parts = zip(self.spec.levels(self.level), (self.p_gate[e], self.p_ratio[e]), strict=True)
         return [(part, p) for part, p in parts if part]
 
-    @property
-    def _labels(self) -> tuple[IntArray, IntArray]:
-        """(E,) which elements gate and ratio rank together."""
-        return self.spec.replicates.group_of, np.arange(self.n_elements)
-
-    def _ranked_units(self, labels: IntArray) -> IntArray:
-        counts = self.spec.replicates.n_units(labels)
-        ranked = counts if self.spec.pool is None else np.array([int(counts[counts == size].sum()) for size in counts])
-        return np.asarray(ranked[labels])
-
-    def _p_values(self, index: int, sigma: float) -> tuple[list[Fraction], list[Fraction]]:
-        """Of gate and ratio for every element, at one noise level."""
+    def _p_values(self, index: int, added: Array) -> tuple[list[Fraction], list[Fraction]]:
+        """The p-values of gate and ratio for every element; what is ranked gets noise of these deviations (S,)."""
         data = self.spec.replicates
         references = data.unit(data.spectra)
-        drawn = Draws(self.spec.seed, _PURPOSE + 16 * index).normal(data.spectra.shape)
+        drawn = Draws(self.seed, _NOISE + 16 * index).normal(data.spectra.shape)
         # Only what is ranked has noise: a reference that lacks it is as near to all of them.
-        ranked = data.unit(np.concatenate([data.spectra + sigma * drawn, self.signal[None]]))
+        ranked = data.unit(np.concatenate([data.spectra + added[:, None] * drawn, self.signal[None]]))
         angles = np.arccos(np.clip(ranked @ references.T, -1.0, 1.0))  # (S + 1, S)
         angles[:-1][data.unit_of[:, None] == data.unit_of] = np.inf
-        gate, ratio = (self._ranked(*test) for test in zip(self._scores(angles), self._labels, strict=True))
+        gate, ratio = (self._ranked(*test) for test in zip(self._scores(angles), self.spec.labels, strict=True))
         return gate, ratio if self.spec.share else [Fraction(1)] * self.n_elements
 
     def _scores(self, angles: Array) -> tuple[Array, Array]:
@@ -208,10 +459,12 @@ class ConformalJudge:
         own_scores = scores[np.arange(len(data.element_of)), data.element_of]  # (S,) under the element that it is
         label = labels[data.element_of]
         unit = label * (1 + data.unit_of.max()) + data.unit_of
-        sizes, p_values = data.n_units(labels), []
+        sizes = data.n_units(labels)
+        p_values = []
         for e in range(self.n_elements):
             is_in = label == labels[e] if self.spec.pool is None else sizes[label] == sizes[labels[e]]
-            exceeds, units = own_scores[is_in] >= scores[-1, e] - _TIE, unit[is_in]
+            exceeds = own_scores[is_in] >= scores[-1, e] - _TIE
+            units = unit[is_in]
             shares = [Fraction(int(exceeds[units == u].sum()), int((units == u).sum())) for u in np.unique(units)]
             p_values.append((1 + sum(shares, Fraction(0))) / (1 + len(shares)))
         return p_values
@@ -220,3 +473,10 @@ class ConformalJudge:
 def _nearest_but_one_unit(angles: Array, units: IntArray) -> float:
     """The largest of the nearest angles that are left when one unit is left out, as it is for replicates."""
     return max((float(angles[units != unit].min(initial=np.pi)) for unit in np.unique(units)), default=np.pi)
+
+
+def _picked(spectra: IntArray, unit_of: IntArray, first: float, second: float) -> int:
+    """One of these spectra: first and second within (0, 1) choose a unit, and a spectrum of it."""
+    units = np.unique(unit_of[spectra])
+    within = spectra[unit_of[spectra] == units[int(first * len(units))]]
+    return int(within[int(second * len(within))])

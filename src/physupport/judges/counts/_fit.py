@@ -7,10 +7,12 @@ measured by is :math:`\ell(x) = \sum_i y_i\log\mu_i - c\cdot x`; :math:`\log y!`
 from math import log, sqrt
 
 import numpy as np
+from flint import arb, arb_mat, ctx
 
-from ..._compiled import kept
+from ..._compiled import cached_njit
 from ..._exp import LN2, U, exponent_of, log_mantissa, mantissa_of
 from ..._typing import Array, IntArray
+from ._halves import Opponents
 
 # Steps of a fit; a dozen or two suffice, and what is left after that only widens the bounds.
 MOST_STEPS = 80
@@ -20,10 +22,12 @@ GAP = 1e-7
 _NOTHING = 1e-100
 # Steps before it is looked whether a fit stays below the floor: bounds of earlier ones are too wide to tell.
 _FIRST_LOOK = 3
-_STEP, _CENTRE, _RIDGE = 0.99, 0.03, 1e-15
+_STEP = 0.99
+_CENTRE = 0.03
+_RIDGE = 1e-15
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def fit_all(
     columns: Array,
     sums: Array,
@@ -41,8 +45,11 @@ def fit_all(
     counts: (n,) above 0.  members: (M, r) columns of each explanation, -1 fills up.
     amounts: (M, r), written: counts that the fit ascribes to each column.  bounds: (M, 2), written, of its best fit.
     """
-    n, width = columns.shape[1], members.shape[1]
-    active, shapes, fitted = np.empty(width, np.int64), np.empty((n, width)), np.empty(width)
+    n = columns.shape[1]
+    width = members.shape[1]
+    active = np.empty(width, np.int64)
+    shapes = np.empty((n, width))
+    fitted = np.empty(width)
     for e in range(len(members)):
         r = 0
         for j in range(width):
@@ -59,7 +66,7 @@ def fit_all(
         bounds[e, 0], bounds[e, 1] = log_bounds(columns, sums, counts, active[:r], amounts[e])
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amounts: Array) -> tuple[float, float]:
     r"""Numbers below and above :math:`\sup_{x\ge0}\ell(x)`, from any amounts :math:`c_jx_j`, rounding included.
 
@@ -71,12 +78,16 @@ def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amo
     Everything added is nonnegative: means are off by at most (r + 2) u of themselves, G and c by (n + r + 4) u and
     u; a logarithm by 9 u and 3 u of its size; a sum of n terms by n u of their sizes.  Twice that is taken off.
     """
-    n, total = len(counts), 0.0
+    n = len(counts)
+    total = 0.0
     for i in range(n):
         total += counts[i]
     if total == 0.0:
         return 0.0, 0.0
-    slopes, value, size, ascribed = np.zeros(len(active)), 0.0, 0.0, 0.0
+    slopes = np.zeros(len(active))
+    value = 0.0
+    size = 0.0
+    ascribed = 0.0
     for j in range(len(active)):
         ascribed += amounts[j]
     for i in range(n):
@@ -93,12 +104,13 @@ def log_bounds(columns: Array, sums: Array, counts: Array, active: IntArray, amo
     steepest = 0.0
     for j in range(len(active)):
         steepest = max(steepest, slopes[j] / sums[active[j]])
-    turn, scale = log(steepest), log(total / ascribed)
+    turn = log(steepest)
+    scale = log(total / ascribed)
     error = 2.0 * U * ((n + 8.0) * size + total * (3.0 * (n + len(active)) + 64.0 + 4.0 * (abs(turn) + abs(scale))))
     return value - total + total * scale - error, value - total + total * turn + error
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _without(columns: Array, active: IntArray, i: int) -> float:
     """-inf if none of the columns reaches a channel with counts: no amounts explain them; else nothing is known."""
     for j in range(len(active)):
@@ -107,7 +119,7 @@ def _without(columns: Array, active: IntArray, i: int) -> float:
     return -np.inf
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts: Array) -> None:
     r"""Amounts v that maximise :math:`\sum_i y_i\log(\sum_j P_{ij}v_j) - \sum_j v_j` over v >= 0, nearly.
 
@@ -118,14 +130,20 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts
     total = 0.0
     for i in range(len(counts)):
         total += counts[i]
-    slacks, slopes, change, matrix = np.ones(r), np.empty(r), np.empty(r), np.empty((r, r))
+    slacks = np.ones(r)
+    slopes = np.empty(r)
+    change = np.empty(r)
+    matrix = np.empty((r, r))
     for j in range(r):
         amounts[j] = total / r
     length = 1.0
     for step in range(steps if total > 0.0 else 0):
         if not _derivatives(shapes, counts, amounts, slopes, matrix):
             return
-        ascribed, product, trace, steepest = 0.0, 0.0, 0.0, 0.0
+        ascribed = 0.0
+        product = 0.0
+        trace = 0.0
+        steepest = 0.0
         for j in range(r):
             ascribed += amounts[j]
             product += amounts[j] * slacks[j]
@@ -152,7 +170,7 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts
             slacks[j] += length * slopes[j]
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _log_sum(shapes: Array, counts: Array, amounts: Array, r: int) -> float:
     r""":math:`\sum_i y_i\log\mu_i`."""
     value = 0.0
@@ -164,10 +182,11 @@ def _log_sum(shapes: Array, counts: Array, amounts: Array, r: int) -> float:
     return value
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _derivatives(shapes: Array, counts: Array, amounts: Array, slopes: Array, matrix: Array) -> bool:
     """Write G (r,) and the lower half of VHV (r, r); False where a mean is 0."""
-    r, row = len(slopes), np.empty(len(slopes))
+    r = len(slopes)
+    row = np.empty(len(slopes))
     for j in range(r):
         slopes[j] = 0.0
         for k in range(r):
@@ -188,7 +207,7 @@ def _derivatives(shapes: Array, counts: Array, amounts: Array, slopes: Array, ma
     return True
 
 
-@kept(nogil=True)
+@cached_njit(nogil=True)
 def _solve(matrix: Array, right: Array) -> None:
     """Solve a positive definite system given by its lower half, in place (Cholesky)."""
     r = len(right)
@@ -205,3 +224,79 @@ def _solve(matrix: Array, right: Array) -> None:
         for m in range(j + 1, r):
             right[j] -= matrix[m, j] * right[m]
         right[j] /= matrix[j, j]
+
+
+# Newton steps double the digits of a fit, of which a rough one has about a dozen bits.
+_FIRST_STEPS = 3
+
+
+def log_mixture(opponents: Opponents, counts: Array, bits: int) -> arb:
+    """Encloses the log of the mixture; see `Opponents.log_bounds`."""
+    with ctx.workprec(bits):
+        seen = np.flatnonzero(counts)
+        total = arb(0)
+        for weight, means in zip(opponents.weights.tolist(), opponents.means, strict=True):
+            value = sum((arb(counts[i]) * arb(means[i]).log() for i in seen.tolist()), arb(0))
+            total += arb(weight) * (value - sum(map(arb, means.tolist()), arb(0))).exp()
+        return total.log()
+
+
+def log_supremum(columns: Array, counts: Array, amounts: Array, bits: int) -> arb:
+    """Encloses the largest log likelihood of columns (r, q); see `log_bounds` of a fit.
+
+    The fit is polished first, by Newton steps on the columns that have counts, so that bounds meet as bits grow.
+    """
+    with ctx.workprec(bits):
+        seen = np.flatnonzero(counts)
+        if not len(seen):
+            return arb(0)
+        shapes = arb_mat([_shape(column, seen) for column in columns])
+        y = [arb(count) for count in counts[seen].tolist()]
+        rough = _column([arb(amount) for amount in amounts.tolist()])
+        ends = [_ends(shapes, y, fit) for fit in (rough, _polished(shapes, y, rough, bits))]
+        lower = max(low.lower() for low, _ in ends)
+        upper = min(high.upper() for _, high in ends)
+        return lower.union(upper)
+
+
+def _shape(column: Array, seen: IntArray) -> list[arb]:
+    """The entries in channels with counts, over the sum of all."""
+    total = sum(map(arb, column.tolist()), arb(0))
+    return [arb(entry) / total for entry in column[seen].tolist()]
+
+
+def _ratios(y: list[arb], means: list[arb]) -> arb_mat:
+    return _column([count / mean for count, mean in zip(y, means, strict=True)])
+
+
+def _ends(shapes: arb_mat, y: list[arb], fit: arb_mat) -> tuple[arb, arb]:
+    """Below and above the supremum."""
+    means = (shapes.transpose() * fit).entries()
+    total = sum(y, arb(0))
+    value = sum((count * mean.log() for count, mean in zip(y, means, strict=True)), arb(0)) - total
+    steepest = max(slope.upper() for slope in (shapes * _ratios(y, means)).entries())
+    return value + total * (total / sum(fit.entries(), arb(0))).log(), value + total * steepest.log()
+
+
+def _polished(shapes: arb_mat, y: list[arb], rough: arb_mat, bits: int) -> arb_mat:
+    """Amounts where the slope is 1 on the columns in use, and 0 elsewhere; the rough ones where that leads astray."""
+    slopes = (shapes * _ratios(y, (shapes.transpose() * rough).entries())).entries()
+    used = [j for j, slope in enumerate(slopes) if rough[j, 0].mid() > (1 - slope).mid()]
+    part = arb_mat([[shapes[j, i] for i in range(len(y))] for j in used])
+    fit = _column([rough[j, 0] for j in used])
+    for _ in range(int(np.log2(bits)) - _FIRST_STEPS):
+        means = (part.transpose() * fit).entries()
+        ratios = _ratios(y, means)
+        weighted = arb_mat([[part[j, i] * ratios[i, 0] / means[i] for i in range(len(y))] for j in range(len(used))])
+        step = (weighted * part.transpose()).solve(part * ratios - _column([arb(1)] * len(used)))
+        fit = _column([(amount + change).mid() for amount, change in zip(fit.entries(), step.entries(), strict=True)])
+    if not all(amount > 0 for amount in fit.entries()):
+        return rough
+    whole = [arb(0)] * len(slopes)
+    for j, amount in zip(used, fit.entries(), strict=True):
+        whole[j] = amount
+    return _column(whole)
+
+
+def _column(entries: list[arb]) -> arb_mat:
+    return arb_mat([[entry] for entry in entries])

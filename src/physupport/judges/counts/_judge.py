@@ -1,7 +1,8 @@
 """The judge of counts: evidence of composite Poisson explanations, averaged over splits of the data."""
 
-from dataclasses import dataclass, field
-from typing import final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, final
 
 import numpy as np
 from flint import arb, ctx
@@ -10,16 +11,18 @@ from numpy.typing import ArrayLike
 from ..._arrays import check_indices, read_only
 from ..._checks import check_array, check_count, check_open
 from ..._errors import MisuseError
+from ..._hashes import rows_seed
+from ..._stored import check_form
 from ..._typing import Array, IntArray
-from ...laws._threads import in_pieces
-from .._by_evidence import MOST_BITS, decided
-from .._judge import Verdicts
+from ...laws import Design, Law, in_pieces
+from .._by_evidence import MOST_SPLITS
+from .._decide import MOST_BITS, decided, product_verdicts
+from .._evidence import Evidence, final_bounds
+from .._judge import Judge, Verdict, Verdicts
 from .._scored import Bounds, log_mean, sum_down, sum_up
-from ._exact import log_mixture, log_supremum
-from ._fit import MOST_STEPS, fit_all
-from ._opponents import Opponents, opponents
-from ._splits import SPLITS, Half, check_counts, check_exposure, halves
-from ._table import CountTable
+from .._specs import JudgeSpec, Sealed, SealedStream, own_stream, register
+from ._fit import MOST_STEPS, fit_all, log_mixture, log_supremum
+from ._halves import SPLITS, CountTable, Half, Opponents, check_counts, check_exposure, halves, opponents
 
 # Widths, in channels, of the corrections that make free opponents on an ordered axis.
 WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -38,7 +41,8 @@ class Counts:
 
     splits: so many times the counts are split in halves, and each half is judged against opponents that the other
     chose; evidence is the mean over all of these.  widths: of the free opponents, 0 for channels without order;
-    none for a judge that can never say that nothing fits.
+    none for a judge that can never say that nothing fits.  seed: the coins come from it and from the counts, so that it
+    may serve any number of data sets.
     """
 
     table: CountTable
@@ -60,7 +64,8 @@ class Counts:
     def judge(self, rows: ArrayLike, level: float, exposure: ArrayLike | None = None) -> "CountJudge":
         """The judge of rows (T, q) of counts, or one row (q,), with the exposure of each."""
         counts = check_counts(rows, self.table.columns.shape[1])
-        return CountJudge(self, counts, check_exposure(exposure, len(counts)), level)
+        spec = replace(self, seed=rows_seed(self.seed, counts))
+        return CountJudge(spec, counts, check_exposure(exposure, len(counts)), level)
 
 
 @final
@@ -163,8 +168,10 @@ def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
     Those with most columns come first: whatever is far below the best of them is fitted no further than to know that.
     """
     sizes = (table.members >= 0).sum(axis=1)
-    first, smaller = np.flatnonzero(sizes == sizes.max()), np.flatnonzero(sizes < sizes.max())
-    amounts, bounds = np.empty(table.members.shape), np.empty((table.size, 2))
+    first = np.flatnonzero(sizes == sizes.max())
+    smaller = np.flatnonzero(sizes < sizes.max())
+    amounts = np.empty(table.members.shape)
+    bounds = np.empty((table.size, 2))
     amounts[first], bounds[first] = _fitted(table, counts, first, -np.inf)
     amounts[smaller], bounds[smaller] = _fitted(table, counts, smaller, float(bounds[first, 0].max()) - _FAR)
     return amounts, bounds
@@ -172,8 +179,10 @@ def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
 
 def _fitted(table: CountTable, counts: Array, chosen: IntArray, floor: float = -np.inf) -> tuple[Array, Array]:
     """(k, r) and (k, 2) of some, each by itself, on as many threads as there are."""
-    seen, members = counts > 0.0, table.members[chosen]
-    amounts, bounds = np.empty(members.shape), np.empty((len(members), 2))
+    seen = counts > 0.0
+    members = table.members[chosen]
+    amounts = np.empty(members.shape)
+    bounds = np.empty((len(members), 2))
     columns = np.ascontiguousarray(table.columns[:, seen])
 
     def work(part: slice) -> None:
@@ -181,3 +190,114 @@ def _fitted(table: CountTable, counts: Array, chosen: IntArray, floor: float = -
 
     in_pieces(len(members), work, _PIECE)
     return amounts, bounds
+
+
+_RULE = "be 'counts' only where one stream has rows that count"
+_OTHERWISE = ", or leave judge out"
+_FORM = {"judge": str, "assumes": str, "split": tuple(SPLITS), "n_splits": int}
+
+
+@register
+@final
+@dataclass(frozen=True, slots=True)
+class ByCounts(JudgeSpec):
+    """Have counts judged by evidence on halves of the data, with amounts and background unknown.
+
+    All rows of that stream judge; halves come from `Sealed.draws_seed`.  The evidence of other streams at their end is
+    multiplied with that of the counts: the product of independent e-values is one.
+    """
+
+    kind: ClassVar[str] = "counts"
+    are_e_values: ClassVar[bool] = True
+    has_common_numerator: ClassVar[bool] = True
+    has_facts: ClassVar[bool] = True
+    withholds: ClassVar[bool] = True
+    fact_names: ClassVar[tuple[str, ...]] = ("best", "is_best_rejected", "level", "findings", "lacks")
+
+    split: str = "thin"
+    n_splits: int = 4
+
+    def __post_init__(self) -> None:
+        if self.split not in SPLITS:
+            raise MisuseError("split", f"be one of {sorted(SPLITS)}", repr(self.split))
+        check_count("splits", self.n_splits, 1, MOST_SPLITS)
+
+    def encode(self) -> dict[str, object]:
+        """All that is fixed beforehand."""
+        return {
+            "judge": self.kind,
+            "assumes": "counts are independent and Poisson, and their means no less than 0 in any part",
+            "split": self.split,
+            "n_splits": self.n_splits,
+        }
+
+    @classmethod
+    def decode(cls, content: Mapping[str, Any]) -> "ByCounts":
+        """The specification that `encode` wrote."""
+        spec = check_form(content, _FORM, "judge")
+        return cls(spec["split"], spec["n_splits"])
+
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """One of them counts."""
+        own_stream(laws, lambda law: law.is_counted, _RULE, _OTHERWISE)
+
+    def splits(self, law: Law) -> bool:
+        """Counts are split here, not by the protocol."""
+        return not law.is_counted
+
+    def open(self, sealed: Sealed) -> "BankCounts":
+        """The tables of the bank, and the evidence of the other streams."""
+        return BankCounts.of(self, sealed, *sealed.divided(lambda law: law.is_counted, _RULE, _OTHERWISE))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BankCounts(Judge):
+    """The judge of one stream of counts, and the evidence of others."""
+
+    judges_blocks: ClassVar[bool] = True
+
+    size: int
+    level: float
+    table_rows: Callable[[IntArray], IntArray]  # explanations (k,) -> rows (k,) of the table
+    judge: CountJudge
+    evidence: Evidence | None
+    spec: ByCounts
+
+    @classmethod
+    def of(
+        cls, spec: ByCounts, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
+    ) -> "BankCounts":
+        """Reads the rows."""
+        table = CountTable(design.columns, design.active, design.background)
+        counts = Counts(table, sealed.draws_seed, spec.split, spec.n_splits, WIDTHS)
+        rows = check_counts(np.concatenate([*stream.rows.blocks()]), len(design.columns))
+        judge = CountJudge(counts, rows, check_exposure(design.exposure, len(rows)), sealed.level)
+
+        def table_rows(explanations: IntArray) -> IntArray:
+            return np.asarray(stream.keys_of(explanations) // len(design.deviations))
+
+        return cls(sealed.size, sealed.level, table_rows, judge, evidence, spec)
+
+    def verdicts(self, explanations: IntArray) -> Verdicts:
+        """The margin is the log of the evidence of all streams over 1 / level."""
+        chosen = check_indices("explanations", explanations, self.size)
+        keys = self.table_rows(chosen)
+        beside = final_bounds(self.evidence, chosen)
+        return product_verdicts(self.judge.log_evidence, keys, self.judge.ball, beside, self.level)
+
+    def facts(self, possible: IntArray) -> dict[str, object]:
+        """The best fit, whether it is rejected, and where it is worst."""
+        evidence = self.judge.log_evidence.lower
+        key = int(evidence.argmin())
+        p = float(np.exp(-max(evidence[key], 0.0)))
+        best = int(np.argmax(self.table_rows(np.arange(self.size)) == key))
+        is_rejected = self.judge.verdicts(np.array([key])).codes[0] == Verdict.REJECTED
+        return {
+            "best": best,
+            "is_best_rejected": bool(is_rejected),
+            "is_withheld": bool(is_rejected) and len(possible) > 0,
+            "level": self.level,
+            "findings": [{"part": "channels", "place": self.judge.worst(key), "p": p}],
+            "lacks": "counts",
+        }

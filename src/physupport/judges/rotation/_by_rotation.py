@@ -14,16 +14,15 @@ from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Design, Law, agreement
 from .._evidence import Evidence
-from .._judge import Verdict, Verdicts, around
-from .._specs import Sealed, SealedStream, own_stream, register
-from ._companions import Companions
-from ._judge import GateFacts, Rotation, RotationJudge
-from ._outsiders import Finding, Outsiders
-from ._scan import Scan, whiteness
+from .._judge import Judge, Verdict, Verdicts
+from .._specs import FIXED, JudgeSpec, Sealed, SealedStream, own_stream, register
+from ._judge import Companions, GateFacts, Rotation, RotationJudge
+from ._outsiders import Finding, Outsiders, Scan, whiteness
 from ._table import RotationTable
 
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
-_MOST_LOG, _EXP_ERROR = 700.0, 1e-12
+_MOST_LOG = 700.0
+_EXP_ERROR = 1e-12
 _RULE = "be 'rotation' only where one stream has rows that are linear in free coefficients"
 _OTHERWISE = ", or the judge 'evidence'"
 _FORM = {
@@ -31,19 +30,21 @@ _FORM = {
 }  # fmt: skip
 
 
+@register
 @final
 @dataclass(frozen=True, slots=True)
-class ByRotation:
+class ByRotation(JudgeSpec):
     r"""Have the rows of a linear law judged by rotations, with coefficients, background and noise level unknown.
 
     All rows of that stream judge, as nothing has to be proposed.  Other streams enter by their evidence: with
     :math:`E(e)` that of e at their end, e is rejected if :math:`p \le \alpha E(e)`.  Given those streams this has
     probability at most :math:`\min(1, \alpha E(e))`, whose mean is at most :math:`\alpha` (no level is split).
 
-    The draws come from the hash of the protocol.  outsiders: None leaves the gate out.  noise: whether the gate also
+    The draws come from `Sealed.draws_seed`.  outsiders: None leaves the gate out.  noise: whether the gate also
     asks if a noise that is stated is that of the rows; a protocol sets it where the law states one.
     """
 
+    kind: ClassVar[str] = "rotation"
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = True
     fact_names: ClassVar[tuple[str, ...]] = (
@@ -58,7 +59,7 @@ class ByRotation:
     draws: int = 999
     gate_draws: int = 1999
     outsiders: Scan | None = field(default_factory=Scan)
-    noise: bool = False
+    noise: bool = field(default=False, metadata=FIXED)
 
     def __post_init__(self) -> None:
         check_count("draws", self.draws)
@@ -67,7 +68,7 @@ class ByRotation:
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand."""
         return {
-            "judge": "rotation",
+            "judge": self.kind,
             "assumes": "the noise of the rows is white and Gaussian, after whitening where a covariance is given",
             "draws": self.draws,
             "gate_draws": self.gate_draws,
@@ -75,8 +76,20 @@ class ByRotation:
             **({"noise": True} if self.noise else {}),
         }
 
+    @classmethod
+    def decode(cls, content: Mapping[str, Any]) -> "ByRotation":
+        """The specification that `encode` wrote."""
+        spec = check_form(content, _FORM, "judge")
+        outsiders = None if spec["outsiders"] is None else Scan.decode(spec["outsiders"])
+        return cls(spec["draws"], spec["gate_draws"], outsiders, "noise" in spec)
+
+    @property
+    def trusts_noise(self) -> bool:
+        """True if the gate does not test a stated noise."""
+        return not self.noise
+
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
-        """With the test of the noise in its gate, if there is one and a law states a noise."""
+        """Add the test of the noise to the gate, if there is a gate and a law states a noise."""
         stated = any(law.states_noise(bank) for law in laws if not self.splits(law))
         return replace(self, noise=stated and self.outsiders is not None)
 
@@ -93,6 +106,7 @@ class ByRotation:
             "outsiders": outsiders,
             "companions": _companions(design),
             "whiteness": whiteness(design, n_rows),
+            "covariance_freedom": design.covariance_freedom,
         }
         return tuple(Rotation(table, sigma=sigma, **shared) for sigma in design.deviations)
 
@@ -105,7 +119,7 @@ class ByRotation:
         return Outsiders(noise=True, share=self.outsiders.share) if scanned is None else replace(scanned, noise=True)
 
     def _gate_draws(self, outsiders: Outsiders | None) -> int:
-        """So many more as let the other parts reject at every level at which they could without the noise.
+        """The draws with which the other parts can reject at every level at which they could without the noise.
 
         One is to spare: parts of a level are rounded.
         """
@@ -137,17 +151,12 @@ def _check_spans(has_spans: bool) -> None:
         raise MisuseError("judge", rule, "rotation", remedy)
 
 
-@register("rotation", make=ByRotation)
-def _decoded(content: Mapping[str, object]) -> ByRotation:
-    spec = check_form(content, _FORM, "judge")
-    outsiders = None if spec["outsiders"] is None else Scan.decode(spec["outsiders"])
-    return ByRotation(spec["draws"], spec["gate_draws"], outsiders, "noise" in spec)
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class BankRotation:
+class BankRotation(Judge):
     """Rotations of one stream, a judge for each noise setting, each at a level that other streams may have moved."""
+
+    judges_blocks: ClassVar[bool] = True
 
     size: int
     level: float
@@ -163,8 +172,8 @@ class BankRotation:
         """Reads the rows."""
         rows = design.whitened_rows(stream.rows, stream.law.is_complex)
         n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
-        rotations = spec.rotations(design, len(rows), n_channels, int(sealed.digest, 16))
-        judges = (rotation.judge(rows, sealed.level) for rotation in rotations)
+        rotations = spec.rotations(design, len(rows), n_channels, sealed.draws_seed)
+        judges = (RotationJudge(rotation, rows, sealed.level) for rotation in rotations)
         return cls(sealed.size, sealed.level, stream, tuple(judges), evidence, spec)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
@@ -172,12 +181,14 @@ class BankRotation:
         chosen = check_indices("explanations", explanations, self.size)
         keys, settings = np.divmod(self.stream.keys_of(chosen), len(self.judges))
         levels = self._levels(chosen)
-        codes, bounds = np.empty(len(chosen), dtype=np.uint8), np.empty((2, len(chosen)))
+        codes = np.empty(len(chosen), dtype=np.uint8)
+        bounds = np.empty((2, len(chosen)))
         for setting, level in np.unique(np.stack([settings, levels]), axis=1).T.tolist():
             alike = np.flatnonzero((settings == setting) & (levels == level))
             distinct, where = np.unique(keys[alike], return_inverse=True)
             judged = self._judged(int(setting), distinct, level).rows(where)
-            codes[alike], bounds[:, alike] = judged.codes, [judged.lower, judged.upper]
+            codes[alike] = judged.codes
+            bounds[:, alike] = [judged.lower, judged.upper]
         return Verdicts(codes, *bounds)
 
     def _judged(self, setting: int, keys: IntArray, level: float) -> Verdicts:
@@ -194,19 +205,17 @@ class BankRotation:
         """
         if self.evidence is None:
             return np.full(len(explanations), self.level)
-        final, steps = self.evidence.along_path(explanations).lower[:, -1], self.spec.draws + 1
+        final = self.evidence.along_path(explanations).lower[:, -1]
+        steps = self.spec.draws + 1
         allowed = self.level * np.exp(np.minimum(final, _MOST_LOG)) * (1.0 - _EXP_ERROR)
         return np.asarray(np.floor(np.minimum(allowed, 1.0) * steps) / steps)
 
-    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
-        """The block around e."""
-        return around(self, e, count)
-
     def facts(self, possible: IntArray) -> dict[str, object]:
-        """What the gate says of the answer as a whole, where these explanations are possible at the end of a run."""
+        """Return the findings of the gate, where these explanations are possible at the end of a run."""
         facts = [judge.facts(possible) for judge in self.judges]
         setting = next((i for i, fact in enumerate(facts) if not fact.is_best_rejected), _least_refuted(facts))
-        chosen, key = facts[setting], facts[setting].best * len(self.judges) + setting
+        chosen = facts[setting]
+        key = facts[setting].best * len(self.judges) + setting
         return {
             "best": int(np.argmax(self.stream.keys_of(np.arange(self.size)) == key)),
             "is_best_rejected": chosen.is_best_rejected,
@@ -216,10 +225,6 @@ class BankRotation:
             "whiteness": None if chosen.whiteness is None else _said(chosen.whiteness),
             "zero_rows": chosen.zero_rows,
         }
-
-    def encode(self) -> dict[str, object]:
-        """As specified."""
-        return self.spec.encode()
 
 
 def _least_refuted(facts: Sequence[GateFacts]) -> int:

@@ -8,10 +8,12 @@ import numpy as np
 from scipy.special import betainc, chdtrc
 
 from ..._typing import Array, Field, IntArray
-from ._contest import EPS, SCREEN_SHARE, Contest, Counts, Rotations, most_rejected
-from ._draws import RIVALS, Draws
+from ...laws import noise_ratio, two_sided
+from ._outsiders import LEAST_LEFT, LEFT, ROUNDING, Outsiders, Seen, exceeding, leading_share, leading_shares, turned
+from ._table import EPS, OUTSIDERS, RIVALS, SCREEN_SHARE, Contest, Counts, Draws, Rotations, most_rejected
 
-_CHUNK, _ENTRIES = 128, 8_000_000
+_CHUNK = 128
+_ENTRIES = 8_000_000
 
 
 def hermitian_coordinates(matrices: Field) -> Array:
@@ -45,7 +47,7 @@ class MomentDraws:
     def of(
         cls, seed: int, purpose: int, count: int, size: int, rank: int, rows: int, *, is_complex: bool
     ) -> "MomentDraws":
-        """Of variance 1 in each real coordinate; the cost does not grow with the rows."""
+        """Draw with variance 1 in each real coordinate; the cost does not grow with the rows."""
         drawn = Draws(seed, purpose)
         first = drawn.field_normal((count, size, min(rank, rows)), is_complex)
         rest = drawn.wishart_factor(count, size, rows - min(rank, rows), is_complex)
@@ -93,6 +95,11 @@ class FreeRows(Rotations):
         energy = float((np.abs(self.reduced) ** 2).sum())
         return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
 
+    @property
+    def scores(self) -> Array:
+        """(M,) the statistic of every explanation as a rival."""
+        return self.contest.scores
+
     def residual(self, e: int) -> Field:
         """(m, p) QW, reduced."""
         basis = self.columns(e)
@@ -109,23 +116,26 @@ class FreeRows(Rotations):
         return float(unit * (1.0 + np.linalg.norm(self.rows) / (np.linalg.norm(self.reduced) + 1e-300)))
 
     def rounding(self, e: int) -> float:
-        """As a length: of the rows, and of the span that is taken off."""
+        """Rounding error as a length: of the rows, and of the span that is taken off."""
         return float((self._unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.reduced))
 
     def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:  # noqa: ARG002
-        """None: every row has its own."""
+        """Return no coefficients: every row has its own."""
         return np.empty(0), np.empty(0)
 
     @cached_property
     def moment_draws(self) -> MomentDraws:
-        """What all explanations share."""
-        size, rank = self.table.complement.shape[1], int(self.table.ranks.max())
+        """The draws that all explanations share."""
+        size = self.table.complement.shape[1]
+        rank = int(self.table.ranks.max())
         shape = (self.draws, size, rank, len(self.rows))
         return MomentDraws.of(self.seed, RIVALS, *shape, is_complex=self.is_complex)
 
     def rotated(self, e: int, drawn: MomentDraws, chosen: slice, *, is_residual: bool = False) -> Field:
         """(b, m, m) second moments of W*, or of its residual R QG/|QG| alone."""
-        basis, first, moments = self.columns(e), drawn.first[chosen], drawn.moments[chosen]
+        basis = self.columns(e)
+        first = drawn.first[chosen]
+        moments = drawn.moments[chosen]
         across = moments @ basis  # (b, m, r)
         inner = basis @ (basis.conj().T @ across) @ basis.conj().T
         swung = across @ basis.conj().T
@@ -182,7 +192,8 @@ class FreeRows(Rotations):
         bound = np.inf if is_full else self._bound(e, least - 2.0 * slack * whole, energy, freedom)
         if bound <= SCREEN_SHARE * level:
             return 0, self.draws, bound
-        counted, done = 0, 0
+        counted = 0
+        done = 0
         while done < self.draws:
             if not is_full and (counted >= number or counted + self.draws - done < number):
                 break
@@ -207,3 +218,66 @@ class FreeRows(Rotations):
         u = np.clip(need**2 / (energy * spread), 0.0, 1.0)
         tails = np.where(rest > 0.0, betainc(np.maximum(rest, 0.5), half, 1.0 - u), 1.0)
         return float(tails.sum())
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
+class FreeOutsiders:
+    """Rotates the residual second moments by draws of its own."""
+
+    outsiders: Outsiders
+    rows: FreeRows
+    draws: int
+
+    @cached_property
+    def _moments(self) -> MomentDraws:
+        shape = (self.draws, self.rows.table.complement.shape[1], 0, len(self.rows.rows))
+        return MomentDraws.of(self.rows.seed, OUTSIDERS, *shape, is_complex=self.rows.is_complex)
+
+    def columns(self, e: int, enough: int) -> Seen:
+        """Largest part of the residual energy along what e leaves of a column."""
+        rows = self.rows
+        basis = self.rows.columns(e)
+        beside = rows.table.complement.conj().T @ self.outsiders.unit  # (m, k)
+        left = beside - basis @ (basis.conj().T @ beside)
+        norms = np.linalg.norm(left, axis=0)
+        seen = np.flatnonzero(norms > LEAST_LEFT)
+        if not seen.size:
+            return Seen("nowhere", self.draws, self.draws)
+        unit = (left[:, seen] / norms[seen]).T  # (k, m)
+        projectors = unit[:, :, None] * unit.conj()[:, None, :]
+        entries = hermitian_coordinates(projectors.astype(np.complex128) if rows.is_complex else projectors)
+        observed = (np.abs(unit.conj() @ rows.residual(e)) ** 2).sum(axis=1)
+        energy = rows.residuals(e)[0]
+        least = observed.max() - (ROUNDING / LEAST_LEFT + turned(rows.rounding(e), energy)) * energy
+
+        def reached(chosen: slice) -> int:
+            rotated = rows.rotated(e, self._moments, chosen, is_residual=True)
+            return int((~((hermitian_coordinates(rotated) @ entries.T).max(axis=1) < least)).sum())
+
+        place = self.outsiders.places[int(seen[observed.argmax()])]
+        return Seen(place, *exceeding(self.draws, enough, reached))
+
+    @cached_property
+    def _shares(self) -> dict[int, Array]:
+        """By rank, (B,)."""
+        size = self.rows.table.complement.shape[1]
+        n_rows = len(self.rows.rows)
+        seed = self.rows.seed
+        is_complex = self.rows.is_complex
+        ranks = np.unique(self.rows.table.ranks).tolist()
+        return {rank: leading_shares(seed, self.draws, size - rank, n_rows, is_complex) for rank in ranks}
+
+    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        """Leading eigenvalue of the residual second moments over their trace; its law depends on dimensions alone."""
+        least = leading_share(self.rows.residual(e), self.rows.rounding(e))
+        exceedances = int((~(self._shares[int(self.rows.table.ranks[e])] < least)).sum())
+        return Seen("a direction of its own", exceedances, exceedances)
+
+    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        r"""The energy that e leaves of all rows, :math:`\sigma^2\chi^2` if it made them."""
+        rows = self.rows
+        variance = self.rows.own_sigma**2
+        energy, freedom = rows.residuals(e)
+        p = float(two_sided(energy, freedom, variance, rows.rounding(e)))
+        return Seen(LEFT, self.draws, self.draws, closed=p, ratio=noise_ratio(energy, freedom, variance))

@@ -1,23 +1,170 @@
 """The rotation judge: rivals, outsiders and companions of composite explanations, at one level together."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
+from scipy.special import chdtrc, ndtr, stdtr
 
 from ..._arrays import check_indices
 from ..._checks import check_count, check_nonnegative, check_open, check_positive
 from ..._errors import MisuseError
+from ..._hashes import rows_seed
 from ..._typing import Array, Field, IntArray
 from .._judge import Verdicts
-from ._companions import Companions
-from ._contest import SCREEN_SHARE, Rotations, check_draws, count_margins
-from ._free import FreeRows
-from ._free_gate import FreeOutsiders
-from ._mean import MeanRows
-from ._mean_gate import MeanOutsiders
+from ._free import FreeOutsiders, FreeRows
+from ._mean import MeanOutsiders, MeanRows
 from ._outsiders import Finding, Gate, Outsiders
-from ._table import RotationTable, check_sizes
+from ._pooled import PooledOutsiders, PooledRows
+from ._table import SCREEN_SHARE, Rotations, RotationTable, check_draws, check_rows, check_sizes, count_margins
+
+SHARE = 0.1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Companions:
+    r"""Tests of :math:`(Pz, |Qz|)` alone, so that the rotation tests are exact given them.
+
+    The levels follow the product rule: at :math:`\alpha_c` = share of the level, the rotation tests keep
+    :math:`1 - (1-\alpha)/(1-\alpha_c)`.
+
+    low, high: every active coefficient lies between them (real rows).  least: every active coefficient has at least
+    this absolute value.  Each is one number, or one for every atom of the table (E,), -inf, inf and 0 saying nothing.
+    together: (E,) numbers of atoms; of active ones with the same number at least one has its least absolute value.
+    largest_noise: the standard deviation of the noise is at most this.  cells: (owners, half steps) of every atom: an
+    active one is a derivative of its owner, and its coefficient at most the half step times that of the owner in
+    absolute value; inf says nothing.
+    """
+
+    low: float | Array | None = None
+    high: float | Array | None = None
+    least: float | Array | None = None
+    largest_noise: float | None = None
+    cells: tuple[IntArray, Array] | None = None
+    share: float = SHARE
+    together: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        check_open("share", self.share, 0.0, 1.0)
+        if all(bound is None for bound in (self.low, self.high, self.least, self.largest_noise, self.cells)):
+            raise MisuseError("companions", "bound the coefficients or the noise", "nothing")
+        if self.low is not None and self.high is not None and not np.all(np.asarray(self.low) <= self.high):
+            raise MisuseError("companions", "have low at most high", (self.low, self.high))
+        if self.least is not None and not (np.min(self.least) >= 0.0 and np.isfinite(self.least).all()):
+            raise MisuseError("least", "be finite and at least 0", self.least)
+        if self.largest_noise is not None:
+            check_positive("largest_noise", self.largest_noise)
+
+    @property
+    def tests_coefficients(self) -> bool:
+        """True if any bound is one of coefficients."""
+        return any(bound is not None for bound in (self.low, self.high, self.least, self.cells))
+
+    def signs(self, n_atoms: int) -> IntArray:
+        """(E,) 1 of atoms whose coefficients are at least 0, -1 of those whose are at most 0, and 0 of others."""
+        low = np.broadcast_to(-np.inf if self.low is None else self.low, n_atoms)
+        high = np.broadcast_to(np.inf if self.high is None else self.high, n_atoms)
+        return np.asarray((low >= 0.0).astype(np.int64) - (high <= 0.0))
+
+    def check(self, rows: Rotations) -> None:
+        """Refuse what these rows cannot tell."""
+        if self.tests_coefficients and not rows.has_common_mean:
+            raise MisuseError("companions", "leave the coefficients of free rows open", "a bound of them")
+        if self.largest_noise is not None and rows.own_sigma > 0.0:
+            raise MisuseError("companions", "leave out the largest noise where sigma is known", self.largest_noise)
+        if rows.parts == 2 and (self.low is not None or self.high is not None):
+            raise MisuseError("companions", "bound complex coefficients by least alone", "low or high")
+
+    def p_value(self, rows: Rotations, e: int) -> float:
+        """Smallest p-value of e over all tests, times their number."""
+        energy, freedom = rows.residuals(e)
+        p_values = self._coefficients(rows, e, energy, freedom) if self.tests_coefficients else []
+        if self.largest_noise is not None:
+            radius = max(np.sqrt(energy) - rows.rounding(e), 0.0) * np.sqrt(rows.parts)
+            p_values.append(float(chdtrc(freedom, (radius / self.largest_noise) ** 2)))
+        return min(1.0, len(p_values) * float(np.nan_to_num(p_values, nan=1.0).min())) if p_values else 1.0
+
+    def _coefficients(self, rows: Rotations, e: int, energy: float, freedom: int) -> list[float]:
+        r"""T tests of :math:`\hat\theta`, two one-sided ones for two bounds.
+
+        Where :math:`|\theta| \ge b`, also :math:`|\hat\theta|` is at least the coordinate of :math:`\hat\theta` along
+        :math:`\theta`, which is at least b up to an error that is one coordinate of the noise.  That one of several
+        coefficients has it is rejected if it is of each of them: the largest of their p-values counts.
+        """
+
+        def below(value: float) -> float:
+            return float(ndtr(value) if rows.own_sigma > 0.0 else stdtr(freedom, value))
+
+        fitted, spread = rows.coefficients(e)
+        p_values = []
+        reached = dict[float, float]()
+        errors = spread * (rows.own_sigma or np.sqrt(energy / freedom))
+        off = spread * rows.rounding(e)
+        bounds = (self._of_atoms(bound, rows, e, len(fitted)) for bound in (self.low, self.high, self.least))
+        alone = np.arange(rows.table.atoms.shape[1]) if self.together is None else self.together
+        numbers = self._of_atoms(alone, rows, e, len(fitted))
+        for value, error, slack, low, high, least, number in zip(fitted, errors, off, *bounds, numbers, strict=True):
+            if np.isfinite(low):
+                p_values.append(below((value + slack - low) / error))
+            if np.isfinite(high):
+                p_values.append(below((high - value + slack) / error))
+            if least > 0.0:
+                p = below((abs(value) + slack - least) / error)
+                reached[number] = max(reached.get(number, 0.0), float(np.nan_to_num(p, nan=1.0)))
+        return [*p_values, *reached.values(), *self._cells(rows, e, energy, freedom)]
+
+    def _cells(self, rows: Rotations, e: int, energy: float, freedom: int) -> list[float]:
+        """True if all of the cone is excluded, of each derivative that is active."""
+        if self.cells is None:
+            return []
+        (owners, halves) = self.cells
+        support = list(rows.table.supports[e])
+        held = [column for column in support if np.isfinite(halves[column])]
+        if not held or int(rows.table.ranks[e]) < len(support):
+            return []
+        weights = np.zeros((len(held), 2, len(support)))
+        for pair, column in zip(weights, held, strict=True):
+            place = support.index(column)
+            owner = support.index(int(owners[column]))
+            half = halves[column]
+            pair[:, place], pair[:, owner] = ((1.0, 0.0), (0.0, half)) if rows.parts == 2 else (1.0, (-half, half))
+        fitted, spread = rows.coefficients(e, weights.reshape(-1, len(support)))
+        errors = spread * (rows.own_sigma or np.sqrt(energy / freedom))
+        off = spread * rows.rounding(e)
+        tails_of = _complex_tails if rows.parts == 2 else _real_tails
+        known = rows.own_sigma > 0.0
+        tails = tails_of(fitted.reshape(-1, 2), errors.reshape(-1, 2), off.reshape(-1, 2), None if known else freedom)
+        return [float(tail) for tail in np.minimum(2.0 * tails, 1.0)]
+
+    def _of_atoms(self, bound: float | Array | IntArray | None, rows: Rotations, e: int, count: int) -> list[float]:
+        """The bound of each active atom of e, as many as have coefficients; NaN without a bound."""
+        if bound is None or np.ndim(bound) == 0:
+            return [np.nan if bound is None else float(bound)] * count
+        return [float(value) for value in np.asarray(bound)[list(rows.table.supports[e])][:count]]
+
+
+def _real_tails(values: Field, errors: Array, off: Array, freedom: int | None) -> Array:
+    r"""(k,) half the p-values of cones :math:`|\tau| \le h|x|`; values: (k, 2) :math:`u = \tau - hx, v = \tau + hx`.
+
+    In the cone u and v are nowhere both above or both below 0; it is rejected if both fitted ones are above c of their
+    errors, or both below -c.  Where :math:`u \le 0 \le v` the first takes an error of u above c and the second one of v
+    below -c, and likewise in the other half: together at most :math:`2P(t > c)`.  freedom: None for known noise.
+    """
+    beyond = np.where(np.sign(values).prod(axis=1) > 0.0, ((np.abs(values) - off) / errors).min(axis=1), 0.0)
+    return np.asarray(ndtr(-beyond) if freedom is None else stdtr(freedom, -beyond))
+
+
+def _complex_tails(values: Field, errors: Array, off: Array, freedom: int | None) -> Array:
+    r"""(k,) the same of complex numbers; values: (k, 2) :math:`\tau, hx`.
+
+    In the cone :math:`|\hat\tau| - h|\hat x|` is at most the size of both errors together, of which one is c of its
+    standard deviations or more where the sum is: :math:`2P(|\varepsilon| \ge c)`, of two real coordinates.
+    """
+    beyond = (np.abs(values) @ [1.0, -1.0] - off.sum(axis=1)) / errors.sum(axis=1)
+    square = np.maximum(beyond, 0.0) ** 2
+    return np.asarray(np.exp(-0.5 * square) if freedom is None else (1.0 + square / freedom) ** (-0.5 * freedom))
+
 
 # What rows of each kind are rotated and looked through by.
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {
@@ -36,10 +183,12 @@ class Rotation:
     It is asked directly, `judge(rows, level)`, for verdicts and facts; `ByRotation` makes one from the bank of a
     protocol, for reports.
 
-    A seed may serve several data sets if draws is at least 999.  penalty: lambda of the rival statistic for every real
-    coordinate of a rank; half the log of the number of coordinates unless given.  sigma: standard deviation of the
-    noise if it is known, of complex noise with :math:`E|\varepsilon|^2 = \sigma^2`.  whiteness: what to look for in the
-    residual of the best fit, of the noise alone, for a remark that takes no part of the level.
+    seed: draws come from it and from the rows, so that it may serve any number of data sets.  penalty: lambda of the
+    rival statistic for every real coordinate of a rank; half the log of the number of coordinates unless given.  sigma:
+    standard deviation of the noise if it is known, of complex noise with :math:`E|\varepsilon|^2 = \sigma^2`.
+    whiteness: what to look for in the residual of the best fit, of the noise alone, for a remark that takes no part of
+    the level.  covariance_freedom: degrees of freedom of the covariance by which table and rows were whitened, if that
+    was estimated from rows without a signal; None if it is known.
     """
 
     table: RotationTable
@@ -52,6 +201,7 @@ class Rotation:
     outsiders: Outsiders | None = None
     companions: Companions | None = None
     whiteness: Outsiders | None = None
+    covariance_freedom: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows not in _KINDS:
@@ -59,6 +209,10 @@ class Rotation:
         check_count("seed", self.seed, 0)
         check_count("draws", self.draws)
         check_count("gate_draws", self.gate_draws)
+        if self.covariance_freedom is not None:
+            check_count("covariance_freedom", self.covariance_freedom)
+            if self.sigma is not None or (self.companions is not None and self.companions.largest_noise is not None):
+                raise MisuseError("sigma and largest_noise", "be left out where the covariance is estimated", "one")
         if self.sigma is not None:
             check_sizes("sigma", np.array([check_positive("sigma", self.sigma)]))
         coordinates = self.table.complement.shape[1] * (2 if self.table.is_complex else 1)
@@ -67,13 +221,14 @@ class Rotation:
 
     def judge(self, rows: Field, level: float) -> "RotationJudge":
         """The judge of rows (T, q), real or complex."""
-        return RotationJudge(self, rows, level)
+        checked = check_rows(self.table, rows)
+        return RotationJudge(replace(self, seed=rows_seed(self.seed, checked)), checked, level)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class GateFacts:
-    """What the gate says of the answer as a whole."""
+    """Findings of the gate about the answer as a whole."""
 
     best: int  # the explanation that fits best, of those that the companions retain
     findings: tuple[Finding, ...]  # of the gate about it; () without a gate
@@ -89,7 +244,7 @@ class GateFacts:
 
     @property
     def outsider(self) -> Finding | None:
-        """What would explain the rest, where the gate rejects the best fit."""
+        """The finding with the smallest p-value, where the gate rejects the best fit."""
         return min(self.findings, key=lambda finding: finding.p) if self.is_best_rejected else None
 
 
@@ -119,7 +274,8 @@ class RotationJudge:
 
     Noise is white and Gaussian, its level unknown unless given.  Rivals take 1 - share of the level and outsiders
     their share (their sum: both look at the direction of one residual); companions by the product rule.  Each test
-    rejects if :math:`p = (1 + \#\{s(z^*) \ge s(z)\}) / (1 + B)` is at most its level.  A draw is counted whenever
+    rejects if :math:`p = (1 + \#\{s(z^*) \ge s(z)\}) / (1 + B)` is at most its level.  Draws are those of the seed of
+    the specification, which must belong to these rows alone, as `Rotation.judge` has it.  A draw is counted whenever
     rounding does not exclude that it exceeds: rounding can keep, never lose.
 
     Labels of what is retained must be withheld where `facts` says so (`GateFacts.are_labels_withheld`).
@@ -133,12 +289,17 @@ class RotationJudge:
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
-        spec, levels = self.spec, self.levels(self.level)
+        spec = self.spec
+        levels = self.levels(self.level)
         rotations, outsider_tests = _KINDS[spec.rows]
-        signed = {}
-        if spec.companions is not None and rotations.has_common_mean:
-            signed = {"signs": spec.companions.signs(spec.table.atoms.shape[1])}
-        rows = rotations(spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma, **signed)
+        further: dict[str, Any] = {}
+        if spec.covariance_freedom is not None:
+            rotations = PooledRows
+            outsider_tests = PooledOutsiders
+            further = {"is_free": spec.rows == "free", "degrees": spec.covariance_freedom}
+        elif spec.companions is not None and spec.rows == "same mean":
+            further = {"signs": spec.companions.signs(spec.table.atoms.shape[1])}
+        rows = rotations(spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma, **further)
         check_draws(levels.rivals * (1.0 - SCREEN_SHARE), spec.draws)
         if spec.companions is not None:
             spec.companions.check(rows)
@@ -159,7 +320,7 @@ class RotationJudge:
         return self.spec.table.size
 
     def levels(self, level: float) -> Levels:
-        """Of the tests, all together at this level."""
+        """Share this level between the tests."""
         return Levels.of(level, self.spec.companions, self.spec.outsiders)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number is kept
@@ -173,11 +334,13 @@ class RotationJudge:
         lower, upper = count_margins(self.rows.rivals(chosen, levels.rivals), levels.rivals, self.spec.draws)
         if self.spec.companions is not None:
             margins = self._companion_margins(self.spec.companions, chosen, levels.companions)
-            lower, upper = np.maximum(lower, margins - _CLOSED_ERROR), np.maximum(upper, margins + _CLOSED_ERROR)
+            lower = np.maximum(lower, margins - _CLOSED_ERROR)
+            upper = np.maximum(upper, margins + _CLOSED_ERROR)
         kept = np.flatnonzero(lower <= 0.0)
         if self.gate is not None and kept.size:
             below, above = self._gate_margins(self.gate, chosen[kept], levels.gate)
-            lower[kept], upper[kept] = np.maximum(lower[kept], below), np.maximum(upper[kept], above)
+            lower[kept] = np.maximum(lower[kept], below)
+            upper[kept] = np.maximum(upper[kept], above)
         return Verdicts.measured(lower, upper)
 
     def _companion_margins(self, companions: Companions, explanations: IntArray, level: float) -> Array:
@@ -193,17 +356,35 @@ class RotationJudge:
         return np.maximum(below, margins - _CLOSED_ERROR), np.maximum(above, margins + _CLOSED_ERROR)
 
     def facts(self, retained: IntArray) -> GateFacts:
-        """Of the explanations that a run retained: nothing left, or what is left is not what fits best."""
+        """Return the findings of the gate about the best fit, and whether a run retained anything."""
         best = self._best()
         beside = (self._whiteness(best), int((~self.rows.rows.any(axis=1)).sum()))
         if self.gate is None:
             return GateFacts(best, (), False, len(retained) == 0, *beside)
         with np.errstate(divide="ignore"):  # of a p-value of 0
             margins = self._gate_margins(self.gate, np.array([best]), self.levels(self.level).gate)
-        return GateFacts(best, self.gate.findings(best), bool(margins[0][0] > 0.0), len(retained) == 0, *beside)
+        further = self._further(best)
+        is_rejected = bool(margins[0][0] > 0.0)
+        if further is None:
+            return GateFacts(best, self.gate.findings(best), is_rejected, len(retained) == 0, *beside)
+        is_rejected |= further.p <= self.levels(self.level).gate
+        return GateFacts(best, (further, *self.gate.findings(best)), is_rejected, len(retained) == 0, *beside)
+
+    def _further(self, best: int) -> Finding | None:
+        """The test against rivals as a finding, where it may reject the best fit, too.
+
+        Its p-value is multiplied by the level of a part of the gate over its own, so that both are compared with one.
+        """
+        levels = self.levels(self.level)
+        seen = self.rows.further(best)
+        if seen is None:
+            return None
+        found = Finding("columns", seen.place, seen.least, self.spec.draws, seen.is_own)
+        return replace(found, closed=min(1.0, found.p * levels.gate / (levels.rivals * (1.0 - SCREEN_SHARE))))
 
     def _whiteness(self, best: int) -> Finding | None:
-        looked, tests = self.spec.whiteness, _KINDS[self.spec.rows][1]
+        looked = self.spec.whiteness
+        tests = _KINDS[self.spec.rows][1]
         if looked is None:
             return None
         return Gate(looked, tests(looked, self.rows, self.spec.gate_draws), self.spec.gate_draws).findings(best)[0]
@@ -216,7 +397,8 @@ class RotationJudge:
         it would let labels pass that rest on worse ones, or withhold those of a good one.
         """
         order = np.argsort(-self.rows.scores, kind="stable")
-        companions, level = self.spec.companions, self.levels(self.level).companions
+        companions = self.spec.companions
+        level = self.levels(self.level).companions
         if companions is None:
             return int(order[0])
         return int(next((e for e in order if not companions.p_value(self.rows, int(e)) <= level), order[0]))

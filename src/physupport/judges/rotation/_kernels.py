@@ -1,11 +1,11 @@
-"""Compiled counts: rotated data against all rivals, over contiguous slices of shared products."""
+"""Compiled counts of rotated data against all rivals: any spans, and pairs from products with single atoms."""
 
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._compiled import kept
+from ..._compiled import cached_njit
 from ..._typing import Array, BoolArray, IntArray
 
 BLOCK = 32  # rivals at a time: looked at together or not at all, and few enough for registers
@@ -25,7 +25,7 @@ def padded(values: NDArray[_Number], fill: float = 0.0) -> NDArray[_Number]:
     return np.ascontiguousarray(np.pad(values, missing, constant_values=fill))
 
 
-@kept()
+@cached_njit()
 def tail(u: float, rank: int, freedom: int, is_known: bool) -> float:
     r"""At least :math:`P(X \ge u)` for X ~ Beta(k/2, (d-k)/2), or chi-square of k degrees where the noise is known.
 
@@ -46,7 +46,7 @@ def tail(u: float, rank: int, freedom: int, is_known: bool) -> float:
     return min(total, 1.0)
 
 
-@kept()
+@cached_njit()
 def screen(
     gram: Array,
     along: Array,
@@ -70,7 +70,9 @@ def screen(
         # A rival that may fit nothing at all, as one against its sign does, reaches this in every rotation.
         if not least[j] > 0.0:
             return np.inf
-        reach, common, signed = 0.0, 0.0, 0.0
+        reach = 0.0
+        common = 0.0
+        signed = 0.0
         for k in range(n_parts):
             value = 0.0
             for i in range(n_own):
@@ -89,11 +91,11 @@ def screen(
     return total
 
 
-@kept(fastmath=_ANY_ORDER)
+@cached_njit(fastmath=_ANY_ORDER)
 def _is_reached_once(
     row: Array, first: Array, scale: float, along: float, floors: Array, least: Array, slack: float
 ) -> bool:
-    """Whether one of BLOCK rivals of rank one has max(floor, scale * product + gram * along)^2 + slack >= least."""
+    """True if one of BLOCK rivals of rank one has max(floor, scale * product + gram * along)^2 + slack >= least."""
     reached = 0.0
     for j in range(BLOCK):
         value = scale * row[j] + along * first[j]
@@ -102,7 +104,7 @@ def _is_reached_once(
     return reached > 0.0
 
 
-@kept(fastmath=_ANY_ORDER)
+@cached_njit(fastmath=_ANY_ORDER)
 def _is_reached(
     products: Array, gram: Array, scale: float, along: Array, floors: Array, least: Array, slack: float, room: Array
 ) -> bool:
@@ -125,7 +127,7 @@ def _is_reached(
     return reached > 0.0
 
 
-@kept()
+@cached_njit()
 def longest(products: Array) -> Array:
     """(b, M / BLOCK) the largest length of products (b, r, M) within every block of rivals."""
     n_draws, n_parts, size = products.shape
@@ -139,7 +141,7 @@ def longest(products: Array) -> Array:
     return lengths
 
 
-@kept()
+@cached_njit()
 def count(
     products: Array,
     tops: Array,
@@ -169,11 +171,15 @@ def count(
     tops (b, blocks) = `longest` of products: with the largest norm of a block of gram, at most 1 since it is of
     projections, they bound all energies of the block, and a block that cannot reach is not looked at.
     """
-    n_own, n_blocks = len(gram), tops.shape[1]
+    n_own = len(gram)
+    n_blocks = tops.shape[1]
     is_single = n_own == 1 and gram.shape[1] == 1
-    beside, room = np.empty(n_own), np.empty((2, BLOCK))
-    fixed, first = along @ along, gram[0, 0]
-    norms, lowest = np.empty(n_blocks), np.empty(n_blocks)
+    beside = np.empty(n_own)
+    room = np.empty((2, BLOCK))
+    fixed = along @ along
+    first = gram[0, 0]
+    norms = np.empty(n_blocks)
+    lowest = np.empty(n_blocks)
     for block in range(n_blocks):
         part = slice(block * BLOCK, (block + 1) * BLOCK)
         norms[block] = min(longest(gram[:, :, part])[:, 0].max() * np.sqrt(n_own), 1.0) * _ABOVE
@@ -191,7 +197,9 @@ def count(
         for i in range(n_own):
             beside[i] = along[i] - scale * inner[i, b]
             length += beside[i] * beside[i]
-        length, drawn, row = np.sqrt(length), products[b], products[b, 0]
+        length = np.sqrt(length)
+        drawn = products[b]
+        row = products[b, 0]
         for block in range(n_blocks):
             top = scale * tops[b, block] + length * norms[block]
             if top * top * _ABOVE + slack < lowest[block]:
@@ -209,7 +217,7 @@ def count(
     return counted, remaining
 
 
-@kept()
+@cached_njit()
 def screen_batch(
     grams: Array,
     along: Array,
@@ -231,7 +239,7 @@ def screen_batch(
             bounds[i] = screen(grams[i], along[i], ranks, floors, lowered, radii[i], freedom[i], is_known, limit)
 
 
-@kept()
+@cached_njit()
 def count_batch(
     products: Array,
     inner: Array,
@@ -275,3 +283,247 @@ def count_batch(
                     fewest,
                     remaining[i],
                 )
+
+
+# Atoms at a time: pairs of an atom with so many others are looked at together or not at all.
+PAIR_BLOCK = 32
+# Of lengths in bounds: more than the root of the rounding of a fit.
+_ROUNDED = 1e-5
+
+
+@cached_njit(nogil=True, fastmath=_ANY_ORDER)
+def _flag(x: Array, left: Array, lowest: float, highest: float, edges: Array, flags: Array) -> None:
+    """1 where pairs of an atom i with one of a block may fit to t or more, left (i,) = sqrt(t - x_i^2), -inf of none.
+
+    A fit is x_i^2 + (x_k - g x_i)^2 / (1 - g^2), at least t exactly if x_k is outside g x_i -+ left sqrt(1 - g^2).
+    The upper end is concave in g and the lower convex, so that within the range of a block they are least and largest
+    at its ends: edges (4, i) = the least g, the largest, and sqrt(1 - g^2) of both.
+    """
+    for i in range(len(flags)):
+        one = edges[0, i] * x[i]
+        two = edges[1, i] * x[i]
+        width_at_least = edges[2, i] * left[i]
+        width_at_largest = edges[3, i] * left[i]
+        is_below = (highest < one + width_at_least) & (highest < two + width_at_largest)
+        is_above = (lowest > one - width_at_least) & (lowest > two - width_at_largest)
+        flags[i] = 0.0 if is_below & is_above else 1.0
+
+
+@cached_njit(nogil=True)
+def _lengths_left(x: Array, least: float, left: Array) -> None:
+    """Fill in the length that pairs with each atom still need; NaN stays NaN, and is looked at."""
+    for i in range(len(x)):
+        rest = least - x[i] * x[i]
+        left[i] = -np.inf if rest < 0.0 else np.sqrt(rest)
+
+
+@cached_njit(nogil=True, fastmath=_ANY_ORDER)
+def _reaches(x: Array, i: int, block: int, gram: Array, inverse: Array, slack: float, least: float) -> bool:
+    """True if the pair of atom i with one of a block has (x^2 + y^2 - 2 g x y + slack) / (1 - g^2) >= least."""
+    reached = 0.0
+    one = x[i]
+    square = x[i] * x[i] + slack
+    partners = x[block * PAIR_BLOCK : (block + 1) * PAIR_BLOCK]
+    near = gram[block, i]
+    steep = inverse[block, i]
+    for k in range(PAIR_BLOCK):
+        fit = (square + partners[k] * (partners[k] - 2.0 * near[k] * one)) * steep[k]
+        reached += 0.0 if fit < least else 1.0
+    return reached > 0.0
+
+
+@cached_njit(nogil=True)
+def _range(x: Array, block: int) -> tuple[float, float]:
+    """Least and largest of a block; what is no number leaves the comparisons with it open."""
+    lowest = x[block * PAIR_BLOCK]
+    highest = x[block * PAIR_BLOCK]
+    for k in range(block * PAIR_BLOCK + 1, (block + 1) * PAIR_BLOCK):
+        lowest = min(lowest, x[k])
+        highest = max(highest, x[k])
+    return lowest, highest
+
+
+@cached_njit(nogil=True, fastmath=_ANY_ORDER)
+def _single_reaches(x: Array, singles: Array, slack: float, least: float) -> bool:
+    reached = 0.0
+    for i in range(len(x)):
+        reached += 0.0 if (x[i] * x[i] + slack) * singles[i] < least else 1.0
+    return reached > 0.0
+
+
+@cached_njit(nogil=True)
+def _pair_reaches(
+    x: Array, gram: Array, inverse: Array, edges: Array, slack: float, least: float, safe: float, room: Array
+) -> bool:
+    """True if any pair does; safe: below least by more than slack over the least 1 - g^2; room: (2, E)."""
+    left, flags = room
+    _lengths_left(x, safe, left)
+    for block in range(len(gram)):
+        stop = (block + 1) * PAIR_BLOCK
+        _flag(x, left, *_range(x, block), edges[block], flags[:stop])
+        for i in range(stop):
+            if flags[i] > 0.0 and _reaches(x, i, block, gram, inverse, slack, least):
+                return True
+    return False
+
+
+@cached_njit(nogil=True)
+def count_pairs(
+    products: Array,
+    squares: Array,
+    scatter: Array,
+    inner: Array,
+    across: Array,
+    along: Array,
+    radius: float,
+    sigma: float,
+    unit: float,
+    least: Array,
+    singles: Array,
+    gram: Array,
+    inverse: Array,
+    edges: Array,
+    steepest: float,
+    enough: int,
+    fewest: int,
+    unseen: int,
+) -> tuple[int, int]:
+    r"""Exceedances and draws still to come, as `_kernels.count`; stops also if there is none before `unseen` are left.
+
+    products (B, E) = A^T g_b, inner (l, B) = U_e^T g_b, across (l, E) = U_e^T A, along (l,) = U_e^T z.  least (3,) are
+    the energies that supports of 0, 1 and 2 atoms must reach; singles (E,) 1 for atoms that are a support alone, else
+    0.  gram, inverse (blocks, E, PAIR_BLOCK): products of an atom with those of a block, and 1 / (1 - gram^2) for pairs
+    i < k that are one, else 0, at most steepest; edges (blocks, 4, E) as in `_flag`.
+    """
+    counted = 0
+    remaining = len(products)
+    n_own, n_atoms = across.shape
+    rotated = np.empty(n_atoms)
+    room = np.empty((2, n_atoms))
+    fixed = 0.0
+    for i in range(n_own):
+        fixed += along[i] ** 2
+    for b in range(len(products)):
+        if counted >= enough or counted + remaining < fewest or (counted == 0 and remaining <= unseen):
+            break
+        inside = 0.0
+        for i in range(n_own):
+            inside += inner[i, b] ** 2
+        rest = max(squares[b] - inside, 1e-300)
+        scale = sigma if sigma > 0.0 else radius / np.sqrt(rest + scatter[b])
+        slack = unit * (fixed + scale * scale * (squares[b] + scatter[b])) * (1.0 + squares[b] / rest)
+        for j in range(n_atoms):
+            rotated[j] = scale * products[b, j]
+        for i in range(n_own):
+            beside = along[i] - scale * inner[i, b]
+            for j in range(n_atoms):
+                rotated[j] += beside * across[i, j]
+        safe = least[2] - 2.0 * steepest * slack
+        counted += (
+            not slack < least[0]
+            or _single_reaches(rotated, singles, slack, least[1])
+            or _pair_reaches(rotated, gram, inverse, edges, slack, least[2], safe, room)
+        )
+        remaining -= 1
+    return counted, remaining
+
+
+@cached_njit(nogil=True)
+def _pair_fit(one: float, two: float, gram: float, inverse: float) -> float:
+    return (one * one + two * two - 2.0 * gram * one * two) * inverse
+
+
+@cached_njit(nogil=True)
+def _looked_up(square: float, tails: Array, steps: float) -> float:
+    return float(tails[int(min(square * steps, len(tails) - 1.0))])
+
+
+@cached_njit(nogil=True)
+def _chance(fit: float, along: float, common: float, root: float, tails: Array, steps: float) -> float:
+    r"""At least the probability that a rotation lifts a pair from a fit f^2 to t^2, t = root: the less of two bounds.
+
+    In the span of the pair let v be the direction of P_j P z, which has length f, and v' the other.  A rotation adds
+    y = R |Qv| w and y' = R |Qv'| w', with w and w' coordinates of a uniform direction: along = |Qv|^2 and
+    common = tr(P_j P), so that |Qv|^2 + |Qv'|^2 = 2 - common.  It lifts the pair if (f + y)^2 + y'^2 >= t^2: only if
+    (y, y') is longer than t - f, and only if |y| >= |Qv| c or |y'| >= |Qv'| c, with the c that makes equality of both.
+    tails (2, n + 1): of one coordinate, and of two.
+    """
+    length = np.sqrt(fit)
+    need = root - length
+    if not need > 0.0:
+        return 1.0
+    both = max(2.0 - common, 0.0) + 1e-9
+    lean = length * np.sqrt(along)
+    corner = (np.sqrt(lean * lean + both * need * (root + length)) - lean) / both
+    one = 2.0 * _looked_up(corner * corner, tails[0], steps)
+    return min(one, _looked_up(need * need / min(1.0, both), tails[1], steps))
+
+
+@cached_njit(nogil=True)
+def screen_pairs(
+    along: Array,
+    across: Array,
+    singles: Array,
+    gram: Array,
+    inverse: Array,
+    edges: Array,
+    least: Array,
+    radius: float,
+    freedom: int,
+    is_known: bool,
+    limit: float,
+    cut: float,
+    tails: Array,
+) -> float:
+    r"""A bound of the exact p-value, as `_kernels.screen`: from the fit of e alone, or of all pairs; inf beyond limit.
+
+    Arrays as in `count_pairs`.  tails (2, n + 1) are at least those of one coordinate of a uniform direction, and of
+    two, squared, from 0 to cut of the squared radius in equal steps; pairs that need more are bounded together.
+    """
+    n_atoms = len(singles)
+    if not radius > 0.0 or not least[0] > 0.0:  # the empty support, whose fit no rotation changes
+        return np.inf
+    fit = np.sqrt((along**2).sum())
+    total = 0.0
+    for size, number in ((1, singles.sum()), (2, 0.5 * n_atoms * n_atoms)):
+        need = max(np.sqrt(max(least[size], 0.0)) * (1.0 - _ROUNDED) - fit, 0.0)
+        total += number * tail((need / radius) ** 2, size, freedom, is_known) if number > 0.0 else 0.0
+    if total <= limit:
+        return total
+    fixed = along @ across  # (E,) A^T P z
+    total = tails[1, -1] * n_atoms * n_atoms
+    steps = (tails.shape[1] - 1) / (cut * radius * radius)
+    shortest = np.sqrt(max(least[1], 0.0)) * (1.0 - _ROUNDED)
+    for k in range(n_atoms):
+        if singles[k] > 0.0:
+            need = shortest - abs(fixed[k])
+            spread = max(1.0 - (across[:, k] ** 2).sum(), 0.0) + 1e-9
+            total += _looked_up(need * need / spread, tails[0], steps) if need > 0.0 else 1.0
+    root = np.sqrt(max(least[2], 0.0)) * (1.0 - _ROUNDED)
+    reach = max(root - np.sqrt(cut) * radius, 0.0) ** 2
+    left = np.empty(n_atoms)
+    flags = np.empty(n_atoms)
+    _lengths_left(fixed, reach * (1.0 - _ROUNDED), left)
+    for block in range(len(gram)):
+        start = block * PAIR_BLOCK
+        stop = (block + 1) * PAIR_BLOCK
+        _flag(fixed, left, *_range(fixed, block), edges[block], flags[:stop])
+        for i in range(stop):
+            if not total <= limit:
+                return np.inf
+            for k in range(PAIR_BLOCK if flags[i] > 0.0 else 0):
+                near = gram[block, i, k]
+                steep = inverse[block, i, k]
+                one = fixed[i]
+                two = fixed[start + k]
+                fit = _pair_fit(one, two, near, steep)
+                if fit < reach or steep == 0.0:
+                    continue
+                common = 0.0
+                inside = 0.0
+                for u in range(len(across)):
+                    common += _pair_fit(across[u, i], across[u, start + k], near, steep)
+                    inside += (across[u, i] * (one - near * two) + across[u, start + k] * (two - near * one)) ** 2
+                along_it = 1.0 - inside * steep * steep / fit if fit > 0.0 else 1.0
+                total += _chance(fit, min(max(along_it, 0.0) + 1e-9, 1.0), common, root, tails, steps)
+    return total if total <= limit else np.inf

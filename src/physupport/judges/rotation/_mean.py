@@ -1,4 +1,4 @@
-"""One row, or rows with a common mean: rotations of a vector."""
+"""One row, or rows with a common mean: rotations of a vector, and the gate for what it leaves."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,14 +7,38 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 
 from ..._typing import Array, Field, IntArray
-from ._contest import EPS, SCREEN_SHARE, Contest, Counts, Rotations, most_rejected
-from ._draws import RIVALS, Draws
-from ._kernels import BLOCK, count_batch, padded, screen_batch
+from ...laws import noise_ratio, two_sided
+from ._kernels import BLOCK, count, count_batch, longest, padded, screen_batch
+from ._outsiders import (
+    LEAST_LEFT,
+    LEFT,
+    OWN_SHARE,
+    ROUNDING,
+    SCATTER,
+    Outsiders,
+    Seen,
+    exceeding,
+    leading_share,
+    leading_shares,
+    turned,
+)
 from ._pairs import Pairs, has_pairs
-from ._table import near_together
+from ._table import (
+    EPS,
+    OUTSIDERS,
+    RIVALS,
+    SCREEN_SHARE,
+    Contest,
+    Counts,
+    Draws,
+    Rotations,
+    most_rejected,
+    near_together,
+)
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
-_MOST_KEPT, _CHUNK = 400_000_000, 64
+_MOST_KEPT = 400_000_000
+_CHUNK = 64
 _BATCH_ENTRIES = 4_000_000
 
 
@@ -28,7 +52,7 @@ def real_rows(bases: Field) -> Array:
 
 
 class _Problem(NamedTuple):
-    """Of explanations that are counted, as `count_batch` takes it."""
+    """The explanations that are counted, as `count_batch` takes them."""
 
     grams: Array  # (k, l, r, M')
     along: Array  # (k, l)
@@ -108,7 +132,7 @@ class MeanRows(Rotations):
 
     @property
     def scatter_freedom(self) -> int:
-        """Of S."""
+        """Degrees of freedom of the scatter S."""
         return self.parts * int(self.rows.shape[1]) * (len(self.rows) - 1)
 
     @property
@@ -122,6 +146,11 @@ class MeanRows(Rotations):
         fits = self._fits(self.bases @ self.vector, self._floors)
         energy = float(self.vector @ self.vector) + self.scatter
         return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
+
+    @property
+    def scores(self) -> Array:
+        """(M,) the statistic of every explanation as a rival."""
+        return self.contest.scores
 
     def residual(self, e: int) -> Array:
         """(m,) Qw."""
@@ -188,7 +217,7 @@ class MeanRows(Rotations):
         return 8 * self.draws * len(self._flat) <= _MOST_KEPT
 
     def rounding(self, e: int) -> float:
-        """As a length: of the vector, and of the span that is taken off."""
+        """Rounding error as a length: of the vector, and of the span that is taken off."""
         return float((self.unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.vector))
 
     @cached_property
@@ -198,7 +227,8 @@ class MeanRows(Rotations):
         Inner products of m terms are off by at most m eps times both norms, 2 r of them enter with their squares, and
         the row itself, before the background was taken off, by q eps of its own norm.
         """
-        rows, vector = np.linalg.norm(self.rows) + 1e-300, np.linalg.norm(self.vector) + 1e-300
+        rows = np.linalg.norm(self.rows) + 1e-300
+        vector = np.linalg.norm(self.vector) + 1e-300
         terms = 16.0 * (len(self.vector) + 8) * self.bases.shape[1]
         return float(EPS * (terms + 8.0 * (self.rows.shape[1] + len(self.rows)) * rows / vector))
 
@@ -215,7 +245,8 @@ class MeanRows(Rotations):
     @cached_property
     def _needed(self) -> tuple[Array, Array, IntArray, Array]:
         """(M',) of rivals in their order: energies that reach the statistic, errors of spans, ranks and floors."""
-        errors, order = self.table.errors, self._order
+        errors = self.table.errors
+        order = self._order
         least = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
         floors = padded(self._floors[order], -np.inf)
         return padded(least[order], np.inf), padded(errors[order]), padded(self.ranks[order], 0), floors
@@ -225,20 +256,24 @@ class MeanRows(Rotations):
 
         Under a rotation of e its own fit stays, so that of the best every draw reaches the statistic.
         """
-        bases, own_errors = self.bases[explanations], self.table.errors[explanations][:, None]
+        bases = self.bases[explanations]
+        own_errors = self.table.errors[explanations][:, None]
         needed, errors, ranks, floors = self._needed
         along = bases @ self.vector  # (k, r)
         left = self.vector - np.einsum("kr,krm->km", along, bases)
         radii = np.sqrt((left**2).sum(axis=1) + self.scatter)
         whole = (along**2).sum(axis=1) + radii**2
         least = needed - 8.0 * (errors + own_errors) * whole[:, None]  # (k, M')
-        places, rows = np.argsort(self._order)[explanations], np.arange(len(explanations))
+        places = np.argsort(self._order)[explanations]
+        rows = np.arange(len(explanations))
         fits = self._fits(along, self._floors[explanations])
         is_best = ~(fits < least[rows, places] - self.unit * whole)
         grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, along.shape[1], -1)
-        bounds, limit = np.full(len(explanations), np.inf), SCREEN_SHARE * level
+        bounds = np.full(len(explanations), np.inf)
+        limit = SCREEN_SHARE * level
         if not is_full:
-            is_known, slack = self.own_sigma > 0.0, 2.0 * self.unit * whole
+            is_known = self.own_sigma > 0.0
+            slack = 2.0 * self.unit * whole
             lengths = np.full(len(radii), self.own_sigma) if is_known else radii
             settings = (slack, lengths, self.freedom - self.ranks[explanations], is_known, ~is_best, limit)
             screen_batch(grams, along, ranks, floors, least, *settings, bounds)
@@ -253,7 +288,8 @@ class MeanRows(Rotations):
 
     def _counted(self, bases: Array, problem: _Problem, stops: tuple[int, int]) -> IntArray:
         """(2, k) fewest and most exceedances."""
-        counted, remaining = np.zeros(len(bases), dtype=np.int64), np.full(len(bases), self.draws)
+        counted = np.zeros(len(bases), dtype=np.int64)
+        remaining = np.full(len(bases), self.draws)
         step = self.draws if self._is_kept else _CHUNK
         for start in range(0, self.draws if len(bases) else 0, step):
             chosen = slice(start, min(start + step, self.draws))
@@ -261,3 +297,125 @@ class MeanRows(Rotations):
             drawn = (self._products(chosen.start, chosen.stop), bases @ normals.T, squares, scatter)
             count_batch(*drawn, *problem, self.own_sigma, self.unit, counted, remaining, *stops)
         return np.stack([counted, counted + remaining])
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
+class MeanOutsiders:
+    """Rotates the direction of the residual, scatter included, by draws of its own."""
+
+    outsiders: Outsiders
+    rows: MeanRows
+    draws: int
+
+    @cached_property
+    def _normals(self) -> tuple[Array, Array, Array]:
+        drawn = Draws(self.rows.seed, OUTSIDERS)
+        normals = drawn.normal((self.draws, len(self.rows.vector)))
+        scatter = drawn.chi_square(self.rows.scatter_freedom, (self.draws,))
+        return normals, np.asarray((normals**2).sum(axis=1)), scatter
+
+    @cached_property
+    def _directions(self) -> tuple[Array, Array, Array]:
+        """(c, k, m) columns beside the background, by component; products with the draws (B, c, k'), and `longest`."""
+        columns = self.outsiders.unit
+        parts = [columns, 1j * columns] if self.rows.parts == 2 else [columns]
+        beside = np.stack([self.rows.beside(part) for part in parts])
+        flat = beside.reshape(-1, beside.shape[-1])
+        products = padded((self._normals[0] @ flat.T).reshape(self.draws, len(parts), -1))
+        return beside, products, longest(products)
+
+    def columns(self, e: int, enough: int) -> Seen:
+        r"""Largest :math:`\langle Qw, b\rangle^2 / (|Qb|^2 R^2)`, with R left out where the noise is known."""
+        rows = self.rows
+        (beside, products, tops) = self._directions
+        (normals, squares, scatter) = self._normals
+        basis = rows.bases[e]
+        gram = np.einsum("lm,ckm->lck", basis, beside)
+        left = (beside[0] ** 2).sum(axis=1) - (gram[:, 0] ** 2).sum(axis=0)  # (k,) |Qb|^2, the same of i b
+        is_seen = left > LEAST_LEFT**2
+        if not is_seen.any():
+            return Seen("nowhere", self.draws, self.draws)
+        energy = ((beside @ rows.residual(e)) ** 2).sum(axis=0)
+        ratios = np.where(is_seen, energy / np.where(is_seen, left, 1.0), 0.0)
+        place = int(ratios.argmax())
+        # Inner products over m terms are off by m eps, relative to what is left of b.
+        unit = 32.0 * EPS * (len(rows.vector) + 8)
+        # The residual is off by its rounding, and so is each part of it over what is left of b.
+        lowest = (np.sqrt(ratios) - 2.0 * rows.rounding(e) / np.sqrt(np.where(is_seen, left, np.inf))).max()
+        largest = np.where(np.sqrt(rows.residuals(e)[0]) > 2.0 * rows.rounding(e), max(lowest, 0.0) ** 2, 0.0)
+        least = np.where(is_seen, left * largest * (1.0 - unit / LEAST_LEFT**2), np.inf)
+        counted, remaining = count(
+            products,
+            tops,
+            basis @ normals.T,
+            squares,
+            scatter,
+            padded(gram),
+            np.zeros(len(basis)),
+            np.full(products.shape[2], -np.inf),
+            padded(least, np.inf),
+            np.sqrt(rows.residuals(e)[0]),
+            rows.own_sigma,
+            unit,
+            0,
+            enough,
+            0,
+            self.draws,
+        )
+        is_own = bool(left[place] <= (1.0 - OWN_SHARE) * (beside[0, place] ** 2).sum())
+        return Seen(self.outsiders.places[place], counted, counted + remaining, is_own)
+
+    def lags(self, e: int, enough: int) -> Seen:
+        """Largest absolute autocorrelation of the residual's direction, along the channels."""
+        basis = self.rows.bases[e]
+        normals = self._normals[0]
+        observed = self._autocorrelations(self.rows.residual(e)[None])[0]
+        least = observed.max() - ROUNDING - turned(self.rows.rounding(e), self.rows.residuals(e)[0])
+
+        def reached(chosen: slice) -> int:
+            drawn = normals[chosen] - (normals[chosen] @ basis.T) @ basis
+            return int((~(self._autocorrelations(drawn).max(axis=1) < least)).sum())
+
+        place = f"lag {self.outsiders.lags[int(observed.argmax())]}"
+        return Seen(place, *exceeding(self.draws, enough, reached))
+
+    def _autocorrelations(self, left: Array) -> Array:
+        """(b, lags) of residuals (b, m)."""
+        complement = self.rows.table.complement
+        size = complement.shape[1]
+        native = left[:, :size] + 1j * left[:, size:] if self.rows.parts == 2 else left
+        channels = (native @ complement.T) / np.linalg.norm(left, axis=1)[:, None]
+        lags = [np.abs((channels[:, lag:] * channels[:, :-lag].conj()).sum(axis=1)) for lag in self.outsiders.lags]
+        return np.stack(lags, axis=1)
+
+    @cached_property
+    def _scatter_exceedances(self) -> int:
+        rows = self.rows.rows
+        shape = (rows.shape[1], len(rows) - 1)
+        drawn = leading_shares(self.rows.seed, self.draws, *shape, is_complex=self.rows.parts == 2)
+        off = self._scatter_rounding
+        return int((~(drawn < leading_share((rows - rows.mean(axis=0)).T, off))).sum())
+
+    @property
+    def _scatter_rounding(self) -> float:
+        return float(8.0 * EPS * (len(self.rows.rows) + 8) * np.linalg.norm(self.rows.rows))
+
+    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        """Leading eigenvalue of the scatter matrix over its trace, whose law is the same under all explanations."""
+        return Seen(SCATTER, self._scatter_exceedances, self._scatter_exceedances)
+
+    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        r"""The scatter, :math:`\sigma^2\chi^2` under all explanations; of a single row the energy that e leaves."""
+        rows = self.rows
+        variance = self.rows.own_sigma**2
+        energy = rows.scatter
+        freedom = rows.scatter_freedom
+        off = self._scatter_rounding
+        place = SCATTER
+        if len(rows.rows) == 1:
+            (energy, freedom) = rows.residuals(e)
+            off = rows.rounding(e)
+            place = LEFT
+        p = float(two_sided(energy, freedom, variance, off))
+        return Seen(place, self.draws, self.draws, closed=p, ratio=noise_ratio(energy, freedom, variance))

@@ -1,8 +1,8 @@
-"""Outsiders: what may be there and is not in the bank, and the gate that looks for it in the residuals."""
+"""Outsiders: effects that the bank lacks, and the gate that looks for them in the residuals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, final
+from typing import Literal, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike
 from ..._arrays import check_whole, read_only
 from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
+from ..._stored import check_form
 from ..._typing import Array, Field
-from ._contest import Counts, Rotations, most_rejected
-from ._draws import SPECTRA, Draws
-from ._table import check_sizes
+from ...laws import RANK_TOLERANCE, Design
+from ._table import SPECTRA, Counts, Draws, Rotations, check_sizes, most_rejected
 
-WIDTHS, LAGS, SHARE = (1, 2, 4, 8, 16, 32), tuple(range(1, 11)), 0.2
+WIDTHS = (1, 2, 4, 8, 16, 32)
+LAGS = tuple(range(1, 11))
+SHARE = 0.2
 # Of an outsider of norm 1; one that explanation and background nearly span says nothing beside them.
 LEAST_LEFT = 1e-3
 # Of parts of unit residuals, which are at most 1: far more than the rounding of their sums.
@@ -24,13 +26,14 @@ ROUNDING = 1e-10
 OWN_SHARE = 0.25
 _CHUNK = 128  # draws at a time
 # Where noise is looked at.
-SCATTER, LEFT = "the scatter of the rows", "all that the fit leaves"
+SCATTER = "the scatter of the rows"
+LEFT = "all that the fit leaves"
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Outsiders:
-    """What the gate looks for; of the level it takes this share, every part of it the same.
+    """Effects that the gate looks for; its parts divide this share of the level equally.
 
     columns: largest part of the residual along one of them.  lags: largest autocorrelation of a single row's residual.
     spectrum: leading eigenvalue over the trace, of the scatter of rows with a common mean (it sees coloured noise), or
@@ -103,7 +106,7 @@ class Outsiders:
 
     @property
     def drawn(self) -> tuple[str, ...]:
-        """Those of them that make draws; the noise has a p-value in closed form."""
+        """The parts that make draws; the noise has a p-value in closed form."""
         return tuple(part for part in self.parts if part != "noise")
 
 
@@ -118,7 +121,8 @@ def bumps(q: int, widths: Sequence[int], *, is_thin: bool = False) -> tuple[Arra
 
     At every channel, or, if thin, a quarter of their width apart: what lies between two is seen nearly as well.
     """
-    columns, places = [], []
+    columns = []
+    places = []
     for width in (width for width in widths if width < q):
         for start in range(0, q - width + 1, max(1, width // 4) if is_thin else 1):
             column = np.zeros(q)
@@ -136,7 +140,7 @@ def scanned(columns: ArrayLike, *, spectrum: bool = True) -> Outsiders:
 @final
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one part of the gate says of one explanation."""
+    """The result of one part of the gate for one explanation."""
 
     part: str  # columns, lags, spectrum or noise
     place: str  # where the residual is largest
@@ -180,7 +184,7 @@ class OutsiderTests(Protocol):
         """Leading eigenvalue."""
 
     def noise(self, e: int, enough: int) -> Seen:
-        """Whether the noise is the one that is stated."""
+        """True if the noise is the one that is stated."""
 
 
 @final
@@ -194,7 +198,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         rows = self.tests.rows
-        facts = {"has_common_mean": rows.has_common_mean, "is_noise_stated": rows.own_sigma > 0.0}
+        facts = {"has_common_mean": rows.has_common_mean, "is_noise_stated": rows.states_noise}
         self.outsiders.check(len(rows.rows), len(rows.table.atoms), **facts)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
@@ -202,7 +206,7 @@ class Gate:
         return {part: getattr(self.tests, part)(e, enough) for part in parts}
 
     def findings(self, e: int) -> tuple[Finding, ...]:
-        """What every part finds in all its draws; e is rejected if the p-value of one is at most its level."""
+        """Run every part with all its draws; e is rejected if the p-value of one is at most its level."""
         seen = self._seen(e, self.draws + 1, self.outsiders.parts)
         return tuple(
             Finding(part, most.place, most.least, self.draws, most.is_own, most.closed, most.ratio)
@@ -210,7 +214,7 @@ class Gate:
         )
 
     def counts(self, explanations: Sequence[int], level: float) -> Counts:
-        """Of the part that decides, the one with fewest exceedances: enough of them retain, as all draws would.
+        """Count exceedances of the part with fewest, which decides: enough of them retain, as all draws would.
 
         Of a gate that makes none all exceed; the part that makes none is asked by `closed`.
         """
@@ -229,7 +233,8 @@ class Gate:
 
 def exceeding(draws: int, enough: int, reached: Callable[[slice], int]) -> tuple[int, int]:
     """The fewest and most of all draws that reach, in chunks until enough do."""
-    counted, done = 0, 0
+    counted = 0
+    done = 0
     while done < draws and counted < enough:
         chosen = slice(done, min(done + _CHUNK, draws))
         counted += reached(chosen)
@@ -256,3 +261,75 @@ def leading_share(residual: Field, rounding: float) -> float:
 def turned(rounding: float, energy: float) -> float:
     """At most what a part of this length changes of squares and products of unit residuals; no number for none."""
     return float(8.0 * np.float64(rounding) / np.sqrt(energy))
+
+
+ELEMENTS = ("rest", "none")
+# Columns that are looked along: more bumps are set farther apart, and of more elements the first are taken.
+_MOST_COLUMNS = 6000
+_FORM = {"elements": ELEMENTS, "share": float}
+
+
+def whiteness(design: Design, n_rows: int) -> Outsiders | None:
+    """The test of the noise alone: autocorrelations of one row, the leading eigenvalue of three or more.
+
+    None where they say nothing: of two rows, and where the covariance was estimated, as its errors would be seen.
+    """
+    if design.covariance_freedom is not None:
+        return None
+    lags = tuple(lag for lag in LAGS if lag < len(design.columns))
+    if n_rows == 1 and lags and design.rows == "same mean":
+        return Outsiders(lags=lags)
+    return Outsiders(spectrum=True) if n_rows >= 3 else None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Outsiders that are sensible for the rows at hand.
+
+    One row: bumps of 1 to 32 channels everywhere, the other elements, and autocorrelations.  Several: the other
+    elements, and from three rows on the leading eigenvalue.  elements: `rest` looks along all elements of the bank,
+    `none` along none.  share: of the level.
+    """
+
+    elements: Literal["rest", "none"] = "rest"
+    share: float = SHARE
+
+    def __post_init__(self) -> None:
+        check_open("share", self.share, 0.0, 1.0)
+        if self.elements not in ELEMENTS:
+            raise MisuseError("elements", f"be one of {', '.join(map(repr, ELEMENTS))}", repr(self.elements))
+
+    def outsiders(self, design: Design, n_rows: int, n_channels: int) -> Outsiders | None:
+        """For so many rows of so many channels; None if they leave nothing to look for."""
+        columns = []
+        places = []
+        if n_rows == 1 < n_channels and design.rows == "same mean":
+            raw, named = bumps(n_channels, WIDTHS, is_thin=len(WIDTHS) * n_channels > _MOST_COLUMNS)
+            seen = design.whitened(raw)
+            sizes = np.linalg.norm(seen, axis=0)
+            left = np.flatnonzero(sizes > RANK_TOLERANCE * sizes.max())  # not channels without noise
+            columns.append(seen[:, left])
+            places += [named[i] for i in left.tolist()]
+        if self.elements == "rest":
+            first = np.unique(np.array(design.names), return_index=True)[1] if design.names else np.empty(0, dtype=int)
+            chosen = np.sort(first)[:_MOST_COLUMNS]
+            columns.append(design.columns[:, chosen])
+            places += [f"element {design.names[i]}" for i in chosen.tolist()]
+        kept: Field = np.hstack(columns) if columns else np.empty((0, 0))
+        looked = whiteness(design, n_rows)
+        has_spectrum = n_rows >= 3
+        if not kept.size and not has_spectrum:
+            return None
+        lags = () if looked is None else looked.lags
+        return Outsiders(kept if kept.size else None, tuple(places), lags, spectrum=has_spectrum, share=self.share)
+
+    def encode(self) -> dict[str, object]:
+        """Return elements and share as JSON can hold them."""
+        return {"elements": self.elements, "share": self.share}
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object]) -> "Scan":
+        """Read what `encode` made."""
+        content = check_form(node, _FORM, "outsiders")
+        return cls(content["elements"], content["share"])

@@ -8,26 +8,26 @@ import numpy as np
 from scipy.special import betainc, chdtrc
 
 from ..._typing import Array, BoolArray, IntArray
-from ...laws._threads import in_pieces
-from ._contest import SCREEN_SHARE, Counts, most_rejected
-from ._kernels import tail
-from ._pair_kernels import PAIR_BLOCK, count_pairs, screen_pairs
-from ._table import RotationTable, near_together
+from ...laws import in_pieces
+from ._kernels import PAIR_BLOCK, count_pairs, screen_pairs, tail
+from ._table import SCREEN_SHARE, Counts, RotationTable, most_rejected, near_together
 
 if TYPE_CHECKING:
     from ._mean import MeanRows
 
 # Of the level: for rejecting what none of the first draws exceeds.
 GLANCE_SHARE = 0.1
-_BATCH, _FEWEST = 256, 200
+_BATCH = 256
+_FEWEST = 200
 # Of the screen's limit, what pairs that are bounded together may take.
-_TOGETHER, _STEPS = 0.1, 4096
+_TOGETHER = 0.1
+_STEPS = 4096
 # Squared sines of pairs below this are for spans found by singular values.
 _LEAST_BESIDE = 1e-6
 
 
 def has_pairs(table: RotationTable) -> bool:
-    """Whether this way is open, and shorter: real supports of at most two atoms, most pairs of the atoms among them."""
+    """True if this way is open, and shorter: real supports of at most two atoms, most pairs of the atoms among them."""
     sizes = np.array([len(support) for support in table.supports])
     if table.is_complex or sizes.max() != 2 or table.size < _FEWEST or (table.ranks != sizes).any():
         return False
@@ -35,7 +35,7 @@ def has_pairs(table: RotationTable) -> bool:
 
 
 class Tables(NamedTuple):
-    """What pairs of the bank have in common with each other, atoms filled up to whole blocks (see `count_pairs`)."""
+    """Products of the atoms with each other, atoms filled up to whole blocks (see `count_pairs`)."""
 
     singles: Array  # (E,)
     gram: Array  # (blocks, E, PAIR_BLOCK)
@@ -44,8 +44,9 @@ class Tables(NamedTuple):
 
     @classmethod
     def of(cls, atoms: Array, first: IntArray, second: IntArray, alone: IntArray) -> "Tables":
-        """Of unit atoms (E, m), pairs of which the first comes before the second, and single ones."""
-        gram, inverse = atoms @ atoms.T, np.zeros((len(atoms), len(atoms)))
+        """Tabulate unit atoms (E, m), pairs of which the first comes before the second, and single ones."""
+        gram = atoms @ atoms.T
+        inverse = np.zeros((len(atoms), len(atoms)))
         inverse[first, second] = 1.0 / (1.0 - gram[first, second] ** 2)
         singles = np.zeros(len(atoms))
         singles[alone] = 1.0
@@ -98,7 +99,7 @@ class Pairs:
 
     @cached_property
     def tables(self) -> Tables:
-        """Of the supports."""
+        """The products of the atoms of the supports."""
         place = np.zeros(self.rows.table.atoms.shape[1], dtype=np.int64)
         place[self._order] = np.arange(len(self._order))
         pairs = np.array([support for support in self.rows.table.supports if len(support) == 2])
@@ -112,7 +113,7 @@ class Pairs:
 
     @property
     def is_safe(self) -> bool:
-        """Whether no pair is so nearly parallel that rounding decides."""
+        """True if no pair is so nearly parallel that rounding decides."""
         return self._steepest <= 1.0 / _LEAST_BESIDE
 
     @cached_property
@@ -125,7 +126,8 @@ class Pairs:
 
         These are of one and of two coordinates of a uniform direction, squared.
         """
-        is_known, tails = self.rows.own_sigma > 0.0, {}
+        is_known = self.rows.own_sigma > 0.0
+        tails = {}
         one = _TOGETHER * limit / len(self.atoms) ** 2
         for rank in np.unique(self.rows.ranks).tolist():
             freedom = self.rows.freedom - rank
@@ -143,13 +145,14 @@ class Pairs:
 
     @cached_property
     def _slack(self) -> float:
-        """Of an energy of the data."""
+        """Rounding error of an energy of the data."""
         return self._unit * (float(self.rows.vector @ self.rows.vector) + self.rows.scatter)
 
     @cached_property
     def _least(self) -> Array:
         """(3,) energies at which supports of 0, 1 and 2 atoms reach the statistic of the data; inf where none is."""
-        contest, least = self.rows.contest, np.full(3, np.inf)
+        contest = self.rows.contest
+        least = np.full(3, np.inf)
         needed = contest.least(np.full(len(contest.fits), self._slack))
         for size in range(3):
             least[size] = needed[self.rows.ranks == size].min(initial=np.inf)
@@ -157,11 +160,13 @@ class Pairs:
 
     def counts(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
         """In batches, the explanations of one on threads; is_full: nothing is rejected before all draws are made."""
-        draws, limit = self.rows.draws, SCREEN_SHARE * level
+        draws = self.rows.draws
+        limit = SCREEN_SHARE * level
         number = most_rejected(level * (1.0 - SCREEN_SHARE - GLANCE_SHARE), draws)
         glance = int(1.0 / (GLANCE_SHARE * level))
         stops = (draws + 1, 0, -1) if is_full else (number, number, draws - glance if glance <= draws else -1)
-        counted, tails = np.empty((4, len(explanations))), {} if is_full else self._tails(limit)
+        counted = np.empty((4, len(explanations)))
+        tails = {} if is_full else self._tails(limit)
         for start in range(0, len(explanations), _BATCH):
             part = slice(start, start + _BATCH)
             batch = self._batch(explanations[part])
@@ -174,7 +179,9 @@ class Pairs:
         return Counts(counted[0].astype(np.int64), counted[1].astype(np.int64), counted[2], number, counted[3])
 
     def _batch(self, explanations: IntArray) -> _Batch:
-        rows, bases, ranks = self.rows, self.rows.bases[explanations], self.rows.ranks[explanations]
+        rows = self.rows
+        bases = self.rows.bases[explanations]
+        ranks = self.rows.ranks[explanations]
         along = bases @ rows.vector
         energy = ((rows.vector - np.einsum("kr,krm->km", along, bases)) ** 2).sum(axis=1) + rows.scatter
         is_best = ~((along**2).sum(axis=1) + self._slack < self._least[ranks])
@@ -182,13 +189,18 @@ class Pairs:
 
     def _screened(self, batch: _Batch, limit: float, tails: dict[int, tuple[float, Array]]) -> Array:
         """(k,) bounds of the exact p-values; inf beyond the limit."""
-        rows, bounds = self.rows, np.full(len(batch.energy), np.inf)
-        is_known, lowered = rows.own_sigma > 0.0, self._least - 4.0 * self._slack
+        rows = self.rows
+        bounds = np.full(len(batch.energy), np.inf)
+        is_known = rows.own_sigma > 0.0
+        lowered = self._least - 4.0 * self._slack
 
         def work(part: slice) -> None:
             for i in np.flatnonzero(~batch.is_best[part]) + part.start:
-                rank, radius = int(batch.ranks[i]), rows.own_sigma if is_known else float(np.sqrt(batch.energy[i]))
-                basis, freedom, (cut, steps) = (batch.along[i], batch.across[i]), rows.freedom - rank, tails[rank]
+                rank = int(batch.ranks[i])
+                radius = rows.own_sigma if is_known else float(np.sqrt(batch.energy[i]))
+                basis = (batch.along[i], batch.across[i])
+                freedom = rows.freedom - rank
+                (cut, steps) = tails[rank]
                 bounds[i] = screen_pairs(
                     *basis, *self.tables, lowered, radius, freedom, is_known=is_known, limit=limit, cut=cut, tails=steps
                 )
@@ -198,7 +210,8 @@ class Pairs:
 
     def _counted(self, batch: _Batch, is_open: BoolArray, stops: tuple[int, int, int]) -> Array:
         """(2, k) least and most exceedances: all draws of what fits best, and none that were not asked for."""
-        rows, exceedances = self.rows, np.zeros((2, len(is_open)))
+        rows = self.rows
+        exceedances = np.zeros((2, len(is_open)))
         exceedances[:, batch.is_best] = rows.draws
         chosen = np.flatnonzero(is_open)
         normals, squares, scatter = rows.normals

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -14,14 +14,22 @@ from ..._stored import check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
-from .._judge import Verdicts, alone
+from .._judge import Judge, Verdicts
 from .._scored import Bounds
-from .._specs import Sealed, register
-from ..rotation._contest import Counts, check_draws, count_margins
-from ._rivals import Rivals, nearest, neighbours
-from ._simulated import LEAST_PIECES, MOST_PIECES, SimulatedStream
-from ._statistics import Statistic, ratio, score
-from ._symmetry import is_orbit
+from .._specs import JudgeSpec, Sealed, register
+from ..rotation._table import Counts, check_draws, count_margins
+from ._simulated import (
+    LEAST_PIECES,
+    MOST_PIECES,
+    Rivals,
+    SimulatedStream,
+    Statistic,
+    is_orbit,
+    nearest,
+    neighbours,
+    ratio,
+    score,
+)
 
 # Of the level, what the gate takes; the rest is for the draws.
 GATE_SHARE = 0.01
@@ -40,25 +48,24 @@ class Kind(NamedTuple):
 
 
 KINDS = {"score": Kind(neighbours, score), "ratio": Kind(nearest, ratio)}
-ASSUMES = (
-    "streams are independent, and so are the rows of each, with the law of the explanation; draws are of one data set"
-)
+ASSUMES = "streams are independent, and so are the rows of each, with the law of the explanation"
 
 
+@register
 @final
 @dataclass(frozen=True, slots=True)
-class BySimulation:
+class BySimulation(JudgeSpec):
     """Have simple explanations judged by simulation from all rows: all that is fixed before a row is read.
 
     statistic: `score` for states in the order of a smooth coordinate, such as an orientation, or `ratio` for libraries;
     unless given, bank and laws decide, see `completed`.  draws: B.  copies: records that are simulated, at least, where
-    rows have to be.  rivals: states, and supports, that `ratio` compares with.  The draws come from the hash of the
-    frozen protocol, its seed included: give every data set a seed of its own.
+    rows have to be.  rivals: states, and supports, that `ratio` compares with.  The draws come from
+    `Sealed.draws_seed`.
     """
 
+    kind: ClassVar[str] = "simulation"
     has_facts: ClassVar[bool] = True
     draws_by_numpy: ClassVar[bool] = True  # as the laws do, whose random numbers another version of it may change
-    withholds: ClassVar[bool] = False
     fact_names: ClassVar[tuple[str, ...]] = ("best", "is_best_rejected", "level", "findings", "strengths")
 
     statistic: str | None = None
@@ -98,11 +105,11 @@ class BySimulation:
                 raise MisuseError("judge", rule, f"'simulation' for {law.name} rows")
 
     def encode(self) -> dict[str, object]:
-        """The statistic and the sizes; the draws follow from the hash of the protocol."""
+        """The statistic and the sizes; the draws follow from `Sealed.draws_seed`."""
         if self.statistic is None:
             raise MisuseError("statistic", f"be one of {', '.join(KINDS)} to be written", "none", "See `completed`.")
         return {
-            "judge": "simulation",
+            "judge": self.kind,
             "assumes": ASSUMES,
             "statistic": self.statistic,
             "draws": int(self.draws),
@@ -112,10 +119,20 @@ class BySimulation:
             "gate_share": GATE_SHARE,
         }
 
+    @classmethod
+    def decode(cls, content: Mapping[str, Any]) -> "BySimulation":
+        """The specification that `encode` wrote; with other pieces or another gate it was another program."""
+        form = {"judge": str, "assumes": str, "statistic": str, "draws": int, "copies": int, "rivals": int}
+        spec = check_form(content, form | {"pieces": [int], "gate_share": float}, "the judge")
+        if (spec["pieces"], spec["gate_share"]) != ([*PIECES], GATE_SHARE):
+            rule = f"cut rows into {PIECES} pieces, with a gate of {GATE_SHARE} of the level"
+            raise MisuseError("judge", rule, content)
+        return cls(spec["statistic"], spec["draws"], spec["copies"], spec["rivals"])
+
     def open(self, sealed: Sealed) -> "SimulationJudge":
         """The judge; the first verdict reads the rows."""
         self.check_laws([stream.law for stream in sealed.streams])
-        seed = int(sealed.digest, 16)
+        seed = sealed.draws_seed
         streams = tuple(
             SimulatedStream(i, sealed.bank, stream.law, stream.rows, stream.keys_of, seed, self.draws, self.copies)
             for i, stream in enumerate(sealed.streams)
@@ -124,19 +141,9 @@ class BySimulation:
         return SimulationJudge(spec, sealed.bank, streams, sealed.level)
 
 
-@register("simulation", BySimulation)
-def _decoded(content: Mapping[str, object]) -> BySimulation:
-    """What `encode` wrote; with other pieces or another gate it was another program."""
-    form = {"judge": str, "assumes": str, "statistic": str, "draws": int, "copies": int, "rivals": int}
-    spec = check_form(content, form | {"pieces": [int], "gate_share": float}, "the judge")
-    if (spec["pieces"], spec["gate_share"]) != ([*PIECES], GATE_SHARE):
-        raise MisuseError("judge", f"cut rows into {PIECES} pieces, with a gate of {GATE_SHARE} of the level", content)
-    return BySimulation(spec["statistic"], **{name: spec[name] for name in ("draws", "copies", "rivals")})
-
-
 @final
 @dataclass(frozen=True, eq=False)  # no slots: the gate is opened when first asked for
-class SimulationJudge:
+class SimulationJudge(Judge):
     r"""Rejects an explanation that made the rows with probability at most its level.
 
     The gate takes 1 % of the level: :math:`\frac1M\sum_{e'}L(e')/L(e)` over all rows is an e-value.  Of what it leaves,
@@ -168,29 +175,24 @@ class SimulationJudge:
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the larger of gate and draws: one that rejects suffices."""
         asked = check_indices("explanations", explanations, self.size)
-        lower, upper = self.gate.lower[asked], self.gate.upper[asked]
+        lower = self.gate.lower[asked]
+        upper = self.gate.upper[asked]
         is_left = lower <= 0.0
         upper = np.where(is_left, upper, np.maximum(upper, np.log(self.spec.draws + 1.0)))
         if is_left.any():
             below, above = count_margins(
                 self.counts(asked[is_left]), self.drawn_level, self.spec.draws, is_screened=False
             )
-            lower[is_left], upper[is_left] = np.maximum(lower[is_left], below), np.maximum(upper[is_left], above)
+            lower[is_left] = np.maximum(lower[is_left], below)
+            upper[is_left] = np.maximum(upper[is_left], above)
         return Verdicts.measured(lower, upper)
-
-    def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:  # noqa: ARG002
-        """The gate alone would be cheap for others; what it leaves is not."""
-        return alone(self, e)
-
-    def encode(self) -> dict[str, object]:
-        """What its specification fixed."""
-        return self.spec.encode()
 
     @cached_property
     def gate(self) -> Bounds:
         r"""Bounds (M,) of :math:`\log\{\frac1M\sum_{e'}L(e')/L(e)\} + \log(.01\alpha)`; positive rejects."""
         each = [stream.whole(np.arange(self.size)) for stream in self.streams]
-        lower, upper = (np.sum([getattr(part, side) for part in each], axis=0) for side in ("lower", "upper"))
+        lower = np.sum([part.lower for part in each], axis=0)
+        upper = np.sum([part.upper for part in each], axis=0)
         threshold = np.log(GATE_SHARE * self.level)
         error = _ROUNDING * (1.0 + np.abs(lower[np.isfinite(lower)]).max(initial=0.0))
         return Bounds(_log_mean(lower) - upper + threshold - error, _log_mean(upper) - lower + threshold + error)
@@ -260,7 +262,8 @@ class SimulationJudge:
         likelihoods = self._log_likelihoods(e)
         error = self._error(e) + _ROUNDING * float(np.abs(likelihoods).max())
         values, errors = self.kind.statistic(likelihoods[:, 1:] - likelihoods[:, :1], 2.0 * error)
-        gap, slack = values[1:] - values[0], errors[1:] + errors[0]
+        gap = values[1:] - values[0]
+        slack = errors[1:] + errors[0]
         # What is no number is counted as most, and not as least.
         return int(np.sum(gap >= slack)), int(np.sum(~(gap < -slack)))
 

@@ -10,23 +10,16 @@ from ..._arrays import read_only
 from ..._checks import Interval, check_array, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array
-from ...laws.codes._laws import MOST_ACTIVE
+from ...laws import MOST_ACTIVE
 from ..shell import LocalDictionary
 
 # Some dozens of roundings of sums and products of numbers of one sign, with room to spare.
 _OUTWARD = 1.0 + 1e-9
-# What a turned unit atom may be off by, and up to how many radians.
-_TURN_ERROR, _WIDEST = 1e-12, 4.0 * np.pi
+# The error of a turned unit atom, and up to how many radians.
+_TURN_ERROR = 1e-12
+_WIDEST = 4.0 * np.pi
 
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class RowSums:
-    """What the bound needs of the rows: their number, and sums over them."""
-
-    n_rows: int
-    squares: float  # of |y|^2
-    products: float  # of |y| |Py|, P onto what the turns move
+RowSums = tuple[int, float, float]  # the number of rows, the sums of |y|^2 and of |y| |Py|, P onto what the turns move
 
 
 @final
@@ -53,7 +46,8 @@ class Orbit:
         generators = check_array("generators", self.generators, (None, q, q))
         if not generators.any() or np.any(generators != -generators.transpose(0, 2, 1)):
             raise MisuseError("generators", "be skew matrices, not all of them 0", generators.tolist())
-        lower, upper = (check_array(name, getattr(self, name), (len(generators) + 2,)) for name in ("lower", "upper"))
+        lower = check_array("lower", self.lower, (len(generators) + 2,))
+        upper = check_array("upper", self.upper, (len(generators) + 2,))
         if np.any(lower > upper) or lower[-2] <= 0.0 or lower[-1] <= 0.0 or upper[-1] >= MOST_ACTIVE:
             rule = f"hold angles, a positive noise and an activity between 0 and {MOST_ACTIVE}, none below lower"
             raise MisuseError("upper", rule, f"{upper.tolist()} above {lower.tolist()}")
@@ -72,11 +66,13 @@ class Orbit:
 
         generators: (k, q - 1, q - 1) skew, across the axis.  angles: (k, 2) their ranges.
         """
-        block, across = dictionary.block, dictionary.q - 1
+        block = dictionary.block
+        across = dictionary.q - 1
         skew = check_array("generators", generators, (None, across, across))
         ends = check_array("angles", angles, (len(skew), 2))
         turns = block.frame.basis @ skew @ block.frame.basis.T
-        lower, upper = [*ends[:, 0], noise.lower, activity.lower], [*ends[:, 1], noise.upper, activity.upper]
+        lower = [*ends[:, 0], noise.lower, activity.lower]
+        upper = [*ends[:, 1], noise.upper, activity.upper]
         # Exactly skew: the products are so to rounding only.
         turns = 0.5 * (turns - turns.transpose(0, 2, 1))
         return cls(block.atoms, dictionary.separated[:, None], turns, np.array(lower), np.array(upper))
@@ -101,16 +97,17 @@ class Orbit:
     @property
     def speed(self) -> float:
         r"""No atom, at unit norm, moves by more in a unit of angle: :math:`\omega\max_j\|Pb_j\|/\|b_j\|`."""
-        moved, sizes = (np.linalg.norm(part, axis=0) for part in (self._planes.T @ self.turning, self.turning))
-        return _rate(self.generators) * float((moved / sizes).max()) * _OUTWARD
+        moved = np.linalg.norm(self._planes.T @ self.turning, axis=0)
+        return _rate(self.generators) * float((moved / np.linalg.norm(self.turning, axis=0)).max()) * _OUTWARD
 
     def row_sums(self, rows: Array) -> RowSums:
-        """Of rows (N, q), rounded upwards."""
-        norms, moved = (np.linalg.norm(part, axis=1) for part in (rows, rows @ self._planes))
-        return RowSums(len(rows), float(norms @ norms) * _OUTWARD, float(norms @ moved) * _OUTWARD)
+        """All that the bound needs of rows (N, q), rounded upwards."""
+        norms = np.linalg.norm(rows, axis=1)
+        moved = np.linalg.norm(rows @ self._planes, axis=1)
+        return len(rows), float(norms @ norms) * _OUTWARD, float(norms @ moved) * _OUTWARD
 
     def rises(self, lower: Array, upper: Array, rows: RowSums) -> Array:
-        r"""How far the log likelihood of rows can rise within cells above its largest value at their corners.
+        r"""Bounds of how far the log likelihood of rows can rise within cells above its largest value at their corners.
 
         lower, upper: (m, k + 2) cells of the box.  Returns (m, k + 2), one share a coordinate; their sum is the bound.
 
@@ -136,35 +133,42 @@ class Orbit:
         products of atoms that turn with atoms that stay depend on the angle, which costs
         :math:`\omega^2\min(m, f)\,a\beta/(2\nu)`.
         """
-        noise, top, least, most = lower[:, -2], upper[:, -2], lower[:, -1], upper[:, -1]
+        n_rows, squares, _ = rows
+        noise = lower[:, -2]
+        top = upper[:, -2]
+        least = lower[:, -1]
+        most = upper[:, -1]
         odds = np.log1p((most - least) / (least * (1.0 - most)))  # the width in eta, which no subtraction spoils
         shares = np.empty_like(lower)
         shares[:, :-2] = self._curvature(noise, top, rows)[:, None] * (upper - lower)[:, :-2] ** 2
-        shares[:, -2] = 0.375 * rows.squares * noise**-5 * ((top - noise) * (top + noise)) ** 2
-        shares[:, -1] = rows.n_rows * self.n_atoms * most * (1.0 - most) * odds**2
+        shares[:, -2] = 0.375 * squares * noise**-5 * ((top - noise) * (top + noise)) ** 2
+        shares[:, -1] = n_rows * self.n_atoms * most * (1.0 - most) * odds**2
         return shares * (_OUTWARD / 8.0)
 
     def rounding(self, lower: Array, rows: RowSums) -> Array:
-        r"""How far the log likelihood of rows can be off because turned atoms are rounded; (m,), one a cell.
+        r"""Bounds of the error of the log likelihood of rows because turned atoms are rounded; (m,), one a cell.
 
         With atoms changed by E a log density changes by at most
         :math:`\|E\|_F(|y|^2/\nu + \sqrt q)/(2\sqrt\nu)`, as :math:`\|D^\top(\nu I + DD^\top)^{-1}\| \le 1/(2\sqrt\nu)`.
         """
+        n_rows, squares, _ = rows
         noise = lower[:, -2]
-        steep = (rows.squares / noise + rows.n_rows * len(self.turning) ** 0.5) / (2.0 * np.sqrt(noise))
+        steep = (squares / noise + n_rows * len(self.turning) ** 0.5) / (2.0 * np.sqrt(noise))
         return np.asarray(_TURN_ERROR * self.n_atoms * steep * _OUTWARD)
 
     def _curvature(self, noise: Array, top: Array, rows: RowSums) -> Array:
         """The sum of kappa over the rows, for cells with noise between these; (m,)."""
-        moved, still = _norm(self._planes.T @ self.turning), _norm(self._planes.T @ self.resting)
+        n_rows, squares, products = rows
+        moved = _norm(self._planes.T @ self.turning)
+        still = _norm(self._planes.T @ self.resting)
         if not np.any(np.abs(self.generators) @ np.abs(self.resting)):
             still = 0.0  # exactly: no entry of a resting atom is turned
         size = np.hypot(_norm(self.turning), _norm(self.resting))
         best = np.minimum(size, np.sqrt(noise))  # where s / (nu + s^2) is largest
         reach = best / (noise * (noise + best**2))  # gamma
-        pull = reach * (rows.products + top * still * reach * rows.squares)
-        cross = 2.0 * top * moved * reach**2 * rows.squares if still else 0.0
-        widths = rows.n_rows * min(self.turning.shape[1], self.resting.shape[1]) * still / (2.0 * noise)
+        pull = reach * (products + top * still * reach * squares)
+        cross = 2.0 * top * moved * reach**2 * squares if still else 0.0
+        widths = n_rows * min(self.turning.shape[1], self.resting.shape[1]) * still / (2.0 * noise)
         return np.asarray(_rate(self.generators) ** 2 * moved * (pull + cross + widths))
 
 

@@ -1,14 +1,14 @@
-"""The confidence ball of the deployment mean, and which (dictionary, support) pairs both data sets keep."""
+"""The calibration class, and the correspondence: explanations that calibration and deployment both retain."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri
+from scipy.special import chdtri, comb
 
 from ..._checks import (
     Interval,
@@ -23,11 +23,130 @@ from ..._checks import (
 from ..._errors import MisuseError
 from ..._membership import Condition, Membership
 from ..._typing import Array, BoolArray
-from ...laws.gaussian._profiled_kernels import fit_boxes
-from ..shell import Amplitudes
-from ._calibration import CalibrationParameter
+from ...laws import BernoulliGaussian, CodeLaw, ExchangeableGaussian, fit_boxes
+from ..shell import Amplitudes, LocalDictionary, Shell
 from ._moments import check_rows
-from ._regions import CalibrationRegion
+
+# The same law written down by two formulas differs by rounding only.
+_LAW_TOLERANCE = 1e-12
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationParameter:
+    r""":math:`\theta = (p, \nu, [D])`: one complete account of how calibration rows arise; the law carries p."""
+
+    law: CodeLaw
+    dictionary: LocalDictionary
+    noise: float  # nu
+
+    def __post_init__(self) -> None:
+        check_instance("dictionary", self.dictionary, LocalDictionary)
+        check_positive("noise", self.noise)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationClass:
+    """Everything allowed before data: a shell of dictionaries and noise levels, and what is known of the codes.
+
+    The activity is a range of Bernoulli-Gaussian probabilities within (0, 1/2), or one known exchangeable law.
+    """
+
+    shell: Shell
+    activity: Interval | ExchangeableGaussian
+
+    def __post_init__(self) -> None:
+        check_instance("shell", self.shell, Shell)
+        check_instance("activity", self.activity, (Interval, ExchangeableGaussian))
+        if isinstance(self.activity, Interval):
+            if self.activity.upper >= 0.5:
+                raise MisuseError("activity", "stay below 1/2, where p(1-p) determines p", repr(self.activity.upper))
+        elif self.activity.n_atoms != self.n_atoms:
+            rule = f"give the probabilities of 0 to {self.n_atoms} active atoms"
+            raise MisuseError("activity", rule, f"{self.activity.n_atoms + 1} probabilities")
+
+    @property
+    def unknown(self) -> tuple[Interval, ...]:
+        """The ranges of the unknowns of the codes: that of the activity probability, or none of a known law."""
+        return (self.activity,) if isinstance(self.activity, Interval) else ()
+
+    def law(self, values: Sequence[float]) -> CodeLaw:
+        """The law of the codes at values of the unknowns."""
+        return BernoulliGaussian(values[0]) if isinstance(self.activity, Interval) else self.activity
+
+    def unknown_values(self, law: CodeLaw) -> list[float]:
+        """Values of the unknowns of the codes in a law."""
+        if not self.unknown:
+            return []
+        if law.activity is None:
+            rule = "be Bernoulli-Gaussian in a class with a range of activities"
+            raise MisuseError("parameter.law", rule, type(law).__name__)
+        return [law.activity]
+
+    @property
+    def q(self) -> int:
+        """Ambient dimension."""
+        return self.shell.q
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms n = q + 1: the coherent ones and the separated one."""
+        return self.shell.q + 1
+
+    @property
+    def spectral_bound(self) -> float:
+        r"""The bound :math:`\Lambda = \nu_+ + n\lambda_{\max}` of the conditional covariance of rows.
+
+        Bernoulli-Gaussian codes have :math:`\lambda_{\max} = 1`; of a known law only the variances that occur count.
+        """
+        law = self.law([part.upper for part in self.unknown])
+        occurs = law.subset_weights(self.n_atoms)[1:] > 0.0
+        largest = float(np.max(law.active_variances(self.n_atoms)[1:][occurs], initial=0.0))
+        return self.shell.noise.upper + self.n_atoms * largest
+
+    def membership(self, parameter: CalibrationParameter) -> Membership:
+        """Every condition of the class at one parameter."""
+        conditions = self.shell.membership(parameter.dictionary, parameter.noise).conditions
+        if not self.unknown:
+            distance = law_distance(parameter.law, self.law([]), self.n_atoms)
+            return Membership((*conditions, Condition("code law equal to the known law", distance, _LAW_TOLERANCE)))
+        (allowed,) = self.unknown
+        (p,) = self.unknown_values(parameter.law)
+        lower = Condition("p_- at most the activity probability", allowed.lower, p)
+        upper = Condition("activity probability at most p_+", p, allowed.upper)
+        return Membership((*conditions, lower, upper))
+
+    def sample(self, rng: np.random.Generator) -> CalibrationParameter:
+        """A parameter inside the class; not uniform."""
+        law = self.law([rng.uniform(part.lower, part.upper) for part in self.unknown])
+        dictionary = self.shell.sample(rng)
+        noise = self.shell.noise
+        return CalibrationParameter(law, dictionary, rng.uniform(noise.lower, noise.upper))
+
+
+def law_distance(first: CodeLaw, second: CodeLaw, n_atoms: int) -> float:
+    """Largest difference of two code laws in a size probability, or in the active variance of a size that occurs."""
+    sizes = np.arange(n_atoms + 1)
+    one, two = (law.subset_weights(n_atoms) * comb(n_atoms, sizes) for law in (first, second))
+    occurs = ((one > 0.0) | (two > 0.0)) & (sizes > 0)
+    variances = np.abs(first.active_variances(n_atoms) - second.active_variances(n_atoms))[occurs]
+    return float(max(np.abs(one - two).max(), variances.max(initial=0.0)))
+
+
+class CalibrationRegion(Protocol):
+    """A set of calibration parameters that holds the true one with probability at least 1 - alpha, whichever it is."""
+
+    @property
+    def calibration_class(self) -> CalibrationClass:
+        """Everything allowed before data; the region is a part of it."""
+
+    @property
+    def alpha(self) -> float:
+        """The probability with which the true parameter may be missed."""
+
+    def membership(self, parameter: CalibrationParameter) -> Membership:
+        """Every inequality of the region at one parameter, by name, and by how much it is met or missed."""
 
 
 @final
@@ -45,7 +164,7 @@ class DeploymentBall:
         object.__setattr__(self, "alpha", check_open("alpha", self.alpha, 0.0, 1.0))
 
     def contains(self, mean: ArrayLike) -> bool:
-        """Whether a mean (q,) lies in the closed ball."""
+        """True if a mean (q,) lies in the closed ball."""
         return bool(np.linalg.norm(check_array("mean", mean, self.center.shape) - self.center) <= self.radius)
 
 
@@ -95,7 +214,8 @@ def profile_losses(target: ArrayLike, atoms: ArrayLike, box: Interval) -> BoxFit
     if not atoms.shape[2]:
         raise MisuseError("atoms", "hold at least one atom in every choice", f"shape {atoms.shape}")
     atoms = np.ascontiguousarray(np.swapaxes(atoms, 1, 2))  # (k, r, q)
-    coefficients, duals = np.empty(atoms.shape[:2]), np.empty(atoms.shape[::2])
+    coefficients = np.empty(atoms.shape[:2])
+    duals = np.empty(atoms.shape[::2])
     fit_boxes(target, atoms, box.lower, box.upper, coefficients, duals)
     losses = np.linalg.norm(target - (coefficients[:, None, :] @ atoms)[:, 0, :], axis=1)
     # No bound above the loss: they may cross by rounding where both are exact.
@@ -128,7 +248,7 @@ Support = tuple[int, ...] | None
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Retained:
-    """What the data keep of a collection of calibration parameters and all supports, as columns."""
+    """The pairs of calibration parameters and supports that the data keep, as columns."""
 
     parameters: tuple[CalibrationParameter, ...]  # K of them
     supports: tuple[Support, ...]  # M of them
@@ -157,19 +277,22 @@ class Retained:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Correspondence:
-    r"""Explanations compatible with the calibration region and with the deployment ball (eq:raw-profile).
+    r"""The set :math:`\mathcal R^p_{q,r,s}` of explanations that calibration and deployment both keep (eq:raw-profile).
 
-    (p, nu, [D, S]) is kept when (p, nu, [D]) lies in the region and
-    :math:`\ell_{\mathrm{prof}}(\bar Z, D, S) \le \tau_{T,q}` (eq:sm-tech-s11-10). If the region loses the true
-    parameter with probability at most :math:`\alpha_D` and, the calibration data given, the ball loses the true mean
-    with probability at most :math:`\alpha_T`, the true explanation is kept with probability at least
-    :math:`(1-\alpha_D)(1-\alpha_T)`, whatever the number of dictionaries and supports: all of them share one ball
-    (prop:profile-well-defined, eq:two-level-coverage, eq:marginal-coverage).
+    An explanation :math:`(p, \nu, [D, S])` is kept when :math:`(p, \nu, [D])` lies in the calibration region
+    :math:`\widehat{\mathcal K}^p_{q,s}` and the residual of the support S, None for the separated atom
+    :math:`\partial`, obeys :math:`\ell_{\mathrm{prof}}(\bar Z, D, S) \le \tau_{T,q}` (eq:sm-tech-s11-10).  `targets` is
+    its projection :math:`\widehat{\mathfrak C}^p_{q,r,s}` to physical elements (eq:reported-set).
+
+    If the region loses the true parameter with probability at most :math:`\alpha_D` and, the calibration data given,
+    the ball loses the true mean with probability at most :math:`\alpha_T`, the true explanation is kept with
+    probability at least :math:`(1-\alpha_D)(1-\alpha_T)`, whatever the number of dictionaries and supports: all of them
+    share one ball (prop:profile-well-defined, eq:two-level-coverage, eq:marginal-coverage).
     """
 
-    region: CalibrationRegion
-    ball: DeploymentBall
-    amplitudes: Amplitudes
+    region: CalibrationRegion  # hat K, from N calibration rows Y
+    ball: DeploymentBall  # of centre bar Z and radius tau, from T deployment rows Z
+    amplitudes: Amplitudes  # [beta_-, beta_+] of the block, Gamma_A of the separated atom
     support_size: int  # r
 
     def __post_init__(self) -> None:
@@ -242,10 +365,11 @@ class Correspondence:
 
 
 def combined_level(calibration: float, deployment: float) -> float:
-    r""":math:`\alpha = 1 - (1 - \alpha_D)(1 - \alpha_T)`, the level of the correspondence (thm:honest-region).
+    r"""The level :math:`\alpha = 1 - (1 - \alpha_D)(1 - \alpha_T)` of the correspondence (thm:honest-region).
 
     >>> round(combined_level(0.1, 0.2), 12)
     0.28
     """
-    first, second = check_open("calibration", calibration, 0.0, 1.0), check_open("deployment", deployment, 0.0, 1.0)
-    return first + second - first * second
+    check_open("calibration", calibration, 0.0, 1.0)
+    check_open("deployment", deployment, 0.0, 1.0)
+    return calibration + deployment - calibration * deployment

@@ -1,30 +1,144 @@
-"""Second moment and fourth cumulant of calibration rows, what they identify, and their sample versions."""
+"""Symmetric tensors in isometric coordinates, moments of calibration rows in them, and what the moments identify.
 
-from dataclasses import dataclass
+A symmetric tensor of order k in q dimensions has d_k = binom(q + k - 1, k) coordinates, far fewer than its q^k entries.
+"""
+
 from functools import cache
-from typing import final
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import comb
+from scipy.special import comb as binomials
 
-from ..._checks import check_array, check_count, check_positive, check_unit_columns
+from ..._arrays import read_only
+from ..._checks import check_array, check_count, check_positive, check_symmetric, check_unit_columns
 from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...laws import CodeLaw, law_moments
-from ..shell import inclusion_probabilities
-from ._tensors import (
-    double_contraction,
-    multi_indices,
-    multiplicity_roots,
-    power_coordinates,
-    symmetric_dimension,
-    symmetric_matrix,
-    symmetrized_square,
-)
 
 # Rows whose pair products are held at once: 2^14 rows of q = 16 take 18 MB.
 _CHUNK = 1 << 14
+
+
+def symmetric_dimension(q: int, order: int) -> int:
+    r"""Dimension of :math:`\operatorname{Sym}^k(\mathbb R^q)`: :math:`d_k = \binom{q+k-1}{k}` (eq:sm-tech-s13-1).
+
+    >>> symmetric_dimension(4, 2), symmetric_dimension(4, 4)
+    (10, 35)
+    """
+    return comb(check_count("q", q) + check_count("order", order) - 1, order)
+
+
+@cache
+def multi_indices(q: int, order: int) -> IntArray:
+    """The (d, order) nondecreasing multi-indices that name the coordinates, in lexicographic order."""
+    return read_only(list(combinations_with_replacement(range(q), order)), np.int64)
+
+
+@cache
+def multiplicity_roots(q: int, order: int) -> Array:
+    """Square roots (d,) of the number of entries of a full tensor that share one multi-index."""
+    counts = (multi_indices(q, order)[:, :, None] == np.arange(q)).sum(axis=1)  # (d, q)
+    return read_only(np.sqrt([factorial(order) / prod(factorial(int(c)) for c in row) for row in counts]))
+
+
+def power_coordinates(vectors: ArrayLike, order: int) -> Array:
+    r"""Coordinates of :math:`y^{\otimes k}` for every row y: weighted monomials.
+
+    :math:`\operatorname{symvec}_k(y)_\alpha = \sqrt{k!/\alpha!}\; y^\alpha`, an isometry:
+    :math:`\langle\operatorname{symvec}_k(x), \operatorname{symvec}_k(y)\rangle = (x^\top y)^k`.
+    vectors: (N, q).  Returns (N, d_k).
+    """
+    vectors = check_array("vectors", vectors, (None, None))
+    indices = multi_indices(check_count("q", vectors.shape[1]), check_count("order", order))
+    monomials = vectors[:, indices[:, 0]]  # (N, d), one factor at a time keeps the memory at N d
+    for factor in range(1, order):
+        monomials = monomials * vectors[:, indices[:, factor]]
+    return monomials * multiplicity_roots(vectors.shape[1], order)
+
+
+def matrix_coordinates(matrix: ArrayLike) -> Array:
+    """Coordinates (d_2,) of a symmetric (q, q) matrix; the Euclidean norm becomes the Frobenius norm."""
+    matrix = symmetric_matrix("matrix", matrix)
+    q = len(matrix)
+    rows, columns = multi_indices(q, 2).T
+    return np.asarray(matrix[rows, columns] * multiplicity_roots(q, 2))
+
+
+@cache
+def _entry_positions(q: int, order: int) -> IntArray:
+    """The number of the coordinate that each of the q^k entries of a tensor belongs to, (q^k,)."""
+    position = np.empty((q,) * order, dtype=np.int64)
+    position[tuple(multi_indices(q, order).T)] = np.arange(symmetric_dimension(q, order))
+    everywhere = np.sort(np.indices((q,) * order).reshape(order, -1), axis=0)  # (order, q^order)
+    return np.asarray(position[tuple(everywhere)])
+
+
+def dense_tensor(coordinates: ArrayLike, q: int, order: int) -> Array:
+    """The full symmetric tensor with q^k entries that has the given coordinates (d_k,); inverse of the coordinates."""
+    coordinates = check_array("coordinates", coordinates, (symmetric_dimension(q, order),))
+    values = (coordinates / multiplicity_roots(q, order))[_entry_positions(q, order)]
+    return np.asarray(values.reshape((q,) * order))
+
+
+def symmetric_basis(q: int, order: int) -> Array:
+    """Orthonormal basis of the symmetric tensors in the Frobenius norm.  Returns (d_k, q, ..., q)."""
+    return np.array([dense_tensor(row, q, order) for row in np.eye(symmetric_dimension(q, order))])
+
+
+def symmetrized_product(first: ArrayLike, second: ArrayLike) -> Array:
+    r"""Coordinates of the symmetrized product of two symmetric matrices: their tensor product projected on Sym^4.
+
+    :math:`(A\odot B)_{ijkl} = \tfrac16(A_{ij}B_{kl} + A_{ik}B_{jl} + A_{il}B_{jk} + B_{ij}A_{kl} + B_{ik}A_{jl} +
+    B_{il}A_{jk})`, hence bilinear and :math:`\|A\odot B\|_F \le \|A\|_F\|B\|_F`.
+    first, second: (q, q).  Returns (d_4,).
+    """
+    a = symmetric_matrix("first", first)
+    b = symmetric_matrix("second", second, len(a))
+    q = len(a)
+    i, j, k, m = multi_indices(q, 4).T
+    paired = a[i, j] * b[k, m] + a[i, k] * b[j, m] + a[i, m] * b[j, k]
+    paired += b[i, j] * a[k, m] + b[i, k] * a[j, m] + b[i, m] * a[j, k]
+    return np.asarray(paired / 6.0 * multiplicity_roots(q, 4))
+
+
+def symmetrized_square(matrix: ArrayLike) -> Array:
+    r"""Coordinates (d_4,) of :math:`C^{\odot2}`, with entries
+    :math:`\tfrac13(C_{ij}C_{kl} + C_{ik}C_{jl} + C_{il}C_{jk})` (eq:supp-symmetrized-square).
+
+    A centred Gaussian vector with covariance C has fourth moment :math:`3C^{\odot2}`.
+    """
+    return symmetrized_product(matrix, matrix)
+
+
+def double_contraction(coordinates: ArrayLike, q: int) -> float:
+    r""":math:`\operatorname{Tr}_2(T) = \sum_{i,j} T_{iijj}` of a symmetric tensor given by coordinates (d_4,)
+    (eq:supp-double-contraction).
+
+    It is the inner product with :math:`I^{\odot2}`, so :math:`|\operatorname{Tr}_2 T| \le \sqrt{q(q+2)/3}\,\|T\|_F`.
+    """
+    coordinates = check_array("coordinates", coordinates, (symmetric_dimension(q, 4),))
+    return float(coordinates @ symmetrized_square(np.eye(q)))
+
+
+def symmetric_matrix(name: str, value: ArrayLike, q: int | None = None) -> Array:
+    """A symmetric (q, q) matrix, of any size unless given."""
+    return check_symmetric(name, check_array(name, value, (q, q)))
+
+
+def inclusion_probabilities(n: int, most: int) -> Array:
+    r"""Probabilities :math:`\pi_m(h) = (h)_m/(n)_m` that a uniform h-subset of n atoms holds m given ones.
+
+    Returns (most, n + 1): row m - 1 for m = 1..most, column h for h = 0..n; 0 where m exceeds n.
+    """
+    size = np.arange(n + 1.0)
+    table = np.zeros((most, n + 1))
+    included = np.ones(n + 1)
+    for m in range(min(most, n)):
+        included = included * np.maximum(size - m, 0.0) / (n - m)
+        table[m] = included
+    return table
 
 
 def projector_sum(atoms: ArrayLike) -> Array:
@@ -66,53 +180,10 @@ def fourth_moment(law: CodeLaw, atoms: ArrayLike, noise: float) -> Array:
     return fourth_cumulant(law, atoms) + 3.0 * symmetrized_square(second_moment(law, atoms, noise))
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class MomentInverse:
-    """What the moments of Bernoulli-Gaussian calibration data identify (lem:moment-reduction)."""
-
-    p: float
-    noise: float
-    projector_sum: Array  # (q, q), Sigma_2
-    projector_square_sum: Array  # (d_4,), Sigma_4
-
-
-def invert_moments(second: ArrayLike, cumulant: ArrayLike, n_atoms: int) -> MomentInverse:
-    r"""Solve the Bernoulli-Gaussian moment equations on the branch p < 1/2 (eq:p-trace, eq:population-p-nu-inverse).
-
-    :math:`u = \operatorname{Tr}_2(K_4)/(3n) = p(1-p),\quad p = \tfrac{1-\sqrt{1-4u}}2,\quad
-    \nu = \tfrac{\operatorname{tr}M_2 - np}q,\quad \Sigma_2 = \tfrac{M_2-\nu I}p,\quad
-    \Sigma_4 = \tfrac{K_4}{3p(1-p)}`.
-    Exact at population moments; at sample moments a plug-in without a guarantee, whose noise may come out negative.
-    second: (q, q).  cumulant: (d_4,) coordinates.
-    """
-    second = symmetric_matrix("second", second)
-    q, n = len(second), check_count("n_atoms", n_atoms)
-    cumulant = check_array("cumulant", cumulant, (symmetric_dimension(q, 4),))
-    u = double_contraction(cumulant, q) / (3.0 * n)
-    if not 0.0 < u <= 0.25:
-        rule = "have Tr_2(K_4)/(3n) = p(1-p) above 0 and at most 1/4"
-        raise MisuseError("cumulant", rule, f"{u:.6g}", "No activity probability below 1/2 has this cumulant.")
-    p = activity_probability(u)
-    noise = (float(np.trace(second)) - n * p) / q
-    return MomentInverse(p, noise, (second - noise * np.eye(q)) / p, cumulant / (3.0 * u))
-
-
 def activity_probability(u: float) -> float:
     """The p <= 1/2 with p(1 - p) = u, for u in [0, 1/4]."""
     # The conjugate of (1 - sqrt(1 - 4u))/2: nothing cancels for small u.
     return 2.0 * u / (1.0 + float(np.sqrt(1.0 - 4.0 * u)))
-
-
-def sample_second_moment(rows: ArrayLike) -> Array:
-    r""":math:`\tfrac1N\sum_i Y_iY_i^\top`.  rows: (N, q).  Returns (q, q)."""
-    rows = check_rows("rows", rows)
-    return rows.T @ rows / len(rows)
-
-
-def sample_fourth_moment(rows: ArrayLike) -> Array:
-    r"""Coordinates (d_4,) of :math:`\tfrac1N\sum_i Y_i^{\otimes4}`.  rows: (N, q)."""
-    return mean_fourth_power(check_rows("rows", rows))
 
 
 def sample_cumulant(second: ArrayLike, fourth: ArrayLike) -> Array:
@@ -147,7 +218,7 @@ def mean_fourth_power(rows: Array) -> Array:
 
 @cache
 def _pair_positions(q: int) -> tuple[IntArray, IntArray]:
-    """Where the first two and the last two indices of each fourth-order multi-index stand among the pairs, (d_4,)."""
+    """Numbers of the first two and of the last two indices of each fourth-order multi-index among the pairs, (d_4,)."""
     position = np.zeros((q, q), dtype=np.int64)
     position[tuple(multi_indices(q, 2).T)] = np.arange(symmetric_dimension(q, 2))
     i, j, k, m = multi_indices(q, 4).T
@@ -155,19 +226,21 @@ def _pair_positions(q: int) -> tuple[IntArray, IntArray]:
 
 
 def squared_norm_moments(law: CodeLaw, atoms: ArrayLike, noise: float) -> tuple[float, float]:
-    r""":math:`\mathbb E\|Y\|^4` and :math:`\mathbb E\|Y\|^8` of a row :math:`Y = Dc + \xi`.
+    r"""Moments :math:`\mathbb E\|Y\|^4` and :math:`\mathbb E\|Y\|^8` of a row :math:`Y = Dc + \xi`.
 
     Given the active set J of size k, Y is Gaussian with covariance :math:`C = \nu I + \lambda_k D_JD_J^\top` and
     :math:`\|Y\|^2` has cumulants :math:`\kappa_r = 2^{r-1}(r-1)!\operatorname{tr}C^r`.  The traces are polynomials in
     cycle sums of the Gram matrix over J, whose means over all J of size k are exact (`_cycle_sum_means`): O(n^3).
     atoms: (q, n).
     """
-    atoms, nu = check_unit_columns("atoms", atoms), check_positive("noise", noise)
+    atoms = check_unit_columns("atoms", atoms)
+    nu = check_positive("noise", noise)
     q, n = atoms.shape
     size = np.arange(n + 1.0)
-    weight = law.subset_weights(n) * comb(n, size)  # (n + 1,), probability of the size
+    weight = law.subset_weights(n) * binomials(n, size)  # (n + 1,), probability of the size
     lam = law.active_variances(n)
-    s1, (s2, s3, s4, s22) = lam * size, _cycle_sum_means(atoms.T @ atoms) * lam ** np.array([[2], [3], [4], [4]])
+    s1 = lam * size
+    s2, s3, s4, s22 = _cycle_sum_means(atoms.T @ atoms) * lam ** np.array([[2], [3], [4], [4]])
     trace = q * nu + s1
     square_base = q * nu**2 + 2.0 * nu * s1
     square = square_base + s2  # mean of tr C^2, and likewise below
@@ -191,7 +264,8 @@ def _cycle_sum_means(gram: Array) -> Array:
     squares = gram**2
     reach = squares.sum(axis=1) - 1.0  # (n,), off-diagonal row sums
     square_gram = gram @ gram
-    e, f = float(reach.sum()), float((squares**2).sum() - n)
+    e = float(reach.sum())
+    f = float((squares**2).sum() - n)
     w = float(reach @ reach) - f
     t = float(np.sum(square_gram * gram)) - n - 3.0 * e
     fourth = [n, 6.0 * e + f, 4.0 * t + 2.0 * w]

@@ -59,7 +59,7 @@ def target_diameter(collection: tuple[PhysicalTarget, ...]) -> float:
 
 
 class Stage(Enum):
-    """Which of the three distinctions the data leave open."""
+    """The distinction that the data leave open."""
 
     EMPTY = "nothing retained"
     LOCAL_EXPLANATION = "local explanation unresolved"
@@ -128,7 +128,8 @@ def _common_labels(blocks: list[Array]) -> IntArray | None:
     """
     if not blocks:
         return np.empty((0, 0), dtype=np.int64)
-    n_blocks, q = len(blocks), len(blocks[0])
+    n_blocks = len(blocks)
+    q = len(blocks[0])
     everything = np.hstack(blocks)  # (q, K q)
     off_diagonal = ~np.eye(q, dtype=bool)
     half = np.array([projective_distances(block, block)[off_diagonal].min() for block in blocks]) / 2.0  # (K,)
@@ -182,10 +183,11 @@ def _sentence(stage: Stage, supports: tuple[Support, ...], is_matched: bool, dia
 
 def _orbit_sentence(orbit: OrbitBracket) -> str:
     """Between the two numbers, rounded outwards, lies the diameter of the kept part of the whole orbit."""
-    least, most = rounded(orbit.inner, 3, ROUND_FLOOR), _rounded_up(orbit.outer)
+    least = rounded(orbit.inner, 3, ROUND_FLOOR)
     return (
         f"Over every orientation of the orbit, between the listed ones too, calibration at level {orbit.level:g} "
-        f"leaves at least {least} and at most {most}, of {_rounded_up(orbit.whole)} before any data."
+        f"leaves at least {least} and at most {_rounded_up(orbit.outer)}, "
+        f"of {_rounded_up(orbit.whole)} before any data."
     )
 
 

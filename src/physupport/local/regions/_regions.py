@@ -1,45 +1,139 @@
-"""The calibration region of the paper: parameters whose moments lie in the median-of-means rectangle."""
+"""Regions that calibration rows leave of a class: moments within a rectangle, or near most of their block means."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
-from typing import Protocol, final
+from math import ceil, log, sqrt
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from ..._checks import Interval, check_array, check_count, check_open
+from ..._checks import Interval, check_array, check_count, check_open, check_positive
 from ..._errors import MisuseError
 from ..._membership import Condition, Membership
 from ..._typing import Array
 from ...laws import law_moments
-from ._calibration import CalibrationClass, CalibrationParameter
-from ._median_of_means import (
-    Blocks,
-    MomentEstimate,
-    MomentRadii,
-    block_moments,
-    check_split,
-    moment_estimate,
-    moment_radii,
+from ._correspondence import CalibrationClass, CalibrationParameter
+from ._moments import (
+    activity_probability,
+    check_rows,
+    double_contraction,
+    fourth_cumulant,
+    fourth_moment,
+    matrix_coordinates,
+    mean_fourth_power,
+    multi_indices,
+    multiplicity_roots,
+    sample_cumulant,
+    second_moment,
+    squared_norm_moments,
+    symmetric_dimension,
 )
-from ._moments import activity_probability, fourth_cumulant, fourth_moment, second_moment, squared_norm_moments
-from ._tensors import double_contraction, matrix_coordinates
 
 
-class CalibrationRegion(Protocol):
-    """A set of calibration parameters that holds the true one with probability at least 1 - alpha, whichever it is."""
+def median_of_means_blocks(n_rows: int, dimension: int, alpha: float) -> tuple[int, int]:
+    r""":math:`B = \lceil 8\log(2d/\alpha)\rceil` blocks of :math:`m = \lfloor N/B\rfloor` rows (eq:sm-tech-s13-6).
+
+    Consecutive blocks of rows, fixed before the data; later rows are left out.  Returns their number and their size; a
+    size of 0 says that the rows do not suffice.
+    """
+    ratio = 2.0 * check_count("dimension", dimension) / check_open("alpha", alpha, 0.0, 1.0)
+    count = ceil(8.0 * log(ratio))
+    return count, check_count("n_rows", n_rows) // count
+
+
+def norm_moment_bounds(q: int, spectral_bound: float) -> tuple[float, float]:
+    r"""Bounds of :math:`v_k = \sup_\theta(\mathbb E\|Y\|^{2k})^{1/2}` for k = 2 and 4.
+
+    :math:`v_2^2 \le \Lambda^2q(q+2)` (eq:sm-tech-s13-4) and :math:`v_4^2 \le \Lambda^4q(q+2)(q+4)(q+6)`
+    (eq:sm-tech-s13-5): rows are Gaussian given the active set, with covariance at most :math:`\Lambda I`.
+    """
+    top = check_positive("spectral_bound", spectral_bound)
+    return top * sqrt(q * (q + 2.0)), top**2 * sqrt(q * (q + 2.0) * (q + 4.0) * (q + 6.0))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MomentRadii:
+    """Radii of the calibration rectangle (eq:training-rectangle), in Frobenius norm."""
+
+    second: float  # epsilon_2
+    fourth: float  # epsilon_4, raw
+    cumulant: float  # epsilon_K
 
     @property
-    def calibration_class(self) -> CalibrationClass:
-        """Everything allowed before data; the region is a part of it."""
+    def combined(self) -> float:
+        r"""The radius :math:`\epsilon_N = (\epsilon_{2,N}^2 + \epsilon_{K,N}^2)^{1/2}` (eq:combined-moment-radius)."""
+        return float(np.hypot(self.second, self.cumulant))
 
-    @property
-    def alpha(self) -> float:
-        """The probability with which the true parameter may be missed."""
 
-    def membership(self, parameter: CalibrationParameter) -> Membership:
-        """Every inequality of the region at one parameter, by name, and by how much it is met or missed."""
+def moment_radii(n_rows: int, q: int, spectral_bound: float, alphas: tuple[float, float]) -> MomentRadii | None:
+    r"""Radii that hold together with probability at least :math:`1-\alpha_2-\alpha_4` under every law of the class.
+
+    :math:`\epsilon_2 = 2v_2\sqrt{d_2/m_2}` (eq:sm-tech-s13-7), :math:`\epsilon_4 = 2v_4\sqrt{d_4/m_4}`
+    (eq:sm-tech-s13-8), :math:`\epsilon_K = \epsilon_4 + 3\epsilon_2(2\sqrt q\Lambda + \epsilon_2)` (eq:sm-tech-s13-12).
+    None below the threshold of rows.
+
+    Why: a block mean misses its target by more than :math:`2\sigma/\sqrt m` with probability at most 1/4
+    (Chebyshev); the lower median misses only if half the blocks do, which has probability at most
+    :math:`e^{-B/8}` (Hoeffding); the union over coordinates costs d.  For the cumulant,
+    :math:`\widehat M_2^{\odot2} - M_2^{\odot2} = (\widehat M_2 - M_2)\odot(\widehat M_2 + M_2)` and
+    :math:`\|M_2\|_F \le \sqrt q\Lambda`.
+    """
+    radii = []
+    for order, alpha, bound in zip((2, 4), alphas, norm_moment_bounds(q, spectral_bound), strict=True):
+        dimension = symmetric_dimension(q, order)
+        size = median_of_means_blocks(n_rows, dimension, alpha)[1]
+        if size < 1:
+            return None
+        radii.append(2.0 * bound * sqrt(dimension / size))
+    second, fourth = radii
+    return MomentRadii(second, fourth, fourth + 3.0 * second * (2.0 * sqrt(q) * spectral_bound + second))
+
+
+def moment_estimate(rows: ArrayLike, alphas: tuple[float, float]) -> tuple[Array, Array] | None:
+    """Coordinatewise median of means of the second and fourth moments; None below the threshold of rows.
+
+    rows: (N, q).  The blocks follow the order of the rows, so the rows must be independent draws.
+    Returns the second moment (q, q) and the coordinates (d_4,) of the fourth.
+    """
+    rows = check_rows("rows", rows)
+    n_rows, q = rows.shape
+    medians = []
+    for order, alpha in zip((2, 4), alphas, strict=True):
+        count, size = median_of_means_blocks(n_rows, symmetric_dimension(q, order), alpha)
+        if size < 1:
+            return None
+        middle = (count - 1) // 2  # of two middle values the lower
+        medians.append(np.partition(block_moments(rows, count, size, order), middle, axis=0)[middle])
+    second, fourth = medians
+    matrix = np.empty((q, q))
+    left, right = multi_indices(q, 2).T
+    matrix[left, right] = matrix[right, left] = second / multiplicity_roots(q, 2)
+    return matrix, fourth
+
+
+def block_moments(rows: Array, count: int, size: int, order: int) -> Array:
+    """Mean tensor power of order 2 or 4 within every block, (N, q) -> (count, d) coordinates."""
+    parts = rows[: count * size].reshape(count, size, -1)  # (count, size, q)
+    if order == 4:
+        return np.stack([mean_fourth_power(part) for part in parts])
+    q = parts.shape[2]
+    left, right = multi_indices(q, 2).T
+    gram = np.swapaxes(parts, 1, 2) @ parts / size  # (count, q, q)
+    return np.asarray(gram[:, left, right] * multiplicity_roots(q, 2))
+
+
+def check_split(alpha: float, split: tuple[float, float] | None) -> tuple[float, float]:
+    """The shares (alpha_2, alpha_4) of the two orders: half each unless given, positive, at most alpha together."""
+    alpha = check_open("alpha", alpha, 0.0, 1.0)
+    if split is None:
+        return alpha / 2.0, alpha / 2.0
+    shares = check_open("split[0]", split[0], 0.0, 1.0), check_open("split[1]", split[1], 0.0, 1.0)
+    if sum(shares) > alpha * (1.0 + 1e-12):
+        raise MisuseError("split", f"sum to at most alpha = {alpha:g}", split)
+    return shares
 
 
 @final
@@ -54,7 +148,7 @@ class MedianOfMeansRegion:
 
     calibration_class: CalibrationClass
     alpha: float
-    estimate: MomentEstimate | None
+    estimate: tuple[Array, Array] | None  # second moment (q, q), coordinates (d_4,) of the fourth cumulant
     radii: MomentRadii | None
 
     def membership(self, parameter: CalibrationParameter) -> Membership:
@@ -62,14 +156,15 @@ class MedianOfMeansRegion:
         of_class = self.calibration_class.membership(parameter)
         if self.estimate is None or self.radii is None:
             return of_class
-        law, atoms = parameter.law, parameter.dictionary.atoms
-        second = float(np.linalg.norm(self.estimate.second - second_moment(law, atoms, parameter.noise)))
-        cumulant = float(np.linalg.norm(self.estimate.cumulant - fourth_cumulant(law, atoms)))
+        atoms = parameter.dictionary.atoms
+        second, cumulant = self.estimate
+        off_second = float(np.linalg.norm(second - second_moment(parameter.law, atoms, parameter.noise)))
+        off_cumulant = float(np.linalg.norm(cumulant - fourth_cumulant(parameter.law, atoms)))
         return Membership(
             (
                 *of_class.conditions,
-                Condition("second moment within epsilon_2", second, self.radii.second),
-                Condition("fourth cumulant within epsilon_K", cumulant, self.radii.cumulant),
+                Condition("second moment within epsilon_2", off_second, self.radii.second),
+                Condition("fourth cumulant within epsilon_K", off_cumulant, self.radii.cumulant),
             )
         )
 
@@ -86,8 +181,9 @@ class MedianOfMeansRegion:
         (allowed,) = unknown
         if self.estimate is None or self.radii is None:
             return allowed
-        q, n = self.calibration_class.q, self.calibration_class.n_atoms
-        middle = double_contraction(self.estimate.cumulant, q) / (3.0 * n)
+        q = self.calibration_class.q
+        n = self.calibration_class.n_atoms
+        middle = double_contraction(self.estimate[1], q) / (3.0 * n)
         reach = _outward(sqrt(q * (q + 2.0) / 3.0) * self.radii.cumulant / (3.0 * n), middle)
         if middle + reach <= 0.0 or middle - reach > 0.25:
             return None
@@ -101,17 +197,19 @@ class MedianOfMeansRegion:
         From :math:`|\operatorname{tr}\widehat M_2 - q\nu - na_1| \le \sqrt q\,\epsilon_2`, with :math:`a_1 = p` in its
         interval, or the known one.
         """
-        allowed, ends = self.calibration_class.shell.noise, list[list[float]]([[], []])
+        allowed = self.calibration_class.shell.noise
         if self.estimate is None or self.radii is None:
             return allowed
-        q, n = self.calibration_class.q, self.calibration_class.n_atoms
+        q = self.calibration_class.q
+        n = self.calibration_class.n_atoms
+        ends: list[list[float]] = [[], []]
         if self.calibration_class.unknown:
             range_of_p = self.activity_interval
             if range_of_p is None:
                 return None
             ends = [[range_of_p.lower], [range_of_p.upper]]
         low, high = (law_moments(self.calibration_class.law(end), n).a1 for end in ends)
-        trace = float(np.trace(self.estimate.second))
+        trace = float(np.trace(self.estimate[0]))
         reach = _outward(self.radii.second * sqrt(q), trace + n * high)
         return _intersection(allowed, (trace - reach - n * high) / q, (trace + reach - n * low) / q)
 
@@ -123,10 +221,12 @@ def median_of_means_region(
 
     split: (alpha_2, alpha_4), the shares of the two moments; half each unless given.
     """
-    alphas, q = check_split(alpha, split), calibration_class.q
-    rows = check_array("rows", rows, (None, q))
-    radii = moment_radii(len(rows), q, calibration_class.spectral_bound, alphas)
-    return MedianOfMeansRegion(calibration_class, float(alpha), moment_estimate(rows, alphas), radii)
+    alphas = check_split(alpha, split)
+    rows = check_array("rows", rows, (None, calibration_class.q))
+    radii = moment_radii(len(rows), calibration_class.q, calibration_class.spectral_bound, alphas)
+    moments = moment_estimate(rows, alphas)
+    estimate = None if moments is None else (moments[0], sample_cumulant(*moments))
+    return MedianOfMeansRegion(calibration_class, float(alpha), estimate, radii)
 
 
 def _outward(reach: float, scale: float) -> float:
@@ -135,26 +235,9 @@ def _outward(reach: float, scale: float) -> float:
 
 
 def _intersection(allowed: Interval, lower: float, upper: float) -> Interval | None:
-    low, high = max(allowed.lower, lower), min(allowed.upper, upper)
+    low = max(allowed.lower, lower)
+    high = min(allowed.upper, upper)
     return Interval(low, high) if low <= high else None
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockMeans:
-    r"""Block means of one tensor power, and the multiplier of the standard error that most of them stay within."""
-
-    means: Array  # (count, d), count odd
-    size: int  # m
-    multiplier: float  # c
-
-    def median_distance(self, moment: Array) -> float:
-        """Median over the blocks of the distance from a block mean to a moment (d,)."""
-        return float(np.median(np.linalg.norm(self.means - moment, axis=1)))
-
-    def radius(self, total_variance: float) -> float:
-        r""":math:`c\sqrt{V/m}`."""
-        return self.multiplier * sqrt(total_variance / self.size)
 
 
 @final
@@ -181,18 +264,23 @@ class InvertedMedianOfMeansRegion:
 
     calibration_class: CalibrationClass
     alpha: float
-    second: BlockMeans
-    fourth: BlockMeans
+    block_means: Sequence[Array]  # for k = 2 and 4, (B, d_k) with B odd
+    block_sizes: Sequence[int]  # m_k
+    multipliers: Sequence[float]  # c_k
+
+    def radii(self, variances: Sequence[float]) -> list[float]:
+        r"""The radii :math:`c_k\sqrt{V_k/m_k}` for k = 2 and 4."""
+        parts = zip(self.multipliers, variances, self.block_sizes, strict=True)
+        return [multiplier * sqrt(variance / size) for multiplier, variance, size in parts]
 
     def membership(self, parameter: CalibrationParameter) -> Membership:
         """Every inequality of the class, then those of the two moments."""
-        moments = _moments(parameter)
         names = ("blocks near the second moment", "blocks near the fourth moment")
+        moments = _moments(parameter)
+        radii = self.radii(_variances(parameter, moments))
         near = (
-            Condition(name, blocks.median_distance(moment), blocks.radius(variance))
-            for name, blocks, moment, variance in zip(
-                names, (self.second, self.fourth), moments, _variances(parameter, *moments), strict=True
-            )
+            Condition(name, float(np.median(np.linalg.norm(means - moment, axis=1))), radius)
+            for name, means, moment, radius in zip(names, self.block_means, moments, radii, strict=True)
         )
         return Membership((*self.calibration_class.membership(parameter).conditions, *near))
 
@@ -204,41 +292,40 @@ def inverted_median_of_means_region(
 
     split: (alpha_2, alpha_4), the shares of the two moments; half each unless given.
     """
-    alphas = check_split(alpha, split)
+    shares = check_split(alpha, split)
     rows = check_array("rows", rows, (None, calibration_class.q))
-    means = []
-    for order, share in zip((2, 4), alphas, strict=True):
-        blocks, multiplier = median_distance_blocks(len(rows), share)
-        means.append(BlockMeans(block_moments(rows, blocks, order), blocks.size, multiplier))
-    return InvertedMedianOfMeansRegion(calibration_class, float(alpha), *means)
+    counts, sizes, multipliers = zip(*(median_distance_blocks(len(rows), share) for share in shares), strict=True)
+    means = [block_moments(rows, *block) for block in zip(counts, sizes, (2, 4), strict=True)]
+    return InvertedMedianOfMeansRegion(calibration_class, float(alpha), means, sizes, multipliers)
 
 
-def median_distance_blocks(n_rows: int, alpha: float) -> tuple[Blocks, float]:
-    r"""The odd number of blocks B with the smallest radius, and its multiplier.
+def median_distance_blocks(n_rows: int, alpha: float) -> tuple[int, int, float]:
+    r"""The odd number of blocks B with the smallest radius, their size, and the multiplier of the radius.
 
     :math:`c_B = I^{-1}(\alpha;\tfrac{B+1}2,\tfrac{B+1}2)^{-1/2}` minimised as :math:`c_B/\sqrt{\lfloor N/B\rfloor}`; it
     depends on N and alpha alone, never on data.  B = 1 is Chebyshev's inequality for the mean of all rows.
     """
-    n_rows, alpha = check_count("n_rows", n_rows), check_open("alpha", alpha, 0.0, 1.0)
+    check_count("n_rows", n_rows)
+    check_open("alpha", alpha, 0.0, 1.0)
     # For small alpha the best B is near 1.8 log(1/alpha); twice that and a few more hold it.
     counts = np.arange(1, min(n_rows, int(4.0 * log(1.0 / alpha)) + 8) + 1, 2)
     sizes = n_rows // counts
     half = (counts + 1) / 2.0
     multipliers = betaincinv(half, half, alpha) ** -0.5
     best = int(np.argmin(multipliers / np.sqrt(sizes)))
-    return Blocks(int(counts[best]), int(sizes[best])), float(multipliers[best])
+    return int(counts[best]), int(sizes[best]), float(multipliers[best])
 
 
-def total_variances(parameter: CalibrationParameter) -> tuple[float, float]:
+def total_variances(parameter: CalibrationParameter) -> list[float]:
     r""":math:`V_k = \mathbb E\|Y\|^{2k} - \|M_k\|_F^2` for k = 2, 4: the summed variances of the coordinates of Y^k."""
-    return _variances(parameter, *_moments(parameter))
+    return _variances(parameter, _moments(parameter))
 
 
-def _moments(parameter: CalibrationParameter) -> tuple[Array, Array]:
-    law, atoms, noise = parameter.law, parameter.dictionary.atoms, parameter.noise
-    return matrix_coordinates(second_moment(law, atoms, noise)), fourth_moment(law, atoms, noise)
+def _moments(parameter: CalibrationParameter) -> list[Array]:
+    known = parameter.law, parameter.dictionary.atoms, parameter.noise
+    return [matrix_coordinates(second_moment(*known)), fourth_moment(*known)]
 
 
-def _variances(parameter: CalibrationParameter, second: Array, fourth: Array) -> tuple[float, float]:
+def _variances(parameter: CalibrationParameter, moments: list[Array]) -> list[float]:
     raw = squared_norm_moments(parameter.law, parameter.dictionary.atoms, parameter.noise)
-    return raw[0] - float(second @ second), raw[1] - float(fourth @ fourth)
+    return [norm - float(moment @ moment) for norm, moment in zip(raw, moments, strict=True)]

@@ -1,23 +1,156 @@
-"""Explanations, and pairs of them, with all their inequalities: what an optimiser sees of a correspondence."""
+"""Explanations of one kind as vectors of order one, with all their inequalities: what an optimiser sees.
+
+For searching only: what a search finds is judged by the correspondence itself.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.linalg import block_diag
 from scipy.optimize import least_squares
 
 from ..._typing import Array
-from ._chart import Chart
-from ._reading import physical_target
+from ..shell import Block, LocalDictionary, offset_basis, separated_atom, separated_offset
+from ._correspondence import CalibrationParameter, Correspondence, Support
 
 # A step well above the rounding of a moment distance and well below the scale on which it curves.
 _STEP = 1e-6
-# Of a value of order one. A derivative that predicts worse sends an optimiser astray for many steps.
+# A wrong prediction of a value of order one. A derivative that predicts worse sends an optimiser astray for many steps.
 _WRONG = 0.05
 # A relative slack that is far from its bound.
 _FAR = 0.5
+# Restored with half the ball to spare where a search begins, and as little as the exact test needs where it ended.
+ROOMY = 0.5
+CLOSE = 0.05
+
+
+@final
+class Chart:
+    r"""Coordinates (p), nu, z, w, x of an explanation in units that make them of order one; p only where it is unknown.
+
+    The coefficients x are coordinates and not profiled, because the profiled residual is not smooth where it vanishes.
+    Block supports are taken up to relabelling: dictionaries range over the whole shell, so the first r atoms stand for
+    any r atoms.
+    """
+
+    def __init__(self, correspondence: Correspondence, is_block: bool) -> None:
+        self.correspondence = correspondence
+        self.is_block = is_block
+        self.calibration = correspondence.region.calibration_class
+        self.shell = self.calibration.shell
+        self.n_active = correspondence.support_size if is_block else 1
+        self.support: Support = tuple(range(self.n_active)) if is_block else None
+        self.box = correspondence.amplitudes.block if is_block else correspondence.amplitudes.separated
+        self.across = offset_basis(self.shell.reference)  # (q, q - 1)
+        # The largest ||w||: the tangent of the largest angle to the reference, of sine C_a s / sqrt(2).
+        sine = min(0.999, self.shell.separated_radius * self.shell.scale / np.sqrt(2.0))
+        self.offset_bound = float(sine / np.sqrt(1.0 - sine**2))
+        q = self.shell.q
+        reach = self.shell.cap * self.shell.scale
+        ranges = [
+            *((part.upper, part.lower, part.upper) for part in (*self.calibration.unknown, self.shell.noise)),
+            *[(self.shell.scale, -reach, reach)] * (q * (q - 1)),
+            *[(self.offset_bound, -self.offset_bound, self.offset_bound)] * (q - 1),
+            *[(self.box.upper, self.box.lower, self.box.upper)] * self.n_active,
+        ]
+        self.units, lower, upper = np.array(ranges).T  # each (d,)
+        # A range may be a single value, which optimisers refuse; `parameter` returns to it.
+        self.bounds = np.array([lower / self.units - 1e-9, upper / self.units + 1e-9])  # (2, d)
+        # Inequalities of a region beyond those of its class are known by their values only.
+        anywhere = self.parameter(self.bounds.mean(axis=0))
+        self.class_conditions = {condition.name for condition in self.calibration.membership(anywhere).conditions}
+
+    def parts(self, vector: Array) -> tuple[float, Array, Array, Array]:
+        """Noise, z (q - 1, q), w (q - 1,) and x (r,) of a vector."""
+        q = self.shell.q
+        values = (vector * self.units)[len(self.calibration.unknown) :]
+        noise, z, w, x = np.split(values, np.cumsum([1, q * (q - 1), q - 1]))
+        return float(noise[0]), z.reshape(q - 1, q), w, x
+
+    def vector(self, parameter: CalibrationParameter, coefficients: Array) -> Array:
+        """The coordinates of an explanation."""
+        offset = self.across.T @ separated_offset(self.shell.reference, parameter.dictionary.separated)
+        codes = self.calibration.unknown_values(parameter.law)
+        z = parameter.dictionary.block.coordinates.ravel()
+        return np.asarray(np.concatenate([codes, [parameter.noise], z, offset, coefficients]) / self.units)
+
+    def parameter(self, vector: Array) -> CalibrationParameter:
+        """The calibration parameter at a vector within the bounds."""
+        noise, z, w, _ = self.parts(vector)
+        allowed = self.calibration.unknown
+        noise = min(max(noise, self.shell.noise.lower), self.shell.noise.upper)
+        # The corners of the bounds may lie outside the unit ball, where no atom is.
+        z = z * np.minimum(1.0, 0.999 / np.maximum(np.linalg.norm(z, axis=0), 1e-300))
+        values = (vector * self.units).tolist()
+        codes = [min(max(x, part.lower), part.upper) for x, part in zip(values, allowed, strict=False)]
+        separated = separated_atom(self.shell.reference, self.across @ w)
+        dictionary = LocalDictionary(Block.from_coordinates(self.shell.frame, z), separated)
+        return CalibrationParameter(self.calibration.law(codes), dictionary, noise)
+
+    def random(self, rng: np.random.Generator) -> Array:
+        """A random member of the class with random coefficients."""
+        parameter = self.calibration.sample(rng)
+        coefficients = rng.uniform(self.box.lower, self.box.upper, self.n_active)
+        return np.asarray(np.clip(self.vector(parameter, coefficients), *self.bounds))
+
+    def active_atoms(self, vector: Array) -> tuple[Array, Array]:
+        """Active atoms (r, q) and their derivative (r, q, d)."""
+        _, z, w, _ = self.parts(vector)
+        frame = self.shell.frame
+        q = self.shell.q
+        slopes = np.zeros((self.n_active, q, len(vector)))
+        first = len(vector) - self.n_active - (q - 1)  # of w
+        if not self.is_block:
+            moved = self.shell.reference + self.across @ w
+            length = np.linalg.norm(moved)
+            atom = moved / length
+            slopes[0, :, first : first + q - 1] = (self.across - np.outer(atom, atom @ self.across)) / length
+            return atom[None, :], slopes * self.units
+        chosen = z[:, : self.n_active]
+        height = np.sqrt(np.maximum(1.0 - np.sum(chosen**2, axis=0), 1e-3))
+        for j in range(self.n_active):
+            columns = first - q * (q - 1) + j + q * np.arange(q - 1)
+            slopes[j][:, columns] = frame.basis - np.outer(frame.axis, chosen[:, j] / height[j])
+        return np.outer(height, frame.axis) + chosen.T @ frame.basis.T, slopes * self.units
+
+    def missed(self, vector: Array) -> tuple[Array, Array]:
+        """Centre of the ball minus the mean, in radii, (q,), and its derivative (q, d)."""
+        atoms, slopes = self.active_atoms(vector)
+        x = self.parts(vector)[3]
+        ball = self.correspondence.ball
+        moved = np.tensordot(x, slopes, 1)
+        moved[:, -self.n_active :] += atoms.T * self.units[-self.n_active :]
+        return (ball.center - x @ atoms) / ball.radius, -moved / ball.radius
+
+    def shell_slacks(self, vector: Array) -> tuple[Array, Array]:
+        """Relative slacks of the shell (3 q - 1,), with derivatives (3 q - 1, d): reach, stretches, separated atom.
+
+        Every stretch has a slack of either kind: the least and the largest alone have kinks where two stretches meet,
+        and optima lie there.
+        """
+        _, z, w, _ = self.parts(vector)
+        shell = self.shell
+        q = shell.q
+        first = len(vector) - self.n_active - (q - 1)
+        slopes = np.zeros((3 * q - 1, len(vector)))
+        of_z = slopes[:, first - q * (q - 1) : first].reshape(3 * q - 1, q - 1, q)
+        reach = (shell.cap * shell.scale) ** 2
+        of_z[np.arange(q), :, np.arange(q)] = -2.0 * z.T / reach
+        left, stretches, right = np.linalg.svd((q - 1) / q * z @ shell.frame.template.T)
+        low = shell.stretch.lower * shell.scale
+        high = shell.stretch.upper * shell.scale
+        # A singular value moves by u' dL v, and dL = (q - 1)/q dz V'.
+        moved = np.einsum("ai,ij->iaj", left, (q - 1) / q * right @ shell.frame.template)  # (q - 1, q - 1, q)
+        of_z[q : 2 * q - 1] = moved / low
+        of_z[2 * q - 1 : 3 * q - 2] = -moved / high
+        slopes[-1, first : first + q - 1] = -2.0 * w / self.offset_bound**2
+        spread = 1.0 - np.sum(z**2, axis=0) / reach
+        side = [1.0 - w @ w / self.offset_bound**2]
+        return np.concatenate([spread, stretches / low - 1.0, 1.0 - stretches / high, side]), slopes * self.units
+
+    def is_retained(self, vector: Array) -> bool:
+        """The exact test."""
+        return self.correspondence.membership(self.parameter(vector), self.support).inside
 
 
 @final
@@ -30,15 +163,20 @@ class SecantMap:
     """
 
     def __init__(self, function: Callable[[Array], Array], bounds: Array, n_free: int) -> None:
-        self._function, self._middle, self._n_free = function, bounds.mean(axis=0), n_free
+        self._function = function
+        self._middle = bounds.mean(axis=0)
+        self._n_free = n_free
         self._at = self._value = np.empty(0)
         # Nothing is known yet, and this prediction is wrong by more than any limit.
-        self._base, self._last, self._jacobian = self._middle, np.array([np.inf]), np.zeros((1, bounds.shape[1]))
+        self._base = self._middle
+        self._last = np.array([np.inf])
+        self._jacobian = np.zeros((1, bounds.shape[1]))
 
     def value(self, vector: Array) -> Array:
         """The map at a vector (d,), (m,)."""
         if not np.array_equal(vector, self._at):
-            self._at, self._value = vector.copy(), self._function(vector)
+            self._at = vector.copy()
+            self._value = self._function(vector)
         return self._value
 
     def jacobian(self, vector: Array) -> Array:
@@ -53,7 +191,8 @@ class SecantMap:
             self._jacobian = self._differences(vector, value)
         elif move.any():
             self._jacobian = self._jacobian + np.outer(missed, move / (move @ move))
-        self._base, self._last = vector.copy(), value
+        self._base = vector.copy()
+        self._last = value
         return self._jacobian
 
     def _differences(self, vector: Array, value: Array) -> Array:
@@ -64,12 +203,6 @@ class SecantMap:
             step[i] = _STEP if vector[i] <= self._middle[i] else -_STEP
             columns[:, i] = (self._function(vector + step) - value) / step[i]
         return columns
-
-
-# The optimiser meets inequalities to its tolerance only; with this much relative slack the exact test agrees with it.
-_SAFETY = 1e-5
-# Restored with half the ball to spare where a search begins, and as little as the exact test needs where it ended.
-ROOMY, CLOSE = 0.5, 0.05
 
 
 @final
@@ -91,7 +224,7 @@ class Search:
         return np.append(self.chart.shell_slacks(vector)[0], self.region.value(vector))
 
     def slack_slopes(self, vector: Array) -> Array:
-        """Their derivatives, (m, d)."""
+        """Derivatives of the slacks, (m, d)."""
         return np.vstack([self.chart.shell_slacks(vector)[1], self.region.jacobian(vector)])
 
     def inequalities(self, vector: Array) -> Array:
@@ -100,23 +233,26 @@ class Search:
         return np.append(self.slacks(vector), 1.0 - missed @ missed)
 
     def inequality_slopes(self, vector: Array) -> Array:
-        """Their derivatives, (m + 1, d)."""
+        """Derivatives of the inequalities, (m + 1, d)."""
         missed, moved = self.chart.missed(vector)
         return np.vstack([self.slack_slopes(vector), -2.0 * missed @ moved])
 
     def restored(self, vector: Array, room: float) -> Array:
         """A nearby vector with relative slacks of room / 50 and the mean within 1 - room of the radius, if found."""
+        ball = self.chart.correspondence.ball
+        slack = room / 50.0
         # A tiny ball must not outweigh the other inequalities: a step of order one moves the mean by about s.
-        ball, scale, slack = self.chart.correspondence.ball, self.chart.shell.scale, room / 50.0
-        weight = min(1.0, ball.radius / (0.1 * scale * max(float(np.linalg.norm(ball.center)), ball.radius)))
+        size = max(float(np.linalg.norm(ball.center)), ball.radius)
+        weight = min(1.0, ball.radius / (0.1 * self.chart.shell.scale * size))
 
         def residuals(v: Array) -> Array:
             missed = _shortened(*self.chart.missed(v), 1.0 - room)[0]
             return np.append(np.minimum(self.slacks(v) - slack, 0.0), weight * missed)
 
         def slopes(v: Array) -> Array:
-            short, moved = self.slacks(v) < slack, _shortened(*self.chart.missed(v), 1.0 - room)[1]
-            return np.vstack([self.slack_slopes(v) * short[:, None], weight * moved])
+            is_short = self.slacks(v) < slack
+            moved = _shortened(*self.chart.missed(v), 1.0 - room)[1]
+            return np.vstack([self.slack_slopes(v) * is_short[:, None], weight * moved])
 
         lower, upper = self.chart.bounds
         inside = np.clip(vector, lower + 1e-9 * (upper - lower), upper - 1e-9 * (upper - lower))
@@ -130,86 +266,11 @@ class Search:
         return next(filter(self.chart.is_retained, near), otherwise)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """Two explanations as one vector (t, first, second): t is to grow below all distances from one to the other.
-
-    The distances are those of one atom of the first, the leading one, to every atom of the second.
-    """
-
-    first: Search
-    second: Search
-    leading: int = 0
-
-    @property
-    def bounds(self) -> Array:
-        """Least and largest value of every coordinate, (2, d)."""
-        return np.column_stack([[0.0, np.inf], self.first.chart.bounds, self.second.chart.bounds])
-
-    def split(self, v: Array) -> tuple[Array, Array]:
-        """The two explanations of a vector."""
-        middle = 1 + self.first.chart.bounds.shape[1]
-        return v[1:middle], v[middle:]
-
-    def joined(self, one: Array, two: Array) -> Array:
-        """The vector of two explanations, with the largest t."""
-        v = np.concatenate([[0.0], one, two])
-        v[0] = self.apart(v)[0].min()
-        return v
-
-    def distance(self, v: Array) -> float:
-        """The distance of the two targets."""
-        sides = zip((self.first.chart, self.second.chart), self.split(v), strict=True)
-        one, two = (physical_target(chart.parameter(vector).dictionary, chart.support) for chart, vector in sides)
-        return one.distance(two)
-
-    def retained(self, v: Array, otherwise: Array) -> Array:
-        """The vector with each explanation retained, taken from the other vector where that fails."""
-        (one, two), (first_fallback, second_fallback) = self.split(v), self.split(otherwise)
-        return self.joined(self.first.retained(one, first_fallback), self.second.retained(two, second_fallback))
-
-    def closeness(self, v: Array) -> float:
-        """What an optimiser makes small."""
-        return -float(v[0])
-
-    def closeness_slope(self, v: Array) -> Array:
-        """Its derivative, (d,)."""
-        return np.append(-1.0, np.zeros(len(v) - 1))
-
-    def inequalities(self, v: Array) -> Array:
-        """Distances beyond t and the inequalities of both explanations, positive inside, (m,)."""
-        one, two = self.split(v)
-        kept = np.append(self.first.inequalities(one), self.second.inequalities(two))
-        return np.append(self.apart(v)[0] - v[0], kept - _SAFETY)
-
-    def slopes(self, v: Array) -> Array:
-        """Their derivatives, (m, d)."""
-        one, two = self.split(v)
-        kept = block_diag(self.first.inequality_slopes(one), self.second.inequality_slopes(two))
-        distances = self.apart(v)[1]
-        along = np.append(-np.ones(len(distances)), np.zeros(len(kept)))
-        return np.column_stack([along, np.vstack([distances, kept])])
-
-    def apart(self, v: Array) -> tuple[Array, Array]:
-        r"""Squared projective distances of the leading atom to all atoms of the other, over s^2, and derivatives.
-
-        :math:`d_{\rm pr}^2 = \tfrac14\|d-d'\|^2\|d+d'\|^2`.  Returns (r,) and (r, d).
-        """
-        one, two = self.split(v)
-        (atoms, moved), (others, pushed) = self.first.chart.active_atoms(one), self.second.chart.active_atoms(two)
-        minus, plus = atoms[self.leading] - others, atoms[self.leading] + others  # (r, q)
-        near, far = np.sum(minus**2, axis=1)[:, None], np.sum(plus**2, axis=1)[:, None]
-        of_first, of_second = 0.5 * (minus * far + plus * near), 0.5 * (plus * near - minus * far)
-        slopes = np.hstack([of_first @ moved[self.leading], np.einsum("jq,jqd->jd", of_second, pushed)])
-        scale = self.first.chart.shell.scale
-        return (0.25 * near * far)[:, 0] / scale**2, slopes / scale**2
-
-
 def _shortened(missed: Array, moved: Array, by: float) -> tuple[Array, Array]:
     """A residual (q,) shortened by a length, to zero if it is not longer, and its derivative (q, d)."""
     length = float(np.linalg.norm(missed))
     if length <= by:
         return np.zeros_like(missed), np.zeros_like(moved)
-    kept, along = 1.0 - by / length, missed / length
+    kept = 1.0 - by / length
+    along = missed / length
     return kept * missed, kept * moved + by / length * np.outer(along, along @ moved)

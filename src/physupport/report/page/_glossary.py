@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import final
 
+from .._words import LABELS
 from ._svg import Svg, tag
-from ._words import LABELS
 
 # What a reader may stop at.  Codes stand as they are written, terms in small letters.
 GLOSSARY = {
@@ -61,7 +61,8 @@ class Glossary:
         end = 0
         for match in _TERMS.finditer(text):
             yield escape(text[end : match.start()])
-            is_new, end = match[1] not in told, match.end()
+            is_new = match[1] not in told
+            end = match.end()
             told.add(match[1])
             yield self.term(match[1], match[0]) if is_new else escape(match[0])
         yield escape(text[end:])

@@ -1,4 +1,4 @@
-"""What notebooks show: pictures that carry their own style, and a table with the colours of the page."""
+"""Reports in notebooks: pictures that carry their own style, and a table with the colours of the page."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,10 @@ import numpy as np
 from ..._codec import real
 from ...banks import JOINT
 from .. import pictures
-from .._phrases import coordinate_names, distance, listed, unit_of
+from .._words import coordinate_names, distance, kind_of, listed, unit_of
 from ..pictures import WIDE, Picture
-from ..pictures._words import kind_of
-from ..plots._style import INKS
-from ._standalone import picture_svg
+from ..plots._draw import INKS
+from ._svg import picture_svg
 
 if TYPE_CHECKING:
     from .._report import FieldReport
@@ -23,7 +22,7 @@ _MOST_PICTURES = 3
 
 
 def pictures_html(document: Mapping[str, Any]) -> str:
-    """What is left, and the measured row with its fits, as far as a document tells them.
+    """The pictures of what is left and of the measured row with its fits, as far as a document has them.
 
     fields: as details have them.  rows: likewise, or null.
     """
@@ -62,7 +61,8 @@ def report_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     library = states.get("base", states)
     if "coordinates" not in library:
         return {}
-    places, ids = real(library["coordinates"], None, None), np.array(library["ids"])
+    places = real(library["coordinates"], None, None)
+    ids = np.array(library["ids"])
     regions = np.array(library["regions"])
     names = coordinate_names(places.shape[1], unit_of(document))
     return {

@@ -2,21 +2,17 @@
 
 import base64
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..._errors import MisuseError, visible
 from ..._files import write_whole
 from ..._hashes import pieces_hash
-from .._phrases import listed
+from .._words import channels, choices, counted, figures, listed, margin, number, says, settings
 from ..pictures._map import STATES, sign_of
-from ..pictures._words import counted, number
-from ._draw import line_key
 from ._glossary import Glossary
-from ._svg import key_sign, label_sign, point_sign
+from ._svg import asset, key_sign, label_sign, line_key, point_sign
 from ._view import page_view
-from ._words import channels, choices, figures, margin, says, settings
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,7 +26,8 @@ def page_html(report: "Report", details: "Details") -> str:
     if details.document["report"] != report.digests["document"]:
         value = f"those of {details.document['report']}"
         raise MisuseError("details", f"belong to the report {report.digests['document']}", value)
-    css, script = asset("picture.css") + asset("page.css"), asset("page.js")
+    css = asset("picture.css") + asset("page.css")
+    script = asset("page.js")
     text = _environment().get_template("page.html.j2").render(
         page_view(report.document, details.document),
         css=css,
@@ -58,7 +55,7 @@ def embedded_json(value: object) -> str:
 
 
 def _data(report: "Report", details: "Details") -> dict[str, Any]:
-    """What the page says; trace, bank and what pictures are drawn from stay in files of their own."""
+    """The statements of the page as data; trace, bank and data of the pictures stay in files of their own."""
     said = {name: report.document[name] for name in ("fields", "outcome", "digests")}
     return {"format": "physupport page", "version": 1, "title": details.document["title"], **said}
 
@@ -70,10 +67,6 @@ def _policy(css: str, script: str) -> str:
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{code}'; base-uri 'none'; "
         f"form-action 'none'"
     )
-
-
-def asset(name: str) -> str:
-    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _environment() -> "Environment":

@@ -5,23 +5,29 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import pictures
-from .._answers import answers
-from .._claims import claim_answers
-from .._covers import promised_level, where_truth_is
+from .._assumptions import promised_level, where_truth_is, withheld_in_short
 from .._details import axis_named, misfit_doubts
 from .._diagnosis import LEVELS_NOTE, field_notes, misfit_sentence, outcome_notes, refine_sentences
-from .._noise import withheld_in_short
+from .._fields import answers, claim_answers, field_sentences, has_evidence, sharper_sentences
 from .._outcome import doubt_sentence, outcome_sentence
-from .._phrases import Entry, has_places, in_words
-from .._sentences import field_sentences, has_evidence, sharper_sentences
+from .._words import (
+    BELOW_THRESHOLD,
+    LABELS,
+    STATUSES,
+    Entry,
+    has_places,
+    in_words,
+    judge_line,
+    kind_of,
+    more_words,
+    number,
+    percent,
+)
 from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there
 from ..pictures._model import Key
-from ..pictures._words import kind_of, number
-from ._draw import svg
-from ._svg import Svg
-from ._words import BELOW_THRESHOLD, LABELS, STATUSES, judge_line, more_words, percent
+from ._svg import Svg, svg
 
 _MOST_ANSWERS = 6  # that stand at the top
 _MOST_REFINED = 4
@@ -30,7 +36,9 @@ _MOST_UNASKED = 2  # ... and of these such as were not asked about
 _MOST_FIELD_ROWS = 60  # explanations of one field; beyond, excluded elements show their counts alone, ...
 _MOST_PAGE_ROWS = 1200  # ... and of all fields, so that a page with many stays light
 _MOST_PRINTED = 8  # fields that are printed with all that is behind them; of more, those that are open
-_MOST_ELEMENTS, _MOST_LEFT = 60, 400  # elements of a field that are listed; of more, so many that are not excluded
+# elements of a field that are listed; of more, so many that are not excluded
+_MOST_ELEMENTS = 60
+_MOST_LEFT = 400
 _MOST_SHADED = 60  # elements whose coherence is drawn
 _MOST_KEYS = 6  # responses that are named below a picture
 
@@ -48,7 +56,8 @@ _NO_DETAILS: dict[str, Any] = {
 def page_view(report: Entry, details: Entry) -> dict[str, Any]:
     """Everything the template shows, by the names it uses.  Both arguments are documents."""
     fields = _fields(report, details)
-    outcome, protocol = report["outcome"], report["protocol"]
+    outcome = report["outcome"]
+    protocol = report["protocol"]
     return {
         "title": details["title"] or "Physical support report",
         "status": outcome["status"],
@@ -98,7 +107,7 @@ def _refinements(fields: list[dict[str, Any]], others: Sequence[str]) -> list[st
 
 
 def _doubts(report: Entry, details: Entry) -> list[str]:
-    """What stands before all answers: where something is said at all, rows without the energy that was expected."""
+    """The doubts before all answers; if there is none, streams whose rows lack the expected energy."""
     doubt = doubt_sentence(report)
     return [axis_named(doubt, details)] if doubt else misfit_doubts(details)
 
@@ -121,7 +130,8 @@ def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
 
 
 def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dict[str, Any]:
-    coherence, shown = details["coherence"], _worth_showing(details["elements"])
+    coherence = details["coherence"]
+    shown = _worth_showing(details["elements"])
     picture: Svg | None = None
     if coherence is not None and 1 < len(coherence["ids"]) <= _MOST_SHADED:
         drawn = pictures.coherence_picture(coherence, f"Coherence of the elements of {entry['field']}", SMALL)
@@ -149,7 +159,7 @@ def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dic
 
 
 def _extent(entry: Entry) -> dict[str, float]:
-    """Of what is kept, where there are distances."""
+    """The largest distance within what is kept, where there are distances."""
     extent = (entry.get("set") or {}).get("extent")
     return {} if extent is None else {"extent": extent}
 
@@ -165,7 +175,7 @@ def _weak(label: str, details: Entry) -> str:
 
 
 def _worth_showing(elements: Sequence[Entry]) -> Sequence[Entry]:
-    """Of very many elements those that are not excluded."""
+    """The elements that are listed: all, or of very many those that are not excluded."""
     if len(elements) <= _MOST_ELEMENTS:
         return elements
     return [element for element in elements if element["state"] != "excluded"][:_MOST_LEFT]
@@ -252,14 +262,17 @@ def _brackets(brackets: Entry) -> dict[str, Any] | None:
 
 
 def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | None:
-    library, coherence = details["library"], details["library_coherence"]
+    library = details["library"]
+    coherence = details["library_coherence"]
     if library is None or not library["ids"]:
         return None
-    everything, picture = range(len(library["ids"])), None
+    everything = range(len(library["ids"]))
+    picture = None
     drawn = {region: pictures.responses_picture(library, fields, indices, SMALL, everything)
              for region, indices in pictures.members_of(library).items()}  # fmt: skip
     if coherence is not None and len({*coherence.get("regions", ())}) > 1:  # that of one region stands with its field
-        title, regions = "Coherence of the response library", coherence.get("regions", ())
+        title = "Coherence of the response library"
+        regions = coherence.get("regions", ())
         picture = svg(pictures.coherence_picture(coherence, title, SMALL, regions), "coherence-all")
     known = {field["field"] for field in fields}
     return {
@@ -277,12 +290,12 @@ def _library(details: Entry, fields: list[dict[str, Any]]) -> dict[str, Any] | N
 
 
 def _few(keys: Sequence[Key]) -> list[Key]:
-    """What is not excluded first."""
+    """The first keys, those of what is not excluded before others."""
     return sorted(keys, key=lambda key: key.note == "excluded")[:_MOST_KEYS]
 
 
 def _commands(report: Entry, verify: str | None) -> list[tuple[str, str]]:
-    """What to type beside the report to check it, and what that shows."""
+    """The commands that check the report, each with what it shows."""
     plain = "physupport verify report.json"
     commands = [
         (plain, "Every label, sentence and hash follows from the trace in the report."),

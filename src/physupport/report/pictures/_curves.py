@@ -1,12 +1,33 @@
-"""Evidence over the checkpoints, and what is witnessed and possible over the queries."""
+"""Pictures of curves: evidence, brackets, measured rows with their fits, and angles of sources."""
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
 
-from .._phrases import Entry
-from ._model import Area, Axis, End, Key, Line, Mark, Panel, Picture, Rule, Tick
-from ._rooms import WIDE, Room, bent, counting, numbered, padded
-from ._words import counted, grouped, number, shortened
+from .._words import Entry, counted, grouped, number, shortened
+from ._model import (
+    COLUMN,
+    WIDE,
+    Area,
+    Axis,
+    Bars,
+    End,
+    Key,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Points,
+    Room,
+    Rule,
+    Text,
+    Tick,
+    bent,
+    counting,
+    numbered,
+    padded,
+)
 
 MOST_CURVES = 24  # whose names still fit beside them
 
@@ -16,9 +37,11 @@ def evidence_picture(evidence: Entry, room: Room) -> Picture:
 
     Each curve runs in the middle of its certified bounds.  Beyond eight thresholds the scale turns logarithmic.
     """
-    threshold, curves = float(evidence["threshold"]), evidence["curves"][:MOST_CURVES]
+    threshold = float(evidence["threshold"])
+    curves = evidence["curves"][:MOST_CURVES]
     middles = [_middle(curve) for curve in curves]
-    horizontal, vertical = _step_axis(evidence, room), _evidence_axis(threshold, middles)
+    horizontal = _step_axis(evidence, room)
+    vertical = _evidence_axis(threshold, middles)
     top = vertical.high
     across = horizontal.low, horizontal.high
     marks: list[Mark] = [
@@ -64,7 +87,8 @@ def _last(ys: Sequence[float]) -> tuple[float, float]:
 
 def _evidence_axis(threshold: float, middles: Sequence[Sequence[float]]) -> Axis:
     known = [y for ys in middles for y in ys if not math.isnan(y)]
-    low, high = min([0.0, *known]), max([1.2 * threshold, *known])
+    low = min([0.0, *known])
+    high = max([1.2 * threshold, *known])
     if max(-low, high) > 8.0 * threshold:
         return bent(low, high, threshold, 6, name="log evidence against", has_grid=True)
     return numbered(*padded([low, high]), 6, name="log evidence against", has_grid=True)
@@ -72,7 +96,8 @@ def _evidence_axis(threshold: float, middles: Sequence[Sequence[float]]) -> Axis
 
 def _step_axis(evidence: Entry, room: Room) -> Axis:
     """Numbers of rows, one line a stream."""
-    steps, last = evidence["steps"], len(evidence["steps"]) - 1
+    steps = evidence["steps"]
+    last = len(evidence["steps"]) - 1
     every = -(-len(steps) // room.n_ticks)
     # The last one needs room.
     shown = [i for i in range(len(steps)) if (i % every == 0 and last - i > every / 2) or i == last]
@@ -84,7 +109,8 @@ def _step_axis(evidence: Entry, room: Room) -> Axis:
 
 
 def _evidence_curve(curve: Entry, ys: Sequence[float], room: Room) -> Iterator[Mark]:
-    role, (x, y) = _role(curve["role"]), _last(ys)
+    role = _role(curve["role"])
+    (x, y) = _last(ys)
     yield Line(range(len(ys)), ys, role, name=curve["role"], has_points=True)
     where = ", ".join(curve["fields"])
     full = f"{curve['explanation']} {curve['role']}" + (f" for {where}" if where else "")
@@ -106,7 +132,8 @@ def brackets_picture(brackets: Entry, room: Room) -> Picture:
         f"{possible[-1]} are left; {counted(n_open[-1], 'field')} open."
     )
     margins = *_sides(room), 8.0, 46.0
-    panel, strip = Panel(horizontal, vertical, marks), _open_fields(queries, n_open, horizontal)
+    panel = Panel(horizontal, vertical, marks)
+    strip = _open_fields(queries, n_open, horizontal)
     height = 187.0 if room.is_paper else 300.0
     return Picture("Witnessed and possible explanations", words, (room.width, height), margins, panel, strip)
 
@@ -120,3 +147,146 @@ def _open_fields(queries: Sequence[int], counts: Sequence[int], horizontal: Axis
         End(queries[-1], 0.0, f"{counted(counts[-1], 'field')} open", "muted"),
     ]
     return Panel(Axis(0.0, horizontal.high), Axis(0.0, 1.1 * most, [Tick(0, "0"), Tick(most, grouped(most))]), marks)
+
+
+_MOST_SPARSE = 30  # channels with signs of full size
+
+
+def rows_picture(rows: Entry, room: Room) -> Picture:
+    """Measured values over the channels with the fits, and in a strip what the first of them leaves.
+
+    Over a physical axis these are lines.  Channels that are names alone, such as electrodes, are in no order: there
+    measured values are bars and fits are signs, sorted by the first fit.  On paper, where keys stand above the axes,
+    there is no strip.
+    """
+    places, axis = _places(rows["channels"])
+    drawn = _over_axis(rows, places, axis, room) if axis else _over_names(rows, room)
+    measured = rows["measured"]
+    fits = rows["fits"]
+    left = [a - b for a, b in zip(measured, fits[0]["values"], strict=True)]
+    unit = f" ({rows['unit']})" if rows["unit"] else ""
+    name = ("modulus" if rows["is_complex"] else "value") + unit
+    everything = [*measured, *(value for fit in fits for value in fit["values"]), *([] if axis else [0.0])]
+    vertical = numbered(*padded(everything), 5, name=name, has_grid=True)
+    what = "kept explanations" if rows["is_kept"] else "the best explanation, which is not kept"
+    words = f"{len(measured)} channels with the fits of {what}; the first leaves at most {number(_size(left))}."
+    margins = (64.0, 30.0, 8.0, 46.0) if room is WIDE else (50.0, 12.0, 8.0, 46.0)
+    is_dense = not drawn.is_ordered and len(measured) > _MOST_SPARSE
+    panel = Panel(drawn.axis, vertical, drawn.marks, is_dense)
+    strip = None if room.is_paper else _residual(drawn, left)
+    size = room.width, 187.0 if room.is_paper else 320.0
+    return Picture("Measured row and fits", words, size, margins, panel, strip, keys=drawn.keys)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Channels on their axis, with the marks of the row and of its fits."""
+
+    axis: Axis
+    places: Sequence[float]
+    marks: Sequence[Mark]
+    keys: Sequence[Key]
+    is_ordered: bool
+
+
+def _over_axis(rows: Entry, places: Sequence[float], name: str, room: Room) -> _Drawn:
+    axis = numbered(*padded(places, 0.01), room.n_ticks, name=name)
+    marks: list[Mark] = [Line(places, rows["measured"], "measured", name="measured", depth=1)]
+    keys = [Key("measured", _measured(rows))]
+    for k, fit in enumerate(rows["fits"]):
+        said = _said(fit["says"])
+        marks.append(Line(places, fit["values"], "fit", dash=k, name=said, depth=3))
+        keys.append(Key("fit", said, dash=k))
+    return _Drawn(axis, places, marks, keys, is_ordered=True)
+
+
+def _over_names(rows: Entry, room: Room) -> _Drawn:
+    names = rows["channels"]
+    first = rows["fits"][0]["values"]
+    order = sorted(range(len(names)), key=lambda i: first[i])
+    places = [0.0] * len(names)
+    for place, i in enumerate(order):
+        places[i] = float(place)
+    every = -(-len(names) // room.n_ticks)
+    ticks = [Tick(place, shortened(names[i], 10), names[i]) for place, i in enumerate(order)][::every]
+    axis = Axis(-1.0, float(len(names)), ticks, "channel, sorted by the first fit")
+    marks: list[Mark] = [Bars(places, rows["measured"], "measured-bar", "measured", thickness=0.7, is_upright=True)]
+    keys = [Key("measured-bar", _measured(rows))]
+    for k, fit in reversed([*enumerate(rows["fits"])]):  # the first lies on top
+        titles = [f"{name}: {number(value)}" for name, value in zip(names, fit["values"], strict=True)]
+        marks.append(Points(f"series-{k}", places, fit["values"], titles))
+        keys.insert(1, Key(f"series-{k}", _said(fit["says"])))
+    return _Drawn(axis, places, marks, keys, is_ordered=False)
+
+
+def _measured(rows: Entry) -> str:
+    return "measured" if rows["rows"] == 1 else f"mean of {rows['rows']} measured rows"
+
+
+def _size(values: Sequence[float]) -> float:
+    return max(map(abs, values))
+
+
+def _residual(drawn: _Drawn, left: Sequence[float]) -> Panel:
+    most = _size(left) or 1.0
+    vertical = Axis(-1.1 * most, 1.1 * most, [Tick(0.0, "0"), Tick(most, number(most, 2))], name="residual")
+    mark: Mark = Line(drawn.places, left, "measured", name="residual")
+    if not drawn.is_ordered:
+        mark = Bars(drawn.places, left, "measured-bar", "residual", thickness=0.7, is_upright=True)
+    return Panel(Axis(drawn.axis.low, drawn.axis.high), vertical, [mark])
+
+
+def _places(channels: Sequence[str]) -> tuple[list[float], str]:
+    """The channels as numbers with the name of their axis, where they are such, perhaps with one unit, in order.
+
+    Else they are counted, and the name is empty.
+
+    >>> _places(["10.2 keV", "10.3 keV"]), _places(["E1", "E2"])
+    (([10.2, 10.3], 'keV'), ([0.0, 1.0], ''))
+    """
+    numbers, units = zip(*(name.partition(" ")[::2] for name in channels), strict=True)
+    try:
+        values = [float(text) for text in numbers]
+    except ValueError:
+        values = []
+    if values and len({*units}) == 1 and values in (rising := sorted({*values}), rising[::-1]):
+        return values, units[0] or "channel"
+    return [float(i) for i in range(len(channels))], ""
+
+
+def _said(says: Entry) -> str:
+    """An explanation in a few words."""
+    names = [value for value in says.values() if value is not None]
+    return shortened(" + ".join(names), 40) if names else "nothing there"
+
+
+_MOST = 60  # sources that fit on a page
+
+
+def sines_picture(elements: Sequence[str], regions: Sequence[str], sines: Sequence[float], error: float) -> Picture:
+    """A point for each source, the largest first, with a line at the width that holds them all."""
+    order = sorted(range(len(sines)), key=lambda i: -sines[i])[:_MOST]
+    lanes = [float(-lane) for lane in range(len(order))]
+    high = 1.1 * max(error, 1e-6)
+    titles = [f"{elements[i]}: {sines[i]:.3g}" for i in order]
+    marks: list[Mark] = [
+        Line((error, error), (0.6, lanes[-1] - 0.6), "threshold"),
+        Points("kept", [sines[i] for i in order], lanes, titles),
+        Text(error, 0.6, f"error = {error:g}", "count", "end", lift=4.0),
+    ]
+    ticks = [
+        Tick(lane, shortened(f"{elements[i]} ({regions[i]})", 24), elements[i])
+        for lane, i in zip(lanes, order, strict=True)
+    ]
+    across = Axis(0.0, high, [Tick(x, f"{x:.2g}") for x in (0.0, 0.5 * error, error)], "sine of the angle")
+    panel = Panel(across, Axis(lanes[-1] - 0.6, 0.6, ticks, is_named=True), marks, is_dense=len(order) > 30)
+    left_out = len(sines) - len(order)
+    return Picture(
+        "Angles between responses and sources at known places",
+        f"The largest sine of {len(sines)} sources is {max(sines):.3g}, that of {titles[0].split(':')[0]}.",
+        (COLUMN.width * 1.6, 90.0 + 16.0 * len(order)),
+        (180.0, 30.0, 30.0, 45.0),
+        panel,
+        notes=[f"{left_out} more sources, with smaller sines, not drawn"] if left_out else [],
+    )

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from .._phrases import Entry, listed
-from ._model import Area, Axis, Cells, Key, Line, Mark, Panel, Picture, Rule, Text, Tick
-from ._rooms import COLUMN, Room, numbered
-from ._words import counted, setting_words, shortened
+from .._words import Entry, counted, listed, setting_words, shortened
+from ._model import COLUMN, Area, Axis, Cells, Key, Line, Mark, Panel, Picture, Room, Rule, Text, Tick, numbered
 
 _OTHER = "of no question"  # elements of regions that no field is about
 _DEPTHS = {"kept": 4, "not asked": 3, _OTHER: 3, "excluded": 2}
 _DASHES = 6  # responses that dashes can tell apart
-_MOST_NAMED, _MOST_NAMED_ON_PAPER = 47, 30  # elements whose names fit beside a matrix
+# elements whose names fit beside a matrix
+_MOST_NAMED = 47
+_MOST_NAMED_ON_PAPER = 30
 _MOST_RUNS = 20  # regions whose names fit there
 _MOST_NUMBERED = 8  # elements whose coherence is written into the cells
 _MOST_SMALL = 16  # names beside a matrix in letters of the usual size
@@ -65,9 +65,11 @@ def responses_picture(
 
 def lanes_picture(library: Entry, fields: Sequence[Entry]) -> Picture:
     """All regions in a column: a lane for each, with its name at zero and one scale for all."""
-    members, known = members_of(library), states_of(fields)
+    members = members_of(library)
+    known = states_of(fields)
     low, high = _range(library, range(len(library["ids"])))
-    step, n = 1.12 * (high - low), len(members)
+    step = 1.12 * (high - low)
+    n = len(members)
     marks: list[Mark] = []
     used = dict.fromkeys(_DEPTHS, False)
     for lane, (name, indices) in enumerate(members.items()):
@@ -106,12 +108,13 @@ def _noun(library: Entry) -> str:
 
 
 def _notes(library: Entry) -> list[str]:
-    shown, of = library["shown"], library["of"]
+    shown = library["shown"]
+    of = library["of"]
     return [*([f"{shown} of {of} elements"] if shown < of else []), *setting_words(library["setting"])]
 
 
 def _envelope(library: Entry, region: str, room: Room, offset: float = 0.0) -> Area | None:
-    """Of a region with so many elements that their lines would be a thicket."""
+    """The envelope of a region with too many elements for single lines."""
     sides = library.get("envelopes", {}).get(region)
     if sides is None:
         return None
@@ -134,13 +137,15 @@ def _lines(
     for k, (i, state) in enumerate(zip(indices, states, strict=True)):
         values = library["responses"][i]
         every = max(1, -(-len(values) // room.most_points))
-        xs, ys = range(0, len(values), every), [value + offset for value in values[::every]]
+        xs = range(0, len(values), every)
+        ys = [value + offset for value in values[::every]]
         name = f"{state}: {shortened(library['ids'][i], 16)}"
         yield Line(xs, ys, _role(state), k % _DASHES, name, depth=_DEPTHS[state])
 
 
 def _channel_axis(library: Entry, room: Room) -> Axis:
-    names, last = [str(name) for name in library["channels"]], max(1, len(library["channels"]) - 1)
+    names = [str(name) for name in library["channels"]]
+    last = max(1, len(library["channels"]) - 1)
     if not room.is_paper:
         ticks = [Tick(i, shortened(names[i], room.letters), names[i]) for i in dict.fromkeys((0, len(names) - 1))]
         return Axis(0, last, ticks, is_flush=True)
@@ -152,7 +157,8 @@ def coherence_picture(
     coherence: Entry, title: str, room: Room, regions: Sequence[str] = (), setting: Mapping[str, float] | None = None
 ) -> Picture:
     """Absolute inner products as shades; few enough cells carry their numbers.  regions: framed, if given."""
-    names, n = coherence["ids"], len(coherence["ids"])
+    names = coherence["ids"]
+    n = len(coherence["ids"])
     runs = [*_runs(regions)]
     ticks = _matrix_ticks(names, runs, _MOST_NAMED_ON_PAPER if room.is_paper else _MOST_NAMED)
     vertical = Axis(n - 0.5, -0.5, ticks, is_named=True)
@@ -160,7 +166,8 @@ def coherence_picture(
     name = "\n".join(["absolute inner product", *setting_words(setting or {})])
     marks: list[Mark] = [Cells(coherence["matrix"], n <= _MOST_NUMBERED, name)]
     for _, start, count in runs:
-        low, high = start - 0.5, start + count - 0.5
+        low = start - 0.5
+        high = start + count - 0.5
         marks.append(Line((low, high, high, low, low), (low, low, high, high, low), "region-frame"))
     if room.is_paper and n <= _MOST_NAMED_ON_PAPER and 1 < len(runs) <= _MOST_RUNS:  # else ticks name the regions
         marks += [Text(start + (count - 1) / 2, -0.5, name, "count", "middle", lift=3.0) for name, start, count in runs]

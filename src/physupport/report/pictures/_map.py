@@ -1,4 +1,4 @@
-"""What is left of the elements, on their physical axis or in planes of their coordinates."""
+"""Pictures of elements: those that are left, on their axis or in a plane, and the explanations behind each."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,29 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, final
 
-from .._phrases import Entry, listed
-from ._model import Axis, Key, Label, Line, Mark, Panel, Picture, Points, Rule, Shares, Text, Tick
-from ._rooms import COLUMN, COMPACT, WIDE, Room, numbered, padded
-from ._words import counted, kind_of, label_words, shortened
+from .._words import Entry, counted, grouped, kind_of, label_words, listed, shortened
+from ._model import (
+    COLUMN,
+    COMPACT,
+    WIDE,
+    Axis,
+    Bars,
+    Key,
+    Label,
+    Line,
+    Mark,
+    Panel,
+    Picture,
+    Points,
+    Room,
+    Rule,
+    Shares,
+    Text,
+    Tick,
+    counting,
+    numbered,
+    padded,
+)
 
 STATES = ("excluded", "not asked", "kept")  # the last lies on top
 _ROOMY = 16  # fields that get high lanes; more would not fit on a page
@@ -18,11 +37,14 @@ _MOST_PLANES = 3  # of two coordinates each
 _MOST_SPOKES = 24  # elements of a field that lines hold together
 _MOST_SPARSE = 60  # elements of a field with signs of full size, ...
 _MOST_CROSSED = 400  # ... and with a cross for each that is excluded
-_MOST_LETTERS, _LETTER = 16, 5.6  # of a name below its sign, and the pixels of one
+# of a name below its sign, and the pixels of one
+_MOST_LETTERS = 16
+_LETTER = 5.6
 _MOST_LISTED = 8  # names that fit below an axis on paper
 _SIDES = 68.0  # left and right of a plane
 _HIGHEST = {WIDE: 480.0, COMPACT: 420.0}
-_TOP, _BOTTOM = 26.0, 44.0
+_TOP = 26.0
+_BOTTOM = 44.0
 
 
 @final
@@ -85,7 +107,7 @@ def nothing_there(absent: Entry) -> dict[str, Any]:
 
 
 def is_said(entry: Entry, name: str | None) -> bool:
-    """Whether a point-valued method says an element, or with None that nothing is there."""
+    """True if a point-valued method names this element, or with None says that nothing is there."""
     plug_in = entry["plug_in"]
     return plug_in is not None and (name in plug_in["cell"] if name is not None else plug_in["label"] == "ABSENT")
 
@@ -106,7 +128,8 @@ def signs(points: Sequence[tuple[str, float, float, str]], shares: Shares = "") 
 
 def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[Any, Any, Panel]:
     """A lane for each field above a common axis, with a column for `nothing there`."""
-    columns, n = _COLUMNS[room], len(fields)
+    columns = _COLUMNS[room]
+    n = len(fields)
     is_dense = n > _ROOMY
     step = columns.dense if is_dense else columns.step
     placed = [_lane(entry) for entry in fields]
@@ -170,9 +193,11 @@ def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: b
 
     scale: pixels a unit.
     """
-    named, texts = list[tuple[float, float]](), list[Text]()
+    named = list[tuple[float, float]]()
+    texts = list[Text]()
     for x, element in sorted(lane, key=lambda placed: placed[1]["state"] == "excluded"):
-        text, is_left = shortened(element["id"], _MOST_LETTERS), element["state"] != "excluded"
+        text = shortened(element["id"], _MOST_LETTERS)
+        is_left = element["state"] != "excluded"
         half = 0.5 * _LETTER * (len(text) + 2) / scale
         fits = all(abs(x - at) >= half + room for at, room in named)
         if is_left and not fits:  # some names would pass for all
@@ -232,7 +257,8 @@ def _plane_names(
     """Name and label of each field where it is left, or of the only one in the corner, where they cover nothing."""
     (left, right), (low, high) = limits
     for entry, group in zip(fields, points, strict=True):
-        text, role = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip(), kind_of(entry["label"])
+        text = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip()
+        role = kind_of(entry["label"])
         if len(fields) == 1:
             yield Text(0.98 * left + 0.02 * right, 0.04 * low + 0.96 * high, text, f"halo {role}")
             continue
@@ -257,7 +283,8 @@ def _equal(
 ) -> tuple[list[tuple[float, float]], float]:
     """Limits of both axes and the height, so that one unit is as long on both: the axis that has room is widened."""
     (left, right), (low, high) = limits
-    across, up = right - left, high - low
+    across = right - left
+    up = high - low
     height = min(max(width * up / across, 120.0), highest)
     unit = max(across / width, up / height)
     more = (unit * width - across) / 2, (unit * height - up) / 2
@@ -282,3 +309,56 @@ def _kept(entry: Entry) -> str:
     named = {state: [part["id"] for part in entry["elements"] if part["state"] == state] for state in STATES[1:]}
     told = [f"{state} {listed(names, 6)}" for state, names in reversed(named.items()) if names]
     return ", ".join(told) or "no element kept"
+
+
+_MOST = 60  # elements that fit on a page
+_SIGN = -0.035  # where the sign of an element stands, in widths of the axes
+
+
+def elements_picture(entry: Entry, room: Room) -> Picture:
+    """Explanations behind each element of a field: those kept, and beyond them those not asked about."""
+    parts, n_left_out = _shown(entry)
+    lanes = range(0, -len(parts), -1)
+    kept = [part["n_kept"] for part in parts]
+    both = [part["n_kept"] + part["n_not_asked"] for part in parts]
+    marks: list[Mark] = [Bars(lanes, both, "bar-not-asked", "not asked"), Bars(lanes, kept, "bar-kept", "kept")]
+    for lane, part in zip(lanes, parts, strict=True):
+        text = f"{grouped(part['n_kept'])} + {grouped(part['n_not_asked'])}"
+        marks.append(Text(1.02, lane, text, "count", shares="x"))
+    points = [(part["state"], _SIGN, lane, element_title(part)) for lane, part in zip(lanes, parts, strict=True)]
+    nothing = parts[-1] if entry["absent"] is not None else None
+    said = [lane for lane, part in zip(lanes, parts, strict=True)
+            if is_said(entry, None if part is nothing else part["id"])]  # fmt: skip
+    points += [("plug-in", _SIGN, lane, "A point-valued method") for lane in said]
+    marks += signs(points, "x")
+    ticks = [Tick(lane, _name(part), part["id"]) for lane, part in zip(lanes, parts, strict=True)]
+    horizontal = counting(1.02 * max(1, *both), room.n_ticks, name="explanations, kept + not asked")
+    panel = Panel(horizontal, Axis(0.5 - len(parts), 0.6, ticks, is_named=True), marks)
+    keys = [Key("bar-not-asked", "not asked"), Key("bar-kept", "kept")]
+    keys += [Key("plug-in", "point-valued method")] if said else []
+    heading = ": ".join(filter(None, (shortened(entry["field"]), label_words(entry["label"]))))
+    words = f"Elements {listed([part['id'] for part in parts])}."
+    size = room.width, 90.0 + 12.25 * len(parts)
+    return Picture(f"Explanations behind the elements of {entry['field']}", words, size, (150.0, 70.0, 20.0, 50.0),
+                   panel, keys=keys, heading=heading, notes=[*_notes(entry, n_left_out)])  # fmt: skip
+
+
+def _shown(entry: Entry) -> tuple[list[Entry], int]:
+    """Elements, of very many those that are not excluded first, and nothing as the last; and how many are left out."""
+    elements: list[Entry] = [*entry["elements"]]
+    if len(elements) > _MOST:
+        elements = sorted(elements, key=lambda element: element["state"] == "excluded")[:_MOST]
+    nothing = [] if entry["absent"] is None else [nothing_there(entry["absent"])]
+    return [*elements, *nothing], len(entry["elements"]) - len(elements)
+
+
+def _notes(entry: Entry, n_left_out: int) -> Iterator[str]:
+    if entry["coordinate_names"]:
+        yield f"in brackets: {shortened(', '.join(entry['coordinate_names']), 30)}"
+    if n_left_out:
+        yield f"{n_left_out} more elements not drawn"
+
+
+def _name(part: Entry) -> str:
+    place = ", ".join(f"{x:.3g}" for x in part["coordinates"])
+    return f"{shortened(part['id'], 16)} ({place})" if place else shortened(part["id"], 16)

@@ -1,13 +1,14 @@
-"""Pictures of a result, each on an axes of one's own or on that of a new figure as wide as a column."""
+"""Plots of a result, each on a given axes or on that of a new figure as wide as a column."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..._errors import MisuseError
+from ...local.planning import ResolutionMap
 from .. import pictures
 from .._details import Detailed, Details
-from .._phrases import Entry
-from ._draw import draw
+from .._words import Entry
+from ._draw import draw, fixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ def plot_map(
     fields: Sequence[str] | None = None,
     plane: tuple[int, int] = (0, 1),
 ) -> "Axes":
-    """What the data leave, field by field, with the label of each.
+    """Plot what the data leave, field by field, with the label of each.
 
     A lane for each field above the common coordinate; elements without coordinates stand in the order of the library.
     With two or more coordinates, the plane of two of them, the first ones unless given.  A disc is kept, a ring not
@@ -157,3 +158,43 @@ def _coherence(document: Entry, field: str | None) -> tuple[Entry, list[str]]:
         raise MisuseError("result", "come from a bank with a library of responses", "none")
     region_of = dict(zip(library["ids"], library["regions"], strict=True))
     return coherence, [region_of.get(name, "") for name in coherence["ids"]]
+
+
+# Bounds of the bands as fractions of the block, each about three times the one before.
+_BOUNDS = (0.01, 0.03, 0.1, 0.3, 1.0)
+
+
+def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
+    """Relative resolution in bands, the frontier N s^6 = K above which the block is seen, and the plan."""
+    import matplotlib.pyplot as plt
+
+    axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")[1] if ax is None else ax
+    # cividis looks alike to every eye, and its light end, where nothing is seen, lets the frontier stand out.
+    colors = plt.get_cmap("cividis")([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    bands = axes.contourf(result.rows, result.scales, result.relative, _BOUNDS, colors=colors, extend="both")
+    if result.frontier > 0.0:
+        edge = (result.frontier / result.rows) ** (1.0 / 6.0)
+        label = rf"resolved above $N s^6 \approx {result.frontier:.2g}$"
+        axes.plot(result.rows, edge, "--", color="black", linewidth=1.5, label=label)
+    axes.plot(*result.planned, "o", color="#d55e00", markeredgecolor="white", markersize=7, label="planned")
+    _label(axes, result)
+    bar = axes.figure.colorbar(bands, ax=axes)
+    bar.set_label("resolution / block width", fontsize=8)
+    bar.ax.set_yticks(_BOUNDS, fixed(_BOUNDS), fontsize=7)
+    return axes
+
+
+def _label(axes: "Axes", result: ResolutionMap) -> None:
+    """Axes of powers of ten in N and of plain numbers in s, legible in a column of 3.4 inches."""
+    low = float(result.scales[0])
+    high = float(result.scales[-1])
+    ticks = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
+    axes.set(xscale="log", yscale="log", xlim=(result.rows[0], result.rows[-1]), ylim=(low, high))
+    axes.set_xlabel("calibration rows $N$", fontsize=8)
+    axes.set_ylabel("separation scale $s$", fontsize=8)
+    axes.set_yticks([], minor=True)
+    shown = [tick for tick in ticks if low <= tick <= high]
+    axes.set_yticks(shown, fixed(shown))
+    axes.tick_params(labelsize=7)
+    # Above the map: wherever the frontier runs, no corner of the map is free for sure.
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=7, frameon=False, borderpad=0.2)

@@ -1,1 +1,0 @@
-"""Which explanation to ask about next."""

@@ -1,0 +1,316 @@
+"""The regional policy: which explanation to ask about next, region by region."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, cast, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_count
+from .._typing import BoolArray, IntArray
+from ..judges import Verdict
+from ..questions import AskedRegion, RegionalMap, RegionalProgress, RegionState, as_numbers
+from ._policies import OrderSelector, Proposals, RunView, Selector, check_listed
+from ._trace import INDETERMINATE, REJECTED, UNQUERIED, Brackets
+
+# Cells around so many of the most frequent elements are compared.
+_SEEDS = 32
+_MOST_RISING = 256
+
+
+class Stuck(NamedTuple):
+    """What indeterminate explanations say about a region: it stays possible, whatever is asked."""
+
+    elements: int = 0  # bit i: one has element i
+    absent: bool = False  # one lacks the region
+    reaches: bool = False  # one has it, as strong as the threshold
+
+
+class Knowledge(NamedTuple):
+    """What verdicts other than rejections say about a region; a plan is made for one and holds until it changes."""
+
+    witnessed: int  # bit i: element i has a witness
+    is_absent: bool  # so has absence
+    is_reached: bool  # so has a strength at the threshold, or any strength where there is no threshold
+    stuck: Stuck  # has an indeterminate explanation, which cannot be got rid of
+
+
+class Opposition(NamedTuple):
+    """Explanations by what they say about one region."""
+
+    elements: int  # bit i: those with element i
+    absent: bool  # those that lack the region
+    is_reaching: bool = False  # of these only those that reach the absence threshold
+    is_qualified: bool = False  # of these only those that may witness absence
+    is_place: bool = False  # it is about where, not whether
+
+
+def knowledge(state: RegionState, stuck: Stuck) -> Knowledge:
+    """What is known about a region now."""
+    is_reached = bool(state.witnessed_set if state.region.threshold is None else state.witnessed_reaching[1])
+    return Knowledge(state.witnessed_set, state.witnessed[-1] > 0, is_reached, stuck)
+
+
+def oppositions(state: RegionState, known: Knowledge) -> Iterator[Opposition]:
+    """What opposes the witnesses of an open region, the most telling first; nothing if no verdict can settle it.
+
+    Some explanation is witnessed; what it says decides which labels are still to be had.  If it lacks the region, those
+    that have it oppose: once one is admissible presence is ambiguous, once all are rejected the region is absent.  If
+    it has the region, those that lack it oppose likewise; and once none is left, those outside the cell, or group,
+    around the witnesses.  Of these the next is wanted only if indeterminate verdicts alone are left of the one before.
+    Then, last, everything opposes whose verdict can still change the label or its group.
+    """
+    everything = (1 << len(state.region.elements)) - 1
+    if "absence" in state.region.asks and not known.is_reached:
+        yield Opposition(everything, False, is_reaching=state.region.threshold is not None)
+    main = _main(state, known, everything)
+    if main is not None:
+        yield main
+    if known.stuck != Stuck() and state.may_change(*known.stuck):
+        # One more explanation with a witnessed element changes nothing: those as strong as the threshold came first.
+        yield Opposition(everything & ~known.witnessed, state.absent_witness() < 0)
+
+
+def _main(state: RegionState, known: Knowledge, everything: int) -> Opposition | None:
+    """Presence against absence, then place against place."""
+    asks = state.region.asks
+    if known.is_absent:
+        if "ambiguity" not in asks:
+            return None
+        return Opposition(0, True, is_qualified=True) if known.witnessed else Opposition(everything, False)
+    if state.possible[-1]:
+        return Opposition(0, True) if asks != {"absence"} else None
+    kept = _kept(state, known)
+    return None if kept is None else Opposition(everything & ~kept, False, is_place=True)
+
+
+def _kept(state: RegionState, known: Knowledge) -> int | None:
+    """The elements that may stay in a region that is certainly there: a cell, or a group.
+
+    Outside a cell lies what would make the region FINE if it were rejected, and locally ambiguous if it were not.
+    """
+    region = state.region
+    asks = state.region.asks
+    must = known.witnessed | known.stuck.elements
+    if state.apart is None and asks & {"fine", "ambiguity"}:
+        cell = best_cell(state.possible[:-1], region, known)
+        # Without anything outside, neither can come any more, or FINE would be there.
+        if state.possible_set & ~cell and ("ambiguity" in asks or not must & ~cell):
+            return cell
+    if region.is_finest:
+        return region.groups[region.sector(known.witnessed)][1]
+    named = [group for i, (_, group) in enumerate(region.groups) if region.is_named(i) and must & group == must]
+    if not named or "group" not in asks:
+        return None
+    return max(named, key=lambda group: (_count(state.possible, group), -group.bit_count()))
+
+
+def best_cell(possible: list[int], region: AskedRegion, known: Knowledge) -> int:
+    """Of the sets within the tolerance that hold the witnesses, one that leaves few explanations outside.
+
+    Elements are added one by one, stuck ones first, then the most frequent; each of the most frequent is tried as the
+    first to be added.  possible: explanations by element.
+    """
+    around = _near(region, known.witnessed) & ~known.witnessed
+    stuck = known.stuck.elements
+    rising = sorted(as_numbers(around), key=lambda i: (not stuck >> i & 1, -possible[i], i))
+    # Of very many, as sets of elements are, those left out stay outside: the cell is smaller, and no less safe.
+    rising = [i for i in rising if possible[i]][:_MOST_RISING]
+    best = known.witnessed
+    most = (-1, -1)
+    for k in range(min(_SEEDS, len(rising))):
+        cell = known.witnessed | 1 << rising[k]
+        for i in rising:
+            if not region.far(i) & cell:
+                cell |= 1 << i
+        worth = (cell & stuck).bit_count(), _count(possible, cell)
+        if worth > most:
+            best = cell
+            most = worth
+    return best
+
+
+def _near(region: AskedRegion, members: int) -> int:
+    """The elements within the tolerance of all these."""
+    everything = (1 << len(region.elements)) - 1
+    for i in as_numbers(members):
+        everything &= ~region.far(i)
+    return everything
+
+
+def _count(possible: list[int], members: int) -> int:
+    return sum(possible[i] for i in as_numbers(members))
+
+
+_ADMISSIBLE = int(Verdict.ADMISSIBLE)
+_REJECTED = int(Verdict.REJECTED)
+_INDETERMINATE = int(Verdict.INDETERMINATE)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RegionalPolicy:
+    """Find a witness, then settle each region by what opposes its witnesses, the smallest opposition first.
+
+    A verdict on an opponent always serves: if it is admissible, an ambiguity is witnessed or the claim moves to where
+    it can hold; if it is rejected, one less stands in the way of the truth-level label.  So every region is first
+    probed with its most plausible opponents, where an ambiguity costs a query or two; then oppositions are worked off
+    whole.  Explanations come in order of plausibility: as the proposals say, or by how many regions agree with the
+    proposed explanations; equals by index.  A region that no verdict can settle any more is left alone.  Where
+    indeterminate verdicts stand in the way, all that can still change what is said is asked about in the end.
+
+    A plan is a list, made again only when it ends or a verdict changes what it was made for; so a choice costs the
+    same, on average, in a bank of any size.
+    probes: opponents to try for each region whenever its witnesses say something new.
+    """
+
+    probes: int = 2
+
+    def __post_init__(self) -> None:
+        check_count("probes", self.probes, 0)
+
+    def begin(self, run: RunView) -> Selector:
+        """For regional maps only."""
+        check_listed(run, "regional", "RegionalMap")
+        question = cast(RegionalMap, run.question)
+        progress = cast(RegionalProgress, run.progress)
+        statements = _Statements(question, plausible_order(question, run.proposals))
+        return _RegionalSelector(run.brackets, progress, statements, self.probes)
+
+    def describe(self) -> dict[str, object]:
+        """The kind and the number of probes."""
+        return {"policy": "regional", "probes": self.probes}
+
+
+def plausible_order(question: RegionalMap, proposals: Proposals) -> IntArray:
+    """(M,) all explanations, the most plausible first.
+
+    Without a plausibility: the proposed ones as listed, then by how many regions agree with them, summed over them.
+    """
+    size = question.view.n_explanations
+    if proposals.plausibility is not None:
+        return np.argsort(-proposals.plausibility, kind="stable")
+    agreement = np.zeros(size, dtype=np.int64)
+    if proposals.explanations:
+        slots = question.slots(np.arange(size))
+        proposed = list(dict.fromkeys(proposals.explanations))
+        for row in question.slots(np.array(proposed)):
+            agreement += (slots == row).sum(axis=1)
+        agreement[proposed] = agreement.max() + 1 + np.arange(len(proposed))[::-1]
+    return np.argsort(-agreement, kind="stable")
+
+
+@final
+class _Statements:
+    """What each explanation says, in plausible order."""
+
+    __slots__ = ("_question", "_slots", "order")
+
+    def __init__(self, question: RegionalMap, order: IntArray) -> None:
+        self._question = question
+        self.order = order
+        self._slots = np.ascontiguousarray(question.slots(order).T, dtype=np.int32)  # (R, M)
+
+    def members(self, region: int, opponents: Opposition) -> BoolArray:
+        """(M,) who opposes."""
+        rule = self._question.asked_regions[region]
+        # Absence is -1, the last entry.
+        mask = np.append(rule.flags(opponents.elements), opponents.absent)[self._slots[region]]
+        if opponents.is_reaching and rule.threshold is not None:
+            mask &= self._question.strengths(rule, self.order) >= rule.threshold
+        if opponents.is_qualified and rule.needs_persistent_only:
+            mask &= self._question.view.persistent_only(self.order)
+        return np.asarray(mask)
+
+    def stuck(self, region: int, e: int, slot: int, before: Stuck) -> Stuck:
+        """What is stuck in a region once explanation e is indeterminate, too."""
+        if slot < 0:
+            return before._replace(absent=True)
+        rule = self._question.asked_regions[region]
+        strength = float(self._question.strengths(rule, np.array([e]))[0])
+        reaches = before.reaches or strength >= (rule.threshold or 0.0)
+        return before._replace(elements=before.elements | 1 << slot, reaches=reaches)
+
+
+class _Target(NamedTuple):
+    """A region to attack; compared in this order."""
+
+    is_blocked: bool  # an indeterminate opponent is there to stay
+    size: int
+    is_place: bool  # whether comes before where
+    region: int
+
+
+@final
+class _RegionalSelector:
+    """Region -1 is the search for a first witness."""
+
+    __slots__ = ("_brackets", "_known", "_list", "_probed", "_probes", "_progress", "_region", "_statements", "_stuck")
+
+    def __init__(self, brackets: Brackets, progress: RegionalProgress, statements: _Statements, probes: int) -> None:
+        self._brackets = brackets
+        self._progress = progress
+        self._statements = statements
+        self._probes = probes
+        self._stuck = [Stuck()] * len(progress.states)
+        self._probed: set[tuple[int, Knowledge]] = set()
+        self._region = -1
+        self._known = Knowledge(0, False, False, Stuck())
+        self._list: OrderSelector | None = OrderSelector(statements.order, brackets)
+
+    def choose(self) -> int | None:
+        while self._list is not None:
+            e = self._list.choose()
+            if e is not None:
+                return e
+            self._list = self._plan()
+        return None
+
+    def observe(self, e: int, code: int) -> None:
+        if code == _INDETERMINATE:
+            for j, slot in enumerate(self._progress.slots(e)):
+                self._stuck[j] = self._statements.stuck(j, e, slot, self._stuck[j])
+        if self._is_outdated(code):
+            self._list = self._plan()
+
+    def _is_outdated(self, code: int) -> bool:
+        """Whether the list was made for something else."""
+        if self._region < 0:
+            return code == _ADMISSIBLE
+        # Asking for the certificate brings the states up to date.
+        if self._progress.is_certified or self._progress.states[self._region].is_settled:
+            return True
+        return code != _REJECTED and self._knowledge(self._region) != self._known
+
+    def _knowledge(self, region: int) -> Knowledge:
+        return knowledge(self._progress.states[region], self._stuck[region])
+
+    def _plan(self) -> OrderSelector | None:
+        """The next list: a probe of a region that has none yet, else the smallest opposition; None if there is none."""
+        if not self._brackets.n_witnessed:
+            return None
+        marks = self._brackets.column()[self._statements.order]
+        plans = {}
+        for j in self._progress.open_regions:
+            for opponents in oppositions(self._progress.states[j], self._knowledge(j)):
+                target, members = self._survey(j, opponents, marks)
+                if members.size:
+                    plans[target] = members
+                    break
+        if not plans:
+            return None
+        fresh = [t for t in plans if self._probes and (t.region, self._knowledge(t.region)) not in self._probed]
+        chosen = min(fresh or plans)
+        self._region = chosen.region
+        self._known = self._knowledge(chosen.region)
+        self._probed.add((chosen.region, self._known))
+        return OrderSelector(plans[chosen][: self._probes] if fresh else plans[chosen], self._brackets)
+
+    def _survey(self, region: int, opponents: Opposition, marks: NDArray[np.uint8]) -> tuple[_Target, IntArray]:
+        """How much stands against a region, and what of it can be asked about, the most plausible first."""
+        mask = self._statements.members(region, opponents)
+        own_marks = marks[mask]
+        is_blocked = bool(self._brackets.n_indeterminate and (own_marks == INDETERMINATE).any())
+        target = _Target(is_blocked, int((own_marks != REJECTED).sum()), opponents.is_place, region)
+        return target, self._statements.order[mask][own_marks == UNQUERIED]

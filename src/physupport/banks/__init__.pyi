@@ -1,0 +1,58 @@
+from ._bank import (
+    Bank as Bank,
+    CalibrationParts as CalibrationParts,
+    Columns as Columns,
+    DeploymentParts as DeploymentParts,
+    Explanation as Explanation,
+    Nuisances as Nuisances,
+    product_grid as product_grid,
+)
+from ._builders import (
+    all_supports as all_supports,
+    array_bank as array_bank,
+    forward_library as forward_library,
+    library_bank as library_bank,
+    region_supports as region_supports,
+)
+from ._covers import COVER_FORM as COVER_FORM, Cells as Cells, Cover as Cover, cover_boxes as cover_boxes
+from ._distances import (
+    atom_chords as atom_chords,
+    bottleneck_assignment as bottleneck_assignment,
+    coherence_gaps as coherence_gaps,
+    hausdorff_distance as hausdorff_distance,
+    marked_distance as marked_distance,
+    physical_diameter as physical_diameter,
+    projective_distances as projective_distances,
+)
+from ._learnt import (
+    LearnedStates as LearnedStates,
+    Learner as Learner,
+    NearestRegions as NearestRegions,
+    SparseLearner as SparseLearner,
+    bootstrap_states as bootstrap_states,
+    nearest_regions as nearest_regions,
+)
+from ._library import JOINT as JOINT, Library as Library, LibraryStates as LibraryStates
+from ._moves import (
+    Moved as Moved,
+    Range as Range,
+    RangeSizes as RangeSizes,
+    Scaled as Scaled,
+    checked_ends as checked_ends,
+    with_counts as with_counts,
+)
+from ._places import (
+    RegionPlaces as RegionPlaces,
+    check_distances as check_distances,
+    point_distances as point_distances,
+)
+from ._regions import (
+    BankRegions as BankRegions,
+    RegionalView as RegionalView,
+    TableRegions as TableRegions,
+    bank_regions as bank_regions,
+    grid_edges as grid_edges,
+    region_distances as region_distances,
+    table_regions as table_regions,
+)
+from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily, Subsets as Subsets

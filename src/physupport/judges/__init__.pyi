@@ -1,0 +1,41 @@
+from . import conformal as conformal, counts as counts, rotation as rotation, simulation as simulation
+from ._by_evidence import MOST_SPLITS as MOST_SPLITS, ByEvidence as ByEvidence, EvidenceJudge as EvidenceJudge
+from ._decide import (
+    BestExplanation as BestExplanation,
+    BestKey as BestKey,
+    QueryCount as QueryCount,
+    best_explanation as best_explanation,
+    best_key as best_key,
+    key_verdicts as key_verdicts,
+    verdicts as verdicts,
+    verdicts_by_state as verdicts_by_state,
+)
+from ._evidence import (
+    Evidence as Evidence,
+    Factor as Factor,
+    JointPath as JointPath,
+    bank_evidence as bank_evidence,
+    doubling_checkpoints as doubling_checkpoints,
+    joint_path as joint_path,
+)
+from ._judge import (
+    Judge as Judge,
+    Panel as Panel,
+    TableJudge as TableJudge,
+    Verdict as Verdict,
+    VerdictCache as VerdictCache,
+    Verdicts as Verdicts,
+)
+from ._running import RunningEvidence as RunningEvidence, contradiction as contradiction
+from ._scored import Bounds as Bounds
+from ._specs import (
+    JUDGES as JUDGES,
+    JudgeSpec as JudgeSpec,
+    Sealed as Sealed,
+    SealedStream as SealedStream,
+    check_laws as check_laws,
+    decoded as decoded,
+    judge_options as judge_options,
+    make_judge as make_judge,
+    register as register,
+)

@@ -1,0 +1,338 @@
+r"""Noise of an unknown covariance, of which there is an estimate: it is pooled with the rows, and rotated with them.
+
+Beside the columns of e, let A be the second moments of n rows of noise alone and B those of t rows that e made: all are
+normal with one covariance.  Then :math:`S = A + B` is independent of :math:`H = S^{-1/2}BS^{-1/2}`, whose law depends
+on dimensions alone.  Of a further column a, with :math:`d = S^{-1/2}a / |S^{-1/2}a|`, the likelihood ratio is
+
+.. math:: \frac{a^HA^{-1}a}{a^HS^{-1}a} = d^H(1 - H)^{-1}d.
+
+Given S the directions d are fixed, so the same statistic of draws of H has the law of that of the rows: exact, however
+few rows gave the estimate.  Its inverse is Beta((n - m + 1) / 2, t / 2), the F test of one further column.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, final
+
+import numpy as np
+from scipy.special import betainc, betaincc
+
+from ..._errors import MisuseError
+from ..._typing import Array, Field, IntArray
+from ._outsiders import LEFT, OWN_SHARE, SCATTER, Outsiders, Seen, exceeding
+from ._table import (
+    EPS,
+    LEAST_FREEDOM,
+    OUTSIDERS,
+    RIVALS,
+    SCREEN_SHARE,
+    SPECTRA,
+    Counts,
+    Draws,
+    Rotations,
+    most_rejected,
+)
+
+# Of a column, what is left beside an explanation; less is taken for rounding.
+_LEAST_LEFT = 1e-6
+# Of ratios of draws: far more than their rounding.
+_ROUNDING = 1e-10
+_CHUNK = 1024  # explanations at a time
+
+
+class Ratios(NamedTuple):
+    """Likelihood ratios of further columns, lowered by their rounding, and the directions d of these."""
+
+    values: Array  # (k,)
+    directions: Field  # (m, k)
+    chosen: IntArray  # (k,) which of the columns
+    shares: Array  # (k,) of each, what is left beside the explanation
+
+    @property
+    def least(self) -> float:
+        """The largest ratio."""
+        return float(self.values.max())
+
+
+def drawn_roots(draws: Draws, count: int, size: int, n_rows: int, degrees: int, *, is_complex: bool) -> Field:
+    """(count, k, size) matrices V with 1 + V^H V as (1 - H)^{-1}, of so many rows beside so many of noise alone."""
+    noise = draws.wishart_factor(count, size, degrees, is_complex)
+    rows = draws.wishart_factor(count, size, n_rows, is_complex)
+    pooled = noise @ noise.conj().swapaxes(1, 2) + rows @ rows.conj().swapaxes(1, 2)
+    share = np.linalg.solve(np.linalg.cholesky(pooled), rows)  # (count, size, k) S^{-1/2} Y
+    left = np.eye(share.shape[2]) - share.conj().swapaxes(1, 2) @ share
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(left), share.conj().swapaxes(1, 2)))
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
+class PooledRows(Rotations):
+    r"""Rows that were whitened by an estimate of the covariance with so many degrees of freedom.
+
+    Of T rows with a common mean :math:`\sqrt T\bar z` is one row, and their scatter adds T - 1 degrees to the estimate.
+    All is turned to coordinates beside the background in which A is the identity.
+    """
+
+    is_free: bool = False
+    degrees: int = 0
+
+    def __post_init__(self) -> None:
+        """An estimate that leaves degrees of freedom."""
+        Rotations.__post_init__(self)
+        size = int(self.table.complement.shape[1])
+        if self.n_noise - size < LEAST_FREEDOM:
+            least = size + LEAST_FREEDOM - (self.n_noise - self.degrees)
+            rule = f"have at least {least} degrees of freedom for {size} dimensions beside the background"
+            remedy = "Record more rows without a signal, or more rows of the same mean."
+            raise MisuseError("the estimate of the covariance", rule, self.degrees, remedy)
+
+    @property
+    def has_common_mean(self) -> bool:
+        """Unless every row has coefficients of its own."""
+        return not self.is_free
+
+    @property
+    def states_noise(self) -> bool:
+        """True: the estimate states it."""
+        return True
+
+    @property
+    def n_signal(self) -> int:
+        """t: rows that have a signal."""
+        return len(self.rows) if self.is_free else 1
+
+    @property
+    def n_noise(self) -> int:
+        """n: rows of noise alone, those of the scatter included."""
+        return self.degrees + len(self.rows) - self.n_signal
+
+    @property
+    def freedom(self) -> int:
+        """Real coordinates of the rows with a signal, beside the background."""
+        return self.parts * int(self.table.complement.shape[1]) * self.n_signal
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """(M,) real coordinates of all their coefficients."""
+        return self.table.ranks * self.parts * self.n_signal
+
+    @cached_property
+    def scatter(self) -> Field:
+        """(m, T) rows beside the background and their mean."""
+        beside = self.table.complement.conj().T @ self.rows.T
+        return np.asarray(beside - beside.mean(axis=1, keepdims=True))
+
+    @cached_property
+    def _root(self) -> Field:
+        """(m, m) that makes A the identity."""
+        moments = self.degrees * np.eye(self.table.complement.shape[1])
+        if not self.is_free:
+            moments = moments + self.scatter @ self.scatter.conj().T
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(moments)))
+
+    def beside(self, columns: Field) -> Field:
+        """Columns (q, k) beside the background (m, k), A being the identity."""
+        return np.asarray(self._root @ (self.table.complement.conj().T @ columns))
+
+    @cached_property
+    def signal(self) -> Field:
+        """(m, k) rows with a signal, or as few columns with their second moments."""
+        rows = self.rows if self.is_free else np.sqrt(len(self.rows)) * self.rows.mean(axis=0, keepdims=True)
+        beside = self.beside(rows.T)
+        if beside.shape[1] <= beside.shape[0]:
+            return beside
+        return np.asarray(np.linalg.qr(beside.conj().T)[1].conj().T)
+
+    @cached_property
+    def _atoms(self) -> Field:
+        return self.beside(self.table.atoms)
+
+    def _split(self, e: int) -> tuple[Field, Field]:
+        """Orthonormal bases (m, r) and (m, m - r) of what e spans, and of all that it leaves."""
+        rank = int(self.table.ranks[e])
+        basis = np.linalg.qr(self._root @ self.table.bases[e, :rank].T, mode="complete")[0]
+        return basis[:, :rank], basis[:, rank:]
+
+    def residual(self, e: int) -> Field:
+        """(m - r, k) what e leaves of the rows."""
+        return np.asarray(self._split(e)[1].conj().T @ self.signal)
+
+    def ratios(self, e: int, columns: Field) -> Ratios:
+        """Likelihood ratios of columns (m, k) as `beside` makes them, but for those that e spans."""
+        across = self._split(e)[1].conj().T
+        left = across @ columns
+        whole = np.linalg.norm(columns, axis=0)
+        norms = np.linalg.norm(left, axis=0)
+        seen = np.flatnonzero(norms > _LEAST_LEFT * whole)
+        rows = across @ self.signal
+        pooled = np.linalg.cholesky(np.eye(len(rows)) + rows @ rows.conj().T)
+        turned = np.linalg.solve(pooled, left[:, seen])
+        sizes = np.linalg.norm(turned, axis=0)
+        # The root of 1 / ratio is the least of |a - Yx|, |x| together: with Y off by E it is off by |E| of itself.
+        values = (norms[seen] / sizes) ** 2 / (1.0 + self.rounding(e)) ** 2
+        return Ratios(np.nan_to_num(values, nan=0.0), turned / sizes, seen, (norms[seen] / whole[seen]) ** 2)
+
+    def residuals(self, e: int) -> tuple[float, int]:
+        r"""The variance of coefficients: :math:`1 + |y|^2` and degrees of freedom, y the residual.
+
+        Given all that e leaves, coefficients are normal with :math:`1 + |y|^2` times a covariance of which n - m
+        degrees of freedom are left: t tests of them are exact, and independent of what is rotated.
+        """
+        left = self.residual(e)
+        return 1.0 + float((np.abs(left) ** 2).sum()), self.parts * (self.n_noise - len(left))
+
+    def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:
+        """Fitted coefficients (r,) of rows with a common mean, where atoms are not dependent."""
+        support = list(self.table.supports[e])
+        if self.is_free or int(self.table.ranks[e]) < len(support):
+            return np.empty(0), np.empty(0)
+        inverse = np.linalg.pinv(np.sqrt(len(self.rows)) * self._atoms[:, support])  # (r, m)
+        inverse = inverse if weights is None else weights @ inverse
+        return np.asarray(inverse @ self.signal[:, 0]), np.linalg.norm(inverse, axis=1)
+
+    def rounding(self, e: int) -> float:
+        """Rounding error as a length: of rows before their background was taken off, and of the span taken off."""
+        rows, turned = self._units
+        return float(rows + turned * (self.table.errors[e] + len(self._root) * EPS))
+
+    @cached_property
+    def _units(self) -> tuple[float, float]:
+        """Rounding of the rows, and that of a span over the angle by which it is turned."""
+        values = np.linalg.svd(self._root, compute_uv=False)
+        terms = 32.0 * EPS * (len(values) + len(self.rows) + 16)
+        rows = terms * values[0] * np.linalg.norm(self.rows)
+        return float(rows), float(8.0 * values[0] / values[-1] * np.linalg.norm(self.signal))
+
+    @cached_property
+    def scores(self) -> Array:
+        """(M,) log likelihoods at their best, less the penalty of their ranks."""
+        determinants = np.empty(self.table.size)
+        moments = np.eye(self.signal.shape[1])
+        for rank in np.unique(self.table.ranks).tolist():
+            alike = np.flatnonzero(self.table.ranks == rank)
+            for chosen in np.array_split(alike, -(-len(alike) // _CHUNK)):
+                bases = np.linalg.qr(self._root @ self.table.bases[chosen, :rank].swapaxes(1, 2))[0]
+                left = self.signal - bases @ (bases.conj().swapaxes(1, 2) @ self.signal)
+                determinants[chosen] = np.linalg.slogdet(moments + left.conj().swapaxes(1, 2) @ left)[1]
+        count = self.parts * (self.n_noise + self.n_signal)
+        return np.asarray(-0.5 * count * determinants - self.penalty * self.ranks)
+
+    @cached_property
+    def _roots(self) -> dict[tuple[int, int], tuple[Field, Array]]:
+        return {}
+
+    def roots(self, e: int, count: int, purpose: int) -> tuple[Field, Array]:
+        """(count, k, m) `drawn_roots` of all explanations of one rank, and their singular values (count, k)."""
+        rank = int(self.table.ranks[e])
+        if (rank, purpose) not in self._roots:
+            shape = (len(self._root) - rank, self.n_signal, self.n_noise)
+            draws = Draws(self.seed, purpose + 16 * rank)
+            roots = drawn_roots(draws, count, *shape, is_complex=self.is_complex)
+            self._roots[rank, purpose] = roots, np.linalg.svd(roots, compute_uv=False)
+        return self._roots[rank, purpose]
+
+    def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
+        """Every atom of the table is a further column of each explanation; the one that fits best counts."""
+        counted = [self._counted(int(e), level, is_full=is_full) for e in explanations]
+        table = np.array(counted, dtype=np.float64).reshape(-1, 3)
+        return Counts(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
+
+    def _counted(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
+        found = self.ratios(e, self._atoms)
+        if not found.chosen.size:
+            return self.draws, self.draws, np.inf
+        bound = np.inf if is_full else self.tail(e, found.least) * len(found.values)
+        if bound <= SCREEN_SHARE * level:
+            return 0, self.draws, bound
+        enough = self.draws + 1 if is_full else most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
+        return *self.exceedances(e, found, self.draws, enough, RIVALS), bound
+
+    def further(self, e: int) -> Seen | None:
+        """The atom that fits best beside e."""
+        found = self.ratios(e, self._atoms)
+        if not found.chosen.size:
+            return None
+        place = int(found.values.argmax())
+        atom = int(found.chosen[place])
+        name = self.table.names[atom] if self.table.names else f"atom {atom}"
+        counted = self.exceedances(e, found, self.draws, self.draws + 1, RIVALS)
+        return Seen(f"element {name}", *counted, bool(found.shares[place] <= 1.0 - OWN_SHARE))
+
+    def tail(self, e: int, ratio: float) -> float:
+        """The probability that one column, chosen beforehand, has a ratio as large as this."""
+        size = len(self._root) - int(self.table.ranks[e])
+        degrees = 0.5 * self.parts * (self.n_noise - size + 1)
+        return float(betainc(degrees, 0.5 * self.parts * self.n_signal, min(1.0, 1.0 / max(ratio, 1e-300))))
+
+    def exceedances(self, e: int, found: Ratios, count: int, enough: int, purpose: int) -> tuple[int, int]:
+        """The fewest and most of so many draws whose largest ratio is that of the rows."""
+        roots, _ = self.roots(e, count, purpose)
+        least = found.least * (1.0 - _ROUNDING)
+
+        def reached(chosen: slice) -> int:
+            along = (np.abs(roots[chosen] @ found.directions) ** 2).sum(axis=1)  # (b, k)
+            return int((~(1.0 + along.max(axis=1) < least)).sum())
+
+        return exceeding(count, enough, reached)
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
+class PooledOutsiders:
+    """Looks for further columns, for another source, and whether rows and noise alone are equally strong."""
+
+    outsiders: Outsiders
+    rows: PooledRows
+    draws: int
+
+    @cached_property
+    def _columns(self) -> Field:
+        return self.rows.beside(self.outsiders.unit)
+
+    def columns(self, e: int, enough: int) -> Seen:
+        """Largest likelihood ratio of a further column."""
+        found = self.rows.ratios(e, self._columns)
+        if not found.chosen.size:
+            return Seen("nowhere", self.draws, self.draws)
+        place = int(found.values.argmax())
+        counted = self.rows.exceedances(e, found, self.draws, enough, OUTSIDERS)
+        is_own = bool(found.shares[place] <= 1.0 - OWN_SHARE)
+        return Seen(self.outsiders.places[int(found.chosen[place])], *counted, is_own)
+
+    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        """Leading eigenvalue of B over A: of what e leaves of free rows, or of the scatter of others."""
+        rows = self.rows
+        if not rows.is_free:
+            return Seen(SCATTER, self._scatter_exceedances, self._scatter_exceedances)
+        largest = np.linalg.norm(rows.residual(e), 2) - rows.rounding(e)
+        _, drawn = rows.roots(e, self.draws, OUTSIDERS)
+        exceedances = int((~(drawn[:, 0] < largest * (1.0 - _ROUNDING))).sum())
+        return Seen("a direction of its own", exceedances, exceedances)
+
+    @cached_property
+    def _scatter_exceedances(self) -> int:
+        """Exceedances of the scatter, the same for all explanations: no mean enters."""
+        rows = self.rows
+        shape = (len(rows.scatter), len(rows.rows) - 1, rows.degrees)
+        drawn = drawn_roots(Draws(rows.seed, SPECTRA), self.draws, *shape, is_complex=rows.is_complex)
+        off = 8.0 * EPS * (len(rows.rows) + 8) * np.linalg.norm(rows.rows)
+        largest = (np.linalg.norm(rows.scatter, 2) - off) / np.sqrt(rows.degrees)
+        return int((~(np.linalg.norm(drawn, 2, axis=(1, 2)) < largest * (1.0 - _ROUNDING))).sum())
+
+    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+        """True if what e leaves is as strong as the noise of the estimate: two-sided, of the determinant of 1 - H."""
+        rows = self.rows
+        left = self.rows.residual(e)
+        values = np.linalg.svd(left, compute_uv=False)
+        off = rows.rounding(e)
+        above, below = (float(np.log1p(ends**2).sum()) for ends in (np.maximum(values - off, 0.0), values + off))
+        if rows.n_signal == 1:
+            half = 0.5 * rows.parts
+            shape = (half * (rows.n_noise - len(left) + 1), half * len(left))
+            p = 2.0 * min(float(betainc(*shape, np.exp(-above))), float(betaincc(*shape, np.exp(-below))))
+        else:
+            drawn = np.log1p(rows.roots(e, self.draws, OUTSIDERS)[1] ** 2).sum(axis=1)
+            counts = (~(drawn < above * (1.0 - _ROUNDING))).sum(), (~(drawn > below * (1.0 + _ROUNDING))).sum()
+            p = 2.0 * (1 + int(min(counts))) / (1 + self.draws)
+        expected = rows.n_signal * len(left) / max(rows.n_noise - len(left) - 1, 1)
+        return Seen(LEFT, self.draws, self.draws, closed=min(1.0, p), ratio=float((values**2).sum() / expected))

@@ -1,0 +1,1 @@
+from ._judge import BySimulation as BySimulation, SimulationJudge as SimulationJudge

@@ -1,0 +1,83 @@
+from ._boxes import fit_boxes as fit_boxes
+from ._codes import (
+    MOST_ACTIVE as MOST_ACTIVE,
+    BernoulliGaussian as BernoulliGaussian,
+    CodeLaw as CodeLaw,
+    ExchangeableGaussian as ExchangeableGaussian,
+    LawMoments as LawMoments,
+    law_moments as law_moments,
+    law_nondegeneracy as law_nondegeneracy,
+)
+from ._covariance import (
+    Covariance as Covariance,
+    covariance_divergences as covariance_divergences,
+    mean_divergences as mean_divergences,
+)
+from ._covers import check_cover as check_cover, cover_ranges as cover_ranges
+from ._design import (
+    RANK_TOLERANCE as RANK_TOLERANCE,
+    Design as Design,
+    option_channels as option_channels,
+    whitening as whitening,
+)
+from ._known_codes import KnownCodes as KnownCodes
+from ._latent import Latent as Latent
+from ._latent_objective import (
+    LatentObjective as LatentObjective,
+    Maximum as Maximum,
+    latent_box as latent_box,
+    propose_continuous as propose_continuous,
+    start_points as start_points,
+)
+from ._latent_stream import latent_stream as latent_stream
+from ._law import (
+    LAWS as LAWS,
+    Energy as Energy,
+    Law as Law,
+    Part as Part,
+    Sampler as Sampler,
+    check_mixes as check_mixes,
+    check_sets as check_sets,
+    decode_law as decode_law,
+    law_named as law_named,
+    laws_of_files as laws_of_files,
+    make_law as make_law,
+    register as register,
+)
+from ._linear import Linear as Linear
+from ._linear_stream import LinearStream as LinearStream
+from ._mean import Mean as Mean
+from ._mixtures import (
+    GaussianCovariance as GaussianCovariance,
+    GaussianMean as GaussianMean,
+    GaussianMixture as GaussianMixture,
+    Tangent as Tangent,
+    calibration_mixture as calibration_mixture,
+    calibration_tangent as calibration_tangent,
+    deployment_mean as deployment_mean,
+    make_calibration as make_calibration,
+    separated_mean as separated_mean,
+)
+from ._noise import (
+    NoiseLook as NoiseLook,
+    NoiseSeen as NoiseSeen,
+    agreement as agreement,
+    noise_ratio as noise_ratio,
+    tells_strengths as tells_strengths,
+    two_sided as two_sided,
+)
+from ._noisy import NoisyLaw as NoisyLaw
+from ._opponents import (
+    BankKey as BankKey,
+    LatentPoint as LatentPoint,
+    MeanPoint as MeanPoint,
+    Opponent as Opponent,
+    Proposal as Proposal,
+    Scores as Scores,
+    Stream as Stream,
+    check_checkpoints as check_checkpoints,
+)
+from ._poisson import Poisson as Poisson
+from ._profiled import ProfiledMean as ProfiledMean
+from ._threads import in_pieces as in_pieces
+from ._white_noise import known_code_stream as known_code_stream, point_stream as point_stream

@@ -1,0 +1,249 @@
+"""Calibration with latent codes: rows are sparse random combinations of a state's atoms, in noise."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice
+from math import log, nan, sqrt
+from typing import TYPE_CHECKING, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._errors import MisuseError
+from .._stored import ANY, Refusal, check_form
+from .._typing import Array, IntArray
+from ..banks import Bank
+from ..io import RowSource
+from ._codes import MOST_ACTIVE, BernoulliGaussian, CodeLaw, decode_code_law, law_moments
+from ._law import Energy, Law, Part, register
+from ._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
+from ._opponents import LatentPoint, Proposal, kinds_with
+
+if TYPE_CHECKING:
+    from ._latent_stream import LatentStream
+
+
+@register
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Latent(NoisyLaw):
+    r"""Rows :math:`y_i = Dc_i + \xi_i` with unseen codes: an exact mixture over all active sets (eq:training-model).
+
+    laws: of the codes, one for each nuisance setting; None is Bernoulli-Gaussian with the bank's nuisance `p`.
+    propose: proposal rows to a law off the bank, as opponent; None takes the best of the bank.
+    """
+
+    name: ClassVar[str] = "latent"
+    part: ClassVar[Part] = "calibration"
+    why_real: ClassVar[str] = "Latent codes are real; a complex calibration needs known codes, or can be left out."
+    has_statistics: ClassVar[bool] = False
+    has_sign: ClassVar[bool] = False
+    file_keys: ClassVar[Mapping[str, bool]] = {**Law.file_keys, "activity": True}
+    opponents = kinds_with("key", "point", point=LatentPoint.decode)
+
+    laws: Sequence[CodeLaw] | None = None
+    propose: Callable[[Array], LatentPoint] | None = None
+
+    def __post_init__(self) -> None:
+        """Copies: a law must stay what it was when a protocol was frozen."""
+        super().__post_init__()
+        if self.laws is None:
+            return
+        for law in self.laws:
+            if getattr(law, "encode", None) is None:
+                remedy = "Write it as an ExchangeableGaussian."
+                raise MisuseError("laws", "be Bernoulli-Gaussian or exchangeable", type(law).__name__, remedy)
+        object.__setattr__(self, "laws", tuple(self.laws))
+
+    def completed(self, bank: Bank) -> Self:
+        """With noises and activities of the bank, where it has none of its own."""
+        laws = self.laws
+        if laws is None:
+            activities = self.column(bank, "p", "laws", "[BernoulliGaussian(0.2)]", 0.2)
+            laws = [BernoulliGaussian(float(p)) for p in activities]
+        if len(laws) != len(self.nuisances(bank)):
+            raise MisuseError(
+                "laws", f"be one for each of the {len(self.nuisances(bank))} nuisance settings", len(laws)
+            )
+        # With its laws first: whether they are those of the bank is looked at where the noises are.
+        return NoisyLaw.completed(replace(self, laws=laws), bank)
+
+    def check_bank(self, bank: Bank) -> None:
+        """Refuse other noises or activities than those of the bank, where it has some."""
+        super().check_bank(bank)
+        if "p" in self.nuisances(bank).names:
+            activities = [BernoulliGaussian(float(p)).encode() for p in self.nuisances(bank).column("p")]
+            self._check_same("laws", [law.encode() for law in self.code_laws], [*activities])
+
+    @property
+    def code_laws(self) -> tuple[CodeLaw, ...]:
+        """One for each nuisance setting."""
+        if self.laws is None:
+            raise MisuseError("law", "be completed with a bank", "no laws of the codes")
+        return tuple(self.laws)
+
+    def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
+        """(n_rows, q) rows of an explanation."""
+        from ._mixtures import make_calibration
+
+        law, noise = self._at(bank, explanation)
+        return make_calibration(law, bank.explanation(explanation).atoms, noise, rng, n_rows)
+
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "LatentStream":
+        """The rows, scored under every state and nuisance."""
+        from ._latent_stream import latent_stream
+
+        return latent_stream(rows, bank.states, self.code_laws, self.variances, checkpoints)
+
+    def symmetries(self, bank: Bank, keys: IntArray) -> Array:
+        r"""The nuisances, and the inner products of all atoms of the tuple.
+
+        Equal inner products mean one turn Q of all dictionaries, and with :math:`y = Dc + \xi`, whose noise is white,
+        :math:`Qy` has the law of QD while no density at QD tells Qy from y at D.
+        """
+        parts = bank.calibration_parts(keys.ravel())
+        index = bank.states.element_index(parts.state).reshape(len(keys), -1)  # (k, r n)
+        atoms = bank.states.elements[:, index].transpose(1, 0, 2)
+        gram = np.swapaxes(atoms, 1, 2) @ atoms
+        return np.hstack([parts.nuisance.reshape(keys.shape), gram.reshape(len(keys), -1)])
+
+    def own_opponent(self, rows: RowSource) -> LatentPoint | None:
+        """The opponent that the function `propose` makes of the rows."""
+        return None if self.propose is None else self.propose(np.concatenate([*rows.blocks()])).frozen()
+
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> LatentPoint:
+        """Atoms, activity and noise that the rows make likely, none of them held to the bank; from a key of it on."""
+        # DROP
+
+        parts = bank.calibration_parts(np.array([key]))
+        nuisance = int(parts.nuisance[0])
+        index = bank.states.element_index(parts.state)[0]
+        energy = law_moments(self.code_laws[nuisance], len(index)).a1
+        p = float(np.clip(energy, 0.01, MOST_ACTIVE - 0.01))
+        start = LatentPoint(bank.states.elements[:, index], p, float(self.variances[nuisance]))
+        return refined_point(np.concatenate([*proposal.rows.blocks()]), start)
+
+    def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
+        r""":math:`\sum_iy_i^\top C^{-1}y_i` with the covariance C of the whole mixture; its tails are approximated."""
+        atoms = bank.explanation(explanation).atoms
+        (law, noise) = self._at(bank, explanation)
+        variance = latent_energy_variance(law, atoms, noise)
+        energy = whitened_energy(rows, latent_factor(law, atoms), noise)
+        return Energy(energy, float(rows.n_rows * len(atoms)), sqrt(rows.n_rows * variance), is_exact=False)
+
+    def _at(self, bank: Bank, explanation: int) -> tuple[CodeLaw, float]:
+        nuisance = int(bank.split(explanation).calibration[0])
+        return self.code_laws[nuisance], float(self.variances[nuisance])
+
+    def encode(self) -> dict[str, object]:
+        """With the laws of the codes; what a function proposes stands with the opponent."""
+        return super().encode() | {"laws": [law.encode() for law in self.code_laws]}
+
+    @classmethod
+    def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
+        """Read what `encode` made."""
+        nodes = check_form(node, NOISY_FORM | {"laws": [ANY]}, f"the law of {stream}")["laws"]
+        noises = read_noises(node, stream)
+        if len(nodes) != len(noises):
+            raise Refusal(f"{stream} has not one coefficient law for each noise")
+        return cls(noises=noises, is_complex=bool(node["is_complex"]), laws=[decode_code_law(n, stream) for n in nodes])
+
+
+def latent_energy_variance(law: CodeLaw, atoms: Array, noise: float) -> float:
+    r"""Variance of :math:`Q = y^\top C^{-1}y` for a row :math:`y = Dc + \xi` with C its covariance, so :math:`EQ = q`.
+
+    With :math:`A = C^{-1},\ B = D^\top AD` and the moments :math:`a_1, a_{2d}, a_{2o}` of the codes,
+    :math:`E(c^\top Bc)^2 = 3a_{2d}\sum_iB_{ii}^2 + a_{2o}\sum_{i\ne j}(B_{ii}B_{jj} + 2B_{ij}^2)`, and the rest of
+    :math:`Q = c^\top Bc + 2c^\top D^\top A\xi + \xi^\top A\xi` is Gaussian given c.  No active set is listed.
+    The singular values s of :math:`\sqrt{a_1/\nu}D` give :math:`\nu A` the eigenvalues :math:`t = 1/(1 + s^2)` and
+    :math:`a_1B` the eigenvalues 1 - t, all between 0 and 1 whatever the noise.
+    atoms: (q, n).  NaN if noise and signal are too many powers of ten apart for double precision.
+    """
+    q, n = atoms.shape
+    moments = law_moments(law, n)
+    try:
+        _, s, right = np.linalg.svd(latent_factor(law, atoms) / sqrt(noise), full_matrices=False)
+    except np.linalg.LinAlgError:
+        return nan
+    t = 1.0 / (1.0 + s**2)
+    rest = q - len(s)  # outside the span of D the eigenvalue is 1
+    b = (right.T * (1.0 - t)) @ right  # a_1 B, (n, n)
+    diagonal = float(np.sum(np.diag(b) ** 2))
+    trace_b = float(np.sum(1.0 - t))
+    trace_a = float(np.sum(t)) + rest
+    pairs = trace_b**2 - diagonal + 2.0 * (float(np.sum(b**2)) - diagonal)
+    square = moments.a1**2 or 1.0  # codes that are always 0 have b = 0
+    codes = 3.0 * moments.a2d / square * diagonal + moments.a2o / square * pairs
+    cross = 4.0 * float(np.sum((1.0 - t) * t))
+    disturbance = trace_a**2 + 2.0 * (float(np.sum(t**2)) + rest)
+    return float(codes + cross + disturbance + 2.0 * trace_b * trace_a - float(q) ** 2)
+
+
+def latent_factor(law: CodeLaw, atoms: Array) -> Array:
+    r""":math:`F = \sqrt{a_1}D`, so that a row with latent codes has the covariance :math:`\nu I + FF^\top`; (q, n)."""
+    return np.asarray(sqrt(law_moments(law, atoms.shape[1]).a1) * atoms)
+
+
+# A latent law off the bank: atoms, activity and noise that proposal rows make likely, by expectation-maximisation.
+
+
+# Sets of active atoms that are looked at, the smallest first: the law itself has all of them, the search need not.
+_MOST_SETS = 1024
+_N_STEPS = 20
+_LEAST_ACTIVE = 1e-3
+
+
+def refined_point(rows: Array, start: LatentPoint) -> LatentPoint:
+    """The most likely of the laws that expectation-maximisation passes through, the start among them.
+
+    rows: (N, q) that propose.  Any of them would be an opponent: nothing about its validity hangs on how far this gets.
+    """
+    n = start.atoms.shape[1]
+    every = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
+    sets = [np.array(chosen, dtype=np.int64) for chosen in islice(every, _MOST_SETS)]
+    point = start
+    best = start
+    most = -np.inf
+    for _ in range(_N_STEPS):
+        likelihood, following = _step(rows, point, sets)
+        if likelihood > most:
+            best = point
+            most = likelihood
+        point = following
+    return best.frozen()
+
+
+def _step(rows: Array, point: LatentPoint, sets: list[IntArray]) -> tuple[float, LatentPoint]:
+    """The log likelihood of a law, up to a constant, and the law after it."""
+    (n_rows, q) = rows.shape
+    n = point.atoms.shape[1]
+    noise = point.noise
+    logs = np.empty((len(sets), n_rows))
+    means = np.zeros((len(sets), n_rows, n))
+    spreads = np.zeros((len(sets), n, n))
+    for i, active in enumerate(sets):
+        atoms = point.atoms[:, active]
+        inverse = np.linalg.inv(atoms.T @ atoms + noise * np.eye(len(active)))
+        product = rows @ atoms  # (N, r)
+        code = product @ inverse
+        means[i][:, active] = code
+        spreads[i][np.ix_(active, active)] = noise * inverse
+        volume = (q - len(active)) * log(noise) - np.linalg.slogdet(inverse)[1]
+        prior = len(active) * log(point.p) + (n - len(active)) * log(1.0 - point.p)
+        logs[i] = prior - 0.5 * (volume - np.sum(product * code, axis=1) / noise)
+    peak = logs.max(axis=0)
+    weights = np.exp(logs - peak)
+    total = weights.sum(axis=0)
+    weights /= total
+    energy = float(np.sum(rows**2))
+    likelihood = float(np.sum(peak + np.log(total))) - 0.5 * energy / noise
+    weighted = weights[:, :, None] * means
+    cross = rows.T @ weighted.sum(axis=0)  # (q, n)
+    gram = np.einsum("itj,itk->jk", weighted, means) + np.einsum("it,ijk->jk", weights, spreads)
+    atoms = cross @ np.linalg.pinv(gram)
+    norms = np.linalg.norm(atoms, axis=0)
+    atoms = np.where(norms > 0.0, atoms / np.where(norms > 0.0, norms, 1.0), point.atoms)
+    left = energy - 2.0 * float(np.sum(atoms * cross)) + float(np.sum((atoms @ gram) * atoms))
+    active = weights.sum(axis=1) @ np.array([len(chosen) for chosen in sets])
+    p = float(np.clip(active / (n_rows * n), _LEAST_ACTIVE, MOST_ACTIVE - _LEAST_ACTIVE))
+    return likelihood, LatentPoint(atoms, p, max(left / rows.size, noise * _LEAST_ACTIVE))

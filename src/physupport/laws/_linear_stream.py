@@ -1,0 +1,478 @@
+"""Rows that are linear in open coefficients: the likelihood of the best ones, and of the best noise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple, final
+
+import numpy as np
+from flint import acb, acb_mat, arb, arb_mat, ctx
+
+from .._errors import MisuseError
+from .._typing import Array, Field, IntArray
+from ..io import RowSource, as_complex, as_pairs
+from ._design import Design
+from ._opponents import CovariancePoint, MeanPoint, Mixture, Scores, leading_point, likely_mixture
+from ._widths import Ball, Bounded, Cone, Nonnegative
+
+_EPS = float(np.finfo(np.float64).eps)
+_TOLERANCE = 1e-8
+_LARGEST = 1e80  # squares, and products of these, stay far from overflow
+
+
+class Fit(NamedTuple):
+    """Second moments within the columns of a key, or of several, and outside, up to each checkpoint."""
+
+    inside: Array  # (..., c, r) eigenvalues within, the largest first; their sum where rows share coefficients
+    rest: Array  # (..., c) residual sums of squares
+    error: Array  # (..., c) how far each of them may be off: rounding, and the turn of the span by it
+    n_outside: int  # channels less columns
+
+
+@final
+@dataclass(frozen=True, eq=False)  # no slots: sums are made when first asked for
+class LinearStream:
+    r"""Key k scores the supremum of the likelihood over coefficients, and over :math:`\sigma` where it is not known.
+
+    Coefficients are one vector for all rows, or free in every row: with :math:`R^2` the residual sum of squares of n
+    real numbers, :math:`-\frac n2\log 2\pi\sigma^2 - R^2/2\sigma^2`, or :math:`-\frac n2(\log(2\pi R^2/n) + 1)`.  Or
+    they are random in every row, with one covariance that is open (`_source_covariance`).  It is at least the density
+    of every choice within bounds (`Bounded`), so that as a denominator it can only keep; never a numerator.  Cones
+    of columns have no negative coefficients (`Nonnegative`).  Where responses are known up to an angle, the common
+    mean is as near to the rows as its `Ball` allows, and one response holds as much of the second moments as its
+    `Cone` does.
+    """
+
+    is_density: ClassVar[bool] = False
+
+    design: Design
+    rows: RowSource
+    checkpoints: IntArray
+    is_complex: bool
+    fits: dict[int, Fit] | None = None  # by support, kept where rows propose: opponents have them, too
+
+    def __post_init__(self) -> None:
+        _check_residual(self.design)
+
+    @property
+    def n_keys(self) -> int:
+        """Supports times noise settings."""
+        return len(self.design.supports) * len(self.design.deviations)
+
+    @cached_property
+    def _table(self) -> Field:
+        """(T, q) the rows as numbers of the instrument."""
+        table = np.concatenate([*self.rows.blocks()])
+        if not np.abs(table).max(initial=0.0) <= _LARGEST:
+            raise MisuseError("rows", f"be of sizes up to {_LARGEST:g}", "larger ones", "Choose another unit.")
+        return as_complex(table.T).T if self.is_complex else table
+
+    @cached_property
+    def _roots(self) -> tuple[list[Field], Array]:
+        r"""Up to each checkpoint F, (k, q), with :math:`F^\top\bar F` the second moments, and (c,) sums of squares.
+
+        Second moments are those of all rows or, where these share a mean, of as many rows that are the mean.
+        """
+        pieces = np.split(self._table[: self.checkpoints[-1]], self.checkpoints[:-1])
+        squares = np.cumsum([(np.abs(piece) ** 2).sum() for piece in pieces])
+        if self.design.rows == "same mean":
+            sums = np.cumsum([piece.sum(axis=0) for piece in pieces], axis=0)
+            return [*(sums / np.sqrt(self.checkpoints)[:, None])[:, None, :]], squares
+        moments = np.cumsum([piece.T @ piece.conj() for piece in pieces], axis=0)
+        q = pieces[0].shape[1]
+        counts = self.checkpoints.tolist()
+        return [self._table[:t] if t <= q else _root(s) for t, s in zip(counts, moments, strict=True)], squares
+
+    @property
+    def parts(self) -> int:
+        """Real coordinates of a number."""
+        return 2 if self.is_complex else 1
+
+    def _columns(self, key: int) -> Field:
+        """(q, r) active columns and background."""
+        return np.concatenate([self.design.columns[:, self._active(key)], self.design.background], axis=1)
+
+    def _active(self, key: int) -> IntArray:
+        support = self.design.supports[key // len(self.design.deviations)]
+        return np.asarray(support[support >= 0])
+
+    def _width(self, key: int) -> Ball | Nonnegative | None:
+        """The set of common means of a key, where that is no linear space."""
+        design = self.design
+        active = self._active(key)
+        if design.is_cone and len(active):
+            return Nonnegative(len(active))
+        if design.radii is None or not len(active) or design.rows != "same mean":
+            return None
+        free = np.full(design.background.shape[1], np.inf)
+        radii = np.append(design.radii[active], np.zeros(len(free)))
+        return Ball.of(
+            radii, np.append(design.low[active], -free), np.append(design.high[active], free), self.is_complex
+        )
+
+    def _bounds(self, key: int) -> Bounded | None:
+        """The bounds of common coefficients, where responses have no width of their own."""
+        return Bounded.of(self.design, self._active(key)) if self.design.rows == "same mean" else None
+
+    def _cone(self, key: int) -> Cone | None:
+        """The response of a key that is known up to an angle, where every row has coefficients of its own."""
+        active = self._active(key)
+        radii = self.design.radii
+        if radii is None or not len(active) or self.design.rows == "same mean":
+            return None
+        return Cone.of(self.design.columns[:, active[0]], float(radii[active[0]]))
+
+    def _within(self, cone: Cone) -> Fit:
+        """The most that a response within the angle holds, and what it leaves."""
+        roots, squares = self._roots
+        held, off = np.array([cone.gain(root.T @ root.conj()) for root in roots]).T
+        off = off + 32.0 * _EPS * (len(cone.atom) + self.checkpoints + 8) * squares
+        return Fit(held[:, None], np.maximum(squares - held, 0.0), off, len(cone.atom) - 1)
+
+    def fit(self, key: int) -> Fit:
+        """The residuals that the columns of a key leave; worked out once where fits are kept."""
+        kept = {} if self.fits is None else self.fits
+        support = key // len(self.design.deviations)
+        if support not in kept:
+            kept[support] = self._fitted(key)
+        return kept[support]
+
+    def _fitted(self, key: int) -> Fit:
+        roots, squares = self._roots
+        basis, least = _basis(self._columns(key))
+        width = self._width(key)
+        if width is not None:
+            means = np.concatenate(roots)  # of rows that share one
+            near, off = width.energies(means, self._columns(key))
+            scatter = np.maximum(squares - (np.abs(means) ** 2).sum(axis=1), 0.0)
+            off = np.asarray(off + 32.0 * _EPS * (len(basis) + self.checkpoints + 8) * squares)
+            return Fit((squares - scatter)[:, None], scatter + near, off, len(basis) - basis.shape[1])
+        cone = self._cone(key)
+        if cone is not None:
+            return self._within(cone)
+        within = [root @ basis.conj() for root in roots]  # (k, r) each
+        inside = np.array([[(np.abs(part) ** 2).sum()] for part in within])
+        rest = np.maximum(squares - inside[:, 0], 0.0)
+        if self.design.rows != "same mean":
+            inside = np.array([np.linalg.eigvalsh(part.T @ part.conj())[::-1] for part in within])
+        error = _EPS * 32.0 * (len(basis) + self.checkpoints + 8) * (1.0 + basis.shape[1] / least) * squares
+        bounds = self._bounds(key)
+        if bounds is not None:
+            counts = self.checkpoints.astype(np.float64)
+            rise, off = bounds.rises(np.concatenate(roots) / np.sqrt(counts)[:, None], self._columns(key))
+            rest = rest + counts * rise
+            error = error + counts * off
+        return Fit(np.maximum(inside, 0.0), rest, np.asarray(error), len(basis) - basis.shape[1])
+
+    def mean(self, key: int) -> tuple[Field, float]:
+        """(q,) the mean that fits all rows best, and the variance of a real coordinate: known, or as fits best."""
+        columns = self._columns(key)
+        count = int(self.checkpoints[-1])
+        width = self._width(key)
+        row_mean = self._roots[0][-1][0] / np.sqrt(count)
+        if width is None:
+            mean = np.asarray(columns @ np.linalg.lstsq(columns, row_mean, rcond=None)[0])
+        else:
+            mean = width.nearest(row_mean, columns)
+        sigma = self.design.deviations[key % len(self.design.deviations)]
+        if sigma is not None:
+            return mean, float(sigma**2 / self.parts)
+        # Of means with a ball around little of their own scatter is left.
+        rank = np.linalg.matrix_rank(columns) if self.design.radii is None else len(mean)
+        return mean, float(self.fit(key).rest[-1] / max(self.parts * (count * len(mean) - rank), 1))
+
+    def covariance(self, key: int) -> CovariancePoint:
+        """The covariance of sources and the noise that fit all rows best."""
+        cone = self._cone(key)
+        root = self._roots[0][-1]
+        basis, _ = _basis(self._columns(key) if cone is None else cone.best(root.T @ root.conj())[1][:, None])
+        within = self._roots[0][-1] @ basis.conj()
+        count = int(self.checkpoints[-1])
+        values, vectors = np.linalg.eigh(within.T @ within.conj() / count)
+        values = np.maximum(values[::-1], 0.0)
+        rest = self.fit(key).rest[-1] / count
+        sigma = self.design.deviations[key % len(self.design.deviations)]
+        noise = sigma**2 if sigma else float(best_noise(values, rest, len(basis) - len(values)))
+        kept = np.flatnonzero(values > noise)
+        return CovariancePoint.of(basis @ vectors[:, ::-1][:, kept], values[kept] - noise, noise)
+
+    def opponent(self, keys: IntArray) -> Mixture:
+        """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own law.
+
+        That is their mean or, where every row has coefficients of its own, the leading eigenvectors of their second
+        moments: then likelihoods and fits are those of random coefficients, as a density has to predict them.
+        """
+        is_mean = self.design.rows == "same mean"
+        scored = (self if is_mean else self._random()).log_likelihood(keys)
+        is_known = np.isfinite(scored.errors[:, -1])
+        # With width there may be explanations that fit everything, and oppose nothing.
+        if not (is_known.all() if self.design.radii is None else is_known.any()):
+            remedy = "Give the noise, or leave more rows to propose."
+            raise MisuseError("proposal rows", "leave a residual to take the noise from", "none", remedy)
+        scores = np.where(is_known, scored.values[:, -1], -np.inf)
+        if not is_mean:
+            leading = leading_point(self._roots[0][-1], int(self.checkpoints[-1]))
+            return likely_mixture(scores, lambda i: self.covariance(int(keys[i])), leading)
+        best = self.mean(int(keys[np.argmax(scores)]))[1]
+        free = MeanPoint(np.concatenate([*self.rows.blocks()]).mean(axis=0), best)
+        return likely_mixture(scores, lambda i: self._point(*self.mean(int(keys[i]))), free)
+
+    def _random(self) -> "LinearStream":
+        """The same rows and fits with coefficients that are random."""
+        return replace(self, design=replace(self.design, is_random=True))
+
+    def _point(self, mean: Field, variance: float) -> MeanPoint:
+        return MeanPoint(as_pairs(mean[:, None], axis=0)[:, 0] if self.is_complex else mean, variance)
+
+    def log_likelihood(self, keys: IntArray) -> Scores:
+        """(k, c), fits of equal supports made once, and those of one dimension and noise scored together."""
+        count = len(self.design.deviations)
+        score = self._random_score if self.design.is_random else self._score
+        supports, where = np.unique(keys // count, return_inverse=True)
+        fits = [self.fit(int(support) * count) for support in supports]
+        kinds = np.stack([np.array([fit.n_outside for fit in fits], dtype=np.int64)[where], keys % count])
+        values, errors = np.empty((2, len(keys), len(self.checkpoints)))
+        for n_outside, setting in np.unique(kinds, axis=1).T.tolist():
+            alike = np.flatnonzero((kinds == [[n_outside], [setting]]).all(axis=0))
+            inside, rest, error = (np.stack([fits[i][part] for i in where[alike]]) for part in range(3))
+            scored = score(Fit(inside, rest, error, n_outside), self.design.deviations[setting])
+            values[alike], errors[alike] = scored
+        return Scores(values, errors)
+
+    @np.errstate(divide="ignore", invalid="ignore")  # a residual of 0 has no largest likelihood
+    def _score(self, fit: Fit, sigma: float | None) -> tuple[Array, Array]:
+        n = self.parts * self.checkpoints * len(self.design.columns)
+        energy = fit.rest
+        error = fit.error
+        variance = energy / n if sigma is None else np.full(energy.shape, sigma**2 / self.parts)
+        if sigma is not None:
+            value = -0.5 * (n * np.log(2.0 * np.pi * variance) + energy / variance)
+            off = 0.5 * error / variance
+        else:
+            value = -0.5 * n * (np.log(2.0 * np.pi * variance) + 1.0)
+            off = np.where(energy > 2.0 * error, n * error / energy, np.inf)
+        size = n * (np.abs(np.log(variance)) + 8.0) + np.abs(value)
+        off = off + 16.0 * _EPS * size
+        is_known = np.isfinite(value) & np.isfinite(off)
+        return np.where(is_known, value, 0.0), np.where(is_known, off, np.inf)
+
+    def _random_score(self, fit: Fit, sigma: float | None) -> tuple[Array, Array]:
+        counts = self.checkpoints.astype(np.float64)
+        q = len(self.design.columns)
+        scaled = (fit.inside / counts[:, None], fit.rest / counts, fit.error / counts)
+        cost, off = cost_bounds(*scaled, fit.n_outside, None if sigma is None else sigma**2)
+        half = 0.5 * self.parts * counts
+        constant = q * np.log(2.0 * np.pi / self.parts)
+        size = q * (np.abs(cost) / max(q, 1) + 8.0 + np.abs(np.log(np.maximum(scaled[1], 1e-300)))) + np.abs(cost)
+        return -half * (constant + cost), half * (off + 64.0 * _EPS * q * size)
+
+    def enclosure(self, key: int, bits: int) -> list[arb]:
+        """By normal equations in balls; everything where columns are dependent."""
+        sigma = self.design.deviations[key % len(self.design.deviations)]
+        columns = self._columns(key)
+        width = self._width(key)
+        cone = self._cone(key)
+        has_mean = self.design.rows == "same mean"
+        with ctx.workprec(bits):
+            settings = (columns, has_mean, width, cone, sigma, self._bounds(key))
+            exact = [ExactRows(self._table[:t], *settings) for t in self.checkpoints]
+            return [one.random_likelihood() if self.design.is_random else one.likelihood() for one in exact]
+
+
+def _check_residual(design: Design) -> None:
+    """Where every row has its own coefficients, noise that is not known is what the columns leave of each."""
+    if design.rows == "same mean" or None not in design.deviations:
+        return
+    widest = int((design.supports >= 0).sum(axis=1).max(initial=0)) + design.background.shape[1]
+    if widest >= len(design.columns):
+        rule = f"leave at least one of {len(design.columns)} channels to the noise, which is not known"
+        raise MisuseError("active elements", rule, f"{widest} columns", "Lower `count`, or give the noise.")
+
+
+def _basis(columns: Field) -> tuple[Field, float]:
+    """(q, r) orthonormal columns of the same span, and the least singular value of unit columns."""
+    norms = np.linalg.norm(columns, axis=0)
+    left, values, _ = np.linalg.svd(columns[:, norms > 0.0] / norms[norms > 0.0], full_matrices=False)
+    return left[:, values > _TOLERANCE], float(values[values > _TOLERANCE].min(initial=1.0))
+
+
+def _root(moments: Field) -> Field:
+    r"""(q, q) F with :math:`F^\top\bar F` these second moments."""
+    values, vectors = np.linalg.eigh(moments)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+
+
+# Likelihoods of rows that are linear in open coefficients, at the best of these, in ball arithmetic.
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactRows:
+    """Rows and the columns of one key, as numbers of the instrument, at the precision of the context."""
+
+    rows: Field  # (T, q)
+    columns: Field  # (q, r)
+    has_mean: bool  # rows share their coefficients
+    width: Ball | Nonnegative | None  # of columns that rows share
+    cone: Cone | None  # of the one column that rows have in their own ways
+    sigma: float | None
+    bounds: Bounded | None = None  # of coefficients that rows share
+
+    @property
+    def parts(self) -> int:
+        """Real coordinates of a number."""
+        return 2 if np.iscomplexobj(self.rows) else 1
+
+    def likelihood(self) -> arb:
+        """Its log, by normal equations; everything where columns are dependent."""
+        table = np.concatenate([self.rows.real, self.rows.imag], axis=1) if self.parts == 2 else self.rows
+        energy = sum((arb(x) ** 2 for x in table.ravel().tolist()), arb(0))
+        count = len(table)
+        if self.cone is not None:
+            return self._scored(energy - count * self._held(self.cone))
+        columns = _real_columns(self.columns, is_complex=self.parts == 2)
+        if not columns.shape[1]:
+            return self._scored(energy)
+        matrix = arb_mat(columns.tolist())
+        rows = arb_mat(table.T.tolist())
+        share = 1
+        if self.has_mean:
+            rows = rows * arb_mat([[1]] * count)
+            share = count
+        if self.width is not None:
+            mean = rows / arb(count).sqrt()
+            whole = sum((x * x for x in mean.entries()), arb(0))
+            return self._scored(energy - whole + self.width.enclosed(matrix, mean))
+        products = matrix.transpose() * rows
+        try:
+            inverse = (matrix.transpose() * matrix).inv()
+        except ZeroDivisionError:
+            return arb(0, float("inf"))
+        solved = inverse * products
+        rise = arb(0) if self.bounds is None else self._risen(self.bounds, inverse, solved / count)
+        return self._scored(energy - (products.transpose() * solved).trace() / share + count * rise)
+
+    def _risen(self, bounds: Bounded, inverse: arb_mat, fitted: arb_mat) -> arb:
+        """The rise of the squared distance of the mean by bounds; imaginary parts stand below all real ones."""
+        below = inverse.nrows() // 2
+        bounded = range(len(bounds.low))
+        parts = [(fitted[j, 0], fitted[j + below, 0] if self.parts == 2 else arb(0)) for j in bounded]
+        return bounds.enclosed(parts, [inverse[j, j] for j in bounded])
+
+    def _scored(self, energy: arb) -> arb:
+        """The log likelihood of a residual sum of squares."""
+        n = arb(self.rows.size * self.parts)
+        if self.sigma is None:
+            return -n / 2 * ((2 * arb.pi() * energy / n).log() + 1)
+        variance = arb(self.sigma) ** 2 / self.parts
+        return -(n * (2 * arb.pi() * variance).log() + energy / variance) / 2
+
+    def _held(self, cone: Cone) -> arb:
+        """The most that a response within the angle holds of the mean second moments of the rows."""
+        count = len(self.rows)
+        table = _ball_matrix(self.rows.T)
+        mu, _ = cone.best(self.rows.T @ self.rows.conj() / count)
+        return cone.enclosed(table * table.conjugate().transpose() / count, mu)
+
+    def random_likelihood(self) -> arb:
+        """The same where coefficients are random, with one covariance that is open."""
+        count = len(self.rows)
+        table = _ball_matrix(self.rows.T)
+        rest = sum((x.real**2 + x.imag**2 for x in table.entries()), arb(0)) / count
+        (q, r) = self.columns.shape
+        values = []
+        if self.cone is not None:
+            values = [self._held(self.cone)]
+            rest -= values[0]
+        elif r:
+            adjoint = _ball_matrix(self.columns.conj().T)
+            products = adjoint * table  # (r, T)
+            try:
+                solved = (adjoint * _ball_matrix(self.columns)).solve(products)
+            except ZeroDivisionError:
+                return arb(0, float("inf"))
+            inside = solved * products.conjugate().transpose() / count  # of the eigenvalues that U* R U has
+            values = [value.real for value in inside.eig(multiple=True)]
+            rest = rest - inside.trace().real
+        cost = cost_ball(values, rest, q - r, None if self.sigma is None else arb(self.sigma) ** 2)
+        enclosed: arb = -(q * (2 * arb.pi() / self.parts).log() + cost) * count * self.parts / 2
+        return enclosed
+
+
+def _ball_matrix(values: Field) -> acb_mat:
+    """Numbers as they are stored."""
+    complex_rows = np.asarray(values, dtype=np.complex128).tolist()
+    return acb_mat([[acb(x.real, x.imag) for x in row] for row in complex_rows])
+
+
+def _real_columns(columns: Field, *, is_complex: bool) -> Array:
+    """(q, r) columns whose real span is that of complex ones, real parts first."""
+    if not is_complex:
+        return np.asarray(columns, dtype=np.float64)
+    turned: Sequence[Field] = [columns, 1j * columns]
+    return np.concatenate([np.concatenate([part.real, part.imag]) for part in turned], axis=1)
+
+
+# Zero-mean rows with sources of any covariance in white noise: the likelihood of the best covariance and noise.
+#
+# Rows :math:`N(0, N_eCN_e^* + sI)` with :math:`C \succeq 0` open.  With U an orthonormal basis of the columns,
+# :math:`\lambda` the eigenvalues of :math:`U^*RU`, R the second moments of T rows of m numbers, and
+# :math:`c = \operatorname{tr}R - \sum\lambda` what is left, the covariance within U may be any one that is at least s:
+# by von Neumann's inequality the best one has the eigenvectors of :math:`U^*RU` and eigenvalues
+# :math:`\max(\lambda_i, s)`, so that
+#
+# .. math:: -\tfrac2{\beta T}\log L = m\log\tfrac{2\pi}\beta + f(s), \qquad
+# f(s) = \sum_i\Big(\log\max(\lambda_i, s) + \frac{\lambda_i}{\max(\lambda_i, s)}\Big) + (m - r)\log s + \frac cs,
+#
+# with :math:`\beta` = 1 for real and 2 for complex rows.  f is convex in 1/s; where s is open its least value pools c
+# with the eigenvalues below s: :math:`s = (c + \sum_{\lambda_i < s}\lambda_i)/(m - r + \#\{\lambda_i < s\})`.  If
+# none is, f is the :math:`\log\det(P_ARP_A + sP_A^\perp) + m` of every Hermitian C.  f grows with all eigenvalues and
+# c.
+
+
+def best_noise(inside: Array, rest: Array, n_outside: int) -> Array:
+    """(...) the s of the least cost; inside: (..., r) eigenvalues, the largest first.  rest: (...)."""
+    total = np.asarray(rest, dtype=np.float64)
+    count = np.full(np.shape(rest), float(n_outside))
+    level = total / np.maximum(count, 1.0)
+    for value in np.moveaxis(inside, -1, 0)[::-1]:
+        is_pooled = value < level
+        total = np.where(is_pooled, total + value, total)
+        count = count + is_pooled
+        level = total / np.maximum(count, 1.0)
+    return np.asarray(level)
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # nothing left to take the noise from: no largest likelihood
+def least_cost(inside: Array, rest: Array, n_outside: int, noise: float | None) -> Array:
+    """(...) f at the noise that is known, or at the best one."""
+    level = best_noise(inside, rest, n_outside) if noise is None else np.full(np.shape(rest), noise)
+    top = np.maximum(inside, level[..., None])
+    return np.asarray((np.log(top) + inside / top).sum(axis=-1) + n_outside * np.log(level) + rest / level)
+
+
+@np.errstate(invalid="ignore")
+def cost_bounds(inside: Array, rest: Array, error: Array, n_outside: int, noise: float | None) -> tuple[Array, Array]:
+    """F and how far it may be off where every eigenvalue and the rest are within an error, (...), of theirs."""
+    cost = least_cost(inside, rest, n_outside, noise)
+    below = least_cost(np.maximum(inside - error[..., None], 0.0), rest - error, n_outside, noise)
+    above = least_cost(inside + error[..., None], rest + error, n_outside, noise)
+    off = np.maximum(cost - below, above - cost)
+    # A rest that may be 0 leaves a noise that may be 0, unless it is known.
+    is_bounded = np.isfinite(off) & ((rest > error) | (noise is not None))
+    return np.where(is_bounded, cost, 0.0), np.where(is_bounded, off, np.inf)
+
+
+def cost_ball(inside: list[arb], rest: arb, n_outside: int, noise: arb | None) -> arb:
+    """F in balls, of eigenvalues in any order; the whole line where it stays open which of them are below the noise."""
+    values = sorted(inside, key=lambda value: float(value.mid()), reverse=True)
+    kept = len(values)
+    left = rest
+    while kept and values[kept - 1] < (left / (n_outside + len(values) - kept) if noise is None else noise):
+        kept -= 1
+        left += values[kept]
+    count = n_outside + len(values) - kept
+    level = noise or (left / count if count else arb(0))
+    if not level > 0 or not all(value > level for value in values[:kept]):
+        return arb(0, float("inf"))
+    return sum((value.log() + 1 for value in values[:kept]), arb(0)) + count * level.log() + left / level

@@ -1,1 +1,0 @@
-"""Laws of the calibration coefficients, and the Gaussian mixtures they make of the rows."""

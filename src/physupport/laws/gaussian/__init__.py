@@ -1,1 +1,0 @@
-"""Gaussian rows: known codes, a covariance, a mean, a mean with open coefficients."""

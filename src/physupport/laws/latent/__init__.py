@@ -1,1 +1,0 @@
-"""Rows with unseen codes: an exact mixture over all active sets."""

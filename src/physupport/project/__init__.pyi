@@ -1,0 +1,20 @@
+from ._assemble import Assembled as Assembled, assemble as assemble
+from ._differences import report_differences as report_differences
+from ._examples import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_example as write_example
+from ._folder import FILES as FILES
+from ._forecast import forecast as forecast
+from ._judges_compared import (
+    JudgeForecast as JudgeForecast,
+    compare_judges as compare_judges,
+    comparison_notes as comparison_notes,
+)
+from ._load import Project as Project, load_project as load_project
+from ._response_error import (
+    ResponseError as ResponseError,
+    response_error as response_error,
+    write_error as write_error,
+)
+from ._run import Finished as Finished, run_project as run_project
+from ._size import check_size as check_size
+from ._tables import planned_opponents as planned_opponents, read_tables as read_tables
+from ._tried import StreamForecast as StreamForecast

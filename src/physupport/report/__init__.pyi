@@ -1,0 +1,38 @@
+from ._assumptions import promised_level as promised_level, strengths_beside as strengths_beside
+from ._contents import (
+    contents as contents,
+    fields_json as fields_json,
+    is_complete as is_complete,
+    is_withheld as is_withheld,
+    said_answers as said_answers,
+)
+from ._details import Details as Details
+from ._diagnosis import (
+    LEVELS_NOTE as LEVELS_NOTE,
+    MISFIT as MISFIT,
+    misfit_sentence as misfit_sentence,
+    outcome_notes as outcome_notes,
+    refine_sentence as refine_sentence,
+)
+from ._fields import field_sentences as field_sentences
+from ._outcome import outcome_sentence as outcome_sentence
+from ._rebuilt import (
+    MOST_EXPLANATIONS as MOST_EXPLANATIONS,
+    rebuilt_bank as rebuilt_bank,
+    rebuilt_question as rebuilt_question,
+    trace_columns as trace_columns,
+    trace_json as trace_json,
+)
+from ._report import (
+    FieldReport as FieldReport,
+    Report as Report,
+    field_lines as field_lines,
+    query_lines as query_lines,
+)
+from ._schema import (
+    FORMAT as FORMAT,
+    VERSION as VERSION,
+    check_document as check_document,
+    document_hash as document_hash,
+)
+from ._words import coordinate_names as coordinate_names, counted as counted, label_words as label_words

@@ -1,0 +1,543 @@
+"""The sentences about what a report rests on, and about what it leaves: noise, covers, widths, open queries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+
+from .._codec import real
+from ..banks import JOINT
+from ..laws import LAWS
+from ..questions import Label
+from ._words import (
+    Entry,
+    cells_of,
+    count_of_queries,
+    cut,
+    gate_of,
+    listed,
+    plain,
+    probability,
+    regions_of_sets,
+    sentence_of,
+    unit_of,
+)
+
+
+def promised_level(protocol: Entry) -> float:
+    """The probability with which the truth may be lost: where there is a cover, wherever in its boxes it lies."""
+    return float(protocol["cover"]["asked"] if "cover" in protocol else protocol["level"])
+
+
+# Where the truth is if a promise holds, and where it may be where nothing is left that the laws allow: without a cover,
+# and with one.
+_IS = (
+    "the truth is in the bank",
+    "the truth lies in the {whole}, at a signal-to-noise ratio of at most {snr:g}, and is in the bank in all else",
+)
+_IS_NOT = (
+    "the truth is not in the bank",
+    "the truth is not in the {whole}, is above its signal-to-noise ratio of {snr:g}, "
+    "or is not in the bank in all else,",
+)
+
+
+def where_truth_is(protocol: Entry, *, is_there: bool = True) -> str:
+    """The condition of a promise; is_there: False for the opposite."""
+    without, beside = _IS if is_there else _IS_NOT
+    if "cover" not in protocol:
+        return without
+    whole = "boxes and ranges of the cover" if "ranges" in protocol["cover"] else "boxes of the cover"
+    return beside.format(whole=whole, snr=protocol["cover"]["snr"])
+
+
+def grid_end(protocol: Entry, edge: Entry) -> float:
+    """Where a grid ends that is touched: of cells the end of what they fill, which is half a cell beyond the last."""
+    cover = protocol.get("cover", {})
+    # Only regions along a line have edges.
+    filled = {f"region {part['region']}": (part["low"][0], part["high"][0]) for part in cover.get("regions", ())}
+    filled |= {_label(part): part["values"] for part in cover.get("parameters", ())}
+    for part in cover.get("ranges", ()):
+        of = "deployment noise" if part["region"] is None else f"strengths of region {part['region']}"
+        filled[of] = part["low"], part["high"]
+    low, high = filled.get(edge["of"], (edge["value"], edge["value"]))
+    return float(low if edge["end"] == "lowest" else high)
+
+
+def _label(parameter: Entry) -> str:
+    """The name of a parameter in the bank."""
+    number = f" {parameter['coordinate']}" if parameter["coordinate"] else ""
+    return str(parameter["called"] or f"{parameter['kind']}{number}")
+
+
+def cover_sentence(protocol: Entry) -> str:
+    """The boxes that the cells fill, and the level at which the judge ran; empty without a cover."""
+    if "cover" not in protocol:
+        return ""
+    cover = protocol["cover"]
+    boxes = "; ".join(f"{plain(part['region'])}: {box_words(protocol, _ends(part))}" for part in cover["regions"])
+    also = [
+        f"{plain(part['called'] or part['kind'])} {part['values'][0]:g} to {part['values'][1]:g}"
+        for part in cover["parameters"]
+    ]
+    also += map(_range_words, cover.get("ranges", ()))
+    proof = "" if cover["bounds"] == "proven" else " Bounds of the responses were given, and are not proven here."
+    law = f"eta {cover['eta']:.3g}" if cover["is_shift"] else f"kappa {cover['kappa']:.3g}"
+    law += " of places alone" if "ranges" in cover else ""
+    return (
+        f" Elements are cells that fill boxes ({'; '.join([boxes, *also])}); the level {cover['asked']!r} holds "
+        f"anywhere in these because the judge ran at {protocol['level']:.4g} ({law}).{proof}"
+    )
+
+
+def _range_words(part: Entry) -> str:
+    """A range in words; all elements of a region that are active at once share one strength."""
+    what = "noise" if part["region"] is None else f"strength of {plain(part['region'])}"
+    shared = ", the same of all elements there" if part["most"] > 1 else ""
+    return f"{what} {part['low']:g} to {part['high']:g}{shared}"
+
+
+def placed_fields(document: Entry) -> list[Entry]:
+    """The fields, each with what the rest of the document says of its places.
+
+    unit: of the coordinates.  is_set: names are those of sets of elements.  cells, within: where cells lie that are
+    possible, with their number, and as the end of a sentence; empty where elements are no cells.
+    """
+    protocol = document["protocol"]
+    sets = regions_of_sets(document)
+    cells = cells_of(document)
+    unit = unit_of(document)
+    return [
+        {
+            **entry,
+            "unit": unit,
+            "is_set": entry["field"] in sets,
+            "cells": extent_words(protocol, entry, cells),
+            "within": within(document, entry),
+        }
+        for entry in document["fields"]
+    ]
+
+
+def extent_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """Where the cells lie that are possible, and how many they are; empty where elements are no cells.
+
+    On a line with gaps, of few parts each.  cells: those of `cells_of`.
+    """
+    box = (entry.get("set") or {}).get("box")
+    names = entry["cell"]
+    if box is None or "cover" not in protocol or not names:
+        return ""
+    parts = [box]
+    if len(box) == 1 and all(name in cells for name in names):
+        parts = [[part] for part in _joined(sorted(cells[name][0] for name in names))]
+    gaps = f", with {len(parts) - 1} gaps" if len(parts) > _MOST_PARTS else ""
+    said = " or ".join(box_words(protocol, part) for part in ([box] if gaps else parts))
+    return f"{said}{gaps}" + (f" ({len(names)} cells)" if len(names) > 1 else "")
+
+
+_MOST_PARTS = 3
+
+
+def _joined(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Intervals in order, those that touch as one."""
+    joined: list[tuple[float, float]] = []
+    for low, high in ends:
+        if joined and low - joined[-1][1] < 1e-6 * (high - low):  # cells of one grid meet but for rounding
+            joined[-1] = joined[-1][0], high
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def within(document: Entry, entry: Entry) -> str:
+    """Where all cells that are possible lie together, if they are several."""
+    box = (entry.get("set") or {}).get("box")
+    if box is None or "cover" not in document["protocol"] or len(entry["cell"]) < 2:
+        return ""
+    return f", all within {box_words(document['protocol'], box)}"
+
+
+def box_words(protocol: Entry, box: Sequence[Sequence[float]]) -> str:
+    """Ends of coordinates with their names and unit."""
+    cover = protocol["cover"]
+    unit = f" {cover['unit']}" if cover["unit"] else ""
+    ends = zip(cover["coordinates"], box, strict=True)
+    return ", ".join(f"{plain(name)} {low:.6g} to {high:.6g}{unit}" for name, (low, high) in ends)
+
+
+def _ends(region: Entry) -> list[list[float]]:
+    return [[low, high] for low, high in zip(region["low"], region["high"], strict=True)]
+
+
+UNFIT = "not even the best explanation in the bank fits these data"
+
+# Where there is noise alone, whatever explanation is true.
+_SCATTER = "the scatter of the rows"
+
+
+def refuted_noise(gate: Entry) -> Entry | None:
+    """The finding by which rows refute the noise that is stated, where the gate says so."""
+    is_rejected = gate.get("is_best_rejected", False)
+    refuting = [each for each in gate.get("findings", ()) if each["part"] == "noise" and each["p"] <= gate["level"]]
+    return min(refuting, key=lambda each: each["p"]) if is_rejected and refuting else None
+
+
+def withheld_by_noise(document: Entry) -> Entry | None:
+    """The same finding where it, and no misfit of the best explanation, is why no label is given."""
+    gate = gate_of(document)
+    noise = refuted_noise(gate)
+    others = [each for each in gate.get("findings", ()) if each["part"] != "noise"]
+    # Where an explanation enters, a misfit that stands out along something is the nearer reason.
+    is_nearer = noise and not is_of_scatter(noise) and any(each["p"] <= gate["level"] for each in others)
+    return None if is_nearer else noise
+
+
+def why_withheld(document: Entry, *, is_best: str) -> str:
+    """Why no label is given: what the rows refute, or that of the best explanation which is_best says."""
+    noise = withheld_by_noise(document)
+    return rests_on_stuck(document) or (f"the rows refute {refuted_premises(noise)}" if noise else is_best)
+
+
+def withheld_in_short(document: Entry) -> str:
+    """The same in a few words; empty where labels are given, or nothing survives."""
+    if document["outcome"]["status"] != "WITHHELD":
+        return ""
+    if rests_on_stuck(document):
+        return "too few replicates"
+    return "the stated noise is refuted" if withheld_by_noise(document) else "the best fit is rejected"
+
+
+def is_of_scatter(finding: Entry) -> bool:
+    """True if no explanation enters: whatever mean the rows share, their scatter is the noise."""
+    return bool(finding["place"] == _SCATTER)
+
+
+def refuted_premises(finding: Entry) -> str:
+    """The premises that cannot all be true: too little energy refutes the noise alone."""
+    if float(finding.get("ratio", 1.0)) < 1.0:
+        return "the noise that is stated"
+    other = "they share one mean" if is_of_scatter(finding) else "the bank has all that is there"
+    return f"the noise that is stated, or that {other}"
+
+
+def refuted_sentence(finding: Entry) -> str:
+    """How far off the stated noise is, and what that may come from."""
+    ratio = float(finding.get("ratio", 1.0))
+    times = f"{ratio:.3g} times" if "ratio" in finding else "not"
+    said = (
+        f" {sentence_of(plain(str(finding['place']))).removesuffix('.')} has {times} the variance of the noise that is "
+        f"stated ({probability(finding['p'])}):"
+    )
+    if ratio < 1.0:
+        return f"{said} it is stated too large, or the rows were scaled, averaged or smoothed."
+    beside = "the rows do not share one mean" if is_of_scatter(finding) else _OUTSIDE
+    return f"{said} it is stated too small, or {beside}."
+
+
+_OUTSIDE = "something is there that the bank does not have"
+
+
+def strength_sentence(document: Entry) -> str:
+    """The test of the strengths of what is left; empty if there was no test, or nothing is left."""
+    gate = gate_of(document)
+    looked = gate.get("strengths")
+    if not looked or document["outcome"]["status"] == "EMPTY":
+        return ""
+    if not is_off(gate):
+        return f" The rows are as strong as something that is left says ({probability(looked['p'])}{told_at(gate)})."
+    how = f"{plain(str(looked['place']))} along one of its elements"
+    return f" But the rows are {how} ({probability(looked['p'])}): {_OFF}."
+
+
+# What a strength is compared with contains the noise.
+_OFF = "its strengths, the noise, or that anything is there, may not be right"
+
+
+def strengths_beside(document: Entry) -> str:
+    """Weaker or stronger, where it is said that rows are this along an element of what is left; empty elsewhere."""
+    gate = gate_of(document)
+    is_said = is_off(gate) and document["outcome"]["status"] != "EMPTY"
+    return str(gate["strengths"]["place"]).partition(" ")[0] if is_said else ""
+
+
+def is_off(gate: Entry) -> bool:
+    """True if the gate says that the rows do not have the strengths of what is left."""
+    looked = gate.get("strengths")
+    return bool(looked and looked["is_off"])
+
+
+def agreed_sentence(gate: Entry) -> str:
+    """The sentence of a gate that tests only the noise, and finds nothing against it."""
+    finding = min(gate["findings"], key=lambda each: each["p"])
+    return (
+        f" The noise that is stated agrees with {plain(str(finding['place']))} "
+        f"({probability(finding['p'])}{told_at(gate)})."
+    )
+
+
+def told_at(gate: Entry) -> str:
+    """The threshold for the p-values of a gate."""
+    return f", told at {gate['level']:.2g} or below" if "level" in gate else ""
+
+
+def _untested(document: Entry) -> str:
+    """A remark where the noise was to be tested and the rows leave nothing to test it by; empty elsewhere."""
+    judge = document["protocol"].get("judge") or {}
+    findings = gate_of(document).get("findings")
+    # Replicates have noise of another meaning, and no findings.
+    if findings is None or not judge.get("noise") or any(finding["part"] == "noise" for finding in findings):
+        return ""
+    return " Whether the noise is the one that is stated these rows cannot tell: it is taken as it stands."
+
+
+def estimate_sentence(document: Entry) -> str:
+    """The assumption about rows without a signal where they gave the covariance of the noise; empty elsewhere."""
+    laws = [stream["law"] for stream in document["protocol"]["streams"]]
+    freedom = next((law["covariance_freedom"] for law in laws if law.get("covariance_freedom")), None)
+    if freedom is None:
+        return ""
+    return (
+        f" The covariance of the noise is estimated from rows without a signal ({freedom} degrees of freedom), which "
+        f"are assumed to have the same noise; the level accounts for the errors of the estimate."
+    )
+
+
+def noise_sentence(document: Entry) -> str:
+    """The test of white noise, and a warning of rows that are all zero; empty if there was no test."""
+    gate = gate_of(document)
+    looked = gate.get("whiteness")
+    zeros = gate.get("zero_rows", 0)
+    said = _untested(document)
+    if zeros:
+        said += f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: was anything measured?"
+    if not looked:
+        return said
+    where = f"{_NOISES.get(looked['part'], '')}{plain(str(looked['place']))}, {probability(looked['p'])}"
+    if looked["p"] <= (gate.get("level") or document["protocol"]["level"]):
+        return f"{said} The noise does not look white ({where}): what is said rests on noise that is."
+    return f"{said} The noise looks white ({where})."
+
+
+_NOISES = {"lags": "largest autocorrelation at "}
+
+
+def width_sentence(document: Entry) -> str:
+    """The assumption about responses that have a width; empty where they are exact, or not used."""
+    protocol = document["protocol"]
+    if gate_of(document).get("assumes"):
+        return ""  # replicates have a width of their own, and the judge says what it assumes
+    laws = [stream["law"] for stream in protocol["streams"] if "law" in stream]
+    told = [*_settings(document), *(part for law in laws for part in _mixed(law, "cover" in protocol))]
+    return f" For its responses that means: {'; '.join(told)}." if told else ""
+
+
+def _settings(document: Entry) -> Iterator[str]:
+    """Parameters and variants that make states; a cover tells of its own."""
+    states = (document["bank"] or {}).get("states", {})
+    if not {"names", "values"} <= {*states} or "cover" in document["protocol"]:
+        return
+    for name, column in zip(states["names"], real(states["values"], None, None).T, strict=True):
+        values = {*column.tolist()}
+        if name == "variant":
+            yield f"one of {len(values)} variants is right, for all elements alike"
+        elif len(values) > 1:
+            yield f"{plain(name)} is one of {len(values)} values, {min(values):g} to {max(values):g}"
+
+
+def _mixed(law: Entry, is_covered: bool) -> Iterator[str]:
+    """The shapes that a law leaves open; a cover describes its own tangents."""
+    if "error" in law:
+        yield f"each lies within an angle of sine {law['error']:g} of the one listed, in any direction"
+    if "half_steps" in law:
+        if is_covered:
+            return
+        steps = " and ".join(f"{step:g}" for step in law["half_steps"])
+        yield f"or, between values, at most {steps} off one of them, where responses are nearly straight"
+    elif "variants" in law:
+        count = 1 + int(law["variants"].get("shape", (0,))[0])
+        parts = "without negative parts" if _is_cone(law) else "of either sign"
+        yield f"each is a mix of the {count} variants of its element, {parts}"
+
+
+def _is_cone(law: Entry) -> bool:
+    """True if variants of a response are mixed with weights of at least 0, as amounts always are."""
+    kind = LAWS.get(str(law.get("kind")))
+    return bool(law.get("is_cone")) or (kind is not None and kind.is_counted)
+
+
+UNLISTED = "something that is not in the library"
+
+
+def besides(document: Entry) -> str:
+    """All that may be there besides what could be excluded and is not; empty if there is nothing."""
+    gate = gate_of(document)
+    stuck = gate.get("cannot_exclude", ())
+    parts = [f"{listed(stuck)} (cannot be excluded: too few replicates)"] if stuck else []
+    is_open = not gate.get("unlisted", {"is_excluded": True})["is_excluded"]
+    return " or ".join(parts + [UNLISTED] * is_open)
+
+
+def is_presence(entry: Entry) -> bool:
+    """True if the label of a field says that something is there."""
+    return entry["label"] in (Label.FINE, Label.GROUP, Label.LOCAL_AMBIGUOUS)
+
+
+def unless(document: Entry) -> str:
+    """The same as the end of a statement that something is there."""
+    found = besides(document)
+    return f", unless it is {found}" if found else ""
+
+
+def without_stuck(document: Entry, entry: Entry) -> Entry:
+    """A field without elements that nothing could exclude, which are named apart; as it is if there is nothing else."""
+    stuck = {*gate_of(document).get("cannot_exclude", ())}
+    cell = [name for name in entry["cell"] if name.replace(JOINT, " and ") not in stuck]
+    if not cell or len(cell) == len(entry["cell"]):
+        return entry
+    left = entry.get("set")
+    if left:
+        kept = [part for part in left["kept"] if part["name"] is None or part["name"] in cell]
+        left = {**left, "kept": kept, "not_asked": [n for n in left["not_asked"] if n is None or n in cell]}
+    return {**entry, "cell": cell, "set": left}
+
+
+def rests_on_stuck(document: Entry) -> str:
+    """Why no label is given where nothing is left but elements that nothing could exclude; empty elsewhere."""
+    gate = gate_of(document)
+    if not gate.get("is_withheld") or not gate.get("cannot_exclude"):
+        return ""
+    return f"nothing is left but {listed(gate['cannot_exclude'])}, which no signal could exclude: too few replicates"
+
+
+def stuck_sentence(document: Entry) -> str:
+    """The units that such elements have, and the number that they need."""
+    gate = gate_of(document)
+    level = document["protocol"]["level"]
+    if not gate.get("cannot_exclude"):
+        return ""
+    share = float(document["protocol"]["judge"].get("share", 0.0))
+    told = [f"{plain(name)} ({_units(gate['units'][name])})" for name in gate["cannot_exclude"]]
+    needed = ceil(1.0 / (level * max(share, 1.0 - share)) - 1.0 - 1e-9)
+    return (
+        f" Cannot be excluded, whatever the signal: too few replicates of {cut(told)}; {needed} units or more are "
+        f"needed at this level."
+    )
+
+
+def _units(counts: int | list[int]) -> str:
+    return " and ".join(map(str, counts)) if isinstance(counts, list) else str(counts)
+
+
+def unlisted_sentence(document: Entry) -> str:
+    """The verdict on something that is not in the library, and the number of groups that could exclude it."""
+    gate = gate_of(document)
+    level = document["protocol"]["level"]
+    found = gate.get("unlisted")
+    if not found:
+        return ""
+    said = sentence_of(UNLISTED)
+    if found["is_excluded"]:
+        return (
+            f" {said} is excluded ({probability(found['p'])}), if its group is exchangeable with those of the library."
+        )
+    if found["smallest_p"] > level:
+        needed = ceil(2.0 / level - 1.0 - 1e-9)
+        return f" {said} cannot be excluded: that takes {needed} groups or more at this level, and single elements."
+    return f" {said} is not excluded ({probability(found['p'])}, excluded at {level:g} or below)."
+
+
+# So many times the deviation of the replicates, with what is stated, a signal may have without a remark.
+_MUCH = 1.5
+
+
+def replicate_noise_sentence(document: Entry) -> str:
+    """The noise that was added to replicates before they were ranked, and whether a stated one is too small."""
+    noise = gate_of(document).get("replicate_noise")
+    if not noise:
+        return ""
+    signal = float(noise["signal"])
+    own = float(noise["replicates"])
+    found = (
+        f"measured along the channels, the signal has noise of deviation {signal:.3g}, and the median replicate "
+        f"{own:.3g} at its scale"
+    )
+    if noise["stated"] is None:
+        added = "noise was added to replicates that have less" if signal > own else "little or no noise was added"
+        return f" {sentence_of(found)}: {added} (replicate_noise is left out)."
+    if signal > _MUCH * float((own**2 + max(noise["stated"]) ** 2) ** 0.5):
+        return (
+            f" But {found}, more than replicate_noise adds: what is there may be excluded for its noise. "
+            f"Leave replicate_noise out, or write replicate_noise = {signal:.3g}."
+        )
+    return ""
+
+
+def unasked(outcome: Entry) -> str:
+    """The explanations that a certified report leaves without a verdict."""
+    count = outcome["possible"] - outcome["witnessed"] - outcome["indeterminate"]
+    if not count:
+        return ""
+    who = "1 explanation was" if count == 1 else f"{count} explanations were"
+    return f" {who} not asked about, because {_reason(outcome)}."
+
+
+def _reason(outcome: Entry) -> str:
+    match outcome["ending"]:
+        case "BUDGET":
+            return f"the budget of {count_of_queries(outcome['budget'])} is spent"
+        case "STOPPED":
+            return "the run was stopped"
+    return "the run was to stop with the labels"
+
+
+def undecided(outcome: Entry) -> str:
+    """Verdicts that the arithmetic could not give: what they are about is kept."""
+    count = outcome["indeterminate"]
+    if not count:
+        return ""
+    who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
+    return f" {who} INDETERMINATE, so what {it} about is kept."
+
+
+def why_open(outcome: Entry) -> str:
+    """Why there is no more, and what would change that."""
+    if is_exhausted(outcome):
+        return _why_exhausted(outcome)
+    if outcome["is_certified"] and not outcome["witnessed"]:
+        return (
+            "no explanation has yet been confirmed; raise the budget to find out whether one will be. What is said "
+            "holds for everything still possible."
+        )
+    match outcome["ending"]:
+        case "BUDGET":
+            return (
+                f"the budget of {count_of_queries(outcome['budget'])} is spent. A larger one may settle what is open, "
+                f"if the data allow a label that was asked for."
+            )
+        case "STOPPED":
+            return "the run was stopped. Continue it to settle what is open."
+    return (
+        "the policy has nothing left to ask. If the data allow a label that was asked for, another policy may settle "
+        "what is open; if not, only more rows or a question that asks for less would."
+    )
+
+
+def _why_exhausted(outcome: Entry) -> str:
+    """Everything possible was asked about, so that no further query can change anything."""
+    precision = "Arithmetic of higher precision may decide them; more queries would not."
+    if outcome["is_certified"] and not outcome["witnessed"]:
+        return (
+            f"no explanation could be confirmed: everything possible was asked about, with indeterminate verdicts. "
+            f"What is said holds for everything still possible. {precision}"
+        )
+    if outcome["indeterminate"]:
+        number = outcome["indeterminate"]
+        return f"nothing is left to ask; verdicts that are indeterminate: {number}. {precision}"
+    return (
+        "everything possible was asked about, and what survives allows no label that was asked for. More rows or a "
+        "question that asks for less may change this; more queries would not."
+    )
+
+
+def is_exhausted(outcome: Entry) -> bool:
+    """True if everything that is possible was asked about."""
+    return bool(outcome["possible"] == outcome["witnessed"] + outcome["indeterminate"])

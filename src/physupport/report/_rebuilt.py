@@ -1,0 +1,154 @@
+"""The objects that a document describes, made again: bank, view, question and trace."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .._codec import array_json, bounds, bounds_json, real, whole
+from .._errors import MisuseError
+from .._stored import Node, Refusal, check_form
+from .._typing import IntArray
+from ..banks import (
+    ArrayStates,
+    Bank,
+    Library,
+    LibraryStates,
+    Nuisances,
+    RegionalView,
+    StateFamily,
+    TableRegions,
+    bank_regions,
+)
+from ..judges import Verdict, Verdicts
+from ..questions import DISTANCES_OF_VIEW, Claim, Question, RegionalMap, RegionRule, Resolution
+from ..responses import Settings
+
+# More explanations, or numbers of all states together, are refused before memory is taken for them.
+MOST_EXPLANATIONS = 1 << 26
+MOST_ENTRIES = 1 << 28
+
+
+def rebuilt_bank(node: Node | None) -> Bank | None:
+    """The bank of a document; None if it has none."""
+    if node is None:
+        return None
+    _names(node, "states", "strengths", "calibration", "deployment")
+    calibration, deployment = (_nuisances(node[name]) for name in ("calibration", "deployment"))
+    return Bank(_states(node["states"]), real(node["strengths"], None, None), calibration, deployment)
+
+
+def _states(node: Node) -> StateFamily:
+    if node["kind"] == "library":
+        return _library(node)
+    if node["kind"] == "library settings":
+        _names(node, "kind", "base", "names", "values", "responses")
+        values = real(node["values"], None, None)
+        responses = real(node["responses"], None, None, None)
+        return _library(node["base"], Settings(tuple(node["names"]), values, responses, is_complex=False))
+    if node["kind"] == "arrays":
+        _names(node, "kind", "elements", "index")
+        elements = real(node["elements"], None, None)
+        index = whole(node["index"], None, None)
+        if len(elements) * index.size > MOST_ENTRIES:
+            raise Refusal(f"states of {len(elements)} x {index.size} numbers are too many to be checked here")
+        return ArrayStates(elements[:, index].transpose(1, 0, 2))
+    raise Refusal(f"states of the unknown kind {node['kind']!r}")
+
+
+def _library(node: Node, settings: Settings | None = None) -> LibraryStates:
+    optional = [name for name in ("counts", "unit", "extents") if name in node]
+    _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared", *optional)
+    if node["kind"] != "library":
+        raise Refusal(f"settings of states of the kind {node['kind']!r}")
+    places = real(node["coordinates"], None, None)
+    responses = real(node["responses"], None, None)
+    extents = real(node["extents"], None, None) if "extents" in node else None
+    library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses, node.get("unit", ""), extents)
+    order = tuple(node["order"])
+    if "counts" in node:
+        check_form(node["counts"], [[int]], "the counts of the library")
+        if any(len(count) != 2 for count in node["counts"]):
+            raise Refusal("counts of the library are not pairs")
+    counts = tuple((low, high) for low, high in node.get("counts", ()))
+    return LibraryStates(library, order, real(node["shared"], None, None), counts, settings)
+
+
+def _nuisances(node: Node) -> Nuisances:
+    _names(node, "names", "values")
+    return Nuisances(tuple(node["names"]), real(node["values"], None, None))
+
+
+def rebuilt_view(node: Node, bank: Bank | None) -> RegionalView:
+    """The view of a regional map."""
+    if node["kind"] == "bank" and bank is not None:
+        _names(node, "kind")
+        return bank_regions(bank)
+    if node["kind"] == "table":
+        _names(node, "kind", "elements", "locations", "strengths", "coordinates")
+        elements = {region: tuple(names) for region, names in node["elements"]}
+        places = {region: real(places, None, None) for region, places in node["coordinates"]}
+        if len(elements) < len(node["elements"]) or len(places) < len(node["coordinates"]):
+            raise Refusal("a region stands twice in the table")
+        return TableRegions(elements, whole(node["locations"], None, None), real(node["strengths"], None, None), places)
+    raise Refusal(f"a view of the unknown kind {node['kind']!r}")
+
+
+def rebuilt_question(frozen: Node, content: Node, bank: Bank | None) -> Question:
+    """The question of a protocol, from its description and what the document writes out of it."""
+    if content["kind"] == "regional map":
+        rules = {
+            rule["region"]: RegionRule(
+                tolerance=rule["tolerance"],
+                distances=None if node == DISTANCES_OF_VIEW else real(node, None, None),
+                groups=dict(rule["groups"][:-1]) or None,
+                asks="finest" if rule["asks"] == "finest" else tuple(rule["asks"]),
+                absence_threshold=rule["absence_threshold"],
+                absent_witness=rule["absent_witness"],
+            )
+            for rule, node in zip(frozen["regions"], content["distances"], strict=True)
+        }
+        claims = {name: Claim(kind, tuple(of)) for name, kind, of in frozen.get("claims", ())}
+        return RegionalMap(rebuilt_view(content["view"], bank), rules, claims)
+    if content["kind"] == "resolution":
+        count = len(frozen["names"])
+        return Resolution(
+            places=whole(content["places"], None),
+            distances=real(content["distances"], count, count),
+            proposal_distances=real(content["proposal_distances"], count),
+            delta_fine=frozen["delta_fine"],
+            delta_group=frozen["delta_group"],
+            names=tuple(frozen["names"]),
+            slack=float(frozen["slack"]),
+        )
+    raise Refusal(f"a question of the unknown kind {content['kind']!r}")
+
+
+def _names(node: Node, *names: str) -> None:
+    if {*node} != {*names}:
+        raise Refusal(f"an entry has other names than {', '.join(names)}")
+
+
+def trace_json(queries: IntArray, verdicts: Verdicts) -> dict[str, object]:
+    """The part of a document that `trace_columns` reads."""
+    return {
+        "queries": array_json(queries),
+        "codes": array_json(verdicts.codes.astype(np.int64)),
+        "lower": bounds_json(verdicts.lower),
+        "upper": bounds_json(verdicts.upper),
+    }
+
+
+def trace_columns(node: Mapping[str, object], size: int) -> tuple[IntArray, Verdicts]:
+    """Every query about an explanation of its own, of so many, with a verdict that there is."""
+    queries = whole(node["queries"], None)
+    codes = whole(node["codes"], len(queries))
+    lower, upper = (bounds(node[side], len(queries)) for side in ("lower", "upper"))
+    if queries.size and (queries.min() < 0 or queries.max() >= size):
+        raise MisuseError(
+            "trace", "ask about explanations of the bank", "a query about an explanation outside the bank"
+        )
+    if len(np.unique(queries)) < len(queries):
+        raise MisuseError("trace", "ask about nothing twice", "an explanation that is asked about twice")
+    if not np.isin(codes, [int(verdict) for verdict in Verdict]).all():
+        raise MisuseError("trace", "hold verdicts", "a verdict with an unknown code")
+    return queries, Verdicts(codes.astype(np.uint8), lower, upper)

@@ -1,0 +1,36 @@
+from ._curves import (
+    brackets_picture as brackets_picture,
+    evidence_picture as evidence_picture,
+    rows_picture as rows_picture,
+    sines_picture as sines_picture,
+)
+from ._library import (
+    coherence_picture as coherence_picture,
+    lanes_picture as lanes_picture,
+    members_of as members_of,
+    responses_picture as responses_picture,
+)
+from ._map import elements_picture as elements_picture, map_picture as map_picture, map_pictures as map_pictures
+from ._model import (
+    COLUMN as COLUMN,
+    COMPACT as COMPACT,
+    SMALL as SMALL,
+    WIDE as WIDE,
+    Area as Area,
+    Axis as Axis,
+    Bars as Bars,
+    Key as Key,
+    Line as Line,
+    Mark as Mark,
+    Panel as Panel,
+    Picture as Picture,
+    Points as Points,
+    Room as Room,
+    Rule as Rule,
+    Text as Text,
+    Tick as Tick,
+    counting as counting,
+    logarithmic as logarithmic,
+    numbered as numbered,
+    padded as padded,
+)
