@@ -21,7 +21,7 @@ from physupport.aeb import (
 from physupport.analysis import AnalysisProtocol
 from physupport.banks import table_regions
 from physupport.judges import TableJudge
-from physupport.questions import Label, RegionalMap, RegionRule, Resolution
+from physupport.questions import Label, RegionalMap, RegionalProgress, RegionRule, Resolution
 
 
 @pytest.fixture
@@ -237,25 +237,12 @@ def test_an_interrupt_leaves_a_whole_trace_that_can_be_continued(question):
     assert continue_run(trace, judge, RandomOrder(1), 1.0).queries.tolist() == whole.queries.tolist()
 
 
-def test_an_interrupt_between_two_updates_does_not_tear_the_state(question):
-    class Torn:
-        """A policy interrupted after brackets and question have heard of the second verdict."""
+def test_an_interrupt_between_two_updates_does_not_tear_the_state(question, monkeypatch):
+    def interrupted(progress, e):
+        raise KeyboardInterrupt  # the brackets have heard of the second verdict, the question has not
 
-        def begin(self, run_view):
-            self.view = run_view
-            return self
-
-        def choose(self):
-            return int(self.view.brackets.unqueried()[0])
-
-        def observe(self, e, code):
-            if e == 1:
-                raise KeyboardInterrupt
-
-        def describe(self):
-            return {}
-
-    trace = run(codes(0, 1, 1, 1), question, Torn(), 1.0)
+    monkeypatch.setattr(RegionalProgress, "reject", interrupted)
+    trace = run(codes(0, 1, 1, 1), question, FixedOrder(), 1.0)
     assert trace.queries.tolist() == [0]
     assert (trace.n_possible, trace.n_witnessed) == (4, 1)
 
@@ -277,13 +264,8 @@ def test_a_trace_is_not_continued_with_less_or_with_another_bank(question):
 def test_a_policy_that_repeats_itself_is_refused(question):
     class Stubborn:
         def begin(self, run_view):
-            return self
-
-        def choose(self):
-            return 2
-
-        def observe(self, e, code):
-            pass
+            while True:
+                yield 2
 
         def describe(self):
             return {}

@@ -69,21 +69,10 @@ class _Two:
     """A policy that asks about the first two explanations and no more."""
 
     def begin(self, run):
-        return _First(run)
+        yield from (0, 1)
 
     def describe(self):
         return {"policy": "two"}
-
-
-class _First:
-    def __init__(self, run):
-        self._left = [1, 0]
-
-    def choose(self):
-        return self._left[-1] if self._left else None
-
-    def observe(self, e, code):
-        self._left.pop()
 
 
 @pytest.mark.parametrize(

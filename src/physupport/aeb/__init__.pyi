@@ -8,12 +8,15 @@ from ._policies import (
     EndpointPolicy as EndpointPolicy,
     FarthestFirst as FarthestFirst,
     FixedOrder as FixedOrder,
+    Obligation as Obligation,
     Policy as Policy,
     Proposals as Proposals,
     RandomOrder as RandomOrder,
     RunView as RunView,
-    Selector as Selector,
+    WitnessFirst as WitnessFirst,
+    elsewhere as elsewhere,
     nuisance_order as nuisance_order,
+    presence as presence,
     proposal_order as proposal_order,
 )
 from ._regional import RegionalPolicy as RegionalPolicy
@@ -29,10 +32,4 @@ from ._trace import (
     budget_queries as budget_queries,
     check_stop as check_stop,
     replayed as replayed,
-)
-from ._witness_first import (
-    Obligation as Obligation,
-    WitnessFirst as WitnessFirst,
-    elsewhere as elsewhere,
-    presence as presence,
 )

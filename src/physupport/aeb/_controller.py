@@ -12,7 +12,7 @@ from .._typing import IntArray
 from ..judges import Judge, Verdict, VerdictCache, Verdicts
 from ..judges._judge import UNKNOWN
 from ..questions import Progress, Question
-from ._policies import Policy, Proposals, RunView, Selector, WholeSetSelector
+from ._policies import Policy, Proposals, RunView, whole_set
 from ._trace import Brackets, Ending, Stop, Trace, budget_queries, check_stop, concluded, replayed
 
 # Plain numbers: looking up a member of an enumeration costs more than comparing it.
@@ -98,17 +98,16 @@ def continue_run(
         raise MisuseError("budget", f"be at least the {len(trace)} queries asked", allowed, remedy)
     suggested = proposals or Proposals()
     suggested.check_size(cache.size)
-    log = _Log(trace, cache, np.empty(allowed, np.int64), len(trace))
-    log.queries[: log.used] = trace.queries
+    state = _Run(trace, cache, np.empty(allowed, np.int64))
     try:
-        state = _State.resumed(trace, policy, suggested)
-        ending = _advance(state, log, trace, callback)
+        state.resume(policy, suggested)
+        ending = state.advance(callback)
     except KeyboardInterrupt:
-        if not log.used:
+        if not state.used:
             raise  # there is nothing to report
         # It may have struck between two updates: start over from what the log holds completely.
-        return replayed(log.closed(), Ending.STOPPED)
-    return concluded(log.closed(), state.brackets, state.progress, ending)
+        return replayed(state.trace(), Ending.STOPPED)
+    return concluded(state.trace(), state.brackets, state.progress, ending)
 
 
 def check_question(question: Question, size: int) -> None:
@@ -118,96 +117,78 @@ def check_question(question: Question, size: int) -> None:
 
 
 @final
-@dataclass(slots=True, eq=False)
-class _Log:
-    """Queries in order, in a column long enough for the budget; only the first `used` entries count.
+class _Run:
+    """The queries in order, in a column long enough for the budget, and what follows from the first `used` of them.
 
     Verdicts are those of the cache, but of queries of an earlier run those of its trace.
     """
 
-    earlier: Trace
-    cache: VerdictCache
-    queries: IntArray
-    used: int
+    __slots__ = ("_cache", "_choices", "_earlier", "_queries", "brackets", "progress", "used")
 
-    def closed(self) -> Trace:
-        queries = self.queries[: self.used].copy()
-        new = self.cache.verdicts(queries[len(self.earlier) :])
-        return replace(
-            self.earlier,
-            budget=len(self.queries),
-            queries=queries,
-            verdicts=Verdicts.joined([self.earlier.verdicts, new]),
-        )
+    def __init__(self, earlier: Trace, cache: VerdictCache, queries: IntArray) -> None:
+        self._earlier = earlier
+        self._cache = cache
+        self._queries = queries
+        self._queries[: len(earlier)] = earlier.queries
+        self.used = len(earlier)
+        self.brackets = Brackets(earlier.size)
+        self.progress = earlier.question.begin()
 
+    def trace(self) -> Trace:
+        queries = self._queries[: self.used].copy()
+        new = self._cache.verdicts(queries[len(self._earlier) :])
+        verdicts = Verdicts.joined([self._earlier.verdicts, new])
+        return replace(self._earlier, budget=len(self._queries), queries=queries, verdicts=verdicts)
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _State:
-    """What a run carries from query to query."""
-
-    brackets: Brackets
-    progress: Progress
-    selector: Selector
-
-    @classmethod
-    def resumed(cls, trace: Trace, policy: Policy, proposals: Proposals) -> "_State":
-        brackets = Brackets(trace.size)
-        progress = trace.question.begin()
-        view = RunView(trace.question, progress, brackets, proposals)
-        selector = policy.begin(view)
-        if trace.stop == "set":
-            selector = WholeSetSelector(view, selector, trace.until_witnessed)
-        state = cls(brackets, progress, selector)
-        for e, code in zip(trace.queries.tolist(), trace.codes.tolist(), strict=True):
-            chosen = state.selector.choose()
+    def resume(self, policy: Policy, proposals: Proposals) -> None:
+        """Ask again what the earlier run asked, without the judge."""
+        earlier = self._earlier
+        view = RunView(earlier.question, self.progress, self.brackets, proposals)
+        self._choices = policy.begin(view)
+        if earlier.stop == "set":
+            self._choices = whole_set(view, self._choices, earlier.until_witnessed)
+        for e, code in zip(earlier.queries.tolist(), earlier.codes.tolist(), strict=True):
+            chosen = next(self._choices, None)
             if chosen != e:
                 raise MisuseError("policy", f"ask about {e} as the trace does", chosen, "Give what the run began with.")
-            state.take(e, code)
-        return state
+            self._take(e, code)
 
-    def take(self, e: int, code: int) -> None:
+    def _take(self, e: int, code: int) -> None:
         self.brackets.record(e, code)
         if code == _REJECTED:
             self.progress.reject(e)
         elif code == _ADMISSIBLE:
             self.progress.witness(e)
-        self.selector.observe(e, code)
 
-
-def _advance(state: _State, log: _Log, trace: Trace, callback: Callback | None) -> Ending:
-    """Ask until there is a reason to end."""
-    until_witnessed = trace.until_witnessed
-    is_for_labels = trace.stop == "label"
-    brackets = state.brackets
-    progress = state.progress
-    choose = state.selector.choose
-    take = state.take
-    queries = log.queries.data
-    allowed = len(log.queries)
-    cache = log.cache
-    codes = cache.codes
-    size = cache.size
-    is_stopped = False
-    while True:
-        if not brackets.n_possible:
-            return Ending.NO_SURVIVOR
-        if is_for_labels and progress.is_certified and (brackets.n_witnessed or not until_witnessed):
-            return Ending.CERTIFIED
-        e = choose()
-        if e is None:
-            return Ending.NOTHING_LEFT
-        k = log.used
-        if k == allowed:
-            return Ending.BUDGET
-        # Only now: a run that was over anyway was not stopped.
-        if is_stopped:
-            return Ending.STOPPED
-        code = codes[e] if 0 <= e < size else brackets.refuse(e)
-        if code == UNKNOWN:
-            code = cache.look_up(e, k)
-        take(e, code)
-        queries[k] = e
-        log.used = k + 1
-        if callback is not None:
-            is_stopped = callback(Tick(k + 1, allowed, e, code, progress)) is False
+    def advance(self, callback: Callback | None) -> Ending:
+        """Ask until there is a reason to end."""
+        until_witnessed = self._earlier.until_witnessed
+        is_for_labels = self._earlier.stop == "label"
+        brackets = self.brackets
+        progress = self.progress
+        queries = self._queries.data
+        allowed = len(self._queries)
+        codes = self._cache.codes
+        is_stopped = False
+        while True:
+            if not brackets.n_possible:
+                return Ending.NO_SURVIVOR
+            if is_for_labels and progress.is_certified and (brackets.n_witnessed or not until_witnessed):
+                return Ending.CERTIFIED
+            e = next(self._choices, None)
+            if e is None:
+                return Ending.NOTHING_LEFT
+            k = self.used
+            if k == allowed:
+                return Ending.BUDGET
+            # Only now: a run that was over anyway was not stopped.
+            if is_stopped:
+                return Ending.STOPPED
+            code = codes[e] if 0 <= e < brackets.size else brackets.refuse(e)
+            if code == UNKNOWN:
+                code = self._cache.look_up(e, k)
+            self._take(e, code)
+            queries[k] = e
+            self.used = k + 1
+            if callback is not None:
+                is_stopped = callback(Tick(k + 1, allowed, e, code, progress)) is False

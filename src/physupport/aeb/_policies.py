@@ -1,6 +1,6 @@
-"""The contract of a policy, orders that are fixed or random, endpoints, and policies for a whole set."""
+"""The contract of a policy, orders that are fixed or random, and policies for one kind of question."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, cast, final
 
@@ -11,10 +11,9 @@ from .._arrays import check_order, read_only
 from .._checks import check_array, check_count
 from .._errors import MisuseError
 from .._hashes import pieces_hash
-from .._typing import Array, IntArray
-from ..judges import Verdict
-from ..questions import Progress, Question, Resolution
-from ._trace import Brackets
+from .._typing import Array, BoolArray, IntArray
+from ..questions import Label, Progress, Question, RegionalMap, RegionalProgress, Resolution
+from ._trace import REJECTED, WITNESSED, Brackets
 
 
 @final
@@ -64,21 +63,14 @@ def check_listed(run: RunView, policy: str, kind: str) -> None:
         raise MisuseError("question", f"be a {kind}", type(run.question).__name__)
 
 
-class Selector(Protocol):
-    """A policy at work in one run."""
-
-    def choose(self) -> int | None:
-        """An unqueried explanation, or None to stop; asked again without a verdict in between, the same."""
-
-    def observe(self, e: int, code: int) -> None:
-        """The verdict on an explanation, after brackets and question have taken note of it."""
-
-
 class Policy(Protocol):
     """A rule fixed before held-out data are read; ties are broken by the lowest index."""
 
-    def begin(self, run: RunView) -> Selector:
-        """Start on a run in which nothing has been asked."""
+    def begin(self, run: RunView) -> Iterator[int]:
+        """Unqueried explanations, one after the other, in a run in which nothing has been asked.
+
+        When the next one is wanted, brackets and question have taken note of the verdict on the one before.
+        """
 
     def describe(self) -> dict[str, object]:
         """All that defines the policy, as JSON can hold it; a protocol hashes it."""
@@ -109,29 +101,12 @@ def order_digest(order: Order) -> str | None:
     return None if order is None else content_digest(order)
 
 
-@final
-class OrderSelector:
-    """The first unqueried explanation of a list; every entry is passed once, so a choice costs the same on average."""
-
-    __slots__ = ("_marks", "_order", "_place")
-
-    def __init__(self, order: IntArray, brackets: Brackets) -> None:
-        self._order = np.ascontiguousarray(order, dtype=np.int64).data
-        self._place = 0
-        self._marks = brackets.marks
-
-    def choose(self) -> int | None:
-        """The next in the list, None at its end."""
-        order = self._order
-        marks = self._marks
-        place = self._place
-        while place < len(order) and marks[order[place]]:
-            place += 1
-        self._place = place
-        return order[place] if place < len(order) else None
-
-    def observe(self, e: int, code: int) -> None:
-        """The order does not depend on verdicts."""
+def unqueried(order: IntArray, brackets: Brackets) -> Iterator[int]:
+    """Yield the explanations of a list that were not asked about before their turn."""
+    marks = brackets.marks
+    for e in np.ascontiguousarray(order, dtype=np.int64).data:
+        if not marks[e]:
+            yield e
 
 
 @final
@@ -144,9 +119,9 @@ class FixedOrder:
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", frozen_order(self.order))
 
-    def begin(self, run: RunView) -> Selector:
-        """Check the order against the bank."""
-        return OrderSelector(listed_order(self.order, run.brackets.size), run.brackets)
+    def begin(self, run: RunView) -> Iterator[int]:
+        """Follow the order, which must fit the bank."""
+        return unqueried(listed_order(self.order, run.brackets.size), run.brackets)
 
     def describe(self) -> dict[str, object]:
         """The kind, and a hash of the order."""
@@ -163,9 +138,9 @@ class RandomOrder:
     def __post_init__(self) -> None:
         check_count("seed", self.seed, 0)
 
-    def begin(self, run: RunView) -> Selector:
+    def begin(self, run: RunView) -> Iterator[int]:
         """Draw the order."""
-        return OrderSelector(np.random.default_rng(self.seed).permutation(run.brackets.size), run.brackets)
+        return unqueried(np.random.default_rng(self.seed).permutation(run.brackets.size), run.brackets)
 
     def describe(self) -> dict[str, object]:
         """The kind and the seed."""
@@ -198,73 +173,35 @@ class FarthestFirst:
     distances: Callable[[int], Array]
     name: str = "distances"  # tells one set of distances from another
 
-    def begin(self, run: RunView) -> Selector:
+    def begin(self, run: RunView) -> Iterator[int]:
         """Nothing asked: everything is equally far."""
-        first = run.proposals.explanations[0] if run.proposals.explanations else 0
-        return _FarthestSelector(self.distances, first, run.brackets)
+        nearest = np.full(run.brackets.size, np.inf)  # to what was asked; -inf for what was asked itself
+        e = run.proposals.explanations[0] if run.proposals.explanations else 0
+        while nearest[e] > -np.inf:
+            yield e
+            away = self.distances(e)
+            if away.shape != nearest.shape:
+                raise MisuseError("distances", f"give shape {nearest.shape}", f"shape {away.shape}")
+            np.minimum(nearest, away, out=nearest)
+            nearest[e] = -np.inf
+            e = int(np.argmax(nearest))
 
     def describe(self) -> dict[str, object]:
         """The kind and what the distances are called."""
         return {"policy": "farthest first", "distances": self.name}
 
 
-@final
-class _FarthestSelector:
-    __slots__ = ("_brackets", "_distances", "_first", "_nearest")
+def whole_set(run: RunView, choices: Iterator[int], until_witnessed: bool) -> Iterator[int]:
+    """Ask as a policy does until every label is certified or the policy wants nothing; then about all that is left.
 
-    def __init__(self, distances: Callable[[int], Array], first: int, brackets: Brackets) -> None:
-        self._distances = distances
-        self._first = first
-        self._brackets = brackets
-        self._nearest = np.full(brackets.size, np.inf)  # to what was asked; -inf for what was asked itself
-
-    def choose(self) -> int | None:
-        if not self._brackets.n_queried:
-            return self._first
-        best = int(np.argmax(self._nearest))
-        return None if self._nearest[best] == -np.inf else best
-
-    def observe(self, e: int, code: int) -> None:  # noqa: ARG002
-        away = self._distances(e)
-        if away.shape != self._nearest.shape:
-            raise MisuseError("distances", f"give shape {self._nearest.shape}", f"shape {away.shape}")
-        np.minimum(self._nearest, away, out=self._nearest)
-        self._nearest[e] = -np.inf
-
-
-@final
-class WholeSetSelector:
-    """Chooses as a policy does until every label is certified or the policy wants nothing; then all that is left.
-
-    What is left comes in order of plausibility.  It does not need the policy, which is not told of it.
+    What is left comes in order of plausibility.
     """
-
-    __slots__ = ("_is_past", "_policy", "_rest", "_run", "_until_witnessed")
-
-    def __init__(self, run: RunView, policy: Selector, until_witnessed: bool) -> None:
-        self._run = run
-        self._policy = policy
-        self._until_witnessed = until_witnessed
-        self._rest = OrderSelector(_plausible_first(run.proposals, run.brackets.size), run.brackets)
-        self._is_past = False
-
-    def choose(self) -> int | None:
-        """None once everything was asked about."""
-        if not self._is_past:
-            e = None if self._is_certified() else self._policy.choose()
-            if e is not None:
-                return e
-            self._is_past = True
-        return self._rest.choose()
-
-    def observe(self, e: int, code: int) -> None:
-        """For the policy, as long as it chooses."""
-        if not self._is_past:
-            self._policy.observe(e, code)
-
-    def _is_certified(self) -> bool:
-        run = self._run
-        return run.progress.is_certified and (run.brackets.n_witnessed > 0 or not self._until_witnessed)
+    while not run.progress.is_certified or (until_witnessed and not run.brackets.n_witnessed):
+        e = next(choices, None)
+        if e is None:
+            break
+        yield e
+    yield from unqueried(_plausible_first(run.proposals, run.brackets.size), run.brackets)
 
 
 def _plausible_first(proposals: Proposals, size: int) -> IntArray:
@@ -297,88 +234,67 @@ class EndpointPolicy:
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", frozen_order(self.order))
 
-    def begin(self, run: RunView) -> Selector:
+    def begin(self, run: RunView) -> Iterator[int]:
         """For questions about a resolution only."""
         check_listed(run, "endpoints", "Resolution")
+        question = cast(Resolution, run.question)
         size = run.brackets.size
         order = listed_order(self.order, size)
         if len(order) != size:
             raise MisuseError("order", f"hold all {size} explanations", f"{len(order)}")
-        return _EndpointSelector(cast(Resolution, run.question), order)
+        # Places are numbered from 1; number 0 is the proposal, which is always there.
+        count = len(question.proposal_distances) + 1
+        distances = np.zeros((count, count))
+        distances[1:, 1:] = question.distances
+        distances[0, 1:] = distances[1:, 0] = question.proposal_distances
+        places = question.places + 1
+        sizes = np.bincount(places, minlength=count)
+        listed = order[np.argsort(places[order], kind="stable")]
+        members = np.split(listed, np.cumsum(sizes)[:-1])
+        is_open = sizes > 0
+        while (place := _next_place(distances, places, run.brackets, is_open, sizes)) is not None:
+            is_open[place] = False
+            for e in members[place].tolist():
+                yield e
+                if run.brackets.marks[e] == WITNESSED:
+                    break
 
     def describe(self) -> dict[str, object]:
         """The kind, and a hash of the order."""
         return {"policy": "endpoints", "order": order_digest(self.order)}
 
 
-@final
-class _EndpointSelector:
-    """Places are numbered from 1; number 0 is the proposal, which is always there."""
+def _next_place(
+    distances: Array, places: IntArray, brackets: Brackets, is_open: BoolArray, sizes: IntArray
+) -> int | None:
+    """The place to ask about next; None once no place is open.  Nothing of an open place has been asked about."""
+    marks = brackets.column()
+    alive, witnessed = (
+        np.flatnonzero(np.bincount(places[mask], minlength=len(sizes)) + (np.arange(len(sizes)) == 0))
+        for mask in (marks != REJECTED, marks == WITNESSED)
+    )
+    lower = float(distances[np.ix_(witnessed, witnessed)].max())
+    between = distances[np.ix_(alive, alive)]
+    upper = float(between.max())
 
-    __slots__ = ("_alive", "_current", "_distances", "_members", "_place_of", "_queue", "_rejected", "_witnessed")
-
-    def __init__(self, question: Resolution, order: IntArray) -> None:
-        count = len(question.proposal_distances)
-        self._distances = np.zeros((count + 1, count + 1))
-        self._distances[1:, 1:] = question.distances
-        self._distances[0, 1:] = self._distances[1:, 0] = question.proposal_distances
-        self._place_of = question.places + 1
-        listed = order[np.argsort(self._place_of[order], kind="stable")]
-        sizes = np.bincount(self._place_of, minlength=count + 1)
-        self._members = [part.tolist() for part in np.split(listed, np.cumsum(sizes)[:-1])]
-        self._queue = [0] * (count + 1)  # how many of a place have been asked about
-        self._rejected = [0] * (count + 1)
-        self._witnessed = np.zeros(count + 1, dtype=bool)  # a survivor is known; the proposal counts as one
-        self._witnessed[0] = True
-        self._alive = (sizes > 0) | self._witnessed
-        self._current: int | None = None
-
-    def choose(self) -> int | None:
-        if self._current is None or not self._is_open(self._current):
-            self._current = self._next_place()
-        place = self._current
-        return None if place is None else self._members[place][self._queue[place]]
-
-    def observe(self, e: int, code: int) -> None:
-        place = int(self._place_of[e])
-        self._queue[place] += 1
-        if code == Verdict.ADMISSIBLE:
-            self._witnessed[place] = True
-        elif code == Verdict.REJECTED:
-            self._rejected[place] += 1
-            self._alive[place] = self._rejected[place] < len(self._members[place])
-
-    def _is_open(self, place: int) -> bool:
-        """Whether a query may settle it; an indeterminate verdict can leave a place that none settles."""
-        return not self._witnessed[place] and self._queue[place] < len(self._members[place])
-
-    def _unqueried(self, place: int) -> int:
-        return len(self._members[place]) - self._queue[place]
-
-    def _next_place(self) -> int | None:
-        kept = np.flatnonzero(self._alive)
-        between = self._distances[np.ix_(kept, kept)]
-        upper = float(between.max())
-        # Row by row, so that the proposal, which is number 0, comes first among equals.
-        first = int(np.argmax((between >= upper - _TIE).ravel()))
-        pair = sorted({int(kept[i]) for i in divmod(first, len(kept))})
-        ends = [place for place in pair if self._is_open(place)]
-        if ends:
-            return min(ends, key=lambda j: self._end_key(j, kept, upper))
-        rest = [place for place in kept.tolist() if self._is_open(place)]
-        # The pair stays, so no other place can lower the possible diameter.
-        return min(rest, key=lambda j: (-self._gain(j), self._unqueried(j), j), default=None)
-
-    def _end_key(self, place: int, kept: IntArray, upper: float) -> tuple[float, ...]:
-        others = kept[kept != place]
-        drop = upper - float(self._distances[np.ix_(others, others)].max())
-        return self._unqueried(place), -self._gain(place), -drop, -float(self._distances[0, place]), place
-
-    def _gain(self, place: int) -> float:
+    def gain(place: int) -> float:
         """By how much the witnessed diameter would grow with a survivor here."""
-        witnessed = np.flatnonzero(self._witnessed)
-        lower = float(self._distances[np.ix_(witnessed, witnessed)].max())
-        return max(lower, float(self._distances[place, witnessed].max())) - lower
+        return max(lower, float(distances[place, witnessed].max())) - lower
+
+    def end_key(place: int) -> tuple[float, ...]:
+        others = alive[alive != place]
+        drop = upper - float(distances[np.ix_(others, others)].max())
+        return int(sizes[place]), -gain(place), -drop, -float(distances[0, place]), place
+
+    # Row by row, so that the proposal, which is number 0, comes first among equals.
+    first = int(np.argmax((between >= upper - _TIE).ravel()))
+    pair = sorted({int(alive[i]) for i in divmod(first, len(alive))})
+    ends = [place for place in pair if is_open[place]]
+    if ends:
+        return min(ends, key=end_key)
+    # The pair stays, so no other place can lower the possible diameter.
+    rest = alive[is_open[alive]].tolist()
+    return min(rest, key=lambda place: (-gain(place), int(sizes[place]), place), default=None)
 
 
 def nuisance_order(values: ArrayLike, proposal: ArrayLike) -> IntArray:
@@ -401,3 +317,109 @@ def nuisance_order(values: ArrayLike, proposal: ArrayLike) -> IntArray:
     is_corner = ((grid == grid.min(axis=0)) | (grid == grid.max(axis=0))).all(axis=1)
     stages = [by_nearness[:1], by_nearness[is_middle[by_nearness]], by_nearness[is_corner[by_nearness]], by_nearness]
     return np.array(list(dict.fromkeys(np.concatenate(stages).tolist())), dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Obligation:
+    """Explanations that must all be rejected before a region can have the label that is hoped for."""
+
+    region: str
+    members: BoolArray  # (M,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", read_only(self.members))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WitnessFirst:
+    """Seek a witness in each stage in turn; then reject obligations, those that serve most regions first.
+
+    stages: (M,) masks; a stage is over when one of its explanations is admissible or all were asked about.  order:
+    (M,) explanations as they are tried within a stage; None is by index.  An obligation counts while its region is
+    ABSTAIN.  Of the unqueried members of all that count: in most obligations, smallest summed size of these, largest
+    gain in rank of the labels if it alone were rejected, largest drop of the diameter of U likewise, lowest index.
+    Nothing left to ask ends the run.
+    """
+
+    stages: tuple[BoolArray, ...]
+    obligations: tuple[Obligation, ...]
+    order: Order = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", tuple(read_only(mask) for mask in self.stages))
+        object.__setattr__(self, "obligations", tuple(self.obligations))
+        object.__setattr__(self, "order", frozen_order(self.order))
+
+    def begin(self, run: RunView) -> Iterator[int]:
+        """For regional maps only."""
+        check_listed(run, "regional", "RegionalMap")
+        question = cast(RegionalMap, run.question)
+        progress = cast(RegionalProgress, run.progress)
+        size = run.brackets.size
+        for name, mask in [("stages", s) for s in self.stages] + [("obligations", o.members) for o in self.obligations]:
+            if mask.shape != (size,) or mask.dtype != np.bool_:
+                raise MisuseError(name, f"be masks of shape ({size},)", f"{mask.dtype} of shape {mask.shape}")
+        for obligation in self.obligations:
+            if obligation.region not in question.regions:
+                raise MisuseError("obligations", f"name regions among {question.regions}", repr(obligation.region))
+        order = listed_order(self.order, size)
+        for mask in self.stages:
+            for e in unqueried(order[mask[order]], run.brackets):
+                if mask[run.brackets.witnessed()].any():
+                    break
+                yield e
+        regions = [question.regions.index(obligation.region) for obligation in self.obligations]
+        members = np.array([obligation.members for obligation in self.obligations]).reshape(-1, size)
+        while (best := _best_member(members, regions, run.brackets, progress)) is not None:
+            yield best
+
+    def describe(self) -> dict[str, object]:
+        """The kind, the regions, and hashes of stages, obligations and order."""
+        return {
+            "policy": "witness first",
+            "stages": [content_digest(mask) for mask in self.stages],
+            "obligations": [[o.region, content_digest(o.members)] for o in self.obligations],
+            "order": order_digest(self.order),
+        }
+
+
+def elsewhere(question: RegionalMap, region: str, e: int) -> Obligation:
+    """What must go before a region can be FINE around the element that explanation e has there.
+
+    The explanations whose element lies farther from it than the tolerance, and those that lack the region.
+    """
+    column = _column(question, region)
+    rule = question.asked_regions[question.regions.index(region)]
+    slot = int(column[check_count("e", e, 0, len(column) - 1)])
+    if slot < 0:
+        raise MisuseError("e", f"have region {region!r}", e)
+    far = np.append(rule.places.row(slot) > rule.tolerance, True)
+    return Obligation(region, far[column])
+
+
+def presence(question: RegionalMap, region: str) -> Obligation:
+    """What must go before a region can be ABSENT: the explanations that have it."""
+    return Obligation(region, _column(question, region) >= 0)
+
+
+def _column(question: RegionalMap, region: str) -> IntArray:
+    """(M,) the element of every explanation in a region, -1 where it is absent."""
+    if region not in question.regions:
+        raise MisuseError("region", f"be one of {question.regions}", repr(region))
+    return question.slots(np.arange(question.view.n_explanations))[:, question.regions.index(region)]
+
+
+def _best_member(members: BoolArray, regions: list[int], brackets: Brackets, progress: RegionalProgress) -> int | None:
+    """Of the members (n, M) of obligations about regions (n,), the one that serves most; None if nothing is left."""
+    is_active = np.array([progress.labels[region] is Label.ABSTAIN for region in regions], dtype=np.bool_)
+    sizes = (members & (brackets.column() != REJECTED)).sum(axis=1)
+    unasked = brackets.unqueried()
+    inside = members[:, unasked] & is_active[:, None]
+    counts = inside.sum(axis=0)
+    if not counts.any():
+        return None
+    costs = np.where(counts == counts.max(), sizes @ inside, np.inf)
+    best: list[int] = unasked[costs == costs.min()].tolist()
+    return min(best, key=lambda e: (-progress.rank_gain(e), -progress.diameter_drop(e), e))

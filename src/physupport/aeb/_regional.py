@@ -2,29 +2,25 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, cast, final
+from typing import NamedTuple, TypeAlias, cast, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._checks import check_count
 from .._typing import BoolArray, IntArray
-from ..judges import Verdict
 from ..questions import AskedRegion, RegionalMap, RegionalProgress, RegionState, as_numbers
-from ._policies import OrderSelector, Proposals, RunView, Selector, check_listed
-from ._trace import INDETERMINATE, REJECTED, UNQUERIED, Brackets
+from ._policies import Proposals, RunView, check_listed, unqueried
+from ._trace import INDETERMINATE, REJECTED, UNQUERIED, WITNESSED, Brackets
 
 # Cells around so many of the most frequent elements are compared.
 _SEEDS = 32
 _MOST_RISING = 256
 
 
-class Stuck(NamedTuple):
-    """What indeterminate explanations say about a region: it stays possible, whatever is asked."""
-
-    elements: int = 0  # bit i: one has element i
-    absent: bool = False  # one lacks the region
-    reaches: bool = False  # one has it, as strong as the threshold
+# What indeterminate explanations say about a region, which stays possible whatever is asked: their elements as bits,
+# whether one lacks the region, and whether one reaches the absence threshold.
+Stuck: TypeAlias = tuple[int, bool, bool]
+_NOT_STUCK: Stuck = (0, False, False)
 
 
 class Knowledge(NamedTuple):
@@ -46,12 +42,6 @@ class Opposition(NamedTuple):
     is_place: bool = False  # it is about where, not whether
 
 
-def knowledge(state: RegionState, stuck: Stuck) -> Knowledge:
-    """What is known about a region now."""
-    is_reached = bool(state.witnessed_set if state.region.threshold is None else state.witnessed_reaching[1])
-    return Knowledge(state.witnessed_set, state.witnessed[-1] > 0, is_reached, stuck)
-
-
 def oppositions(state: RegionState, known: Knowledge) -> Iterator[Opposition]:
     """What opposes the witnesses of an open region, the most telling first; nothing if no verdict can settle it.
 
@@ -67,7 +57,7 @@ def oppositions(state: RegionState, known: Knowledge) -> Iterator[Opposition]:
     main = _main(state, known, everything)
     if main is not None:
         yield main
-    if known.stuck != Stuck() and state.may_change(*known.stuck):
+    if known.stuck != _NOT_STUCK and state.may_change(*known.stuck):
         # One more explanation with a witnessed element changes nothing: those as strong as the threshold came first.
         yield Opposition(everything & ~known.witnessed, state.absent_witness() < 0)
 
@@ -92,7 +82,7 @@ def _kept(state: RegionState, known: Knowledge) -> int | None:
     """
     region = state.region
     asks = state.region.asks
-    must = known.witnessed | known.stuck.elements
+    must = known.witnessed | known.stuck[0]
     if state.apart is None and asks & {"fine", "ambiguity"}:
         cell = best_cell(state.possible[:-1], region, known)
         # Without anything outside, neither can come any more, or FINE would be there.
@@ -113,7 +103,7 @@ def best_cell(possible: list[int], region: AskedRegion, known: Knowledge) -> int
     first to be added.  possible: explanations by element.
     """
     around = _near(region, known.witnessed) & ~known.witnessed
-    stuck = known.stuck.elements
+    stuck = known.stuck[0]
     rising = sorted(as_numbers(around), key=lambda i: (not stuck >> i & 1, -possible[i], i))
     # Of very many, as sets of elements are, those left out stay outside: the cell is smaller, and no less safe.
     rising = [i for i in rising if possible[i]][:_MOST_RISING]
@@ -143,11 +133,6 @@ def _count(possible: list[int], members: int) -> int:
     return sum(possible[i] for i in as_numbers(members))
 
 
-_ADMISSIBLE = int(Verdict.ADMISSIBLE)
-_REJECTED = int(Verdict.REJECTED)
-_INDETERMINATE = int(Verdict.INDETERMINATE)
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class RegionalPolicy:
@@ -170,13 +155,19 @@ class RegionalPolicy:
     def __post_init__(self) -> None:
         check_count("probes", self.probes, 0)
 
-    def begin(self, run: RunView) -> Selector:
+    def begin(self, run: RunView) -> Iterator[int]:
         """For regional maps only."""
         check_listed(run, "regional", "RegionalMap")
         question = cast(RegionalMap, run.question)
         progress = cast(RegionalProgress, run.progress)
-        statements = _Statements(question, plausible_order(question, run.proposals))
-        return _RegionalSelector(run.brackets, progress, statements, self.probes)
+        plans = _Plans(question, progress, run.brackets, plausible_order(question, run.proposals), self.probes)
+        members: IntArray | None = plans.order
+        while members is not None:
+            for e in unqueried(members, run.brackets):
+                yield e
+                if plans.is_outdated(e):
+                    break
+            members = plans.next()
 
     def describe(self) -> dict[str, object]:
         """The kind and the number of probes."""
@@ -202,18 +193,81 @@ def plausible_order(question: RegionalMap, proposals: Proposals) -> IntArray:
 
 
 @final
-class _Statements:
-    """What each explanation says, in plausible order."""
+class _Plans:
+    """Lists of explanations to ask about; the first is the search for a witness, under region -1."""
 
-    __slots__ = ("_question", "_slots", "order")
+    __slots__ = (
+        "_brackets", "_known", "_probed", "_probes", "_progress", "_question", "_region", "_slots", "_stuck", "order",
+    )  # fmt: skip
 
-    def __init__(self, question: RegionalMap, order: IntArray) -> None:
+    def __init__(
+        self, question: RegionalMap, progress: RegionalProgress, brackets: Brackets, order: IntArray, probes: int
+    ) -> None:
         self._question = question
-        self.order = order
+        self._progress = progress
+        self._brackets = brackets
+        self._probes = probes
+        self.order = order  # (M,) the most plausible first
         self._slots = np.ascontiguousarray(question.slots(order).T, dtype=np.int32)  # (R, M)
+        self._stuck = [_NOT_STUCK] * len(progress.states)
+        self._probed: set[tuple[int, Knowledge]] = set()
+        self._region = -1
+        self._known = Knowledge(0, False, False, _NOT_STUCK)
 
-    def members(self, region: int, opponents: Opposition) -> BoolArray:
-        """(M,) who opposes."""
+    def is_outdated(self, e: int) -> bool:
+        """True if, after the verdict on e, the list was made for something else than what is known."""
+        mark = self._brackets.marks[e]
+        if mark == INDETERMINATE:
+            for j, slot in enumerate(self._progress.slots(e)):
+                self._stuck[j] = self._stuck_with(j, e, slot)
+        if self._region < 0:
+            return mark == WITNESSED
+        # Asking for the certificate brings the states up to date.
+        if self._progress.is_certified or self._progress.states[self._region].is_settled:
+            return True
+        return mark != REJECTED and self._knowledge(self._region) != self._known
+
+    def _stuck_with(self, region: int, e: int, slot: int) -> Stuck:
+        """What is stuck in a region once explanation e is indeterminate, too."""
+        elements, absent, reaches = self._stuck[region]
+        if slot < 0:
+            return elements, True, reaches
+        rule = self._question.asked_regions[region]
+        is_strong = self._question.strengths(rule, np.array([e]))[0] >= (rule.threshold or 0.0)
+        return elements | 1 << slot, absent, reaches or bool(is_strong)
+
+    def _knowledge(self, region: int) -> Knowledge:
+        state = self._progress.states[region]
+        is_reached = bool(state.witnessed_set if state.region.threshold is None else state.witnessed_reaching[1])
+        return Knowledge(state.witnessed_set, state.witnessed[-1] > 0, is_reached, self._stuck[region])
+
+    def next(self) -> IntArray | None:
+        """The next list: a probe of a region that has none yet, else the smallest opposition; None if there is none."""
+        if not self._brackets.n_witnessed:
+            return None
+        marks = self._brackets.column()[self.order]
+        # Keys are compared: with indeterminate opponents, which stay; how many; where comes after whether; the region.
+        plans: dict[tuple[bool, int, bool, int], IntArray] = {}
+        for j in self._progress.open_regions:
+            for opponents in oppositions(self._progress.states[j], self._knowledge(j)):
+                mask = self._opponents(j, opponents)
+                own_marks = marks[mask]
+                members = self.order[mask][own_marks == UNQUERIED]
+                if members.size:
+                    is_blocked = bool((own_marks == INDETERMINATE).any())
+                    plans[is_blocked, int((own_marks != REJECTED).sum()), opponents.is_place, j] = members
+                    break
+        if not plans:
+            return None
+        fresh = [key for key in plans if self._probes and (key[-1], self._knowledge(key[-1])) not in self._probed]
+        chosen = min(fresh or plans)
+        self._region = chosen[-1]
+        self._known = self._knowledge(self._region)
+        self._probed.add((self._region, self._known))
+        return plans[chosen][: self._probes] if fresh else plans[chosen]
+
+    def _opponents(self, region: int, opponents: Opposition) -> BoolArray:
+        """(M,) true for those who oppose, in plausible order."""
         rule = self._question.asked_regions[region]
         # Absence is -1, the last entry.
         mask = np.append(rule.flags(opponents.elements), opponents.absent)[self._slots[region]]
@@ -222,95 +276,3 @@ class _Statements:
         if opponents.is_qualified and rule.needs_persistent_only:
             mask &= self._question.view.persistent_only(self.order)
         return np.asarray(mask)
-
-    def stuck(self, region: int, e: int, slot: int, before: Stuck) -> Stuck:
-        """What is stuck in a region once explanation e is indeterminate, too."""
-        if slot < 0:
-            return before._replace(absent=True)
-        rule = self._question.asked_regions[region]
-        strength = float(self._question.strengths(rule, np.array([e]))[0])
-        reaches = before.reaches or strength >= (rule.threshold or 0.0)
-        return before._replace(elements=before.elements | 1 << slot, reaches=reaches)
-
-
-class _Target(NamedTuple):
-    """A region to attack; compared in this order."""
-
-    is_blocked: bool  # an indeterminate opponent is there to stay
-    size: int
-    is_place: bool  # whether comes before where
-    region: int
-
-
-@final
-class _RegionalSelector:
-    """Region -1 is the search for a first witness."""
-
-    __slots__ = ("_brackets", "_known", "_list", "_probed", "_probes", "_progress", "_region", "_statements", "_stuck")
-
-    def __init__(self, brackets: Brackets, progress: RegionalProgress, statements: _Statements, probes: int) -> None:
-        self._brackets = brackets
-        self._progress = progress
-        self._statements = statements
-        self._probes = probes
-        self._stuck = [Stuck()] * len(progress.states)
-        self._probed: set[tuple[int, Knowledge]] = set()
-        self._region = -1
-        self._known = Knowledge(0, False, False, Stuck())
-        self._list: OrderSelector | None = OrderSelector(statements.order, brackets)
-
-    def choose(self) -> int | None:
-        while self._list is not None:
-            e = self._list.choose()
-            if e is not None:
-                return e
-            self._list = self._plan()
-        return None
-
-    def observe(self, e: int, code: int) -> None:
-        if code == _INDETERMINATE:
-            for j, slot in enumerate(self._progress.slots(e)):
-                self._stuck[j] = self._statements.stuck(j, e, slot, self._stuck[j])
-        if self._is_outdated(code):
-            self._list = self._plan()
-
-    def _is_outdated(self, code: int) -> bool:
-        """Whether the list was made for something else."""
-        if self._region < 0:
-            return code == _ADMISSIBLE
-        # Asking for the certificate brings the states up to date.
-        if self._progress.is_certified or self._progress.states[self._region].is_settled:
-            return True
-        return code != _REJECTED and self._knowledge(self._region) != self._known
-
-    def _knowledge(self, region: int) -> Knowledge:
-        return knowledge(self._progress.states[region], self._stuck[region])
-
-    def _plan(self) -> OrderSelector | None:
-        """The next list: a probe of a region that has none yet, else the smallest opposition; None if there is none."""
-        if not self._brackets.n_witnessed:
-            return None
-        marks = self._brackets.column()[self._statements.order]
-        plans = {}
-        for j in self._progress.open_regions:
-            for opponents in oppositions(self._progress.states[j], self._knowledge(j)):
-                target, members = self._survey(j, opponents, marks)
-                if members.size:
-                    plans[target] = members
-                    break
-        if not plans:
-            return None
-        fresh = [t for t in plans if self._probes and (t.region, self._knowledge(t.region)) not in self._probed]
-        chosen = min(fresh or plans)
-        self._region = chosen.region
-        self._known = self._knowledge(chosen.region)
-        self._probed.add((chosen.region, self._known))
-        return OrderSelector(plans[chosen][: self._probes] if fresh else plans[chosen], self._brackets)
-
-    def _survey(self, region: int, opponents: Opposition, marks: NDArray[np.uint8]) -> tuple[_Target, IntArray]:
-        """How much stands against a region, and what of it can be asked about, the most plausible first."""
-        mask = self._statements.members(region, opponents)
-        own_marks = marks[mask]
-        is_blocked = bool(self._brackets.n_indeterminate and (own_marks == INDETERMINATE).any())
-        target = _Target(is_blocked, int((own_marks != REJECTED).sum()), opponents.is_place, region)
-        return target, self._statements.order[mask][own_marks == UNQUERIED]
