@@ -11,13 +11,8 @@ from numpy.random import SeedSequence, default_rng
 from physupport.banks import LibraryStates
 from physupport.questions import Label
 from physupport.studies import _four_region as design, four_region as study_module, write_outcome
-from physupport.studies.four_region import (
-    SCENES,
-    draw,
-    examine,
-    representative,
-    run,
-)
+from physupport.studies._four_region import SCENES, examine
+from physupport.studies.four_region import draw, representative, run
 
 matplotlib.use("Agg")
 

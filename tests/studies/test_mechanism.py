@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from physupport.studies import load_study, write_outcome
+from physupport.studies._figures import make_figure
 from physupport.studies._mechanism import (
     ANGLES,
     BUDGETS,
@@ -28,8 +29,8 @@ from physupport.studies._mechanism import (
     step_angle,
     step_tasks,
 )
-from physupport.studies._outcome import drawn, run_tasks
-from physupport.studies.mechanism import collapse, pictures
+from physupport.studies._outcome import finished
+from physupport.studies.mechanism import collapse, drawings
 
 MASKS = np.array(list(product((0, 1), repeat=5)))
 KEYS = [
@@ -176,8 +177,8 @@ def check_tables(folder, summary):
 
 def check_pictures(folder):
     """On every page all text is inside, and no legend lies on a point."""
-    for shown in pictures(folder).values():
-        page = drawn(shown)
+    for shown in drawings(folder).values():
+        page = make_figure(shown)
         page.draw_without_rendering()
         assert page.get_size_inches()[0] == 3.4
         for ax in page.axes:
@@ -237,7 +238,7 @@ def test_negative_control_another_draw_order_gives_other_numbers():
 
 def test_the_number_of_threads_changes_no_number():
     tasks = scaling_tasks()[:6] + grid_tasks()[:3]
-    assert run_tasks(tasks, 1) == run_tasks(tasks, 3)
+    assert sorted(finished(tasks, 1)) == sorted(finished(tasks, 3))
 
 
 def test_a_power_law_is_fitted_as_by_the_textbook():

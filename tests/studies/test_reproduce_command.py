@@ -4,6 +4,7 @@ import csv
 import json
 import signal
 from contextlib import nullcontext
+from functools import partial
 from threading import get_ident
 
 import matplotlib
@@ -21,18 +22,16 @@ import physupport.studies
 from physupport import MisuseError
 from physupport.cli import app
 from physupport.cli._studies import drawn_aside
-from physupport.report.plots._draw import draw
 from physupport.studies import STUDIES, Outcome, _outcome as writing, load_study, write_outcome
-from physupport.studies._figures import affinities_picture, deployment_picture, scaling_picture, spreads_picture
+from physupport.studies._figures import draw_affinities, draw_deployment, draw_scaling, draw_spreads, save_figure
 from physupport.studies._outcome import (
     Line,
+    finished,
     kernel_threads,
     number_line,
     range_line,
     read_columns,
     rounding_line,
-    run_tasks,
-    save_figure,
     word_line,
 )
 
@@ -62,6 +61,11 @@ class FakeStudy:
     def draw(self, folder):
         assert (folder / "cases.csv").exists()
         return save_figure(Figure(), folder, "only")
+
+
+def run_tasks(tasks, jobs, progress=None):
+    """The results in the order of the tasks."""
+    return [result for _, result in sorted(finished(tasks, jobs, progress))]
 
 
 @pytest.fixture(autouse=True)
@@ -357,10 +361,10 @@ SPREADS = {
     "in_band": np.array([0.0, 1.0, 1.0]),
 }
 PICTURES = {
-    "scaling": scaling_picture(SCALING, {"slope": 6.0, "low": 5.9, "high": 6.1, "r2": 1.0}),
-    "deployment": deployment_picture(TURNS, 0.1),
-    "affinities": affinities_picture(AFFINITIES, "$I$"),
-    "spreads": spreads_picture(SPREADS, 0.015),
+    "scaling": partial(draw_scaling, table=SCALING, fit={"slope": 6.0, "low": 5.9, "high": 6.1, "r2": 1.0}),
+    "deployment": partial(draw_deployment, table=TURNS, scale=0.1),
+    "affinities": partial(draw_affinities, table=AFFINITIES, name="$I$"),
+    "spreads": partial(draw_spreads, table=SPREADS, tolerance=0.015),
 }
 
 
@@ -368,7 +372,7 @@ PICTURES = {
 def test_a_picture_keeps_to_its_page_and_its_axis(name):
     page = Figure(figsize=(3.4, 2.6), layout="constrained")
     ax = page.subplots()
-    assert draw(PICTURES[name], ax) is ax
+    PICTURES[name](ax)
     page.draw_without_rendering()
     legend = ax.get_legend()
     boxes = [ax.get_tightbbox(), *([] if legend is None else [legend.get_window_extent()])]
@@ -378,14 +382,15 @@ def test_a_picture_keeps_to_its_page_and_its_axis(name):
 
 
 def test_pictures_show_the_numbers_they_are_given():
-    page = Figure()
-    ax = page.subplots()
-    draw(scaling_picture(SCALING, {"slope": 5.9355, "low": 5.9249, "high": 5.9468, "r2": 0.99999}), ax)
+    ax, other = Figure().subplots(2)
+    draw_scaling(ax, SCALING, {"slope": 5.9355, "low": 5.9249, "high": 5.9468, "r2": 0.99999})
     guide = ax.lines[0].get_ydata()
     # The guide has power 6 exactly.
     assert np.log(guide[1] / guide[0]) / np.log(2.0) == pytest.approx(6.0, rel=1e-12)
     assert any("[5.925, 5.947]" in text.get_text() for text in ax.get_legend().get_texts())
-    assert {key.text for key in spreads_picture(SPREADS, 0.015).keys} >= {"tolerance 0.015", "median there 0.0250"}
+    draw_spreads(other, SPREADS, 0.015)
+    named = {text.get_text() for text in other.get_legend().get_texts()}
+    assert named >= {"tolerance 0.015", "median there 0.0250"}
 
 
 def test_a_line_is_data():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, final
@@ -15,8 +16,8 @@ from ..aeb import Trace, budget_queries
 from ..analysis import Seal
 from ..judges import Verdict
 from ..questions import Answer, Label, exhaustive_answers, plugin_answers
-from ._figures import coverage_picture, label_rates_picture
-from ._outcome import JUDGED, Line, Outcome, Progress, draw_figures, load_study, read_table
+from ._figures import draw_label_rates, draw_rates, write_figures
+from ._outcome import JUDGED, Line, Outcome, Progress, load_study, read_table
 
 CONFIDENCE = 0.95
 # The order of the label columns; both kinds of ambiguity of a region count as one.
@@ -146,8 +147,14 @@ def exact_interval(count: int, trials: int) -> tuple[float, float]:
 def draw_coverage(folder: Path) -> list[Path]:
     """Rates against their levels, and how often each label is given."""
     pooled = [row for row in read_table(folder, "coverage") if row["scene"] == POOLED]
-    labels = label_rates_picture(read_table(folder, "labels"))
-    return draw_figures(folder, {"coverage": [coverage_picture(pooled)], "labels": [labels]})
+    labels = read_table(folder, "labels")
+    return write_figures(
+        folder,
+        {
+            "coverage": [(65.0 + 19.5 * len(pooled), partial(draw_rates, rows=pooled))],
+            "labels": [(65.0 + 19.5 * len(labels), partial(draw_label_rates, rows=labels))],
+        },
+    )
 
 
 def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:

@@ -1,258 +1,279 @@
-"""The figures of the studies, as pictures of the model that the page and the plots draw."""
+"""The figures of the studies, drawn by matplotlib from their tables, one column wide, as PNG and PDF.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+Every drawing takes axes and the rows or the columns of a table.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..report import counted, label_words
-from ..report.pictures import (
-    COLUMN,
-    Area,
-    Axis,
-    Bars,
-    Key,
-    Line,
-    Mark,
-    Panel,
-    Picture,
-    Points,
-    Rule,
-    Text,
-    Tick,
-    coherence_picture,
-    counting,
-    logarithmic,
-    numbered,
-    padded,
-)
-from ..report.plots import fixed
+from ..report.pictures import COLUMN, coherence_picture
+from ..report.plots import draw, fixed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Row = Mapping[str, str]
 Columns = Mapping[str, NDArray[Any]]  # the columns of a table, of equal length
+Drawing = tuple[float, Callable[["Axes"], object]]  # the height in points, and what draws on the axes
 
-_MARGINS = (60.0, 10.0, 30.0, 50.0)
-_NAMED_MARGINS = (150.0, 10.0, 30.0, 50.0)  # with room for names at the left
-_EVENTS = {"false report": 1, "true explanation rejected": 0}  # the number of its series
-# The number of its fill, what its count is written in there, and its name.
+_DOTS_AN_INCH = 200
+_TEXT = 8
+_SMALL = 7
+# Okabe and Ito: colour-blind readers tell them apart; shapes, dashes and hatches keep them apart in grey as well.
+_BLUE, _ORANGE, _GREEN, _PINK = _SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+_GUIDE: dict[str, Any] = {"color": "0.55", "linestyle": "--", "linewidth": 1.2}
+_ZONE: dict[str, Any] = {"color": "0.93", "linewidth": 0}
+_DASHES: tuple[Any, ...] = ("-", (0, (4, 2)), (0, (1.3, 1.6)), (0, (6, 2, 1.3, 2)))
+# Fill and hatch of the parts of a bar.
+_BLANK = "#e0e0e0", ""
+_PARTS = ((_BLUE, ""), ("#56b4e9", "///"), ("#e69f00", ""), (_GREEN, "\\\\\\"), _BLANK, ("white", "xxx"))
+_EVENTS = {"false report": _ORANGE, "true explanation rejected": _BLUE}
+# The fill of a status, the ink of the count in it, and its name.
 _STATUS = {
-    "match": (0, "on-dark", "match"),
-    "safe_coarsening": (1, "halo count", "safe coarsening"),
-    "abstention": (4, "count", "abstention"),
-    "unsafe": (6, "halo count", "unsafe"),
+    "match": (_PARTS[0], "white", "match"),
+    "safe_coarsening": (_PARTS[1], "black", "safe coarsening"),
+    "abstention": (_BLANK, "black", "abstention"),
+    "unsafe": ((_ORANGE, "xxx"), "black", "unsafe"),
 }
-_REFERENCES = {"AMBIGUOUS": 2, "FINE": 1}
+_REFERENCES = {"AMBIGUOUS": _PARTS[2], "FINE": _PARTS[1]}
 _SHOWN = (0.50, 0.75)
 _BAR = 0.76  # width of a bar
 _FITS = 3  # the smallest count whose part of a bar holds its number
 _BUDGET = "query budget, share of the bank"
-_GLOBAL_SIZE = (COLUMN.width, 173.0)
-_GLOBAL_MARGINS = (50.0, 10.0, 30.0, 50.0)
 
 
-def scaling_picture(table: Columns, fit: Mapping[str, float]) -> Picture:
-    """Jeffreys divergence over the separation scale, with the power 6 through the middle of the points.
+def write_figures(folder: Path, drawings: Mapping[str, Sequence[Drawing]]) -> list[Path]:
+    """Write every figure as PNG and PDF.  drawings: name of the files -> drawings, one below the other."""
+    return [path for name, parts in drawings.items() for path in save_figure(make_figure(parts), folder, name)]
+
+
+def make_figure(parts: Sequence[Drawing]) -> "Figure":
+    """A figure one column wide, with drawings one below the other, each in its height."""
+    from matplotlib.figure import Figure
+
+    heights = [height for height, _ in parts]
+    figure = Figure(figsize=(3.4, sum(heights) / 72.0), layout="constrained")
+    axes = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for ax, (_, drawing) in zip(axes, parts, strict=True):
+        drawing(ax)
+    return figure
+
+
+def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
+    """Write the figure as PNG and PDF; the same figure gives the same files, whatever the day."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+    png = folder / f"{name}.png"
+    pdf = folder / f"{name}.pdf"
+    figure.dpi = _DOTS_AN_INCH
+    # Figure.savefig would draw everything twice, the first time only to find its places.
+    FigureCanvasAgg(figure).print_png(png)  # type: ignore[no-untyped-call]
+    figure.set_layout_engine("none")  # everything has its place now, and finding it takes as long as drawing
+    FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
+    return [png, pdf]
+
+
+def _name_axes(axes: "Axes", x: str, y: str = "") -> None:
+    axes.set_xlabel(x, fontsize=_TEXT)
+    axes.set_ylabel(y, fontsize=_TEXT)
+    axes.tick_params(labelsize=_SMALL)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _name_lanes(axes: "Axes", names: Sequence[str], x: str) -> None:
+    """Name the lanes y = 0, -1, -2, ... from top to bottom."""
+    _name_axes(axes, x)
+    axes.set_yticks([-y for y in range(len(names))], names)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(0.4 - len(names), 0.6)
+
+
+def _name_values(axes: "Axes", values: NDArray[np.float64], names: Sequence[str], x: str, y: str) -> None:
+    """Make the horizontal axis logarithmic, with names at these values and no others."""
+    _name_axes(axes, x, y)
+    axes.set_xscale("log")
+    axes.set_xticks(values, names)
+    axes.set_xticks([], minor=True)
+
+
+def _add_legend(axes: "Axes", title: str = "") -> None:
+    """Add a legend on top of the axes, where it covers nothing."""
+    longest = max(map(len, axes.get_legend_handles_labels()[1]))
+    axes.legend(
+        title=title, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3 if longest < 10 else 2 if longest < 20 else 1,
+        fontsize=_SMALL, title_fontsize=_TEXT, alignment="left", frameon=False, borderpad=0.2, borderaxespad=0.2,
+        handletextpad=0.5, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _part(fill: tuple[str, str]) -> dict[str, Any]:
+    color, hatch = fill
+    return {"facecolor": color, "hatch": hatch, "edgecolor": "black", "linewidth": 0.7}
+
+
+def draw_scaling(axes: "Axes", table: Columns, fit: Mapping[str, float]) -> None:
+    """Draw Jeffreys divergence over the separation scale, with the power 6 through the middle of the points.
 
     table: s, jeffreys, jeffreys_low, jeffreys_high, quadrature_14.  fit: slope, low, high, r2 of the fitted power.
     """
-    s, mean, low, high = (table[name].tolist() for name in ("s", "jeffreys", "jeffreys_low", "jeffreys_high"))
-    guide = np.exp(np.mean(np.log(table["jeffreys"]) - 6.0 * np.log(table["s"]))) * table["s"] ** 6
+    s = table["s"]
+    mean = table["jeffreys"]
+    guide = np.exp(np.mean(np.log(mean) - 6.0 * np.log(s))) * s**6
     within = f"[{fit['low']:.3f}, {fit['high']:.3f}], R² = {fit['r2']:.5f}"
-    marks: list[Mark] = [Line(s, guide.tolist(), "guide", name="s⁶", depth=1)]
-    marks += [Line((x, x), ends, "line-0") for x, *ends in zip(s, low, high, strict=True)]
-    marks += [Points("series-0", s, mean), Points("series-3", s, table["quadrature_14"].tolist())]
-    keys = [
-        Key("series-0", f"Monte Carlo: slope {fit['slope']:.3f}\n{within}"),
-        Key("series-3", "quadrature, order 14"),
-        Key("guide", "s⁶"),
-    ]
-    vertical = logarithmic(min(low), max(high), name="Jeffreys divergence")
-    panel = Panel(_named(s, fixed(s), "separation scale s"), vertical, marks)
-    said = f"The divergence grows as the separation scale to the power {fit['slope']:.3f}, within {within}."
-    return Picture("Scaling of the divergence", said, (COLUMN.width, 216.0), _MARGINS, panel, keys=keys)
+    axes.plot(s, guide, **_GUIDE, label="s⁶")
+    axes.errorbar(s, mean, (mean - table["jeffreys_low"], table["jeffreys_high"] - mean), fmt="o", color=_BLUE,
+                  markersize=5, label=f"Monte Carlo: slope {fit['slope']:.3f}\n{within}")  # fmt: skip
+    axes.plot(s, table["quadrature_14"], "x", color="black", markersize=7.5, label="quadrature, order 14")
+    axes.set_yscale("log")
+    _name_values(axes, s, fixed(s), "separation scale s", "Jeffreys divergence")
+    _add_legend(axes)
 
 
-def deployment_picture(table: Columns, scale: float) -> Picture:
-    """Residual of the deployment mean after a turn, at one scale: points, with the closed form as lines.
+def draw_deployment(axes: "Axes", table: Columns, scale: float) -> None:
+    """Draw the residual of the deployment mean after a turn, at one scale: points, with the closed form as lines.
 
     table: s, contrast, angle, residual, closed_form.
     """
-    marks: list[Mark] = []
-    keys: list[Key] = []
     for number, contrast in enumerate(np.unique(table["contrast"]).tolist()):
         chosen = (table["s"] == scale) & (table["contrast"] == contrast)
-        angle, closed, residual = (table[name][chosen].tolist() for name in ("angle", "closed_form", "residual"))
+        angle, closed, residual = (table[name][chosen] for name in ("angle", "closed_form", "residual"))
         name = "equal coefficients" if contrast == 0.0 else f"contrast {contrast:g}"
-        marks += [Line(angle, closed, f"line-{number}"), Points(f"series-{number}", angle[::2], residual[::2])]
-        keys.append(Key(f"series-{number}", name))
-    at = table["s"] == scale
-    horizontal = numbered(*padded(table["angle"][at].tolist()), 6, name="turn φ")
-    _, high = padded(table["residual"][at].tolist())
-    panel = Panel(horizontal, numbered(-0.002, high, 5, name=f"residual of the mean, s = {scale:g}"), marks)
-    said = f"Residuals at scale {scale:g}: {', '.join(key.text for key in keys)}."
-    return Picture("Residual of the mean after a turn", said, (COLUMN.width, 200.0), _MARGINS, panel, keys=keys,
-                   heading="points: least squares; lines: closed form")  # fmt: skip
+        axes.plot(angle, closed, color=_SERIES[number], linewidth=1.1)
+        axes.plot(angle[::2], residual[::2], "osD"[number], color=_SERIES[number], markersize=5, label=name)
+    axes.set_ylim(bottom=-0.002)
+    _name_axes(axes, "turn φ", f"residual of the mean, s = {scale:g}")
+    _add_legend(axes, "points: least squares; lines: closed form")
 
 
-def affinities_picture(table: Columns, symbol: str, heading: str = "", *, has_keys: bool = True) -> Picture:
-    """Affinity of two experiments over their information, one curve a separation scale.
+def draw_affinities(axes: "Axes", table: Columns, name: str, heading: str = "", *, has_keys: bool = True) -> None:
+    """Draw the affinity of two experiments over their information, one curve a separation scale.
 
-    Curves that agree collapse into one, so the picture says how far apart they are.
-    table: information, s, affinity.  symbol: the name of the information on the axis.
+    Curves that agree collapse into one, so a text says how far apart they are.
+    table: information, s, affinity.  name: that of the information.
     """
-    marks: list[Mark] = []
-    keys: list[Key] = []
-    for number, s in enumerate(np.unique(table["s"]).tolist()):
+    information = table["information"]
+    scales = np.unique(table["s"])
+    for number, s in enumerate(scales.tolist()):
         chosen = table["s"] == s
-        xs, ys = (table[name][chosen].tolist() for name in ("information", "affinity"))
-        marks.append(Line(xs, ys, f"nested-{number}", name=f"{s:.3f}", has_points=True))
-        keys.append(Key(f"nested-{number}", f"s = {s:.3f}"))
-    said = _gap_words(table)
-    marks.append(Text(0.97, 0.85, said, "count", "end", "xy"))
-    vertical = Axis(-0.06, 1.06, [Tick(y, f"{y:g}") for y in (0.0, 0.5, 1.0)], "affinity")
-    panel = Panel(_information(np.unique(table["information"]), symbol), vertical, marks)
-    return Picture("Affinities over information", said, (COLUMN.width, 130.0), _MARGINS, panel,
-                   keys=keys if has_keys else [], heading=heading)  # fmt: skip
+        # Hollow, and ever smaller: points in one place are all seen.
+        axes.plot(information[chosen], table["affinity"][chosen], marker="osD^vP"[number], markersize=7.5 - number,
+                  color=f"C{number}", markerfacecolor="none", linewidth=0.8, label=f"s = {s:.3f}")  # fmt: skip
+    values = np.unique(information)
+    gap = max(float(np.ptp(table["affinity"][information == value])) for value in values)
+    shown = f"up to {gap:.4f}" if gap >= 5e-5 else "less than 0.0001"
+    axes.text(0.97, 0.85, f"{len(scales)} curves,\n{shown} apart", transform=axes.transAxes, ha="right", va="center",
+              fontsize=_SMALL)  # fmt: skip
+    axes.set_ylim(-0.06, 1.06)
+    _name_values(axes, values, _every_second(values), name, "affinity")
+    if has_keys:
+        _add_legend(axes, heading)
+    else:
+        axes.set_title(heading, fontsize=_TEXT, loc="left")
 
 
-def spreads_picture(table: Columns, tolerance: float) -> Picture:
-    """Spread of the affinities over the scales at each budget, the transition band, and the tolerance for its median.
+def draw_spreads(axes: "Axes", table: Columns, tolerance: float) -> None:
+    """Draw the spread of the affinities at each budget, the transition band, and the tolerance for its median.
 
     table: information, spread, in_band.
     """
     x = table["information"]
-    spread = table["spread"]
     inside = table["in_band"] == 1
-    median = float(np.median(spread[inside]))
-    low = -0.06 * float(spread.max())  # below 0, so that no point is cut by the edge
-    high = 1.12 * float(spread.max())
-    ends = float(x[inside].min() / 2**0.5), float(x[inside].max() * 2**0.5)
-    marks: list[Mark] = [
-        Area(ends, (low, low), (high, high), "zone"),
-        Rule(tolerance, "guide"),
-        Rule(median, "line-2"),
-        Points("series-0", x.tolist(), spread.tolist()),
-    ]
-    keys = [
-        Key("series-0", "spread over s"),
-        Key("zone", "transition band"),
-        Key("guide", f"tolerance {tolerance:g}"),
-        Key("line-2", f"median there {median:.4f}"),
-    ]
-    panel = Panel(_information(x, "information N s⁶"), numbered(low, high, 4, name="spread of affinity"), marks)
-    said = f"In the transition band the median of the spread is {median:.4f}; the tolerance is {tolerance:g}."
-    return Picture("Spread of the affinities", said, (COLUMN.width, 144.0), _MARGINS, panel, keys=keys)
+    median = float(np.median(table["spread"][inside]))
+    axes.axvspan(x[inside].min() / 2**0.5, x[inside].max() * 2**0.5, **_ZONE, label="transition band")
+    axes.axhline(tolerance, **_GUIDE, label=f"tolerance {tolerance:g}")
+    axes.axhline(median, color=_GREEN, linewidth=1.1, label=f"median there {median:.4f}")
+    axes.plot(x, table["spread"], "o", color=_BLUE, markersize=5, label="spread over s")
+    axes.set_ylim(bottom=-0.06 * float(table["spread"].max()))  # so that no point is cut by the edge
+    _name_values(axes, x, _every_second(x), "information N s⁶", "spread of affinity")
+    _add_legend(axes)
 
 
-def _gap_words(table: Columns) -> str:
-    """The number of curves, and their largest distance at equal information."""
-    information = table["information"]
-    gap = max(float(np.ptp(table["affinity"][information == value])) for value in np.unique(information))
-    shown = f"up to {gap:.4f}" if gap >= 5e-5 else "less than 0.0001"
-    return f"{len(np.unique(table['s']))} curves,\n{shown} apart"
+def _every_second(values: NDArray[np.float64]) -> list[str]:
+    return [f"{value:g}" if i % 2 == 0 else "" for i, value in enumerate(values)]
 
 
-def _information(values: NDArray[np.float64], name: str) -> Axis:
-    return _named(values.tolist(), [f"{value:g}" if i % 2 == 0 else "" for i, value in enumerate(values)], name)
-
-
-def _named(values: Sequence[float], texts: Sequence[str], name: str) -> Axis:
-    """A logarithmic axis with names at its values, but where they are empty, and no others."""
-    room = (max(values) / min(values)) ** 0.05
-    ticks = [Tick(value, text) for value, text in zip(values, texts, strict=True) if text]
-    return Axis(min(values) / room, max(values) * room, ticks, name, is_log=True)
-
-
-def responses_picture(rows: Sequence[Row]) -> Picture:
-    """Response over the sensors; colour is the region, the dashes of a line its place within the region.
+def draw_responses(axes: "Axes", rows: Sequence[Row]) -> None:
+    """Draw responses over the sensors; colour is the region, the dashes of a line its place within the region.
 
     rows: region, place, sensor, response.
     """
-    regions = _places(rows)
-    marks: list[Mark] = []
-    values: list[float] = []
-    for number, members in enumerate(regions.values()):
-        for dash, (place, response) in enumerate(members.items()):
-            sensors = [(t + 0.5) / len(response) for t in range(len(response))]
-            marks.append(Line(sensors, response, f"line-{number}", dash, place))
-            values += response
-    keys = [Key(f"line-{number}", f"{region}: {', '.join(members)}")
-            for number, (region, members) in enumerate(regions.items())]  # fmt: skip
-    panel = Panel(numbered(0.0, 1.0, 5, name="sensor position"),
-                  numbered(*padded(values), 5, name="response, unit norm"), marks)  # fmt: skip
-    said = f"Regions {', '.join(key.text for key in keys)}."
-    return Picture("Responses of four regions", said, (COLUMN.width, 200.0), _MARGINS, panel, keys=keys,
-                   heading="places, in the order of the dashes")  # fmt: skip
+    for color, (region, members) in zip(_SERIES, _places(rows).items(), strict=True):
+        name = f"{region}: {', '.join(members)}"
+        for dash, response in zip(_DASHES, members.values(), strict=False):
+            sensors = (np.arange(len(response)) + 0.5) / len(response)
+            axes.plot(sensors, response, color=color, linestyle=dash, linewidth=1.1, label=name)
+            name = "_"  # a legend leaves it out
+    _name_axes(axes, "sensor position", "response, unit norm")
+    _add_legend(axes, "places, in the order of the dashes")
 
 
-def library_coherence_picture(rows: Sequence[Row]) -> Picture:
-    """Absolute inner products of all responses, regions framed.  rows: region, place, sensor, response."""
+def draw_coherence(axes: "Axes", rows: Sequence[Row]) -> None:
+    """Draw absolute inner products of all responses, regions framed.  rows: region, place, sensor, response."""
     regions = _places(rows)
     atoms = np.array([response for members in regions.values() for response in members.values()])
     names = [place for members in regions.values() for place in members]
     matrix = {"ids": names, "matrix": np.abs(atoms @ atoms.T).tolist()}
     of = [region for region, members in regions.items() for _ in members]
-    return replace(coherence_picture(matrix, "Coherence of the responses", COLUMN, of), notes=["place"])
+    draw(coherence_picture(matrix, "Coherence of the responses", COLUMN, of), axes)
+    axes.set_xlabel("place", fontsize=_TEXT)
 
 
-def regional_map_picture(rows: Sequence[Row], library: Sequence[Row]) -> Picture:
-    """Statements of each method about each region: the places that it leaves possible, and the label below them.
+def draw_regional_map(axes: "Axes", rows: Sequence[Row], library: Sequence[Row]) -> None:
+    """Draw the places that each method leaves possible in each region, with its label below them.
 
     rows: method, region, label, places; of one data set.  library: region, place, sensor, response.
     """
     methods = list(dict.fromkeys(row["method"] for row in rows))
     everywhere = {region: [float(place) for place in members] for region, members in _places(library).items()}
-    low = 0.4 - len(methods)
-    high = 0.75
-    marks: list[Mark] = []
     for region, known in everywhere.items():
-        ends = (known[0] - 0.036, known[-1] + 0.036)
-        middle = sum(known) / len(known)
-        marks += [Area(ends, (low, low), (high, high), "zone"), Text(middle, 0.5, region, "count", "middle")]
+        axes.axvspan(known[0] - 0.036, known[-1] + 0.036, **_ZONE)
+        axes.text(sum(known) / len(known), 0.5, region, ha="center", va="center", fontsize=_SMALL)
+    names = ["possible place", "other place"]
     for row in rows:
-        y = -float(methods.index(row["method"]))
+        y = -methods.index(row["method"])
         known = everywhere[row["region"]]
         left = [float(place) for place in row["places"].split()]
         others = [place for place in known if place not in left]
-        marks += [Points(sign, xs, [y] * len(xs)) for sign, xs in (("excluded", others), ("kept", left)) if xs]
+        axes.plot(left, [y] * len(left), "o", color=_BLUE, markersize=5, label=names[0])
+        axes.plot(others, [y] * len(others), "x", color="0.55", markersize=5, label=names[1])
+        names = ["_", "_"]  # a legend leaves them out
         said = label_words(row["label"]).split()[-1]  # both kinds of ambiguity in one word
-        marks.append(Text(sum(known) / len(known), y - 0.3, said, "axis-text", "middle"))
-    ticks = [Tick(-i, method) for i, method in enumerate(methods)]
-    panel = Panel(numbered(0.05, 1.01, 5, name="place"), Axis(low, high, ticks, is_named=True), marks)
-    keys = [Key("kept", "possible place"), Key("excluded", "other place")]
-    said = "; ".join(f"{row['method']}, {row['region']}: {row['label']} {row['places']}".rstrip() for row in rows)
-    return Picture("What methods say", f"{said}.", (COLUMN.width, 180.0), _MARGINS, panel, keys=keys)
+        axes.text(sum(known) / len(known), y - 0.3, said, ha="center", va="center", fontsize=6)
+    _name_lanes(axes, methods, "place")
+    axes.set_ylim(top=0.75)
+    _add_legend(axes)
 
 
-def plugin_picture(rows: Sequence[Row]) -> Picture:
-    """In how many data sets a method is more certain than all verdicts together.
+def draw_plugin(axes: "Axes", rows: Sequence[Row]) -> None:
+    """Draw in how many data sets a method is more certain than all verdicts together.
 
     rows: region, label, datasets, method, count.
     """
     regions = dict.fromkeys(row["region"] for row in rows)
-    lanes = {bar: -float(y) for y, bar in enumerate((r, m) for r in regions for m in ("plug-in", "AEB"))}
+    lanes = {bar: -y for y, bar in enumerate((r, m) for r in regions for m in ("plug-in", "AEB"))}
     reached = dict.fromkeys(lanes, 0)
-    marks: list[Mark] = []
-    keys: dict[str, Key] = {}
+    names = {"ABSENT": "said to be absent", "FINE": "said to be at one place"}
     for row in rows:
         bar = (row["region"], row["method"])
         count = int(row["count"])
-        is_absent = row["label"] == "ABSENT"
-        role = "part-1" if is_absent else "part-0"
-        word = "said to be absent" if is_absent else "said to be at one place"
+        part = _part(_PARTS[1 if row["label"] == "ABSENT" else 0])
         if count:
-            marks.append(Bars([lanes[bar]], [count], role, word, [reached[bar]]))
-            keys[role] = Key(role, word)
+            axes.barh(lanes[bar], count, 0.62, left=reached[bar], label=names.pop(row["label"], "_"), **part)
         reached[bar] += count
     n = int(rows[0]["datasets"])
-    marks += [Text(reached[bar] + 0.08, lane, f"{reached[bar]}/{n}", "count") for bar, lane in lanes.items()]
-    ticks = [Tick(lane, f"{region}: {method}") for (region, method), lane in lanes.items()]
-    horizontal = counting(n + 0.8, 6, name="weak-C data sets with unsupported certainty")
-    panel = Panel(horizontal, Axis(0.4 - len(lanes), 0.6, ticks, is_named=True), marks)
-    said = "; ".join(f"{region}, {method}: {reached[region, method]} of {n}" for region, method in lanes)
-    return Picture("Unsupported certainty", f"{said}.", (COLUMN.width, 137.0), _MARGINS, panel, keys=[*keys.values()])
+    for bar, lane in lanes.items():
+        axes.text(reached[bar] + 0.08, lane, f"{reached[bar]}/{n}", va="center", fontsize=_SMALL)
+    _name_lanes(axes, [": ".join(bar) for bar in lanes], "weak-C data sets with unsupported certainty")
+    axes.set_xlim(0, n + 0.8)
+    _add_legend(axes)
 
 
 def _places(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:
@@ -265,123 +286,87 @@ def _places(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:
     return {region: waves[region] for region in sorted(waves)}
 
 
-def status_picture(rows: Sequence[Row]) -> Picture:
-    """Traces by how they compare with the exhaustive answer, one bar a budget.
+def draw_status(axes: "Axes", rows: Sequence[Row]) -> None:
+    """Draw the traces by how they compare with the exhaustive answer, one bar a budget.
 
+    A count stands in its part of the bar, or beside it if the part is too small.
     rows: budget, match, safe_coarsening, abstention, unsafe.
     """
-    total = sum(int(rows[0][name]) for name in _STATUS)
-    starts = [0] * len(rows)
-    marks: list[Mark] = []
-    keys: list[Key] = []
-    for name, (part, ink, word) in _STATUS.items():
-        counts = [int(row[name]) for row in rows]
-        marks.append(Bars(range(len(rows)), counts, f"part-{part}", word, starts, _BAR, is_upright=True))
-        marks += _counts(counts, starts, ink)
-        keys.append(Key(f"part-{part}", word if any(counts) else f"{word} (never)"))
-        starts = [start + count for start, count in zip(starts, counts, strict=True)]
-    ticks = [Tick(x, f"{float(row['budget']):.2f}") for x, row in enumerate(rows)]
-    horizontal = Axis(-0.6, len(rows) - 0.4, ticks, _BUDGET)
-    panel = Panel(horizontal, counting(1.05 * total, 6, name=f"reporting traces, of {total}"), marks)
-    said = "; ".join(f"at {row['budget']} {row['match']} match" for row in rows)
-    return Picture(
-        "Reports and exhaustive answers", f"Of {total}, {said}.", _GLOBAL_SIZE, _GLOBAL_MARGINS, panel, keys=keys
-    )
+    starts = np.zeros(len(rows), dtype=np.int64)
+    for name, (fill, ink, word) in _STATUS.items():
+        counts = np.array([int(row[name]) for row in rows])
+        label = word if counts.any() else f"{word} (never)"
+        axes.bar(range(len(rows)), counts, _BAR, bottom=starts, label=label, **_part(fill))
+        style: dict[str, Any] = {"va": "center", "fontsize": _SMALL}
+        for x, (count, start) in enumerate(zip(counts.tolist(), starts.tolist(), strict=True)):
+            if count >= _FITS:
+                ground = {"color": "white", "pad": 0.4} if fill[1] else None  # hatches would hide a number
+                axes.text(x, start + count / 2, str(count), ha="center", color=ink, bbox=ground, **style)
+            elif count:
+                axes.text(x + 0.55 * _BAR, start + count / 2, str(count), **style)
+        starts += counts
+    axes.set_xticks(range(len(rows)), [f"{float(row['budget']):.2f}" for row in rows])
+    axes.set_xlim(-0.6, len(rows) - 0.4)
+    axes.set_ylim(0, 1.05 * starts[0])
+    _name_axes(axes, _BUDGET, f"reporting traces, of {starts[0]}")
+    _add_legend(axes)
 
 
-def _counts(counts: Sequence[int], starts: Sequence[int], ink: str) -> Iterator[Text]:
-    """In their parts, or beside those that are too small; none of nothing."""
-    for x, (count, start) in enumerate(zip(counts, starts, strict=True)):
-        if count >= _FITS:
-            yield Text(x, start + count / 2, str(count), ink, "middle")
-        elif count:
-            yield Text(x + 0.55 * _BAR, start + count / 2, str(count), "count")
-
-
-def recovery_picture(rows: Sequence[Row]) -> Picture:
-    """Share of the exhaustive ambiguous and fine labels that are reported at budgets 0.50 and 0.75.
+def draw_recovery(axes: "Axes", rows: Sequence[Row]) -> None:
+    """Draw the share of the exhaustive ambiguous and fine labels that are reported at budgets 0.50 and 0.75.
 
     rows: budget, reference, recovered, traces.
     """
     width = 0.36
-    marks: list[Mark] = []
-    said: list[str] = []
-    for offset, (reference, part) in zip((-0.5, 0.5), _REFERENCES.items(), strict=True):
-        chosen = [_row(rows, budget, reference) for budget in _SHOWN]
-        counts = [(int(row["recovered"]), int(row["traces"])) for row in chosen]
+    counts = {(row["reference"], float(row["budget"])): (int(row["recovered"]), int(row["traces"])) for row in rows}
+    for offset, (reference, fill) in zip((-0.5, 0.5), _REFERENCES.items(), strict=True):
+        chosen = [counts[reference, budget] for budget in _SHOWN]
         places = [x + offset * width for x in range(len(_SHOWN))]
-        shares = [recovered / traces if traces else 0.0 for recovered, traces in counts]
-        marks.append(Bars(places, shares, f"part-{part}", reference.lower(), thickness=width, is_upright=True))
-        texts = [f"{recovered}/{traces}" for recovered, traces in counts]
-        marks += [
-            Text(x, y, text, "count", "middle", lift=3.0) for x, y, text in zip(places, shares, texts, strict=True)
-        ]
-        said.append(f"{reference.lower()} {' and '.join(texts)}")
-    horizontal = Axis(-0.6, len(_SHOWN) - 0.4, [Tick(x, f"{budget:.2f}") for x, budget in enumerate(_SHOWN)], _BUDGET)
-    panel = Panel(horizontal, numbered(0.0, 1.12, 5, name="share of exhaustive labels found"), marks)
-    keys = [Key(f"part-{part}", reference.lower()) for reference, part in _REFERENCES.items()]
-    return Picture("Labels that are found", f"{'; '.join(said)}.", _GLOBAL_SIZE, _GLOBAL_MARGINS, panel, keys=keys,
-                   heading="exhaustive label")  # fmt: skip
+        shares = [recovered / traces if traces else 0.0 for recovered, traces in chosen]
+        bars = axes.bar(places, shares, width, label=reference.lower(), **_part(fill))
+        axes.bar_label(bars, [f"{recovered}/{traces}" for recovered, traces in chosen], padding=1, fontsize=_SMALL)
+    axes.set_xticks(range(len(_SHOWN)), [f"{budget:.2f}" for budget in _SHOWN])
+    axes.set(xlim=(-0.6, len(_SHOWN) - 0.4), ylim=(0.0, 1.12))
+    _name_axes(axes, _BUDGET, "share of exhaustive labels found")
+    _add_legend(axes, "exhaustive label")
 
 
-def _row(rows: Sequence[Row], budget: float, reference: str) -> Row:
-    return next(row for row in rows if float(row["budget"]) == budget and row["reference"] == reference)
-
-
-def coverage_picture(rows: Sequence[Row]) -> Picture:
-    """Rates with their exact intervals, and the levels that they may not exceed.
+def draw_rates(axes: "Axes", rows: Sequence[Row]) -> None:
+    """Draw rates with their exact intervals, and the levels that they may not exceed.
 
     rows: profile, level, event, count, datasets, rate, lower, upper; one a profile and event.
     """
-    marks: list[Mark] = []
     for y, row in enumerate(rows):
         rate, level, lower, upper = (float(row[name]) for name in ("rate", "level", "lower", "upper"))
-        series = _EVENTS[row["event"]]
-        marks += [
-            Line((level, level), (-y - 0.4, 0.4 - y), "level", name="level", depth=1),
-            Line((lower, upper), (-y, -y), f"line-{series}", name=row["event"]),
-            Points(f"series-{series}", (rate,), (-y,), (f"{row['event']}: {row['count']} of {row['datasets']}",)),
-        ]
-    ticks = [
-        Tick(-y, f"{row['event'].replace('true explanation', 'truth')}\n{row['profile']}") for y, row in enumerate(rows)
-    ]
-    ends = [float(row[name]) for row in rows for name in ("lower", "upper", "level")]
-    low, high = padded([-0.005, *ends])
-    name = f"rate over {counted(int(rows[0]['datasets']), 'data set')}, exact 95% interval"
-    panel = Panel(numbered(low, high, 5, name=name), Axis(0.4 - len(rows), 0.6, ticks, is_named=True), marks)
-    said = "; ".join(f"{row['event']}, {row['profile']}: {row['count']} of {row['datasets']}" for row in rows)
-    size = COLUMN.width, 65.0 + 19.5 * len(rows)
-    return Picture("Rates and their levels", f"{said}.", size, _NAMED_MARGINS, panel, keys=[Key("level", "level")])
+        color = _EVENTS[row["event"]]
+        axes.plot((level, level), (-y - 0.4, 0.4 - y), color="black", linewidth=1.5, label="_" if y else "level")
+        axes.plot((lower, upper), (-y, -y), color=color, linewidth=1.1)
+        axes.plot((rate,), (-y,), "s" if color == _ORANGE else "o", color=color, markersize=5)
+    names = [f"{row['event'].replace('true explanation', 'truth')}\n{row['profile']}" for row in rows]
+    datasets = counted(int(rows[0]["datasets"]), "data set")
+    _name_lanes(axes, names, f"rate over {datasets}, exact 95% interval")
+    axes.set_xlim(left=min(-0.005, axes.get_xlim()[0]))
+    _add_legend(axes)
 
 
-def label_rates_picture(rows: Sequence[Row]) -> Picture:
-    """Share of each label, one bar a field; a diamond marks the share of reports in which nothing was witnessed.
+def draw_label_rates(axes: "Axes", rows: Sequence[Row]) -> None:
+    """Draw the share of each label, one bar a field; a diamond marks the share of reports without a witness.
 
     rows: scene, profile, field, datasets, a column a label, no_witness.
     """
-    lanes = [float(-y) for y in range(len(rows))]
-    starts = [0.0] * len(rows)
-    marks: list[Mark] = []
-    keys: list[Key] = []
+    lanes = -np.arange(len(rows))
+    starts = np.zeros(len(rows))
     for number, label in enumerate(name for name in rows[0] if name.isupper()):
-        shares = [float(row[label]) for row in rows]
-        if any(shares):
-            marks.append(Bars(lanes, shares, f"part-{number}", label.lower(), starts))
-            keys.append(Key(f"part-{number}", label.lower()))
-        starts = [start + share for start, share in zip(starts, shares, strict=True)]
-    unseen = [(float(row["no_witness"]), lane) for row, lane in zip(rows, lanes, strict=True)]
-    if marked := [place for place in unseen if place[0]]:
-        marks.append(Points("hollow", [share for share, _ in marked], [lane for _, lane in marked]))
-        keys.append(Key("hollow", "no witness"))
-    vertical = Axis(0.4 - len(rows), 0.6, [Tick(lane, _name(row)) for row, lane in zip(rows, lanes, strict=True)],
-                    is_named=True)  # fmt: skip
-    panel = Panel(numbered(0.0, 1.0, 5, name="share of data sets"), vertical, marks)
-    said = f"Of {counted(len(rows), 'field')} the share of each label among {', '.join(key.text for key in keys)}."
-    return Picture(
-        "Labels of the reports", said, (COLUMN.width, 65.0 + 19.5 * len(rows)), _NAMED_MARGINS, panel, keys=keys
-    )
-
-
-def _name(row: Row) -> str:
-    """A region of a scene, or a profile under a condition."""
-    return f"{row['scene']}, {row['profile'] if row['field'] == 'resolution' else row['field']}"
+        shares = np.array([float(row[label]) for row in rows])
+        if shares.any():
+            axes.barh(lanes, shares, 0.62, left=starts, label=label.lower(), **_part(_PARTS[number]))
+        starts += shares
+    unseen = np.array([float(row["no_witness"]) for row in rows])
+    if unseen.any():
+        axes.plot(unseen[unseen > 0], lanes[unseen > 0], "D", color="white", markeredgecolor="black", markersize=4,
+                  label="no witness")  # fmt: skip
+    # A region of a scene, or a profile under a condition.
+    parts = [row["profile"] if row["field"] == "resolution" else row["field"] for row in rows]
+    _name_lanes(axes, [f"{row['scene']}, {part}" for row, part in zip(rows, parts, strict=True)], "share of data sets")
+    axes.set_xlim(0.0, 1.0)
+    _add_legend(axes)

@@ -11,8 +11,8 @@ from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast, final
+from types import MappingProxyType, ModuleType
+from typing import Any, Final, TypeVar, final
 
 import numba
 import numpy as np
@@ -23,20 +23,12 @@ from .._errors import MisuseError
 from .._files import to_disk
 from ..local.shell import Frame, LocalDictionary, balanced_dictionary
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..report.pictures import Picture
-    from ._case import Reported
-
 # Residuals of a few products of numbers near 1 in float64; any value below says "zero up to rounding".
 ROUNDING_LEVEL = 1e-13
 # Half a unit in the last printed digit, with room for writing that bound itself in binary.
 _ROOM = 1.0 + 1e-9
 # The note of the first line about judges.
 JUDGES_NOTE = "The judge of the paper, evidence, remains the default of this study."
-_COLUMN_INCHES = 3.4
-_DOTS_AN_INCH = 200
 
 Progress = Callable[[int, int], None]  # hears (steps done, steps in all)
 
@@ -74,30 +66,6 @@ class Outcome:
     def agrees(self) -> bool:
         """True if every published statement is met; a known difference is a difference."""
         return all(line.agrees for line in self.lines)
-
-
-class Study(Protocol):
-    """A module that runs one study of the paper and draws its figures."""
-
-    @staticmethod
-    def run(jobs: int, progress: Progress | None) -> Outcome:
-        """The study from its seeds; the outcome does not depend on jobs."""
-        ...
-
-    @staticmethod
-    def compare(outcome: Outcome, jobs: int, progress: Progress | None) -> Outcome:
-        """The outcome with the answers of another judge to the same data; only studies that judge a bank have it."""
-        ...
-
-    @staticmethod
-    def draw(folder: Path) -> list[Path]:
-        """Figures, as PNG and PDF, from the summary and the tables in the folder, into the folder."""
-        ...
-
-    @staticmethod
-    def reports(seeds: Sequence[tuple[int, int]], jobs: int, progress: Progress | None) -> "list[Reported]":
-        """Reports on fresh data, scenes in turn, from seeds of data and split; only studies that report have it."""
-        ...
 
 
 def number_line(name: str, published: str, value: float) -> Line:
@@ -216,40 +184,6 @@ def read_columns(folder: Path, name: str) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def draw_figures(folder: Path, drawings: "Mapping[str, Sequence[Picture]]") -> list[Path]:
-    """Figures one column wide, as PNG and PDF.  drawings: name of the files -> pictures, one below the other."""
-    return [path for name, pictures in drawings.items() for path in save_figure(drawn(pictures), folder, name)]
-
-
-def drawn(pictures: "Sequence[Picture]") -> "Figure":
-    """Pictures one below the other, each in its height, on a figure one column wide."""
-    from matplotlib.figure import Figure
-
-    from ..report.plots import draw
-
-    heights = [picture.size[1] for picture in pictures]
-    figure = Figure(figsize=(_COLUMN_INCHES, sum(heights) / 72.0), layout="constrained")
-    axes = figure.subplots(len(pictures), 1, squeeze=False, height_ratios=heights)
-    for picture, ax in zip(pictures, axes[:, 0], strict=True):
-        draw(picture, ax)
-    return figure
-
-
-def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
-    """The figure as PNG and PDF; the same figure gives the same files, whatever the day."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-
-    png = folder / f"{name}.png"
-    pdf = folder / f"{name}.pdf"
-    figure.dpi = _DOTS_AN_INCH
-    # Figure.savefig would draw everything twice, the first time only to find its places.
-    FigureCanvasAgg(figure).print_png(png)  # type: ignore[no-untyped-call]
-    figure.set_layout_engine("none")  # everything has its place now, and finding it takes as long as drawing
-    FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
-    return [png, pdf]
-
-
 def _write_table(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -276,13 +210,18 @@ def check_study(name: str) -> str:
     return name
 
 
-def load_study(name: str) -> Study:
-    """The study of that name.
+def load_study(name: str) -> ModuleType:
+    """The module of the study of that name.
+
+    `run(jobs, progress)` gives its outcome from its seeds, which does not depend on jobs; `draw(folder)` writes its
+    figures, as PNG and PDF, from the tables in the folder.  Studies that judge a bank have two more functions:
+    `compare(outcome, jobs, progress)` adds the answers of another judge to the same data, and
+    `reports(seeds, jobs, progress)` gives reports on fresh data, scenes in turn, from seeds of data and split.
 
     >>> sorted(STUDIES)
     ['four-region', 'global', 'mechanism']
     """
-    return cast(Study, import_module(f".{STUDIES[check_study(name)]}", __package__))
+    return import_module(f".{STUDIES[check_study(name)]}", __package__)
 
 
 def check_judge(judge: str, names: Iterable[str]) -> None:
@@ -332,12 +271,6 @@ def one_by_one(
             yield work(case)
             if progress is not None:
                 progress(done, len(cases))
-
-
-def run_tasks(tasks: Sequence[Task[Result]], jobs: int, progress: Progress | None = None) -> list[Result]:
-    """The result of each task."""
-    results = dict(finished(tasks, jobs, progress))
-    return [results[i] for i in range(len(tasks))]
 
 
 def finished(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 
@@ -14,7 +15,7 @@ from ..judges.simulation import BySimulation
 from ..questions import Answer, Comparison, Label, compare_all, exhaustive_answers, plugin_answers
 from . import _four_region as design
 from ._case import Case, Reported
-from ._figures import library_coherence_picture, plugin_picture, regional_map_picture, responses_picture
+from ._figures import Drawing, draw_coherence, draw_plugin, draw_regional_map, draw_responses, write_figures
 from ._four_region import (
     BUDGET as BUDGET,
     CALIBRATION_NOISE as CALIBRATION_NOISE,
@@ -35,7 +36,6 @@ from ._outcome import (
     Line,
     Outcome,
     Progress,
-    draw_figures,
     judges_line,
     one_by_one,
     read_table,
@@ -223,13 +223,14 @@ def draw(folder: Path) -> list[Path]:
     """Responses, coherence, a representative map of weak C, and what the plug-in says too much."""
     library = read_table(folder, "library")
     maps = read_table(folder, "maps")
-    drawings = {
-        "responses": [responses_picture(library)],
-        "coherence": [library_coherence_picture(library)],
-        "weak-c-map": [regional_map_picture(representative(maps), library)],
-        "plug-in": [plugin_picture(read_table(folder, "plugin"))],
+    plugin = read_table(folder, "plugin")
+    drawings: dict[str, list[Drawing]] = {
+        "responses": [(200.0, partial(draw_responses, rows=library))],
+        "coherence": [(216.0, partial(draw_coherence, rows=library))],
+        "weak-c-map": [(180.0, partial(draw_regional_map, rows=representative(maps), library=library))],
+        "plug-in": [(137.0, partial(draw_plugin, rows=plugin))],
     }
-    return draw_figures(folder, drawings)
+    return write_figures(folder, drawings)
 
 
 def representative(maps: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -19,14 +19,13 @@ from ..laws import BernoulliGaussian, calibration_mixture
 from ..questions import Comparison, Label, Resolution, compare as compare_answers
 from . import _global_bank as design
 from ._case import Case, Reported
-from ._figures import recovery_picture, status_picture
+from ._figures import Drawing, draw_recovery, draw_status, write_figures
 from ._global_bank import CONDITIONS as CONDITIONS
 from ._outcome import (
     JUDGES_NOTE,
     Line,
     Outcome,
     Progress,
-    draw_figures,
     finished,
     judges_line,
     number_line,
@@ -45,8 +44,7 @@ Planned = Sequence[tuple[design.Condition, int, int | None]]  # condition, seeds
 def run(jobs: int = 1, progress: Progress | None = None) -> Outcome:
     """The eighteen data sets, as many at a time as jobs."""
     planned = [(condition, seed, None) for condition in design.CONDITIONS for seed in condition.seeds]
-    by_number = dict(examined(planned, jobs, progress))
-    groups = [by_number[i] for i in range(len(planned))]
+    groups = [group for _, group in sorted(examined(planned, jobs, progress))]
     cases = [case for group in groups for case in group]
     tables = {
         "traces": [row for case in cases for row in _trace_rows(case)],
@@ -193,11 +191,11 @@ def _summary(cases: list[Case]) -> dict[str, object]:
 
 def draw(folder: Path) -> list[Path]:
     """Status over the six budgets, and recovery at the two that the paper shows."""
-    drawings = {
-        "status": [status_picture(read_table(folder, "status"))],
-        "recovery": [recovery_picture(read_table(folder, "recovery"))],
+    drawings: dict[str, list[Drawing]] = {
+        "status": [(173.0, partial(draw_status, rows=read_table(folder, "status")))],
+        "recovery": [(173.0, partial(draw_recovery, rows=read_table(folder, "recovery")))],
     }
-    return draw_figures(folder, drawings)
+    return write_figures(folder, drawings)
 
 
 def compare(outcome: Outcome, jobs: int, progress: Progress | None = None) -> Outcome:

@@ -1,6 +1,7 @@
 """The mechanism study: calibration sees a turn of the block at sixth order, deployment only through a contrast."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from .._typing import Array, BoolArray
-from ..report.pictures import Picture
 from ._divergences import Divergence
-from ._figures import affinities_picture, deployment_picture, scaling_picture, spreads_picture
+from ._figures import Drawing, draw_affinities, draw_deployment, draw_scaling, draw_spreads, write_figures
 from ._mechanism import (
     BUDGETS,
     GRID,
@@ -35,12 +35,11 @@ from ._outcome import (
     Line,
     Outcome,
     Progress,
-    draw_figures,
+    finished,
     number_line,
     range_line,
     read_columns,
     rounding_line,
-    run_tasks,
     word_line,
 )
 
@@ -61,8 +60,8 @@ Row = dict[str, object]
 def run(jobs: int, progress: Progress | None = None) -> Outcome:
     """All numbers of the mechanism study, from some 60 million densities of mixtures of 32 Gaussians."""
     parts = [scaling_tasks(), quadrature_tasks(), step_tasks(), grid_tasks()]
-    results = iter(run_tasks([task for part in parts for task in part], jobs, progress))
-    main, rule, turned, cells = ([next(results) for _ in part] for part in parts)
+    results = iter(sorted(finished([task for part in parts for task in part], jobs, progress)))
+    main, rule, turned, cells = ([next(results)[1] for _ in part] for part in parts)
     batches = {name: _table(main, name) for name in _BOOTSTRAP_SEEDS}  # each (scales, batches)
     quadrature = _table(rule, "jeffreys").reshape(len(ORDERS), len(SCALES))
     steps = _table(turned, "jeffreys").mean(axis=1)  # (steps,)
@@ -212,23 +211,28 @@ def _gate_rows(gates: dict[str, Array]) -> list[Row]:
 
 def draw(folder: Path) -> list[Path]:
     """Scaling, deployment, the three gates and the collapse, as PNG and PDF in the folder of the tables."""
-    return draw_figures(folder, pictures(folder))
+    return write_figures(folder, drawings(folder))
 
 
-def pictures(folder: Path) -> dict[str, list[Picture]]:
-    """The pictures of every figure, from the tables alone."""
+def drawings(folder: Path) -> dict[str, list[Drawing]]:
+    """The drawings of every figure, from the tables alone."""
     fits = read_columns(folder, "fits")
     main = {name: float(fits[name][0]) for name in ("slope", "low", "high", "r2")}
+    scaling, deployment, collapsed = (read_columns(folder, name) for name in ("scaling", "deployment", "collapse"))
     return {
-        "scaling": [scaling_picture(read_columns(folder, "scaling"), main)],
-        "deployment": [deployment_picture(read_columns(folder, "deployment"), _SHOWN_SCALE)],
+        "scaling": [(216.0, partial(draw_scaling, table=scaling, fit=main))],
+        "deployment": [(200.0, partial(draw_deployment, table=deployment, scale=_SHOWN_SCALE))],
         "gates": [_gate(folder, gate, heading, gate == "explanation") for gate, (heading, _) in _GATES.items()],
-        "collapse": [_gate(folder, "orientation"), spreads_picture(read_columns(folder, "collapse"), TOLERANCE)],
+        "collapse": [
+            _gate(folder, "orientation"),
+            (144.0, partial(draw_spreads, table=collapsed, tolerance=TOLERANCE)),
+        ],
     }
 
 
-def _gate(folder: Path, gate: str, heading: str = "", has_keys: bool = True) -> Picture:
+def _gate(folder: Path, gate: str, heading: str = "", has_keys: bool = True) -> Drawing:
     table = read_columns(folder, "gates")
     chosen = table["gate"] == gate
     columns = {name: column[chosen] for name, column in table.items()}
-    return affinities_picture(columns, _GATES[gate][1], heading, has_keys=has_keys)
+    drawing = partial(draw_affinities, table=columns, name=_GATES[gate][1], heading=heading, has_keys=has_keys)
+    return 130.0, drawing
