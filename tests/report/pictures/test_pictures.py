@@ -78,9 +78,8 @@ def test_signs_of_svg_stand_where_the_axis_puts_them():
 
 
 def test_an_axis_runs_from_low_to_high_also_where_it_falls_or_is_bent():
-    for axis in (Axis(3.0, -1.0), Axis(-5.0, 900.0, bend=3.0), Axis(0.01, 100.0, is_log=True)):
+    for axis in (Axis(3.0, -1.0), Axis(-5.0, 900.0, bend=3.0)):
         assert [axis.share(axis.low), axis.share(axis.high)] == [0.0, 1.0]
-    assert Axis(0.01, 100.0, is_log=True).share(1.0) == pytest.approx(0.5)
     assert Axis(2.0, 2.0).share(2.0) == 0.5
 
 

@@ -30,7 +30,6 @@ from ._model import (
     Text as Text,
     Tick as Tick,
     counting as counting,
-    logarithmic as logarithmic,
     numbered as numbered,
     padded as padded,
 )

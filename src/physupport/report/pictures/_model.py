@@ -27,8 +27,7 @@ class Tick:
 class Axis:
     """Values from low to high; low lies at the left or the bottom, also where it is the larger one.
 
-    bend: None is linear; a number b makes it asinh(value / b), linear up to about b and logarithmic beyond.  is_log:
-    logarithmic throughout, of positive values.
+    bend: None is linear; a number b makes it asinh(value / b), linear up to about b and logarithmic beyond.
     rows: names of the lines of the ticks' texts.  is_named: the ticks are names, not numbers; such stand `lift` pixels
     above their places in a column of their own that starts at the share `column`, if it is given.  is_flush: the
     outermost texts do not stand out.
@@ -39,7 +38,6 @@ class Axis:
     ticks: Sequence[Tick] = ()
     name: str = ""
     bend: float | None = None
-    is_log: bool = False
     rows: Sequence[str] = ()
     has_grid: bool = False
     is_named: bool = False
@@ -58,8 +56,6 @@ class Axis:
         return 0.5 if high == low else (self._bent(value) - low) / (high - low)
 
     def _bent(self, value: float) -> float:
-        if self.is_log:
-            return math.log(value)
         return value if self.bend is None else math.asinh(value / self.bend)
 
 
@@ -278,21 +274,6 @@ def bent(low: float, high: float, bend: float, count: int, **others: Any) -> Axi
     pad = 0.05 * (top - bottom)
     ticks = [Tick(value, number(value)) for value in values]
     return Axis(bend * math.sinh(bottom - pad), bend * math.sinh(top + pad), ticks, bend=bend, **others)
-
-
-def logarithmic(low: float, high: float, **others: Any) -> Axis:  # noqa: ANN401
-    """A logarithmic axis with powers of ten, a little longer than its values at both ends.
-
-    >>> [tick.text for tick in logarithmic(2e-9, 3e-7).ticks]
-    ['10⁻⁸', '10⁻⁷']
-    """
-    room = (high / low) ** 0.05
-    powers = range(math.ceil(math.log10(low / room)), math.floor(math.log10(high * room)) + 1)
-    ticks = [Tick(10.0**power, f"10{str(power).translate(_RAISED)}") for power in powers]
-    return Axis(low / room, high * room, ticks, is_log=True, **others)
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def padded(values: Sequence[float], share: float = 0.05) -> tuple[float, float]:

@@ -172,7 +172,6 @@ def _axes(ax: "Axes | None", height: float) -> "Axes":
 def _panel(axes: "Axes", panel: model.Panel) -> None:
     if panel.y.bend is not None:
         axes.set_yscale("asinh", linear_width=panel.y.bend)
-    axes.set(**{f"{side}scale": "log" for side, axis in (("x", panel.x), ("y", panel.y)) if axis.is_log})
     for mark in panel.marks:
         _mark(axes, mark, panel)
     _ends(axes, [mark for mark in panel.marks if isinstance(mark, model.End)], panel.y)
