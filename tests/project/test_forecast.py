@@ -30,7 +30,7 @@ def test_the_sentences_name_what_matters(write, small):
     text = " ".join(forecast(load_project(write(more=small.calibration + GRID))).sentences())
     assert "24 explanations: 12 dictionary states in 3 settings of the parameters, times 2 supports" in text
     assert "law latent, 12 distinct laws; 120 rows propose and 180 judge, looked at after 128, 180." in text
-    assert "measured on proposal rows with a few laws" in text
+    assert "measured with a few explanations on rows that the laws make" in text
     assert "No number of a held-out row was used, and nothing was written." in text
 
 

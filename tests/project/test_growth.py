@@ -215,7 +215,7 @@ def test_laws_of_thousands_of_active_elements_are_not_tried(regions):
 def test_the_hash_of_a_large_bank_is_worked_out_where_it_is_asked_for(tmp_path, write_peaks, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(20, 8))
     path = write_peaks(tmp_path, deployment=rows)
-    monkeypatch.setattr("physupport.project._tried._MOST_SETS", 1)
+    monkeypatch.setattr("physupport.project._forecast._MOST_SETS", 1)
     assert forecast(load_project(path)).protocol is None
     project = load_project(path)
     digest = freeze(assemble(project).protocol, assemble(project).tables).digest

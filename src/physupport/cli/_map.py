@@ -81,7 +81,7 @@ def _mapped(
     calibration = assembled.tables.get("calibration")
     with (
         ended_with("Stopped. What is done stays: the same command goes on with the rest."),
-        assembled.named(),
+        assembled.project.named_run(),
         misuse_named(lambda name: f"--out: {name}" if name.startswith(inside) else MAP_OPTIONS.get(name, name)),
     ):
         status.stage("Tables of the bank")
@@ -91,7 +91,7 @@ def _mapped(
     is_small = signals.count <= maps.MOST_SIGNALS
     if is_small:
         try:
-            maps.write_map_page(folder / "map.html", result, signals, assembled.title, protocol.judge)
+            maps.write_map_page(folder / "map.html", result, signals, assembled.project.title, protocol.judge)
             result.save(folder / "map.npz")
         except OSError as error:
             raise MisuseError("--out", _WRITABLE, f"{error.filename} ({error.strerror})", _STAYS) from None

@@ -61,7 +61,7 @@ def watch(
     path = (loaded.path.parent / "watch" if out is None else out) / "report.json"
     protocol = assembled.protocol
     calibration = assembled.tables.get("calibration")
-    with assembled.named():
+    with assembled.project.named_run():
         proposed = None if calibration is None else protocol.propose("calibration", calibration.values)
         evidence = analysis.begin_running(protocol, proposed)
         law = evidence.law

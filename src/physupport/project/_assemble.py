@@ -1,7 +1,6 @@
 """The bank that a project describes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import final
 
@@ -73,31 +72,8 @@ class Assembled:
     bank: Bank = field(repr=False)
     question: RegionalMap | RegionResolution = field(repr=False)
     tables: Mapping[str, Table] = field(repr=False)
-    judge: str  # by the name that files have for it
     notes: tuple[str, ...]
     outline: float | None = None  # radius of what pictures draw around the elements
-
-    @property
-    def title(self) -> str:
-        """The title of the report."""
-        return self.project.title
-
-    def named(self) -> AbstractContextManager[None]:
-        """Put the file, and the key if one is to blame, before what an error says that its rows or its judge meet.
-
-        An option of a command keeps its name.
-        """
-        return misuse_named(lambda argument: run_name(self.project, self.tables, argument))
-
-
-def run_name(project: Project, tables: Mapping[str, Table], argument: str) -> str:
-    """The file, and the key if one is to blame, before what an error of a run names; an option keeps its name."""
-    file, (first, *_) = project.name(""), (*argument.split(), "")
-    if argument.startswith((file, "--")):
-        return argument
-    key = f"data.{first}.file" if first in tables else _RUN_KEYS.get(argument, "")
-    name = project.name(key)
-    return name if key.endswith(argument) else f"{name}: {argument}"
 
 
 def assemble(project: Project) -> Assembled:
@@ -125,7 +101,7 @@ def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Tabl
     settings = project.settings
     plans = project_plans(project, physical, bank)
     project.channels.check_named(project.name)
-    kind, judge = project_judge(project, plans["deployment"].law, replicates)
+    judge = project_judge(project, plans["deployment"].law, replicates)
     _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
     check_left_out(project, question, judge)
     protocol = AnalysisProtocol(
@@ -145,17 +121,8 @@ def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Tabl
     covers = () if physical.cover is None else (cover_note(project, physical.cover),)
     notes = (*covers, *physical.notes, *noise_notes(project), *chosen)
     notes = (*notes, *replicate_notes(project, replicates), *left_out_note(project))
-    return Assembled(project, protocol, bank, question, tables, kind, notes, physical.outline)
+    return Assembled(project, protocol, bank, question, tables, notes, physical.outline)
 
-
-# Where a file has what a run may find fault with.
-_RUN_KEYS = {
-    "rows": "data.deployment.file",
-    "exposure": "data.deployment.exposure",
-    "split": "data.deployment.split",
-    "snr": "cover.snr",
-    "report": "output.folder",
-} | {key: key for key in ("judge", "level", "budget", "draws", "statistic", "outsiders", "policy", "cover")}
 
 # Where a file has the options of a judge.
 JUDGE_KEYS = {
@@ -172,8 +139,8 @@ JUDGE_KEYS = {
 }
 
 
-def project_judge(project: Project, law: Law, replicates: Replicates | None) -> tuple[str, JudgeSpec]:
-    """The name of the judge, and the judge with all that the file says of its options; law: of the deployment."""
+def project_judge(project: Project, law: Law, replicates: Replicates | None) -> JudgeSpec:
+    """The judge with all that the file says of its options; law: of the deployment."""
     settings = project.settings
     kind = settings.judge or (law.own_judge if replicates is None else "conformal")
     scan = settings.outsiders
@@ -193,7 +160,7 @@ def project_judge(project: Project, law: Law, replicates: Replicates | None) -> 
         "pool": spec.pool,
     }
     with misuse_named(lambda name: project.name(JUDGE_KEYS.get(name, f"judge: {name}"))):
-        return kind, make_judge(kind, options)
+        return make_judge(kind, options)
 
 
 def _check_judge(

@@ -95,7 +95,7 @@ def _forecast(assembled: Assembled, kind: str, data: list[tuple[int, Rows]]) -> 
     plans = protocol.streams
     try:
         with misuse_named(lambda name: JUDGE_KEYS.get(name, name)):
-            judge = protocol.judge if kind == assembled.judge else make_judge(kind, {})
+            judge = protocol.judge if kind == protocol.judge.kind else make_judge(kind, {})
             check_laws(judge, [plan.law for plan in plans.values()])
             for name, plan in plans.items():
                 judge.check_rows(plan.law, len(data[0][1][name]))
@@ -174,8 +174,8 @@ def comparison_notes(
         ]
     if len(taken) > 1:
         now = "it names" if settings.judge else "unless it names one, this is"
-        notes.append(f"Name the judge in the file before the run: {now} {assembled.judge}.")
-    elif taken == [assembled.judge]:
+        notes.append(f"Name the judge in the file before the run: {now} {assembled.protocol.judge.kind}.")
+    elif taken == [assembled.protocol.judge.kind]:
         notes.append("No other judge takes rows like these.")
     return tuple(notes)
 

@@ -74,6 +74,15 @@ def _shown(value: object) -> str:
 
 Entry: TypeAlias = dict[str, Any]
 
+# Where a file has what a run may find fault with.
+_RUN_KEYS = {
+    "rows": "data.deployment.file",
+    "exposure": "data.deployment.exposure",
+    "split": "data.deployment.split",
+    "snr": "cover.snr",
+    "report": "output.folder",
+} | {key: key for key in ("judge", "level", "budget", "draws", "statistic", "outsiders", "policy", "cover")}
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,21 @@ class Project:
             remedy = "It leads elsewhere: look at it, then run again with --trust."
             raise self.misuse(key, "stay in the folder of the project", repr(name), remedy)
         return path
+
+    def named_run(self) -> AbstractContextManager[None]:
+        """Put the file, and the key if one is to blame, before what an error says that its rows or its judge meet.
+
+        An option of a command keeps its name.
+        """
+
+        def name(argument: str) -> str:
+            first, *_ = (*argument.split(), "")
+            if argument.startswith((self.path.name, "--")):
+                return argument
+            key = f"data.{first}.file" if first in ("calibration", "deployment") else _RUN_KEYS.get(argument, "")
+            return self.name(key) if key.endswith(argument) else f"{self.name(key)}: {argument}"
+
+        return misuse_named(name)
 
     @property
     def folder(self) -> Path:

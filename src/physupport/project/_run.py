@@ -54,7 +54,7 @@ def run_project(
         assembled = assemble(project)
         held.make_room(_report_bytes(assembled))
         stage("Looking at proposal rows")
-        with assembled.named():
+        with project.named_run():
             result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
         stage("Writing the report")
         details = project_details(assembled, result)
@@ -104,7 +104,7 @@ def project_details(assembled: Assembled, result: Result) -> Details:
     project = assembled.project
     details = diagnose(
         result,
-        title=assembled.title,
+        title=project.title,
         coordinate_names=project.settings.elements.coordinates,
         outline=assembled.outline,
         verify=verify_command(project),
