@@ -240,8 +240,8 @@ def _seconds(
 ) -> tuple[float, float] | None:
     """Seconds until the first verdict, and for each after that, from trials on rows that the laws make.
 
-    few: the protocol of the first trial.  Opening the judge on these also meets what it would refuse: no row of the data is needed for that.  None where one
-    law takes too long, or not enough of the bank can be tried.
+    few: the protocol of the first trial.  Opening the judge also meets what it would refuse: no row of the data is
+    needed for that.  None where one law takes too long.
     """
     active = most_active(project)
     if max(active, physical.n_channels) * active**2 > _MOST_PRODUCTS:
