@@ -78,8 +78,8 @@ TRUTHS = {
 def test_an_example_gives_the_map_of_its_story_is_verified_and_has_a_page_that_begins_with_the_answer(example, browser):
     finished = run_project(example.project)
     found = finished.result
-    TRUTHS.get(example.title, lambda report: None)(found.report)
-    assert {each.field: str(each.label) for each in found.report.fields} == LABELS[example.title]
+    TRUTHS.get(example.project.title, lambda report: None)(found.report)
+    assert {each.field: str(each.label) for each in found.report.fields} == LABELS[example.project.title]
     rows = {part.name: part.table for part in found.seal.parts}
     assert verify(found.report.json(), rows).findings == ()
     page = browser.open(finished.folder / "report.html")
