@@ -15,8 +15,7 @@ from physupport.analysis import AnalysisProtocol, PhysicalSupport, StreamPlan
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence
-from physupport.judges.rotation import ByRotation, Outsiders, Rotation, RotationTable
-from physupport.judges.rotation._free import FreeOutsiders
+from physupport.judges.rotation import ByRotation, FreeRows, Outsiders, Rotation, RotationTable
 from physupport.laws import Linear, two_sided
 from physupport.maps import GATES, MapProtocol, as_signals, map_signals
 from physupport.project import load_project, run_project
@@ -296,11 +295,11 @@ def gated(kind="same mean", sigma=1.0, n_rows=1, seed=0):
 
 @pytest.mark.parametrize(("kind", "n_rows"), [("same mean", 1), ("same mean", 4), ("free", 3)])
 def test_the_part_of_the_gate_is_exact_for_the_explanation_that_made_the_rows(kind, n_rows):
-    p = np.array([gated(kind, 1.0, n_rows, seed)[0].gate.closed([5])[0] for seed in range(600)])
+    p = np.array([gated(kind, 1.0, n_rows, seed)[0].rows.noise(5, 99).p for seed in range(600)])
     for level in (0.02, 0.2):
         assert stats.binom.sf((p <= level).sum() - 1, len(p), level) > UNLUCKY
         assert stats.binom.cdf((p <= level).sum(), len(p), level) > UNLUCKY
-    wrong = np.array([gated(kind, 0.5, n_rows, seed)[0].gate.closed([5])[0] for seed in range(100)])
+    wrong = np.array([gated(kind, 0.5, n_rows, seed)[0].rows.noise(5, 99).p for seed in range(100)])
     assert stats.binom.sf((wrong <= 0.2).sum() - 1, len(wrong), 0.2) < UNLUCKY  # negative control
 
 
@@ -319,8 +318,8 @@ def test_a_gate_of_the_noise_alone_needs_no_draws_and_asks_once(monkeypatch):
     table = RotationTable(WAVES, [(), *((i,) for i in range(9))])
     spec = {"draws": 9999, "gate_draws": 19, "sigma": 0.3}
     judge = Rotation(table, "free", outsiders=Outsiders(noise=True), **spec).judge(nothing_there(1, 5), 0.01)
-    asked, noise = [], FreeOutsiders.noise
-    monkeypatch.setattr(FreeOutsiders, "noise", lambda tests, e, enough: asked.append(e) or noise(tests, e, enough))
+    asked, noise = [], FreeRows.noise
+    monkeypatch.setattr(FreeRows, "noise", lambda tests, e, enough: asked.append(e) or noise(tests, e, enough))
     assert (judge.verdicts(np.arange(10)).codes == 1).all()
     assert asked
     assert len(asked) == len({*asked})

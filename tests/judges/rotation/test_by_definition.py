@@ -24,7 +24,8 @@ from physupport.judges.rotation import (
 )
 from physupport.judges.rotation._free import hermitian_coordinates
 from physupport.judges.rotation._outsiders import bumps, leading_share, leading_shares
-from physupport.judges.rotation._table import OUTSIDERS, SPECTRA, Contest, Counts, count_margins, most_rejected
+from physupport.judges.rotation._rows import Contest, Counts, count_margins, most_rejected
+from physupport.judges.rotation._table import OUTSIDERS, SPECTRA
 
 Q = 20
 SEEDS = st.integers(0, 2**32 - 1)
@@ -158,7 +159,7 @@ def test_exceedances_along_columns_are_those_of_residual_directions(n_rows, tabl
         residual = judge.rows.residual(e)
         own = np.abs(residual @ unit) / np.sqrt(judge.rows.residuals(e)[0])
         drawn = np.abs(directions(judge.rows, e, draws, judge.spec.seed)[:, :-1] @ unit).max(axis=1)
-        (finding,) = judge.gate.findings(e)
+        (finding,) = judge.rows.findings(e)
         assert finding.exceedances == (drawn >= own.max() - 1e-9).sum()
         assert finding.place == f"column {own.argmax()}"
         assert finding.p == (1 + finding.exceedances) / (draws + 1)
@@ -177,7 +178,7 @@ def test_exceedances_of_lags_are_those_of_residual_directions(table):
         residual = judge.rows.residual(e)
         own = largest((residual / np.linalg.norm(residual))[None])[0]
         drawn = largest(directions(judge.rows, e, draws, judge.spec.seed)[:, :-1]).max(axis=1)
-        (finding,) = judge.gate.findings(e)
+        (finding,) = judge.rows.findings(e)
         assert finding.exceedances == (drawn >= own.max() - 1e-9).sum()
         assert finding.place == f"lag {(1, 2, 5)[own.argmax()]}"
 

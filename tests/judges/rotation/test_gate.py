@@ -74,7 +74,7 @@ def test_correlated_noise_is_seen_by_the_lags(table, lines):
     rng = np.random.default_rng(2)
     noise = lfilter([1.0], [1.0, -0.8], rng.standard_normal(Q + 50))[50:]
     judge, _ = judged(table, 9.0 * lines[:, 2] + noise, ordered_axis(Q))
-    assert next(finding for finding in judge.gate.findings(2) if finding.part == "lags").p <= 0.01
+    assert next(finding for finding in judge.rows.findings(2) if finding.part == "lags").p <= 0.01
 
 
 def test_the_scatter_of_rows_shows_coloured_noise(table, lines):
@@ -87,7 +87,7 @@ def test_the_scatter_of_rows_shows_coloured_noise(table, lines):
     assert facts.is_empty
     assert facts.outsider.part == "spectrum"
     assert facts.outsider.place == "the scatter of the rows"
-    assert len(judge.gate.findings(0)) == 2
+    assert len(judge.rows.findings(0)) == 2
 
 
 def test_a_third_source_is_seen_in_the_residual_second_moments():
@@ -147,22 +147,22 @@ def test_the_gate_stops_early_with_the_verdict_of_all_its_draws(kind, n_rows, ta
     outsiders = ordered_axis(Q) if n_rows == 1 else scanned(lines[:, 8:])
     for seed in range(4):
         rows = 3.0 * lines[:, 2] + np.random.default_rng(seed).standard_normal((n_rows, Q))
-        gate = Rotation(table, kind, seed, 99, 599, outsiders=outsiders).judge(rows, 0.1).gate
+        gate = Rotation(table, kind, seed, 99, 599, outsiders=outsiders).judge(rows, 0.1).rows
         full = np.array([min(finding.exceedances for finding in gate.findings(e)) for e in range(table.size)])
         for level in (0.01, 0.1, 0.4):
-            number, counts = int(level * 600), gate.counts(range(table.size), level)
+            number, counts = int(level * 600), gate.gate_counts(range(table.size), outsiders, level)
             assert (counts.least <= full).all()
             assert (full <= counts.most).all()
             assert ((counts.least >= number) == (full >= number)).all()
             assert ((counts.most < number) == (full < number)).all()
-        assert (gate.counts(range(table.size), 0.01).least < full).any()
+        assert (gate.gate_counts(range(table.size), outsiders, 0.01).least < full).any()
 
 
 @pytest.mark.parametrize("kind", ["same mean", "free"])
 def test_outsiders_within_the_span_of_an_explanation_say_nothing_against_it(kind, table, lines):
     rows = 5.0 * lines[:, 2] + np.random.default_rng(1).standard_normal((3, Q))
     judge = Rotation(table, kind, outsiders=Outsiders(lines[:, [2]])).judge(rows, 0.1)
-    assert judge.gate.findings(2)[0].place == "nowhere"
+    assert judge.rows.findings(2)[0].place == "nowhere"
     assert judge.verdicts(np.array([2])).codes.tolist() == [Verdict.ADMISSIBLE]
 
 

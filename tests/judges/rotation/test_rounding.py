@@ -50,7 +50,7 @@ def test_data_without_noise_keep_the_truth(size, rows, settings):
 
 def test_identical_rows_have_no_scatter_to_be_tested():
     judge = Rotation(TABLE, outsiders=scanned(OTHERS)).judge(SAME, 0.1)
-    assert {finding.part: finding.exceedances for finding in judge.gate.findings(0)}["spectrum"] == 1999
+    assert {finding.part: finding.exceedances for finding in judge.rows.findings(0)}["spectrum"] == 1999
 
 
 @pytest.mark.parametrize("strength", [1e13, 1e15, 1e16])

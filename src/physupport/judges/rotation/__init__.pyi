@@ -18,11 +18,11 @@ from ._outsiders import (
     ordered_axis as ordered_axis,
     scanned as scanned,
 )
+from ._rows import check_freedom as check_freedom
 from ._table import (
     EPS as EPS,
     OUTSIDERS as OUTSIDERS,
     RIVALS as RIVALS,
     Draws as Draws,
     RotationTable as RotationTable,
-    check_freedom as check_freedom,
 )

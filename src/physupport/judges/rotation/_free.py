@@ -8,11 +8,10 @@ import numpy as np
 from scipy.special import betainc, chdtrc
 
 from ..._typing import Array, Field, IntArray
-from ...laws import noise_ratio, two_sided
-from ._outsiders import LEAST_LEFT, LEFT, ROUNDING, Outsiders, Seen, exceeding, leading_share, leading_shares, turned
-from ._table import EPS, OUTSIDERS, RIVALS, SCREEN_SHARE, Contest, Counts, Draws, Rotations, most_rejected
+from ._outsiders import LEAST_LEFT, ROUNDING, Finding, leading_share, leading_shares, turned
+from ._rows import SCREEN_SHARE, Contest, Rotations, exceeding, most_rejected
+from ._table import EPS, OUTSIDERS, RIVALS, Draws
 
-_CHUNK = 128
 _ENTRIES = 8_000_000
 
 
@@ -29,29 +28,6 @@ def hermitian_coordinates(matrices: Field) -> Array:
 def _lower(matrix: Field) -> Field:
     """(k, min(k, n)) with the second moments of matrix (k, n)."""
     return np.asarray(np.linalg.qr(matrix.conj().T)[1].conj().T)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class MomentDraws:
-    r"""B draws of :math:`GG^H` for G (m, T) normal, together with the first r columns of G.
-
-    Whatever unitary turns the T rows of data, G has the same law; turned such that the r coefficients of e stand in the
-    first r columns, only those columns of G meet them, and the others enter by their second moments alone.
-    """
-
-    first: Field  # (B, m, min(r, T))
-    moments: Field  # (B, m, m)
-
-    @classmethod
-    def of(
-        cls, seed: int, purpose: int, count: int, size: int, rank: int, rows: int, *, is_complex: bool
-    ) -> "MomentDraws":
-        """Draw with variance 1 in each real coordinate; the cost does not grow with the rows."""
-        drawn = Draws(seed, purpose)
-        first = drawn.field_normal((count, size, min(rank, rows)), is_complex)
-        rest = drawn.wishart_factor(count, size, rows - min(rank, rows), is_complex)
-        return cls(first, first @ first.conj().swapaxes(1, 2) + rest @ rest.conj().swapaxes(1, 2))
 
 
 @final
@@ -83,7 +59,7 @@ class FreeRows(Rotations):
             return np.asarray(beside)
         return _lower(beside)
 
-    def columns(self, e: int) -> Field:
+    def span(self, e: int) -> Field:
         """(m, r) orthonormal basis of e."""
         return np.asarray(self.table.bases[e, : self.table.ranks[e]].T)
 
@@ -95,14 +71,9 @@ class FreeRows(Rotations):
         energy = float((np.abs(self.reduced) ** 2).sum())
         return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
 
-    @property
-    def scores(self) -> Array:
-        """(M,) the statistic of every explanation as a rival."""
-        return self.contest.scores
-
     def residual(self, e: int) -> Field:
         """(m, p) QW, reduced."""
-        basis = self.columns(e)
+        basis = self.span(e)
         return np.asarray(self.reduced - basis @ (basis.conj().T @ self.reduced))
 
     def residuals(self, e: int) -> tuple[float, int]:
@@ -119,23 +90,29 @@ class FreeRows(Rotations):
         """Rounding error as a length: of the rows, and of the span that is taken off."""
         return float((self._unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.reduced))
 
-    def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:  # noqa: ARG002
-        """Return no coefficients: every row has its own."""
-        return np.empty(0), np.empty(0)
-
     @cached_property
-    def moment_draws(self) -> MomentDraws:
+    def moment_draws(self) -> tuple[Field, Field]:
         """The draws that all explanations share."""
-        size = self.table.complement.shape[1]
-        rank = int(self.table.ranks.max())
-        shape = (self.draws, size, rank, len(self.rows))
-        return MomentDraws.of(self.seed, RIVALS, *shape, is_complex=self.is_complex)
+        return self._moment_draws(RIVALS, self.draws, int(self.table.ranks.max()))
 
-    def rotated(self, e: int, drawn: MomentDraws, chosen: slice, *, is_residual: bool = False) -> Field:
+    def _moment_draws(self, purpose: int, count: int, rank: int) -> tuple[Field, Field]:
+        r"""Draws of :math:`GG^H` (B, m, m) for G (m, T) normal, with the first r columns of G, (B, m, min(r, T)).
+
+        Whatever unitary turns the T rows of data, G has the same law; turned such that the r coefficients of e stand in
+        the first r columns, only those columns of G meet them, and the others enter by their second moments alone.
+        The variance is 1 in each real coordinate, and the cost does not grow with the rows.
+        """
+        size = self.table.complement.shape[1]
+        n_rows = len(self.rows)
+        drawn = Draws(self.seed, purpose)
+        first = drawn.field_normal((count, size, min(rank, n_rows)), self.is_complex)
+        rest = drawn.wishart_factor(count, size, n_rows - min(rank, n_rows), self.is_complex)
+        return first, first @ first.conj().swapaxes(1, 2) + rest @ rest.conj().swapaxes(1, 2)
+
+    def rotated(self, e: int, drawn: tuple[Field, Field], chosen: slice, *, is_residual: bool = False) -> Field:
         """(b, m, m) second moments of W*, or of its residual R QG/|QG| alone."""
-        basis = self.columns(e)
-        first = drawn.first[chosen]
-        moments = drawn.moments[chosen]
+        basis = self.span(e)
+        first, moments = (part[chosen] for part in drawn)
         across = moments @ basis  # (b, m, r)
         inner = basis @ (basis.conj().T @ across) @ basis.conj().T
         swung = across @ basis.conj().T
@@ -175,38 +152,30 @@ class FreeRows(Rotations):
             hit |= ~(entries @ block.T < least[start : start + self._step]).all(axis=1)
         return hit.astype(np.int64)
 
-    def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
-        """One explanation after the other, its draws in chunks."""
-        counted = [self._counted(int(e), level, is_full=is_full) for e in explanations]
-        table = np.array(counted, dtype=np.float64).reshape(-1, 3)
-        return Counts(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
-
-    def _counted(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
+    def count(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
+        """The screen, and then draws in chunks."""
         energy, freedom = self.residuals(e)
         whole = float(self.contest.fits[e]) + energy
         slack = self._unit + 8.0 * (self.table.errors + self.table.errors[e])
         least = self.contest.least(slack * whole)
         if not self.contest.fits[e] < least[e] - slack[e] * whole:
             return self.draws, self.draws, np.inf
-        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
         bound = np.inf if is_full else self._bound(e, least - 2.0 * slack * whole, energy, freedom)
         if bound <= SCREEN_SHARE * level:
             return 0, self.draws, bound
-        counted = 0
-        done = 0
-        while done < self.draws:
-            if not is_full and (counted >= number or counted + self.draws - done < number):
-                break
-            chosen = slice(done, min(done + _CHUNK, self.draws))
+
+        def reached(chosen: slice) -> int:
             moments = self.rotated(e, self.moment_draws, chosen)
             most = max(whole, float(np.einsum("bii->b", moments).real.max()))
-            counted += int(self._is_reached(moments, least - slack * most).sum())
-            done = chosen.stop
-        return counted, counted + self.draws - done, bound
+            return int(self._is_reached(moments, least - slack * most).sum())
+
+        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
+        enough, fewest = (self.draws + 1, 0) if is_full else (number, number)
+        return *exceeding(self.draws, enough, reached, fewest), bound
 
     def _bound(self, e: int, least: Array, energy: float, freedom: int) -> float:
         """The sum over rivals of Beta (chi-square) tails, as for a vector of m T coordinates."""
-        basis = self.columns(e)
+        basis = self.span(e)
         gram = self.table.bases.conj() @ basis  # (M, r, l)
         reach = np.sqrt((np.abs(gram @ (basis.conj().T @ self.reduced)) ** 2).sum(axis=(1, 2)))
         spread = np.minimum(1.0, np.maximum(self.table.ranks - (np.abs(gram) ** 2).sum(axis=(1, 2)), 0.0) + 1e-12)
@@ -219,65 +188,45 @@ class FreeRows(Rotations):
         tails = np.where(rest > 0.0, betainc(np.maximum(rest, 0.5), half, 1.0 - u), 1.0)
         return float(tails.sum())
 
-
-@final
-@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
-class FreeOutsiders:
-    """Rotates the residual second moments by draws of its own."""
-
-    outsiders: Outsiders
-    rows: FreeRows
-    draws: int
-
     @cached_property
-    def _moments(self) -> MomentDraws:
-        shape = (self.draws, self.rows.table.complement.shape[1], 0, len(self.rows.rows))
-        return MomentDraws.of(self.rows.seed, OUTSIDERS, *shape, is_complex=self.rows.is_complex)
+    def _gate_moments(self) -> tuple[Field, Field]:
+        return self._moment_draws(OUTSIDERS, self.gate_draws, 0)
 
-    def columns(self, e: int, enough: int) -> Seen:
+    def columns(self, e: int, enough: int) -> Finding:
         """Largest part of the residual energy along what e leaves of a column."""
-        rows = self.rows
-        basis = self.rows.columns(e)
-        beside = rows.table.complement.conj().T @ self.outsiders.unit  # (m, k)
+        basis = self.span(e)
+        beside = self.table.complement.conj().T @ self.gate.unit  # (m, k)
         left = beside - basis @ (basis.conj().T @ beside)
         norms = np.linalg.norm(left, axis=0)
         seen = np.flatnonzero(norms > LEAST_LEFT)
         if not seen.size:
-            return Seen("nowhere", self.draws, self.draws)
+            return self.finding("columns", "nowhere")
         unit = (left[:, seen] / norms[seen]).T  # (k, m)
         projectors = unit[:, :, None] * unit.conj()[:, None, :]
-        entries = hermitian_coordinates(projectors.astype(np.complex128) if rows.is_complex else projectors)
-        observed = (np.abs(unit.conj() @ rows.residual(e)) ** 2).sum(axis=1)
-        energy = rows.residuals(e)[0]
-        least = observed.max() - (ROUNDING / LEAST_LEFT + turned(rows.rounding(e), energy)) * energy
+        entries = hermitian_coordinates(projectors.astype(np.complex128) if self.is_complex else projectors)
+        observed = (np.abs(unit.conj() @ self.residual(e)) ** 2).sum(axis=1)
+        energy = self.residuals(e)[0]
+        least = observed.max() - (ROUNDING / LEAST_LEFT + turned(self.rounding(e), energy)) * energy
 
         def reached(chosen: slice) -> int:
-            rotated = rows.rotated(e, self._moments, chosen, is_residual=True)
+            rotated = self.rotated(e, self._gate_moments, chosen, is_residual=True)
             return int((~((hermitian_coordinates(rotated) @ entries.T).max(axis=1) < least)).sum())
 
-        place = self.outsiders.places[int(seen[observed.argmax()])]
-        return Seen(place, *exceeding(self.draws, enough, reached))
+        place = self.gate.places[int(seen[observed.argmax()])]
+        return self.finding("columns", place, exceeding(self.gate_draws, enough, reached))
 
     @cached_property
     def _shares(self) -> dict[int, Array]:
         """By rank, (B,)."""
-        size = self.rows.table.complement.shape[1]
-        n_rows = len(self.rows.rows)
-        seed = self.rows.seed
-        is_complex = self.rows.is_complex
-        ranks = np.unique(self.rows.table.ranks).tolist()
-        return {rank: leading_shares(seed, self.draws, size - rank, n_rows, is_complex) for rank in ranks}
+        size = self.table.complement.shape[1]
+        n_rows = len(self.rows)
+        seed = self.seed
+        is_complex = self.is_complex
+        ranks = np.unique(self.table.ranks).tolist()
+        return {rank: leading_shares(seed, self.gate_draws, size - rank, n_rows, is_complex) for rank in ranks}
 
-    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+    def spectrum(self, e: int, enough: int) -> Finding:  # noqa: ARG002
         """Leading eigenvalue of the residual second moments over their trace; its law depends on dimensions alone."""
-        least = leading_share(self.rows.residual(e), self.rows.rounding(e))
-        exceedances = int((~(self._shares[int(self.rows.table.ranks[e])] < least)).sum())
-        return Seen("a direction of its own", exceedances, exceedances)
-
-    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
-        r"""The energy that e leaves of all rows, :math:`\sigma^2\chi^2` if it made them."""
-        rows = self.rows
-        variance = self.rows.own_sigma**2
-        energy, freedom = rows.residuals(e)
-        p = float(two_sided(energy, freedom, variance, rows.rounding(e)))
-        return Seen(LEFT, self.draws, self.draws, closed=p, ratio=noise_ratio(energy, freedom, variance))
+        least = leading_share(self.residual(e), self.rounding(e))
+        exceedances = int((~(self._shares[int(self.table.ranks[e])] < least)).sum())
+        return self.finding("spectrum", "a direction of its own", (exceedances, exceedances))

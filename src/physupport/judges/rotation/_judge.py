@@ -1,7 +1,7 @@
 """The rotation judge: rivals, outsiders and companions of composite explanations, at one level together."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, stdtr
@@ -12,11 +12,12 @@ from ..._errors import MisuseError
 from ..._hashes import rows_seed
 from ..._typing import Array, Field, IntArray
 from .._judge import Verdicts
-from ._free import FreeOutsiders, FreeRows
-from ._mean import MeanOutsiders, MeanRows
-from ._outsiders import Finding, Gate, Outsiders
-from ._pooled import PooledOutsiders, PooledRows
-from ._table import SCREEN_SHARE, Rotations, RotationTable, check_draws, check_rows, check_sizes, count_margins
+from ._free import FreeRows
+from ._mean import MeanRows
+from ._outsiders import Finding, Outsiders
+from ._pooled import PooledRows
+from ._rows import SCREEN_SHARE, Rotations, check_draws, count_margins
+from ._table import RotationTable, check_rows, check_sizes
 
 SHARE = 0.1
 
@@ -166,11 +167,7 @@ def _complex_tails(values: Field, errors: Array, off: Array, freedom: int | None
     return np.asarray(np.exp(-0.5 * square) if freedom is None else (1.0 + square / freedom) ** (-0.5 * freedom))
 
 
-# What rows of each kind are rotated and looked through by.
-_KINDS: dict[str, tuple[type[Any], type[Any]]] = {
-    "same mean": (MeanRows, MeanOutsiders),
-    "free": (FreeRows, FreeOutsiders),
-}
+_KINDS = ("free", "same mean")
 # Of a log p-value in closed form; far more than its rounding.
 _CLOSED_ERROR = 1e-9
 
@@ -186,8 +183,8 @@ class Rotation:
     seed: draws come from it and from the rows, so that it may serve any number of data sets.  penalty: lambda of the
     rival statistic for every real coordinate of a rank; half the log of the number of coordinates unless given.  sigma:
     standard deviation of the noise if it is known, of complex noise with :math:`E|\varepsilon|^2 = \sigma^2`.
-    whiteness: what to look for in the residual of the best fit, of the noise alone, for a remark that takes no part of
-    the level.  covariance_freedom: degrees of freedom of the covariance by which table and rows were whitened, if that
+    whiteness: True looks at the noise alone in the residual of the best fit, for a remark that takes no part of the
+    level.  covariance_freedom: degrees of freedom of the covariance by which table and rows were whitened, if that
     was estimated from rows without a signal; None if it is known.
     """
 
@@ -200,12 +197,12 @@ class Rotation:
     sigma: float | None = None
     outsiders: Outsiders | None = None
     companions: Companions | None = None
-    whiteness: Outsiders | None = None
+    whiteness: bool = False
     covariance_freedom: int | None = None
 
     def __post_init__(self) -> None:
         if self.rows not in _KINDS:
-            raise MisuseError("rows", f"be one of {sorted(_KINDS)}", repr(self.rows))
+            raise MisuseError("rows", f"be one of {[*_KINDS]}", repr(self.rows))
         check_count("seed", self.seed, 0)
         check_count("draws", self.draws)
         check_count("gate_draws", self.gate_draws)
@@ -285,34 +282,29 @@ class RotationJudge:
     data: Field  # (T, q)
     level: float
     rows: Rotations = field(init=False)
-    gate: Gate | None = field(init=False)
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
         spec = self.spec
         levels = self.levels(self.level)
-        rotations, outsider_tests = _KINDS[spec.rows]
-        further: dict[str, Any] = {}
-        if spec.covariance_freedom is not None:
-            rotations = PooledRows
-            outsider_tests = PooledOutsiders
-            further = {"is_free": spec.rows == "free", "degrees": spec.covariance_freedom}
-        elif spec.companions is not None and spec.rows == "same mean":
-            further = {"signs": spec.companions.signs(spec.table.atoms.shape[1])}
-        rows = rotations(spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma, **further)
+        object.__setattr__(self, "rows", self._kind_of_rows())
         check_draws(levels.rivals * (1.0 - SCREEN_SHARE), spec.draws)
         if spec.companions is not None:
-            spec.companions.check(rows)
-        gate = None
-        if spec.outsiders is not None:
-            columns = spec.outsiders.columns
-            if rows.parts == 1 and columns is not None and np.iscomplexobj(columns):
-                raise MisuseError("outsiders", "be real, as rows and table are", "complex columns")
-            if spec.outsiders.drawn:
-                check_draws(levels.gate, spec.gate_draws)
-            gate = Gate(spec.outsiders, outsider_tests(spec.outsiders, rows, spec.gate_draws), spec.gate_draws)
-        object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "gate", gate)
+            spec.companions.check(self.rows)
+        if spec.outsiders is not None and spec.outsiders.drawn:
+            check_draws(levels.gate, spec.gate_draws)
+
+    def _kind_of_rows(self) -> Rotations:
+        spec = self.spec
+        assert spec.penalty is not None
+        fixed = (spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma, spec.outsiders)
+        is_free = spec.rows == "free"
+        if spec.covariance_freedom is not None:
+            return PooledRows(*fixed, spec.gate_draws, is_free, spec.covariance_freedom)
+        if is_free:
+            return FreeRows(*fixed, spec.gate_draws)
+        signs = None if spec.companions is None else spec.companions.signs(spec.table.atoms.shape[1])
+        return MeanRows(*fixed, spec.gate_draws, signs)
 
     @property
     def size(self) -> int:
@@ -337,8 +329,8 @@ class RotationJudge:
             lower = np.maximum(lower, margins - _CLOSED_ERROR)
             upper = np.maximum(upper, margins + _CLOSED_ERROR)
         kept = np.flatnonzero(lower <= 0.0)
-        if self.gate is not None and kept.size:
-            below, above = self._gate_margins(self.gate, chosen[kept], levels.gate)
+        if self.spec.outsiders is not None and kept.size:
+            below, above = self._gate_margins(self.spec.outsiders, chosen[kept], levels.gate)
             lower[kept] = np.maximum(lower[kept], below)
             upper[kept] = np.maximum(upper[kept], above)
         return Verdicts.measured(lower, upper)
@@ -347,47 +339,41 @@ class RotationJudge:
         p_values = np.array([companions.p_value(self.rows, int(e)) for e in explanations])
         return np.asarray(np.log(level) - np.log(p_values))
 
-    def _gate_margins(self, gate: Gate, explanations: IntArray, level: float) -> tuple[Array, Array]:
-        counts = gate.counts(explanations.tolist(), level)
-        below, above = count_margins(counts, level, gate.draws, is_screened=False)
-        if not gate.outsiders.noise:
+    def _gate_margins(self, outsiders: Outsiders, explanations: IntArray, level: float) -> tuple[Array, Array]:
+        counts = self.rows.gate_counts(explanations, outsiders, level)
+        below, above = count_margins(counts, level, self.spec.gate_draws, is_screened=False)
+        if not outsiders.noise:
             return below, above
-        margins = np.log(level) - np.log(gate.closed(explanations.tolist()))
+        p_values = np.array([self.rows.noise(int(e), self.spec.gate_draws).p for e in explanations])
+        margins = np.log(level) - np.log(p_values)
         return np.maximum(below, margins - _CLOSED_ERROR), np.maximum(above, margins + _CLOSED_ERROR)
 
     def facts(self, retained: IntArray) -> GateFacts:
         """Return the findings of the gate about the best fit, and whether a run retained anything."""
         best = self._best()
-        beside = (self._whiteness(best), int((~self.rows.rows.any(axis=1)).sum()))
-        if self.gate is None:
-            return GateFacts(best, (), False, len(retained) == 0, *beside)
-        with np.errstate(divide="ignore"):  # of a p-value of 0
-            margins = self._gate_margins(self.gate, np.array([best]), self.levels(self.level).gate)
-        further = self._further(best)
-        is_rejected = bool(margins[0][0] > 0.0)
-        if further is None:
-            return GateFacts(best, self.gate.findings(best), is_rejected, len(retained) == 0, *beside)
-        is_rejected |= further.p <= self.levels(self.level).gate
-        return GateFacts(best, (further, *self.gate.findings(best)), is_rejected, len(retained) == 0, *beside)
+        whiteness = self.rows.whiteness(best) if self.spec.whiteness else None
+        findings: tuple[Finding, ...] = ()
+        is_rejected = False
+        if self.spec.outsiders is not None:
+            level = self.levels(self.level).gate
+            with np.errstate(divide="ignore"):  # of a p-value of 0
+                margins = self._gate_margins(self.spec.outsiders, np.array([best]), level)
+            further = self._further(best)
+            findings = (*further, *self.rows.findings(best))
+            is_rejected = bool(margins[0][0] > 0.0) or any(finding.p <= level for finding in further)
+        zero_rows = int((~self.rows.rows.any(axis=1)).sum())
+        return GateFacts(best, findings, is_rejected, len(retained) == 0, whiteness, zero_rows)
 
-    def _further(self, best: int) -> Finding | None:
+    def _further(self, best: int) -> list[Finding]:
         """The test against rivals as a finding, where it may reject the best fit, too.
 
         Its p-value is multiplied by the level of a part of the gate over its own, so that both are compared with one.
         """
         levels = self.levels(self.level)
-        seen = self.rows.further(best)
-        if seen is None:
-            return None
-        found = Finding("columns", seen.place, seen.least, self.spec.draws, seen.is_own)
-        return replace(found, closed=min(1.0, found.p * levels.gate / (levels.rivals * (1.0 - SCREEN_SHARE))))
-
-    def _whiteness(self, best: int) -> Finding | None:
-        looked = self.spec.whiteness
-        tests = _KINDS[self.spec.rows][1]
-        if looked is None:
-            return None
-        return Gate(looked, tests(looked, self.rows, self.spec.gate_draws), self.spec.gate_draws).findings(best)[0]
+        found = self.rows.further(best)
+        if found is None:
+            return []
+        return [replace(found, closed=min(1.0, found.p * levels.gate / (levels.rivals * (1.0 - SCREEN_SHARE))))]
 
     @np.errstate(divide="ignore", invalid="ignore")
     def _best(self) -> int:

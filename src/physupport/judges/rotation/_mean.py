@@ -2,39 +2,25 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple, final
+from typing import ClassVar, final
 
 import numpy as np
 
 from ..._typing import Array, Field, IntArray
-from ...laws import noise_ratio, two_sided
 from ._kernels import BLOCK, count, count_batch, longest, padded, screen_batch
 from ._outsiders import (
     LEAST_LEFT,
-    LEFT,
     OWN_SHARE,
     ROUNDING,
     SCATTER,
-    Outsiders,
-    Seen,
-    exceeding,
+    Finding,
     leading_share,
     leading_shares,
     turned,
 )
 from ._pairs import Pairs, has_pairs
-from ._table import (
-    EPS,
-    OUTSIDERS,
-    RIVALS,
-    SCREEN_SHARE,
-    Contest,
-    Counts,
-    Draws,
-    Rotations,
-    most_rejected,
-    near_together,
-)
+from ._rows import SCREEN_SHARE, Contest, Counts, Rotations, exceeding, most_rejected
+from ._table import EPS, OUTSIDERS, RIVALS, Draws, near_together
 
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
 _MOST_KEPT = 400_000_000
@@ -49,16 +35,6 @@ def real_rows(bases: Field) -> Array:
     plain = np.concatenate([bases.real, bases.imag], axis=-1)
     turned = np.concatenate([-bases.imag, bases.real], axis=-1)
     return np.concatenate([plain, turned], axis=-2)
-
-
-class _Problem(NamedTuple):
-    """The explanations that are counted, as `count_batch` takes them."""
-
-    grams: Array  # (k, l, r, M')
-    along: Array  # (k, l)
-    floors: Array  # (M',)
-    least: Array  # (k, M')
-    radii: Array  # (k,)
 
 
 @final
@@ -147,11 +123,6 @@ class MeanRows(Rotations):
         energy = float(self.vector @ self.vector) + self.scatter
         return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
 
-    @property
-    def scores(self) -> Array:
-        """(M,) the statistic of every explanation as a rival."""
-        return self.contest.scores
-
     def residual(self, e: int) -> Array:
         """(m,) Qw."""
         return np.asarray(self.vector - (self.bases[e] @ self.vector) @ self.bases[e])
@@ -161,27 +132,21 @@ class MeanRows(Rotations):
         left = self.residual(e)
         return float(left @ left) + self.scatter, self.freedom - int(self.ranks[e])
 
-    def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:
-        """Fitted coefficients (r,) of the atoms as given; none of dependent atoms, which have no coefficients.
-
-        weights: (k, r), for k sums of coefficients with these weights.
-        """
-        support = list(self.table.supports[e])
-        if int(self.table.ranks[e]) < len(support):
-            return np.empty(0), np.empty(0)
-        columns = self.table.complement.conj().T @ self.table.atoms[:, support]
-        inverse = np.linalg.pinv(np.sqrt(len(self.rows)) * columns)  # (r, m)
-        inverse = inverse if weights is None else weights @ inverse
+    def mean_and_atoms(self, support: list[int]) -> tuple[Field, Field]:
+        """The mean as it is, complex where rows are, and atoms as given."""
         size = self.table.complement.shape[1]
         native = self.vector[:size] + 1j * self.vector[size:] if self.parts == 2 else self.vector
-        return np.asarray(inverse @ native), np.linalg.norm(inverse, axis=1)
+        return native, self.table.complement.conj().T @ self.table.atoms[:, support]
 
     @cached_property
     def normals(self) -> tuple[Array, Array, Array]:
         """(B, m) g, (B,) its squared norms, and (B,) h."""
-        drawn = Draws(self.seed, RIVALS)
-        normals = drawn.normal((self.draws, len(self.vector)))
-        scatter = drawn.chi_square(self.scatter_freedom, (self.draws,))
+        return self._drawn(RIVALS, self.draws)
+
+    def _drawn(self, purpose: int, count: int) -> tuple[Array, Array, Array]:
+        drawn = Draws(self.seed, purpose)
+        normals = drawn.normal((count, len(self.vector)))
+        scatter = drawn.chi_square(self.scatter_freedom, (count,))
         return normals, np.asarray((normals**2).sum(axis=1)), scatter
 
     @cached_property
@@ -282,12 +247,14 @@ class MeanRows(Rotations):
         # p <= level exactly if fewer than `number` exceed; a full run neither has enough nor too few.
         number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
         stops = (self.draws + 1, 0) if is_full else (number, number)
-        problem = _Problem(grams[chosen], along[chosen], floors, least[chosen], radii[chosen])
+        problem = (grams[chosen], along[chosen], floors, least[chosen], radii[chosen])
         counted[:2, chosen] = self._counted(bases[chosen], problem, stops)
         return counted
 
-    def _counted(self, bases: Array, problem: _Problem, stops: tuple[int, int]) -> IntArray:
-        """(2, k) fewest and most exceedances."""
+    def _counted(
+        self, bases: Array, problem: tuple[Array, Array, Array, Array, Array], stops: tuple[int, int]
+    ) -> IntArray:
+        """(2, k) fewest and most exceedances; problem: as `count_batch` takes it."""
         counted = np.zeros(len(bases), dtype=np.int64)
         remaining = np.full(len(bases), self.draws)
         step = self.draws if self._is_kept else _CHUNK
@@ -298,52 +265,38 @@ class MeanRows(Rotations):
             count_batch(*drawn, *problem, self.own_sigma, self.unit, counted, remaining, *stops)
         return np.stack([counted, counted + remaining])
 
-
-@final
-@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
-class MeanOutsiders:
-    """Rotates the direction of the residual, scatter included, by draws of its own."""
-
-    outsiders: Outsiders
-    rows: MeanRows
-    draws: int
-
     @cached_property
-    def _normals(self) -> tuple[Array, Array, Array]:
-        drawn = Draws(self.rows.seed, OUTSIDERS)
-        normals = drawn.normal((self.draws, len(self.rows.vector)))
-        scatter = drawn.chi_square(self.rows.scatter_freedom, (self.draws,))
-        return normals, np.asarray((normals**2).sum(axis=1)), scatter
+    def _gate_normals(self) -> tuple[Array, Array, Array]:
+        return self._drawn(OUTSIDERS, self.gate_draws)
 
     @cached_property
     def _directions(self) -> tuple[Array, Array, Array]:
         """(c, k, m) columns beside the background, by component; products with the draws (B, c, k'), and `longest`."""
-        columns = self.outsiders.unit
-        parts = [columns, 1j * columns] if self.rows.parts == 2 else [columns]
-        beside = np.stack([self.rows.beside(part) for part in parts])
+        columns = self.gate.unit
+        parts = [columns, 1j * columns] if self.parts == 2 else [columns]
+        beside = np.stack([self.beside(part) for part in parts])
         flat = beside.reshape(-1, beside.shape[-1])
-        products = padded((self._normals[0] @ flat.T).reshape(self.draws, len(parts), -1))
+        products = padded((self._gate_normals[0] @ flat.T).reshape(self.gate_draws, len(parts), -1))
         return beside, products, longest(products)
 
-    def columns(self, e: int, enough: int) -> Seen:
+    def columns(self, e: int, enough: int) -> Finding:
         r"""Largest :math:`\langle Qw, b\rangle^2 / (|Qb|^2 R^2)`, with R left out where the noise is known."""
-        rows = self.rows
         (beside, products, tops) = self._directions
-        (normals, squares, scatter) = self._normals
-        basis = rows.bases[e]
+        (normals, squares, scatter) = self._gate_normals
+        basis = self.bases[e]
         gram = np.einsum("lm,ckm->lck", basis, beside)
         left = (beside[0] ** 2).sum(axis=1) - (gram[:, 0] ** 2).sum(axis=0)  # (k,) |Qb|^2, the same of i b
         is_seen = left > LEAST_LEFT**2
         if not is_seen.any():
-            return Seen("nowhere", self.draws, self.draws)
-        energy = ((beside @ rows.residual(e)) ** 2).sum(axis=0)
+            return self.finding("columns", "nowhere")
+        energy = ((beside @ self.residual(e)) ** 2).sum(axis=0)
         ratios = np.where(is_seen, energy / np.where(is_seen, left, 1.0), 0.0)
         place = int(ratios.argmax())
         # Inner products over m terms are off by m eps, relative to what is left of b.
-        unit = 32.0 * EPS * (len(rows.vector) + 8)
+        unit = 32.0 * EPS * (len(self.vector) + 8)
         # The residual is off by its rounding, and so is each part of it over what is left of b.
-        lowest = (np.sqrt(ratios) - 2.0 * rows.rounding(e) / np.sqrt(np.where(is_seen, left, np.inf))).max()
-        largest = np.where(np.sqrt(rows.residuals(e)[0]) > 2.0 * rows.rounding(e), max(lowest, 0.0) ** 2, 0.0)
+        lowest = (np.sqrt(ratios) - 2.0 * self.rounding(e) / np.sqrt(np.where(is_seen, left, np.inf))).max()
+        largest = np.where(np.sqrt(self.residuals(e)[0]) > 2.0 * self.rounding(e), max(lowest, 0.0) ** 2, 0.0)
         least = np.where(is_seen, left * largest * (1.0 - unit / LEAST_LEFT**2), np.inf)
         counted, remaining = count(
             products,
@@ -355,67 +308,58 @@ class MeanOutsiders:
             np.zeros(len(basis)),
             np.full(products.shape[2], -np.inf),
             padded(least, np.inf),
-            np.sqrt(rows.residuals(e)[0]),
-            rows.own_sigma,
+            np.sqrt(self.residuals(e)[0]),
+            self.own_sigma,
             unit,
             0,
             enough,
             0,
-            self.draws,
+            self.gate_draws,
         )
         is_own = bool(left[place] <= (1.0 - OWN_SHARE) * (beside[0, place] ** 2).sum())
-        return Seen(self.outsiders.places[place], counted, counted + remaining, is_own)
+        return self.finding("columns", self.gate.places[place], (counted, counted + remaining), is_own=is_own)
 
-    def lags(self, e: int, enough: int) -> Seen:
+    def lags(self, e: int, enough: int, lags: tuple[int, ...] = ()) -> Finding:
         """Largest absolute autocorrelation of the residual's direction, along the channels."""
-        basis = self.rows.bases[e]
-        normals = self._normals[0]
-        observed = self._autocorrelations(self.rows.residual(e)[None])[0]
-        least = observed.max() - ROUNDING - turned(self.rows.rounding(e), self.rows.residuals(e)[0])
+        basis = self.bases[e]
+        normals = self._gate_normals[0]
+        asked = lags or self.gate.lags
+        observed = self._autocorrelations(self.residual(e)[None], asked)[0]
+        least = observed.max() - ROUNDING - turned(self.rounding(e), self.residuals(e)[0])
 
         def reached(chosen: slice) -> int:
             drawn = normals[chosen] - (normals[chosen] @ basis.T) @ basis
-            return int((~(self._autocorrelations(drawn).max(axis=1) < least)).sum())
+            return int((~(self._autocorrelations(drawn, asked).max(axis=1) < least)).sum())
 
-        place = f"lag {self.outsiders.lags[int(observed.argmax())]}"
-        return Seen(place, *exceeding(self.draws, enough, reached))
+        place = f"lag {asked[int(observed.argmax())]}"
+        return self.finding("lags", place, exceeding(self.gate_draws, enough, reached))
 
-    def _autocorrelations(self, left: Array) -> Array:
+    def _autocorrelations(self, left: Array, lags: tuple[int, ...]) -> Array:
         """(b, lags) of residuals (b, m)."""
-        complement = self.rows.table.complement
+        complement = self.table.complement
         size = complement.shape[1]
-        native = left[:, :size] + 1j * left[:, size:] if self.rows.parts == 2 else left
+        native = left[:, :size] + 1j * left[:, size:] if self.parts == 2 else left
         channels = (native @ complement.T) / np.linalg.norm(left, axis=1)[:, None]
-        lags = [np.abs((channels[:, lag:] * channels[:, :-lag].conj()).sum(axis=1)) for lag in self.outsiders.lags]
-        return np.stack(lags, axis=1)
+        return np.stack([np.abs((channels[:, lag:] * channels[:, :-lag].conj()).sum(axis=1)) for lag in lags], axis=1)
 
     @cached_property
     def _scatter_exceedances(self) -> int:
-        rows = self.rows.rows
+        rows = self.rows
         shape = (rows.shape[1], len(rows) - 1)
-        drawn = leading_shares(self.rows.seed, self.draws, *shape, is_complex=self.rows.parts == 2)
+        drawn = leading_shares(self.seed, self.gate_draws, *shape, is_complex=self.parts == 2)
         off = self._scatter_rounding
         return int((~(drawn < leading_share((rows - rows.mean(axis=0)).T, off))).sum())
 
     @property
     def _scatter_rounding(self) -> float:
-        return float(8.0 * EPS * (len(self.rows.rows) + 8) * np.linalg.norm(self.rows.rows))
+        return float(8.0 * EPS * (len(self.rows) + 8) * np.linalg.norm(self.rows))
 
-    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+    def spectrum(self, e: int, enough: int) -> Finding:  # noqa: ARG002
         """Leading eigenvalue of the scatter matrix over its trace, whose law is the same under all explanations."""
-        return Seen(SCATTER, self._scatter_exceedances, self._scatter_exceedances)
+        return self.finding("spectrum", SCATTER, (self._scatter_exceedances, self._scatter_exceedances))
 
-    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
-        r"""The scatter, :math:`\sigma^2\chi^2` under all explanations; of a single row the energy that e leaves."""
-        rows = self.rows
-        variance = self.rows.own_sigma**2
-        energy = rows.scatter
-        freedom = rows.scatter_freedom
-        off = self._scatter_rounding
-        place = SCATTER
-        if len(rows.rows) == 1:
-            (energy, freedom) = rows.residuals(e)
-            off = rows.rounding(e)
-            place = LEFT
-        p = float(two_sided(energy, freedom, variance, off))
-        return Seen(place, self.draws, self.draws, closed=p, ratio=noise_ratio(energy, freedom, variance))
+    def noise_energy(self, e: int) -> tuple[str, float, int, float]:
+        """The scatter, whose law no explanation enters; of a single row what e leaves."""
+        if len(self.rows) == 1:
+            return Rotations.noise_energy(self, e)
+        return SCATTER, self.scatter, self.scatter_freedom, self._scatter_rounding

@@ -1,8 +1,8 @@
 """Outsiders: effects that the bank lacks, and the gate that looks for them in the residuals."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from ..._errors import MisuseError
 from ..._stored import check_form
 from ..._typing import Array, Field
 from ...laws import RANK_TOLERANCE, Design
-from ._table import SPECTRA, Counts, Draws, Rotations, check_sizes, most_rejected
+from ._table import SPECTRA, Draws, check_sizes
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
 LAGS = tuple(range(1, 11))
@@ -24,7 +24,6 @@ LEAST_LEFT = 1e-3
 ROUNDING = 1e-10
 # Of an outsider, what an explanation has in common with it to be where the explanation is.
 OWN_SHARE = 0.25
-_CHUNK = 128  # draws at a time
 # Where noise is looked at.
 SCATTER = "the scatter of the rows"
 LEFT = "all that the fit leaves"
@@ -71,12 +70,22 @@ class Outsiders:
             raise MisuseError("outsiders", "have columns, lags or the spectrum, or look at the noise", "none of them")
 
     def check(
-        self, n_rows: int, n_channels: int, *, has_common_mean: bool = True, is_noise_stated: bool = False
+        self,
+        n_rows: int,
+        n_channels: int,
+        *,
+        has_common_mean: bool = True,
+        is_noise_stated: bool = False,
+        is_complex: bool = False,
     ) -> None:
-        """Refuse what so many rows cannot tell: one alone, of no free coefficients, has lags, and only several scatter.
+        """Raise if so many rows cannot tell: one alone, of no free coefficients, has lags, and only several scatter.
 
         Rows with coefficients of their own have no order along an axis that survives these.
         """
+        if self.columns is not None:
+            if not is_complex and np.iscomplexobj(self.columns):
+                raise MisuseError("outsiders", "be real, as rows and table are", "complex columns")
+            check_columns("outsiders", self.columns, n_channels)
         if self.noise and not is_noise_stated:
             raise MisuseError("noise", "be looked at where sigma is given", "none", "Leave it out.")
         if self.lags and (n_rows > 1 or not has_common_mean):
@@ -84,8 +93,6 @@ class Outsiders:
             raise MisuseError("lags", "be asked for of a single row", several)
         if self.spectrum and n_rows < 3:
             raise MisuseError("spectrum", "be asked for of at least 3 rows", n_rows)
-        if self.columns is not None:
-            check_columns("outsiders", self.columns, n_channels)
 
     @property
     def unit(self) -> Field:
@@ -144,7 +151,8 @@ class Finding:
 
     part: str  # columns, lags, spectrum or noise
     place: str  # where the residual is largest
-    exceedances: int
+    exceedances: int  # of all draws at least so many
+    most: int  # and at most so many: the same unless enough of them stopped the test
     draws: int
     is_own: bool = False  # whether that is where the explanation itself is: its shape, or a close neighbour
     closed: float | None = None  # p-value in closed form, of a part that makes no draws
@@ -154,92 +162,6 @@ class Finding:
     def p(self) -> float:
         """Valid for this part alone."""
         return (1 + self.exceedances) / (1 + self.draws) if self.closed is None else self.closed
-
-
-class Seen(NamedTuple):
-    """Where a part of the gate sees most, and the fewest and most of all its draws that show as much."""
-
-    place: str
-    least: int
-    most: int
-    is_own: bool = False
-    closed: float | None = None  # the p-value of a part that makes no draws
-    ratio: float | None = None
-
-
-class OutsiderTests(Protocol):
-    """The tests of rows of one kind, by the names of `Outsiders.parts`; `lags` where rows have a common mean.
-
-    Each stops once enough draws exceed what the rows show.
-    """
-
-    @property
-    def rows(self) -> Rotations:
-        """Whose residuals are looked through."""
-
-    def columns(self, e: int, enough: int) -> Seen:
-        """Largest part of the residual along a column."""
-
-    def spectrum(self, e: int, enough: int) -> Seen:
-        """Leading eigenvalue."""
-
-    def noise(self, e: int, enough: int) -> Seen:
-        """True if the noise is the one that is stated."""
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Gate:
-    """Rotation tests of an explanation against outsiders, each exact at its part of the level."""
-
-    outsiders: Outsiders
-    tests: OutsiderTests
-    draws: int
-
-    def __post_init__(self) -> None:
-        rows = self.tests.rows
-        facts = {"has_common_mean": rows.has_common_mean, "is_noise_stated": rows.states_noise}
-        self.outsiders.check(len(rows.rows), len(rows.table.atoms), **facts)
-
-    @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
-    def _seen(self, e: int, enough: int, parts: Sequence[str]) -> dict[str, Seen]:
-        return {part: getattr(self.tests, part)(e, enough) for part in parts}
-
-    def findings(self, e: int) -> tuple[Finding, ...]:
-        """Run every part with all its draws; e is rejected if the p-value of one is at most its level."""
-        seen = self._seen(e, self.draws + 1, self.outsiders.parts)
-        return tuple(
-            Finding(part, most.place, most.least, self.draws, most.is_own, most.closed, most.ratio)
-            for part, most in seen.items()
-        )
-
-    def counts(self, explanations: Sequence[int], level: float) -> Counts:
-        """Count exceedances of the part with fewest, which decides: enough of them retain, as all draws would.
-
-        Of a gate that makes none all exceed; the part that makes none is asked by `closed`.
-        """
-        number = most_rejected(level, self.draws)
-        seen = [self._seen(e, number, self.outsiders.drawn).values() for e in explanations]
-        least = np.array([min((part.least for part in parts), default=self.draws) for parts in seen], dtype=np.int64)
-        most = np.array([min((part.most for part in parts), default=self.draws) for parts in seen], dtype=np.int64)
-        return Counts(least, most, np.full(len(seen), np.inf))
-
-    def closed(self, explanations: Sequence[int]) -> Array:
-        """(k,) p-values of the part that makes no draws; 1 without it."""
-        if not self.outsiders.noise:
-            return np.ones(len(explanations))
-        return np.array([self.tests.noise(e, self.draws).closed for e in explanations])
-
-
-def exceeding(draws: int, enough: int, reached: Callable[[slice], int]) -> tuple[int, int]:
-    """The fewest and most of all draws that reach, in chunks until enough do."""
-    counted = 0
-    done = 0
-    while done < draws and counted < enough:
-        chosen = slice(done, min(done + _CHUNK, draws))
-        counted += reached(chosen)
-        done = chosen.stop
-    return counted, counted + draws - done
 
 
 def leading_shares(seed: int, draws: int, size: int, n_rows: int, is_complex: bool) -> Array:
@@ -269,17 +191,9 @@ _MOST_COLUMNS = 6000
 _FORM = {"elements": ELEMENTS, "share": float}
 
 
-def whiteness(design: Design, n_rows: int) -> Outsiders | None:
-    """The test of the noise alone: autocorrelations of one row, the leading eigenvalue of three or more.
-
-    None where they say nothing: of two rows, and where the covariance was estimated, as its errors would be seen.
-    """
-    if design.covariance_freedom is not None:
-        return None
-    lags = tuple(lag for lag in LAGS if lag < len(design.columns))
-    if n_rows == 1 and lags and design.rows == "same mean":
-        return Outsiders(lags=lags)
-    return Outsiders(spectrum=True) if n_rows >= 3 else None
+def white_lags(n_rows: int, n_channels: int, has_common_mean: bool) -> tuple[int, ...]:
+    """Lags at which a single row is asked for autocorrelations; none of several rows, or of free coefficients."""
+    return tuple(lag for lag in LAGS if lag < n_channels) if n_rows == 1 and has_common_mean else ()
 
 
 @final
@@ -317,11 +231,11 @@ class Scan:
             columns.append(design.columns[:, chosen])
             places += [f"element {design.names[i]}" for i in chosen.tolist()]
         kept: Field = np.hstack(columns) if columns else np.empty((0, 0))
-        looked = whiteness(design, n_rows)
         has_spectrum = n_rows >= 3
         if not kept.size and not has_spectrum:
             return None
-        lags = () if looked is None else looked.lags
+        is_white = design.covariance_freedom is None  # errors of an estimate would be seen
+        lags = white_lags(n_rows, len(design.columns), design.rows == "same mean") if is_white else ()
         return Outsiders(kept if kept.size else None, tuple(places), lags, spectrum=has_spectrum, share=self.share)
 
     def encode(self) -> dict[str, object]:

@@ -10,7 +10,8 @@ from scipy.special import betainc, chdtrc
 from ..._typing import Array, BoolArray, IntArray
 from ...laws import in_pieces
 from ._kernels import PAIR_BLOCK, count_pairs, screen_pairs, tail
-from ._table import SCREEN_SHARE, Counts, RotationTable, most_rejected, near_together
+from ._rows import SCREEN_SHARE, Counts, most_rejected
+from ._table import RotationTable, near_together
 
 if TYPE_CHECKING:
     from ._mean import MeanRows

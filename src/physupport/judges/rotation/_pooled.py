@@ -19,19 +19,9 @@ from scipy.special import betainc, betaincc
 
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
-from ._outsiders import LEFT, OWN_SHARE, SCATTER, Outsiders, Seen, exceeding
-from ._table import (
-    EPS,
-    LEAST_FREEDOM,
-    OUTSIDERS,
-    RIVALS,
-    SCREEN_SHARE,
-    SPECTRA,
-    Counts,
-    Draws,
-    Rotations,
-    most_rejected,
-)
+from ._outsiders import LEFT, OWN_SHARE, SCATTER, Finding
+from ._rows import LEAST_FREEDOM, SCREEN_SHARE, Rotations, exceeding, most_rejected
+from ._table import EPS, OUTSIDERS, RIVALS, SPECTRA, Draws
 
 # Of a column, what is left beside an explanation; less is taken for rounding.
 _LEAST_LEFT = 1e-6
@@ -181,14 +171,9 @@ class PooledRows(Rotations):
         left = self.residual(e)
         return 1.0 + float((np.abs(left) ** 2).sum()), self.parts * (self.n_noise - len(left))
 
-    def coefficients(self, e: int, weights: Array | None = None) -> tuple[Field, Array]:
-        """Fitted coefficients (r,) of rows with a common mean, where atoms are not dependent."""
-        support = list(self.table.supports[e])
-        if self.is_free or int(self.table.ranks[e]) < len(support):
-            return np.empty(0), np.empty(0)
-        inverse = np.linalg.pinv(np.sqrt(len(self.rows)) * self._atoms[:, support])  # (r, m)
-        inverse = inverse if weights is None else weights @ inverse
-        return np.asarray(inverse @ self.signal[:, 0]), np.linalg.norm(inverse, axis=1)
+    def mean_and_atoms(self, support: list[int]) -> tuple[Field, Field]:
+        """Both where A is the identity."""
+        return self.signal[:, 0], self._atoms[:, support]
 
     def rounding(self, e: int) -> float:
         """Rounding error as a length: of rows before their background was taken off, and of the span taken off."""
@@ -231,13 +216,8 @@ class PooledRows(Rotations):
             self._roots[rank, purpose] = roots, np.linalg.svd(roots, compute_uv=False)
         return self._roots[rank, purpose]
 
-    def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
+    def count(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
         """Every atom of the table is a further column of each explanation; the one that fits best counts."""
-        counted = [self._counted(int(e), level, is_full=is_full) for e in explanations]
-        table = np.array(counted, dtype=np.float64).reshape(-1, 3)
-        return Counts(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2])
-
-    def _counted(self, e: int, level: float, *, is_full: bool) -> tuple[int, int, float]:
         found = self.ratios(e, self._atoms)
         if not found.chosen.size:
             return self.draws, self.draws, np.inf
@@ -247,7 +227,7 @@ class PooledRows(Rotations):
         enough = self.draws + 1 if is_full else most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
         return *self.exceedances(e, found, self.draws, enough, RIVALS), bound
 
-    def further(self, e: int) -> Seen | None:
+    def further(self, e: int) -> Finding | None:
         """The atom that fits best beside e."""
         found = self.ratios(e, self._atoms)
         if not found.chosen.size:
@@ -256,7 +236,8 @@ class PooledRows(Rotations):
         atom = int(found.chosen[place])
         name = self.table.names[atom] if self.table.names else f"atom {atom}"
         counted = self.exceedances(e, found, self.draws, self.draws + 1, RIVALS)
-        return Seen(f"element {name}", *counted, bool(found.shares[place] <= 1.0 - OWN_SHARE))
+        is_own = bool(found.shares[place] <= 1.0 - OWN_SHARE)
+        return Finding("columns", f"element {name}", *counted, self.draws, is_own)
 
     def tail(self, e: int, ratio: float) -> float:
         """The probability that one column, chosen beforehand, has a ratio as large as this."""
@@ -275,64 +256,55 @@ class PooledRows(Rotations):
 
         return exceeding(count, enough, reached)
 
-
-@final
-@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
-class PooledOutsiders:
-    """Looks for further columns, for another source, and whether rows and noise alone are equally strong."""
-
-    outsiders: Outsiders
-    rows: PooledRows
-    draws: int
-
     @cached_property
     def _columns(self) -> Field:
-        return self.rows.beside(self.outsiders.unit)
+        return self.beside(self.gate.unit)
 
-    def columns(self, e: int, enough: int) -> Seen:
+    def columns(self, e: int, enough: int) -> Finding:
         """Largest likelihood ratio of a further column."""
-        found = self.rows.ratios(e, self._columns)
+        found = self.ratios(e, self._columns)
         if not found.chosen.size:
-            return Seen("nowhere", self.draws, self.draws)
+            return self.finding("columns", "nowhere")
         place = int(found.values.argmax())
-        counted = self.rows.exceedances(e, found, self.draws, enough, OUTSIDERS)
+        counted = self.exceedances(e, found, self.gate_draws, enough, OUTSIDERS)
         is_own = bool(found.shares[place] <= 1.0 - OWN_SHARE)
-        return Seen(self.outsiders.places[int(found.chosen[place])], *counted, is_own)
+        return self.finding("columns", self.gate.places[int(found.chosen[place])], counted, is_own=is_own)
 
-    def spectrum(self, e: int, enough: int) -> Seen:  # noqa: ARG002
+    def spectrum(self, e: int, enough: int) -> Finding:  # noqa: ARG002
         """Leading eigenvalue of B over A: of what e leaves of free rows, or of the scatter of others."""
-        rows = self.rows
-        if not rows.is_free:
-            return Seen(SCATTER, self._scatter_exceedances, self._scatter_exceedances)
-        largest = np.linalg.norm(rows.residual(e), 2) - rows.rounding(e)
-        _, drawn = rows.roots(e, self.draws, OUTSIDERS)
+        if not self.is_free:
+            return self.finding("spectrum", SCATTER, (self._scatter_exceedances, self._scatter_exceedances))
+        largest = np.linalg.norm(self.residual(e), 2) - self.rounding(e)
+        _, drawn = self.roots(e, self.gate_draws, OUTSIDERS)
         exceedances = int((~(drawn[:, 0] < largest * (1.0 - _ROUNDING))).sum())
-        return Seen("a direction of its own", exceedances, exceedances)
+        return self.finding("spectrum", "a direction of its own", (exceedances, exceedances))
 
     @cached_property
     def _scatter_exceedances(self) -> int:
         """Exceedances of the scatter, the same for all explanations: no mean enters."""
-        rows = self.rows
-        shape = (len(rows.scatter), len(rows.rows) - 1, rows.degrees)
-        drawn = drawn_roots(Draws(rows.seed, SPECTRA), self.draws, *shape, is_complex=rows.is_complex)
-        off = 8.0 * EPS * (len(rows.rows) + 8) * np.linalg.norm(rows.rows)
-        largest = (np.linalg.norm(rows.scatter, 2) - off) / np.sqrt(rows.degrees)
+        shape = (len(self.scatter), len(self.rows) - 1, self.degrees)
+        drawn = drawn_roots(Draws(self.seed, SPECTRA), self.gate_draws, *shape, is_complex=self.is_complex)
+        off = 8.0 * EPS * (len(self.rows) + 8) * np.linalg.norm(self.rows)
+        largest = (np.linalg.norm(self.scatter, 2) - off) / np.sqrt(self.degrees)
         return int((~(np.linalg.norm(drawn, 2, axis=(1, 2)) < largest * (1.0 - _ROUNDING))).sum())
 
-    def noise(self, e: int, enough: int) -> Seen:  # noqa: ARG002
-        """True if what e leaves is as strong as the noise of the estimate: two-sided, of the determinant of 1 - H."""
-        rows = self.rows
-        left = self.rows.residual(e)
+    def noise(self, e: int, enough: int) -> Finding:  # noqa: ARG002
+        """Compare what e leaves with the noise of the estimate: two-sided, by the determinant of 1 - H."""
+        left = self.residual(e)
         values = np.linalg.svd(left, compute_uv=False)
-        off = rows.rounding(e)
+        off = self.rounding(e)
         above, below = (float(np.log1p(ends**2).sum()) for ends in (np.maximum(values - off, 0.0), values + off))
-        if rows.n_signal == 1:
-            half = 0.5 * rows.parts
-            shape = (half * (rows.n_noise - len(left) + 1), half * len(left))
+        if self.n_signal == 1:
+            half = 0.5 * self.parts
+            shape = (half * (self.n_noise - len(left) + 1), half * len(left))
             p = 2.0 * min(float(betainc(*shape, np.exp(-above))), float(betaincc(*shape, np.exp(-below))))
         else:
-            drawn = np.log1p(rows.roots(e, self.draws, OUTSIDERS)[1] ** 2).sum(axis=1)
+            drawn = np.log1p(self.roots(e, self.gate_draws, OUTSIDERS)[1] ** 2).sum(axis=1)
             counts = (~(drawn < above * (1.0 - _ROUNDING))).sum(), (~(drawn > below * (1.0 + _ROUNDING))).sum()
-            p = 2.0 * (1 + int(min(counts))) / (1 + self.draws)
-        expected = rows.n_signal * len(left) / max(rows.n_noise - len(left) - 1, 1)
-        return Seen(LEFT, self.draws, self.draws, closed=min(1.0, p), ratio=float((values**2).sum() / expected))
+            p = 2.0 * (1 + int(min(counts))) / (1 + self.gate_draws)
+        expected = self.n_signal * len(left) / max(self.n_noise - len(left) - 1, 1)
+        return self.finding("noise", LEFT, closed=min(1.0, p), ratio=float((values**2).sum() / expected))
+
+    def whiteness(self, e: int) -> Finding | None:  # noqa: ARG002
+        """None: the errors of the estimate would be seen."""
+        return None

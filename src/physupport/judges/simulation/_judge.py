@@ -17,7 +17,7 @@ from ...laws import Law
 from .._judge import Judge, Verdicts
 from .._scored import Bounds
 from .._specs import JudgeSpec, Sealed, register
-from ..rotation._table import Counts, check_draws, count_margins
+from ..rotation._rows import Counts, check_draws, count_margins
 from ._simulated import (
     LEAST_PIECES,
     MOST_PIECES,
