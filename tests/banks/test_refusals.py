@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.local.theory.distances import atom_chords, coherence_gaps, marked_distance
 
 from physupport import MisuseError
 from physupport._stored import Refusal
@@ -17,15 +18,12 @@ from physupport.banks import (
     RegionPlaces,
     Subsets,
     array_bank,
-    atom_chords,
     bank_regions,
     bootstrap_states,
     bottleneck_assignment,
-    coherence_gaps,
     cover_boxes,
     hausdorff_distance,
     library_bank,
-    marked_distance,
     physical_diameter,
     product_grid,
     projective_distances,
@@ -212,14 +210,6 @@ def test_a_diameter_is_the_largest_distance_of_any_pair(seed, sizes):
     largest = max(hausdorff_distance(one, two) for one in targets for two in targets)
     assert physical_diameter(targets) == pytest.approx(largest, abs=1e-12)
     assert physical_diameter(rng.permutation(len(targets)).tolist() and targets[::-1]) == physical_diameter(targets)
-
-
-def test_diameters_do_not_depend_on_blocks(monkeypatch):
-    rng = np.random.default_rng(2)
-    targets = [unit_columns(rng, 4, 1 + i % 2) for i in range(9)]
-    whole = physical_diameter(targets)
-    monkeypatch.setattr("physupport.banks._distances._BLOCK_ENTRIES", 4)
-    assert physical_diameter(targets) == whole
 
 
 def test_chords_and_gaps_keep_their_digits_where_atoms_nearly_coincide():

@@ -16,11 +16,8 @@ from ._builders import (
 )
 from ._covers import COVER_FORM as COVER_FORM, Cells as Cells, Cover as Cover, cover_boxes as cover_boxes
 from ._distances import (
-    atom_chords as atom_chords,
     bottleneck_assignment as bottleneck_assignment,
-    coherence_gaps as coherence_gaps,
     hausdorff_distance as hausdorff_distance,
-    marked_distance as marked_distance,
     physical_diameter as physical_diameter,
     projective_distances as projective_distances,
 )

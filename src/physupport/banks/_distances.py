@@ -1,6 +1,6 @@
 """Distances between atoms as lines, between sets of atoms, and one-to-one matchings."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,6 @@ from scipy.spatial.distance import cdist
 from .._checks import check_array, check_count, check_unit_columns
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
-
-# Entries of one block of distances: 16 MB, small enough for the cache of a laptop to help, large enough for numpy.
-_BLOCK_ENTRIES = 1 << 21
 
 
 def projective_distances(first: ArrayLike, second: ArrayLike) -> Array:
@@ -42,43 +39,27 @@ def set_distance(between: Array) -> float:
     return float(max(between.min(axis=1).max(), between.min(axis=0).max()))
 
 
-def marked_distance(mark: int, atoms: ArrayLike, other_mark: int, other_atoms: ArrayLike) -> float:
-    r"""Metric of the marked target space, :math:`|m - m'| + d_H^{\rm pr}(A, A')` (eq:marked-target-metric).
-
-    A mark is 1 for the coherent-block explanation and 0 for the separated one; a target is a mark with a nonempty
-    finite set of lines (eq:target-space).
-    """
-    gap = abs(check_count("mark", mark, 0, 1) - check_count("other_mark", other_mark, 0, 1))
-    return gap + hausdorff_distance(atoms, other_atoms)
-
-
 def physical_diameter(targets: Iterable[ArrayLike]) -> float:
     r"""Largest projective Hausdorff distance within a collection of sets of atoms (eq:physical-diameter).
 
-    targets: arrays (q, r_i) of unit columns, all with the same q.  Exact over all pairs; the pairs are visited in
-    blocks, so memory does not grow with their number.
+    targets: arrays (q, r_i) of unit columns, all with the same q.  Exact over all pairs; the distances of one target
+    to all others are held at a time.
     """
-    stacks = _stacks_by_size(targets)
+    rows = list[Array]()  # (r_i, q)
+    for i, target in enumerate(targets):
+        q = rows[0].shape[1] if rows else None
+        rows.append(_directions(f"targets[{i}]", _nonempty(f"targets[{i}]", target), q).T)
+    if not rows:
+        raise MisuseError("targets", "hold at least one target", "an empty collection")
+    everything = np.concatenate(rows)
+    starts = np.cumsum([0, *map(len, rows[:-1])])
     largest = 0.0
-    for i, first in enumerate(stacks):
-        for second in stacks[i:]:
-            for block, other in _block_pairs(first, second):
-                largest = max(largest, _largest_hausdorff(block, other))
+    for own in rows:
+        lines = _line_distances(own, everything)  # (r_i, all atoms)
+        there = np.minimum.reduceat(lines, starts, axis=1)
+        back = np.maximum.reduceat(lines.min(axis=0), starts)
+        largest = max(largest, float(there.max()), float(back.max()))
     return largest
-
-
-def atom_chords(atoms: ArrayLike) -> Array:
-    r"""Euclidean distances :math:`\|d_i - d_j\|` of unit atoms with their signs; atoms: (q, m).  Returns (m, m)."""
-    rows = _directions("atoms", atoms).T
-    return cdist(rows, rows)
-
-
-def coherence_gaps(atoms: ArrayLike) -> Array:
-    r"""Shortfall from perfect coherence, :math:`1 - d_i^\top d_j = \tfrac12\|d_i - d_j\|^2` (eq:s-coherence).
-
-    atoms: (q, m) unit columns.  Returns (m, m), with full relative accuracy also where the atoms nearly coincide.
-    """
-    return 0.5 * atom_chords(atoms) ** 2
 
 
 def _line_distances(a: Array, b: Array) -> Array:
@@ -98,34 +79,6 @@ def _nonempty(name: str, atoms: ArrayLike) -> ArrayLike:
     if np.ndim(atoms) == 2 and np.shape(atoms)[1] == 0:
         raise MisuseError(name, "hold at least one atom", "an empty set")
     return atoms
-
-
-def _stacks_by_size(targets: Iterable[ArrayLike]) -> list[Array]:
-    """Targets with equally many atoms together, each stack (r, n, q)."""
-    by_size: dict[int, list[Array]] = {}
-    q: int | None = None
-    for i, target in enumerate(targets):
-        columns = _directions(f"targets[{i}]", _nonempty(f"targets[{i}]", target), q)
-        q = len(columns)
-        by_size.setdefault(columns.shape[1], []).append(columns.T)
-    if not by_size:
-        raise MisuseError("targets", "hold at least one target", "an empty collection")
-    return [np.stack(members, axis=1) for members in by_size.values()]
-
-
-def _block_pairs(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:
-    """Blocks that cover every pair; within one stack, every unordered pair."""
-    side = max(1, int((_BLOCK_ENTRIES / (len(first) * len(second))) ** 0.5))
-    for start in range(0, first.shape[1], side):
-        for other in range(start if first is second else 0, second.shape[1], side):
-            yield first[:, start : start + side], second[:, other : other + side]
-
-
-def _largest_hausdorff(first: Array, second: Array) -> float:
-    q = first.shape[2]
-    flat = _line_distances(first.reshape(-1, q), second.reshape(-1, q))
-    distances = flat.reshape(*first.shape[:2], *second.shape[:2])  # (r, n, k, m)
-    return float(max(distances.min(axis=2).max(), distances.min(axis=0).max()))
 
 
 def bottleneck_assignment(cost: ArrayLike) -> tuple[float, IntArray]:

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from scipy.linalg import expm
 from scipy.optimize import lsq_linear, minimize
+from tests.local.theory.divergences import information_along, profiled
 from tests.local.theory.rates import crossover_contrast, deployment_information, tangent_secant
 
 from physupport import Interval, MisuseError
@@ -105,7 +106,7 @@ def test_without_deployment_the_turns_have_the_covariance_of_the_profiled_inform
     inverse = np.linalg.inv(INFORMATION.information)
     start = INFORMATION.chart.n_nuisance
     turns = inverse[start:, start:]
-    assert np.abs(turns @ INFORMATION.profiled - np.eye(len(turns))).max() < 1e-8  # condition of the matrix, about 1e7
+    assert np.abs(turns @ profiled(INFORMATION) - np.eye(len(turns))).max() < 1e-8  # condition of the matrix, about 1e7
     spread = np.einsum("jqk,jpk->jqp", found.moves, found.moves)
     velocity = INFORMATION.chart.d_atoms[:, :, [0, 1]]
     assert np.allclose(spread, np.einsum("kqj,kl,lpj->jqp", velocity, inverse, velocity), rtol=1e-8, atol=1e-8)
@@ -120,7 +121,7 @@ def test_for_one_turn_calibration_and_deployment_information_add_as_the_theory_s
     block = design.dictionary.block
     secant = tangent_secant(block, (0, 1), x, TURN, scale=0.2)[0]
     deployment = deployment_information(secant, scale=0.2, noise_level=0.5, n_deployment=10**4)
-    total = 10**6 * INFORMATION.along(TURN, profile=False) + deployment
+    total = 10**6 * information_along(INFORMATION, TURN, profile=False) + deployment
     step = 1e-6
     moved = hausdorff_distance(
         turned_block(block, TURN, step).atoms[:, :2], turned_block(block, TURN, -step).atoms[:, :2]
@@ -132,7 +133,7 @@ def test_for_one_turn_calibration_and_deployment_information_add_as_the_theory_s
 def test_at_the_crossover_contrast_deployment_doubles_the_information_of_the_turn():
     edge = np.linalg.norm(FRAME.template[:, 0] - FRAME.template[:, 1])
     # The crossover counts in the angle of the two-atom turn; the compensated generator runs edge / 2 times slower.
-    information = INFORMATION.along(TURN, profile=False) * (edge / 2) ** 2
+    information = information_along(INFORMATION, TURN, profile=False) * (edge / 2) ** 2
     d = crossover_contrast(
         n_calibration=10**6, n_deployment=10**4, noise_level=0.5, radius=0.2, edge=edge, information=information
     )

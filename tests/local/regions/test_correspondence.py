@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -76,7 +77,8 @@ def test_negative_control_a_region_of_a_sixth_of_its_radius_is_exposed(bernoulli
     theta, rng, lost, mean = parameter(), np.random.default_rng(0), 0, true_mean(parameter(), (1, 3))
     for _ in range(RUNS):
         region = calibrated(inverted_median_of_means_region, theta, bernoulli_class, rng)
-        narrow = replace(region, multipliers=[multiplier / 6.0 for multiplier in region.multipliers])
+        sixth = [multiplier / 6.0 for multiplier in region.conditions.keywords["multipliers"]]
+        narrow = replace(region, conditions=partial(region.conditions, multipliers=sixth))
         correspondence = Correspondence(narrow, ball_of(mean, rng), AMPLITUDES, 2)
         lost += not correspondence.membership(theta, (1, 3)).inside
     assert stats.binom.sf(lost - 1, RUNS, combined_level(ALPHA_D, ALPHA_T)) < 1e-6

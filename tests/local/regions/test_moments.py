@@ -3,12 +3,17 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tests.local.theory.moments import invert_moments, sample_fourth_moment, sample_second_moment
+from tests.local.theory.moments import (
+    dense_tensor,
+    double_contraction,
+    invert_moments,
+    sample_fourth_moment,
+    sample_second_moment,
+)
 
 from physupport._errors import MisuseError
 from physupport.laws import BernoulliGaussian, make_calibration
 from physupport.local.regions import (
-    double_contraction,
     fourth_cumulant,
     fourth_moment,
     power_coordinates,
@@ -19,7 +24,7 @@ from physupport.local.regions import (
     squared_norm_moments,
     symmetrized_square,
 )
-from physupport.local.regions._moments import dense_tensor, matrix_coordinates
+from physupport.local.regions._moments import matrix_coordinates
 
 # Sums over at most 2^6 active sets of products of order one.
 ROUNDING = 1e-13

@@ -12,7 +12,7 @@ from physupport.local.regions import (
     profile_losses,
     targets,
 )
-from physupport.local.regions._brackets import block_distance, separated_distance
+from physupport.local.regions._outer import block_distance, separated_distance
 from physupport.local.regions._reading import target_diameter
 
 
@@ -37,9 +37,9 @@ def test_distances_are_below_the_losses_of_every_dictionary_of_the_shell(make_cl
         correspondence = make_correspondence(center=center)
         ranges = correspondence.amplitudes
         for pair in ([0, 1], [2, 3]):
-            losses = profile_losses(center, block[:, :, pair], ranges.block).losses
+            losses = profile_losses(center, block[:, :, pair], ranges.block)[0]
             assert block_distance(correspondence) <= losses.min()
-        losses = profile_losses(center, separated, ranges.separated).losses
+        losses = profile_losses(center, separated, ranges.separated)[0]
         assert separated_distance(correspondence) <= losses.min()
         away += block_distance(correspondence) > 0.0 and separated_distance(correspondence) > 0.0
     assert away > 10

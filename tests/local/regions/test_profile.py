@@ -1,5 +1,6 @@
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -9,9 +10,19 @@ from scipy.optimize import lsq_linear
 from physupport._checks import Interval
 from physupport._errors import MisuseError
 from physupport.laws._boxes import active_set, list_faces
-from physupport.local.regions import profile_losses
+from physupport.local import regions
 
 BOX = Interval(0.5, 2.0)
+
+
+class Fit(NamedTuple):
+    losses: np.ndarray
+    coefficients: np.ndarray
+    lower_bounds: np.ndarray
+
+
+def profile_losses(target, atoms, box):
+    return Fit(*regions.profile_losses(target, atoms, box))
 
 
 def coherent_atoms(rng, k, q, r, s):

@@ -29,9 +29,6 @@ def test_distance_is_the_largest_sine_to_a_nearest_atom(truth):
     # Atoms 0 and 2 are the ones without an equal partner; balanced atoms are all equally far apart.
     sine = np.sqrt(1.0 - (one.atoms[:, 0] @ one.atoms[:, 1]) ** 2)
     assert one.distance(two) == pytest.approx(sine, rel=1e-12)  # 1 - cos^2 loses four digits here
-    assert one.marked_distance(two) == one.distance(two)
-    away = physical_target(truth.dictionary, None)
-    assert one.marked_distance(away) == 1.0 + one.distance(away)
 
 
 def test_projection_keeps_every_survivor_and_its_diameter(truth, make_correspondence):

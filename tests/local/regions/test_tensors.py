@@ -4,17 +4,16 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tests.local.theory.moments import tensor_coordinates
+from tests.local.theory.moments import dense_tensor, double_contraction, tensor_coordinates
 
 from physupport._errors import MisuseError
 from physupport.local.regions import (
-    double_contraction,
     power_coordinates,
     symmetric_dimension,
     symmetrized_product,
     symmetrized_square,
 )
-from physupport.local.regions._moments import dense_tensor, matrix_coordinates
+from physupport.local.regions._moments import matrix_coordinates
 
 # A few products and sums of numbers of order one.
 ROUNDING = 1e-13

@@ -1,18 +1,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.local.theory.distances import atom_chords, coherence_gaps, marked_distance
 from tests.local.theory.margins import coherence_bounds
 
 from physupport._errors import MisuseError
-from physupport.banks import (
-    _distances,
-    atom_chords,
-    coherence_gaps,
-    hausdorff_distance,
-    marked_distance,
-    physical_diameter,
-    projective_distances,
-)
+from physupport.banks import hausdorff_distance, physical_diameter, projective_distances
 
 
 def unit(rng, q, m):
@@ -74,10 +67,8 @@ def _diameter_by_loop(targets):
     return max(hausdorff_distance(a, b) for a in targets for b in targets)
 
 
-@pytest.mark.parametrize("entries", [1, 64, 1 << 21])
-def test_the_diameter_is_the_largest_distance_of_all_pairs_whatever_the_block(monkeypatch, entries):
+def test_the_diameter_is_the_largest_distance_of_all_pairs():
     rng = np.random.default_rng(2)
-    monkeypatch.setattr(_distances, "_BLOCK_ENTRIES", entries)
     # Targets of different sizes in a cone, so that the extreme pair is one of many.
     targets = [unit(rng, 4, int(size)) for size in rng.integers(1, 5, 30)]
     targets = [(t + 3 * np.eye(4)[:, :1]) / np.linalg.norm(t + 3 * np.eye(4)[:, :1], axis=0) for t in targets]

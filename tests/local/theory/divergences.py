@@ -7,23 +7,23 @@ inside the true range.  They say how large the constants are, not that they hold
 from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike
 from tests.local.theory.expansions import invariant_differentials, moment_map
 from tests.local.theory.invariants import invariant_coordinates, invariant_distance, orbit_distance
-from tests.local.theory.moments import make_rotation
+from tests.local.theory.moments import make_rotation, symmetric_basis
 from tests.local.theory.rates import dictionary_radius
 
 from physupport._checks import check_count
 from physupport._errors import MisuseError
 from physupport._typing import Array
 from physupport.laws import BernoulliGaussian, CodeLaw, GaussianMixture, Tangent, calibration_mixture
-from physupport.local.planning import OrientationInformation, orientation_information
-from physupport.local.planning._design import scored_chart
+from physupport.local.planning import orientation_information
+from physupport.local.planning._design import OrientationInformation, scored_chart, skew_coordinates
 from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,
     fourth_cumulant,
     second_moment,
-    symmetric_basis,
 )
 from physupport.local.shell import Block, Frame, LocalDictionary, balanced_dictionary, skew_basis
 from physupport.studies import Divergence, common_monte_carlo, even_gauss_hermite, quotient_distance
@@ -60,6 +60,45 @@ def orientation_information_quadrature(
     """`orientation_information` by quadrature in every component: deterministic, for q up to about 5."""
     chart, mixture, tangent = scored_chart(dictionary, law, noise, scale)
     return OrientationInformation(chart, fisher_quadrature(mixture, tangent, order))
+
+
+def profiled(found: OrientationInformation) -> Array:
+    r"""Orientation information after profiling the nuisance (eq:sm-tech-s10-16), as a form on so(q - 1).
+
+    :math:`I_{\Omega\Omega} - I_{\Omega\eta}I_{\eta\eta}^{-1}I_{\eta\Omega}`, in the basis `skew_basis`.  Taken from
+    the Cholesky factor of the whole matrix, which forms no difference, so small informations keep their digits
+    and the result is positive semidefinite.  Returns (m, m).
+    """
+    unit = np.sqrt(np.diagonal(found.information))  # the directions differ by a factor s^3
+    factor = np.linalg.cholesky(found.information / np.outer(unit, unit))
+    start = found.chart.n_nuisance
+    corner = unit[start:, None] * factor[start:, start:]
+    return np.asarray(corner @ corner.T)
+
+
+def known_nuisance(found: OrientationInformation) -> Array:
+    """Orientation information when every nuisance parameter is known, (m, m); never below the profiled one."""
+    start = found.chart.n_nuisance
+    return found.information[start:, start:]
+
+
+def profiled_range(found: OrientationInformation) -> tuple[float, float]:
+    r"""Extremes of the profiled information on :math:`\|\Omega\|_F = 1` (eq:profiled-orientation-information)."""
+    values = np.linalg.eigvalsh(profiled(found))
+    return float(values[0]), float(values[-1])
+
+
+def mixed_range(found: OrientationInformation) -> tuple[float, float]:
+    """Smallest and largest information over the unit sphere of the mixed norm (eq:sm-tech-s10-11)."""
+    values = np.linalg.eigvalsh(found.information / np.outer(found.chart.sizes, found.chart.sizes))
+    return float(values[0]), float(values[-1])
+
+
+def information_along(found: OrientationInformation, generator: ArrayLike, *, profile: bool) -> float:
+    r"""Information about t on the path :math:`L e^{t\Omega}`, with the nuisance profiled out or known."""
+    weights = skew_coordinates(generator, found.chart.d_atoms.shape[1] - 1)
+    form = profiled(found) if profile else known_nuisance(found)
+    return float(weights @ form @ weights)
 
 
 def product_affinity_deficit(deficit: float, n_rows: int) -> float:
@@ -155,9 +194,9 @@ def information_estimate(kept: CalibrationClass, rng: np.random.Generator, n_poi
     points = (kept.sample(rng) for _ in range(check_count("n_points", n_points)))
     scale = kept.shell.scale
     return _extremes(
-        orientation_information(
-            theta.dictionary, theta.law, theta.noise, scale=scale, rng=rng, n_draws=n_draws
-        ).mixed_range
+        mixed_range(
+            orientation_information(theta.dictionary, theta.law, theta.noise, scale=scale, rng=rng, n_draws=n_draws)
+        )
         for theta in points
     )
 

@@ -7,13 +7,13 @@ from math import comb, factorial
 import numpy as np
 from scipy.linalg import polar, solve_triangular
 from tests.local.theory.invariants import power_sums
-from tests.local.theory.moments import tensor_coordinates
+from tests.local.theory.moments import symmetric_basis, tensor_coordinates
 
 from physupport._checks import check_count
 from physupport._errors import MisuseError
 from physupport._typing import Array
 from physupport.laws import CodeLaw
-from physupport.local.regions import inclusion_probabilities, power_coordinates, symmetric_basis
+from physupport.local.regions import inclusion_probabilities, power_coordinates
 from physupport.local.regions._moments import matrix_coordinates
 from physupport.local.shell import Block, Frame, LocalDictionary, default_separated_atom, offset_basis, separated_offset
 

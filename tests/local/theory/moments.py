@@ -1,18 +1,26 @@
 """Moments of samples, the inversion of population moments, and random turns, which the program itself does not need."""
 
+from functools import cache
+from math import sqrt
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
-from physupport._checks import check_array, check_count, check_positive
+from physupport._checks import Interval, check_array, check_count, check_positive
 from physupport._errors import MisuseError
-from physupport._typing import Array
-from physupport.local.regions import double_contraction, median_of_means_blocks, symmetric_dimension
+from physupport._typing import Array, IntArray
+from physupport.laws import law_moments
+from physupport.local.regions import (
+    CalibrationClass,
+    median_of_means_blocks,
+    symmetric_dimension,
+    symmetrized_square,
+)
 from physupport.local.regions._moments import (
-    _entry_positions,
-    activity_probability,
     check_rows,
     mean_fourth_power,
+    multi_indices,
     multiplicity_roots,
     symmetric_matrix,
 )
@@ -80,3 +88,92 @@ def make_rotation(rng: np.random.Generator, dimension: int, size: float | None =
         return np.asarray(factor * np.sign(np.diagonal(triangle)))
     skew = gaussian - gaussian.T
     return np.asarray(expm(check_positive("size", size) * skew / np.linalg.norm(skew)))
+
+
+def double_contraction(coordinates: ArrayLike, q: int) -> float:
+    r""":math:`\operatorname{Tr}_2(T) = \sum_{i,j} T_{iijj}` of a symmetric tensor given by coordinates (d_4,)
+    (eq:supp-double-contraction).
+
+    It is the inner product with :math:`I^{\odot2}`, so :math:`|\operatorname{Tr}_2 T| \le \sqrt{q(q+2)/3}\,\|T\|_F`.
+    """
+    coordinates = check_array("coordinates", coordinates, (symmetric_dimension(q, 4),))
+    return float(coordinates @ symmetrized_square(np.eye(q)))
+
+
+def activity_probability(u: float) -> float:
+    """The p <= 1/2 with p(1 - p) = u, for u in [0, 1/4]."""
+    # The conjugate of (1 - sqrt(1 - 4u))/2: nothing cancels for small u.
+    return 2.0 * u / (1.0 + float(np.sqrt(1.0 - 4.0 * u)))
+
+
+@cache
+def _entry_positions(q: int, order: int) -> IntArray:
+    """The number of the coordinate that each of the q^k entries of a tensor belongs to, (q^k,)."""
+    position = np.empty((q,) * order, dtype=np.int64)
+    position[tuple(multi_indices(q, order).T)] = np.arange(symmetric_dimension(q, order))
+    everywhere = np.sort(np.indices((q,) * order).reshape(order, -1), axis=0)  # (order, q^order)
+    return np.asarray(position[tuple(everywhere)])
+
+
+def dense_tensor(coordinates: ArrayLike, q: int, order: int) -> Array:
+    """The full symmetric tensor with q^k entries that has the given coordinates (d_k,); inverse of the coordinates."""
+    coordinates = check_array("coordinates", coordinates, (symmetric_dimension(q, order),))
+    values = (coordinates / multiplicity_roots(q, order))[_entry_positions(q, order)]
+    return np.asarray(values.reshape((q,) * order))
+
+
+def symmetric_basis(q: int, order: int) -> Array:
+    """Orthonormal basis of the symmetric tensors in the Frobenius norm.  Returns (d_k, q, ..., q)."""
+    return np.array([dense_tensor(row, q, order) for row in np.eye(symmetric_dimension(q, order))])
+
+
+def combined_radius(radii: tuple[float, float, float]) -> float:
+    r"""The radius :math:`\epsilon_N = (\epsilon_{2,N}^2 + \epsilon_{K,N}^2)^{1/2}` (eq:combined-moment-radius)."""
+    return float(np.hypot(radii[0], radii[2]))
+
+
+def activity_interval(kept: CalibrationClass, cumulant: Array, radius: float) -> Interval | None:
+    r"""A range that holds p of every member of a rectangle; None if it is certainly empty.
+
+    From :math:`|\operatorname{Tr}_2(\widehat K_4) - 3np(1-p)| \le \|I^{\odot2}\|_F\,\epsilon_K` (eq:p-trace), with
+    :math:`\|I^{\odot2}\|_F^2 = \operatorname{Tr}_2(I^{\odot2}) = q(q+2)/3`.
+    """
+    (allowed,) = kept.unknown
+    middle = double_contraction(cumulant, kept.q) / (3.0 * kept.n_atoms)
+    reach = _outward(sqrt(kept.q * (kept.q + 2.0) / 3.0) * radius / (3.0 * kept.n_atoms), middle)
+    if middle + reach <= 0.0 or middle - reach > 0.25:
+        return None
+    lower, upper = (activity_probability(min(max(u, 0.0), 0.25)) for u in (middle - reach, middle + reach))
+    return _intersection(allowed, lower, upper)
+
+
+def noise_interval(
+    kept: CalibrationClass, second: Array, cumulant: Array, radii: tuple[float, float]
+) -> Interval | None:
+    r"""A range that holds :math:`\nu` of every member of a rectangle; None if it is certainly empty.
+
+    From :math:`|\operatorname{tr}\widehat M_2 - q\nu - na_1| \le \sqrt q\,\epsilon_2`, with :math:`a_1 = p` in its
+    interval, or the known one.
+    """
+    n = kept.n_atoms
+    ends: list[list[float]] = [[], []]
+    if kept.unknown:
+        range_of_p = activity_interval(kept, cumulant, radii[1])
+        if range_of_p is None:
+            return None
+        ends = [[range_of_p.lower], [range_of_p.upper]]
+    low, high = (law_moments(kept.law(end), n).a1 for end in ends)
+    trace = float(np.trace(second))
+    reach = _outward(radii[0] * sqrt(kept.q), trace + n * high)
+    return _intersection(kept.shell.noise, (trace - reach - n * high) / kept.q, (trace + reach - n * low) / kept.q)
+
+
+def _outward(reach: float, scale: float) -> float:
+    """A reach widened by more than the rounding of a sum of this size, so that an interval stays proven in float64."""
+    return reach * (1.0 + 1e-12) + 1e-12 * abs(scale)
+
+
+def _intersection(allowed: Interval, lower: float, upper: float) -> Interval | None:
+    low = max(allowed.lower, lower)
+    high = min(allowed.upper, upper)
+    return Interval(low, high) if low <= high else None

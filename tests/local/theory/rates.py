@@ -64,7 +64,7 @@ def crossover_contrast(
     :math:`J \asymp s^6`.
 
     radius: :math:`\lambda_\star s`.  edge: :math:`\|v_1 - v_2\|`.  information: J, that of one calibration
-    observation about the same angle, for instance from `OrientationInformation.along`.
+    observation about the same angle, for instance from `information_along`.
     """
     return noise_level * float(np.sqrt(n_calibration / n_deployment * information)) / (radius * edge / 2.0)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.local.theory.expansions import collapsed_inputs, collapsed_operator, collapsed_remainder, moment_map
-from tests.local.theory.moments import tensor_coordinates
+from tests.local.theory.moments import symmetric_basis, tensor_coordinates
 
 from physupport import MisuseError
 from physupport._checks import Interval
@@ -11,7 +11,6 @@ from physupport.local.regions import (
     power_coordinates,
     projector_square_sum,
     projector_sum,
-    symmetric_basis,
     symmetric_dimension,
 )
 from physupport.local.regions._moments import matrix_coordinates

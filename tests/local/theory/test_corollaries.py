@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.local.theory.divergences import (
+    information_along,
     midpoint_monte_carlo,
     orientation_information_quadrature,
     product_affinity_deficit,
@@ -145,7 +146,9 @@ def test_on_the_two_atom_orbit_both_informations_add_in_the_two_point_bound():
     turn = two_atom_generator(dictionary.block.frame.template, (0, 1))
     x = np.array([1.0 + contrast / 2.0, 1.0 - contrast / 2.0])
     chi = tangent_secant(dictionary.block, (0, 1), x, turn, scale=s)[0]
-    calibrated = orientation_information_quadrature(dictionary, LAW, NOISE, scale=s, order=6).along(turn, profile=False)
+    calibrated = information_along(
+        orientation_information_quadrature(dictionary, LAW, NOISE, scale=s, order=6), turn, profile=False
+    )
     for n, t in [(10**7, 1), (10**7, 10**5), (1, 10**6), (10**9, 10**6)]:
         total = n * calibrated + deployment_information(chi, scale=s, noise_level=sigma, n_deployment=t)
         angle = min(0.3, 1.0 / np.sqrt(total))

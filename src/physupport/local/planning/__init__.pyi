@@ -2,7 +2,6 @@ from ._design import (
     MOST_ROWS as MOST_ROWS,
     Design as Design,
     InformationScales as InformationScales,
-    OrientationInformation as OrientationInformation,
     TangentChart as TangentChart,
     information_scales as information_scales,
     optimal_resolution as optimal_resolution,

@@ -17,7 +17,6 @@ from ..regions import (
     combined_level,
     deployment_radius,
     profile_losses,
-    symmetric_basis,
 )
 from ..shell import Amplitudes, LocalDictionary, atom_velocities, check_skew, offset_basis, skew_basis
 
@@ -55,7 +54,7 @@ def tangent_chart(dictionary: LocalDictionary, scale: float, *, free_probability
     block = dictionary.block
     q = dictionary.q
     across = q - 1
-    stretch = polar(block.shape)[0] @ symmetric_basis(across, 2)
+    stretch = polar(block.shape)[0] @ _symmetric_basis(across)
     turn = block.shape @ skew_basis(across)
     centre = np.repeat(np.eye(across)[:, :, None], q, axis=2)  # (q - 1, q - 1, q)
     moves = np.concatenate([centre, stretch @ block.frame.template, turn @ block.frame.template])
@@ -74,51 +73,22 @@ def tangent_chart(dictionary: LocalDictionary, scale: float, *, free_probability
     return TangentChart(d_probability, d_noise, d_atoms, sizes, int(start[3]))
 
 
+def _symmetric_basis(dimension: int) -> Array:
+    """Orthonormal basis of the symmetric matrices in the Frobenius norm, row by row.  Returns (d(d+1)/2, d, d)."""
+    rows, columns = np.triu_indices(dimension)
+    basis = np.zeros((len(rows), dimension, dimension))
+    index = np.arange(len(rows))
+    basis[index, rows, columns] = basis[index, columns, rows] = np.where(rows == columns, 1.0, np.sqrt(0.5))
+    return basis
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class OrientationInformation:
-    r"""Fisher information of one observation in the point-adapted chart, nuisance directions first."""
+    """Fisher information of one observation in the point-adapted chart, nuisance directions first."""
 
     chart: TangentChart
     information: Array  # (k, k)
-
-    @property
-    def profiled(self) -> Array:
-        r"""Orientation information after profiling the nuisance (eq:sm-tech-s10-16), as a form on so(q - 1).
-
-        :math:`I_{\Omega\Omega} - I_{\Omega\eta}I_{\eta\eta}^{-1}I_{\eta\Omega}`, in the basis `skew_basis`.  Taken from
-        the Cholesky factor of the whole matrix, which forms no difference, so small informations keep their digits
-        and the result is positive semidefinite.  Returns (m, m).
-        """
-        unit = np.sqrt(np.diagonal(self.information))  # the directions differ by a factor s^3
-        factor = np.linalg.cholesky(self.information / np.outer(unit, unit))
-        start = self.chart.n_nuisance
-        corner = unit[start:, None] * factor[start:, start:]
-        return np.asarray(corner @ corner.T)
-
-    @property
-    def oracle(self) -> Array:
-        """Orientation information when every nuisance parameter is known, (m, m); never below the profiled one."""
-        start = self.chart.n_nuisance
-        return self.information[start:, start:]
-
-    @property
-    def profiled_range(self) -> tuple[float, float]:
-        r"""Extremes of the profiled information on :math:`\|\Omega\|_F = 1` (eq:profiled-orientation-information)."""
-        values = np.linalg.eigvalsh(self.profiled)
-        return float(values[0]), float(values[-1])
-
-    @property
-    def mixed_range(self) -> tuple[float, float]:
-        """Smallest and largest information over the unit sphere of the mixed norm (eq:sm-tech-s10-11)."""
-        values = np.linalg.eigvalsh(self.information / np.outer(self.chart.sizes, self.chart.sizes))
-        return float(values[0]), float(values[-1])
-
-    def along(self, generator: ArrayLike, *, profile: bool) -> float:
-        r"""Information about t on the path :math:`L e^{t\Omega}`, with the nuisance profiled out or known."""
-        weights = skew_coordinates(generator, self.chart.d_atoms.shape[1] - 1)
-        form = self.profiled if profile else self.oracle
-        return float(weights @ form @ weights)
 
 
 def skew_coordinates(generator: ArrayLike, dimension: int) -> Array:
@@ -350,7 +320,7 @@ def explanation_gate(design: Design, doubt: float = 0.0) -> Gate:
     """
     box = design.amplitudes.separated
     rival = profile_losses(design.mean, design.dictionary.separated[None, :, None], box)
-    return _gate("Which local explanation is supported?", float(rival.lower_bounds[0]), box.upper * doubt, design)
+    return _gate("Which local explanation is supported?", float(rival[2][0]), box.upper * doubt, design)
 
 
 def support_gate(design: Design, doubt: float = 0.0) -> Gate:
@@ -363,7 +333,7 @@ def support_gate(design: Design, doubt: float = 0.0) -> Gate:
     others = [other for other in combinations(range(design.dictionary.q), r) if other != design.support]
     atoms = design.dictionary.block.atoms[:, others].transpose(1, 0, 2)  # (k, q, r)
     rivals = profile_losses(design.mean, atoms, box)
-    return _gate("Which atoms participate?", float(rivals.lower_bounds.min()), r * box.upper * doubt, design)
+    return _gate("Which atoms participate?", float(rivals[2].min()), r * box.upper * doubt, design)
 
 
 def _gate(question: str, separation: float, shift: float, design: Design) -> Gate:

@@ -1,6 +1,4 @@
-from ._brackets import inner_bracket as inner_bracket, outer_bracket as outer_bracket
 from ._correspondence import (
-    BoxFit as BoxFit,
     CalibrationClass as CalibrationClass,
     CalibrationParameter as CalibrationParameter,
     CalibrationRegion as CalibrationRegion,
@@ -12,8 +10,8 @@ from ._correspondence import (
     deployment_radius as deployment_radius,
     profile_losses as profile_losses,
 )
+from ._inner import inner_bracket as inner_bracket
 from ._moments import (
-    double_contraction as double_contraction,
     fourth_cumulant as fourth_cumulant,
     fourth_moment as fourth_moment,
     inclusion_probabilities as inclusion_probabilities,
@@ -23,11 +21,11 @@ from ._moments import (
     sample_cumulant as sample_cumulant,
     second_moment as second_moment,
     squared_norm_moments as squared_norm_moments,
-    symmetric_basis as symmetric_basis,
     symmetric_dimension as symmetric_dimension,
     symmetrized_product as symmetrized_product,
     symmetrized_square as symmetrized_square,
 )
+from ._outer import outer_bracket as outer_bracket
 from ._reading import (
     PhysicalTarget as PhysicalTarget,
     Reading as Reading,
@@ -38,8 +36,6 @@ from ._reading import (
     targets as targets,
 )
 from ._regions import (
-    MedianOfMeansRegion as MedianOfMeansRegion,
-    MomentRadii as MomentRadii,
     inverted_median_of_means_region as inverted_median_of_means_region,
     median_distance_blocks as median_distance_blocks,
     median_of_means_blocks as median_of_means_blocks,

@@ -1,10 +1,10 @@
 """The calibration class, and the correspondence: explanations that calibration and deployment both retain."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import sqrt
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -134,19 +134,22 @@ def law_distance(first: CodeLaw, second: CodeLaw, n_atoms: int) -> float:
     return float(max(np.abs(one - two).max(), variances.max(initial=0.0)))
 
 
-class CalibrationRegion(Protocol):
-    """A set of calibration parameters that holds the true one with probability at least 1 - alpha, whichever it is."""
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationRegion:
+    """A set of calibration parameters that holds the true one with probability at least 1 - alpha, whichever it is.
 
-    @property
-    def calibration_class(self) -> CalibrationClass:
-        """Everything allowed before data; the region is a part of it."""
+    conditions: the inequalities of the region beyond those of its class, at one parameter; none for the whole class.
+    """
 
-    @property
-    def alpha(self) -> float:
-        """The probability with which the true parameter may be missed."""
+    calibration_class: CalibrationClass  # everything allowed before data
+    alpha: float  # the probability with which the true parameter may be missed
+    conditions: Callable[[CalibrationParameter], tuple[Condition, ...]] = field(default=lambda _: ())
 
     def membership(self, parameter: CalibrationParameter) -> Membership:
-        """Every inequality of the region at one parameter, by name, and by how much it is met or missed."""
+        """Every inequality of the class and then of the region, by name, and by how much it is met or missed."""
+        of_class = self.calibration_class.membership(parameter).conditions
+        return Membership((*of_class, *self.conditions(parameter)))
 
 
 @final
@@ -186,28 +189,18 @@ def deployment_ball(rows: ArrayLike, sigma_max: float, alpha: float) -> Deployme
     return DeploymentBall(rows.mean(axis=0), deployment_radius(q, n_rows, sigma_max, alpha), alpha)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class BoxFit:
-    """Box-constrained least squares of many problems.
-
-    A loss is the residual norm at the feasible coefficients beside it, so it is never below the minimum but for the
-    rounding of one residual; a lower bound is never above the minimum, rounding included.  An explanation whose lower
-    bound exceeds a radius is certainly out, one whose loss is within it is in.
-    """
-
-    losses: Array  # (k,)
-    coefficients: Array  # (k, r)
-    lower_bounds: Array  # (k,)
-
-
-def profile_losses(target: ArrayLike, atoms: ArrayLike, box: Interval) -> BoxFit:
+def profile_losses(target: ArrayLike, atoms: ArrayLike, box: Interval) -> tuple[Array, Array, Array]:
     r""":math:`\min_{x\in[\beta_-,\beta_+]^r}\|\bar Z - \sum_j x_jd_j\|_2` for k choices of atoms
     (eq:fine-profile-loss, eq:sm-tech-s11-7).
 
     A separated alternative is the case r = 1 with the box :math:`\Gamma_A` (eq:anchor-profile-loss).  Exact: a finite
     active-set method with orthogonal factors, which do not square the condition number of coherent atoms.
     target: (q,).  atoms: (k, q, r), any q and r >= 1, dependent atoms allowed.
+
+    Returns losses (k,), coefficients (k, r) and lower bounds (k,).  A loss is the residual norm at the feasible
+    coefficients beside it, so it is never below the minimum but for the rounding of one residual; a lower bound is
+    never above the minimum, rounding included.  An explanation whose lower bound exceeds a radius is certainly out, one
+    whose loss is within it is in.
     """
     target = np.ascontiguousarray(check_array("target", target, (None,)))
     atoms = check_array("atoms", atoms, (None, len(target), None))
@@ -219,7 +212,7 @@ def profile_losses(target: ArrayLike, atoms: ArrayLike, box: Interval) -> BoxFit
     fit_boxes(target, atoms, box.lower, box.upper, coefficients, duals)
     losses = np.linalg.norm(target - (coefficients[:, None, :] @ atoms)[:, 0, :], axis=1)
     # No bound above the loss: they may cross by rounding where both are exact.
-    return BoxFit(losses, coefficients, np.minimum(_lower_bounds(target, atoms, box, duals), losses))
+    return losses, coefficients, np.minimum(_lower_bounds(target, atoms, box, duals), losses)
 
 
 def _lower_bounds(target: Array, atoms: Array, box: Interval, duals: Array) -> Array:
@@ -354,7 +347,7 @@ class Correspondence:
         for m, support in enumerate(supports):
             active = [self.q] if support is None else list(support)
             box = self.amplitudes.separated if support is None else self.amplitudes.block
-            bounds[:, m] = profile_losses(self.ball.center, atoms[:, :, active], box).lower_bounds
+            bounds[:, m] = profile_losses(self.ball.center, atoms[:, :, active], box)[2]
         return bounds
 
     def _check_dimension(self, name: str, parameter: CalibrationParameter) -> None:

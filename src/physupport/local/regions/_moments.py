@@ -66,27 +66,6 @@ def matrix_coordinates(matrix: ArrayLike) -> Array:
     return np.asarray(matrix[rows, columns] * multiplicity_roots(q, 2))
 
 
-@cache
-def _entry_positions(q: int, order: int) -> IntArray:
-    """The number of the coordinate that each of the q^k entries of a tensor belongs to, (q^k,)."""
-    position = np.empty((q,) * order, dtype=np.int64)
-    position[tuple(multi_indices(q, order).T)] = np.arange(symmetric_dimension(q, order))
-    everywhere = np.sort(np.indices((q,) * order).reshape(order, -1), axis=0)  # (order, q^order)
-    return np.asarray(position[tuple(everywhere)])
-
-
-def dense_tensor(coordinates: ArrayLike, q: int, order: int) -> Array:
-    """The full symmetric tensor with q^k entries that has the given coordinates (d_k,); inverse of the coordinates."""
-    coordinates = check_array("coordinates", coordinates, (symmetric_dimension(q, order),))
-    values = (coordinates / multiplicity_roots(q, order))[_entry_positions(q, order)]
-    return np.asarray(values.reshape((q,) * order))
-
-
-def symmetric_basis(q: int, order: int) -> Array:
-    """Orthonormal basis of the symmetric tensors in the Frobenius norm.  Returns (d_k, q, ..., q)."""
-    return np.array([dense_tensor(row, q, order) for row in np.eye(symmetric_dimension(q, order))])
-
-
 def symmetrized_product(first: ArrayLike, second: ArrayLike) -> Array:
     r"""Coordinates of the symmetrized product of two symmetric matrices: their tensor product projected on Sym^4.
 
@@ -110,16 +89,6 @@ def symmetrized_square(matrix: ArrayLike) -> Array:
     A centred Gaussian vector with covariance C has fourth moment :math:`3C^{\odot2}`.
     """
     return symmetrized_product(matrix, matrix)
-
-
-def double_contraction(coordinates: ArrayLike, q: int) -> float:
-    r""":math:`\operatorname{Tr}_2(T) = \sum_{i,j} T_{iijj}` of a symmetric tensor given by coordinates (d_4,)
-    (eq:supp-double-contraction).
-
-    It is the inner product with :math:`I^{\odot2}`, so :math:`|\operatorname{Tr}_2 T| \le \sqrt{q(q+2)/3}\,\|T\|_F`.
-    """
-    coordinates = check_array("coordinates", coordinates, (symmetric_dimension(q, 4),))
-    return float(coordinates @ symmetrized_square(np.eye(q)))
 
 
 def symmetric_matrix(name: str, value: ArrayLike, q: int | None = None) -> Array:
@@ -178,12 +147,6 @@ def fourth_cumulant(law: CodeLaw, atoms: ArrayLike) -> Array:
 def fourth_moment(law: CodeLaw, atoms: ArrayLike, noise: float) -> Array:
     r"""Coordinates (d_4,) of :math:`M_4 = \mathbb E\,Y^{\otimes4} = K_4 + 3M_2^{\odot2}`."""
     return fourth_cumulant(law, atoms) + 3.0 * symmetrized_square(second_moment(law, atoms, noise))
-
-
-def activity_probability(u: float) -> float:
-    """The p <= 1/2 with p(1 - p) = u, for u in [0, 1/4]."""
-    # The conjugate of (1 - sqrt(1 - 4u))/2: nothing cancels for small u.
-    return 2.0 * u / (1.0 + float(np.sqrt(1.0 - 4.0 * u)))
 
 
 def sample_cumulant(second: ArrayLike, fourth: ArrayLike) -> Array:

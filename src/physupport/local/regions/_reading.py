@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._checks import check_support, check_unit_columns
 from ..._typing import Array, IntArray
-from ...banks import hausdorff_distance, marked_distance, physical_diameter, projective_distances
+from ...banks import hausdorff_distance, physical_diameter, projective_distances
 from ..orbit import OrbitBracket
 from ..shell import LocalDictionary
 from ._correspondence import Retained, Support
@@ -29,10 +29,6 @@ class PhysicalTarget:
     def distance(self, other: "PhysicalTarget") -> float:
         """Hausdorff distance of the elements, whatever the local explanation (eq:physical-resolution-loss)."""
         return hausdorff_distance(self.atoms, other.atoms)
-
-    def marked_distance(self, other: "PhysicalTarget") -> float:
-        """The same plus one when the local explanations differ (eq:marked-target-metric)."""
-        return marked_distance(int(self.is_block), self.atoms, int(other.is_block), other.atoms)
 
 
 def physical_target(dictionary: LocalDictionary, support: Support) -> PhysicalTarget:

@@ -1,24 +1,20 @@
 """Regions that calibration rows leave of a class: moments within a rectangle, or near most of their block means."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from math import ceil, log, sqrt
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from ..._checks import Interval, check_array, check_count, check_open, check_positive
+from ..._checks import check_array, check_count, check_open, check_positive
 from ..._errors import MisuseError
-from ..._membership import Condition, Membership
+from ..._membership import Condition
 from ..._typing import Array
-from ...laws import law_moments
-from ._correspondence import CalibrationClass, CalibrationParameter
+from ._correspondence import CalibrationClass, CalibrationParameter, CalibrationRegion
 from ._moments import (
-    activity_probability,
     check_rows,
-    double_contraction,
     fourth_cumulant,
     fourth_moment,
     matrix_coordinates,
@@ -53,23 +49,12 @@ def norm_moment_bounds(q: int, spectral_bound: float) -> tuple[float, float]:
     return top * sqrt(q * (q + 2.0)), top**2 * sqrt(q * (q + 2.0) * (q + 4.0) * (q + 6.0))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class MomentRadii:
-    """Radii of the calibration rectangle (eq:training-rectangle), in Frobenius norm."""
+def moment_radii(
+    n_rows: int, q: int, spectral_bound: float, alphas: tuple[float, float]
+) -> tuple[float, float, float] | None:
+    r"""Radii of the calibration rectangle (eq:training-rectangle), in Frobenius norm: second moment, fourth, cumulant.
 
-    second: float  # epsilon_2
-    fourth: float  # epsilon_4, raw
-    cumulant: float  # epsilon_K
-
-    @property
-    def combined(self) -> float:
-        r"""The radius :math:`\epsilon_N = (\epsilon_{2,N}^2 + \epsilon_{K,N}^2)^{1/2}` (eq:combined-moment-radius)."""
-        return float(np.hypot(self.second, self.cumulant))
-
-
-def moment_radii(n_rows: int, q: int, spectral_bound: float, alphas: tuple[float, float]) -> MomentRadii | None:
-    r"""Radii that hold together with probability at least :math:`1-\alpha_2-\alpha_4` under every law of the class.
+    They hold together with probability at least :math:`1-\alpha_2-\alpha_4` under every law of the class.
 
     :math:`\epsilon_2 = 2v_2\sqrt{d_2/m_2}` (eq:sm-tech-s13-7), :math:`\epsilon_4 = 2v_4\sqrt{d_4/m_4}`
     (eq:sm-tech-s13-8), :math:`\epsilon_K = \epsilon_4 + 3\epsilon_2(2\sqrt q\Lambda + \epsilon_2)` (eq:sm-tech-s13-12).
@@ -89,7 +74,7 @@ def moment_radii(n_rows: int, q: int, spectral_bound: float, alphas: tuple[float
             return None
         radii.append(2.0 * bound * sqrt(dimension / size))
     second, fourth = radii
-    return MomentRadii(second, fourth, fourth + 3.0 * second * (2.0 * sqrt(q) * spectral_bound + second))
+    return second, fourth, fourth + 3.0 * second * (2.0 * sqrt(q) * spectral_bound + second)
 
 
 def moment_estimate(rows: ArrayLike, alphas: tuple[float, float]) -> tuple[Array, Array] | None:
@@ -136,117 +121,51 @@ def check_split(alpha: float, split: tuple[float, float] | None) -> tuple[float,
     return shares
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class MedianOfMeansRegion:
+def median_of_means_region(
+    rows: ArrayLike, calibration_class: CalibrationClass, alpha: float, split: tuple[float, float] | None = None
+) -> CalibrationRegion:
     r"""Parameters of the class with :math:`\|\widehat M_2 - M_2(\theta)\|_F \le \epsilon_2` and
-    :math:`\|\widehat K_4 - K_4(\theta)\|_F \le \epsilon_K` (eq:training-profile).
+    :math:`\|\widehat K_4 - K_4(\theta)\|_F \le \epsilon_K` (eq:training-profile), at level :math:`\alpha = \alpha_D`.
 
     Holds the true parameter on the event of (eq:training-rectangle).  With too few rows there is no estimate and the
     region is the whole class.
-    """
-
-    calibration_class: CalibrationClass
-    alpha: float
-    estimate: tuple[Array, Array] | None  # second moment (q, q), coordinates (d_4,) of the fourth cumulant
-    radii: MomentRadii | None
-
-    def membership(self, parameter: CalibrationParameter) -> Membership:
-        """Every inequality of the class, then those of the two moments."""
-        of_class = self.calibration_class.membership(parameter)
-        if self.estimate is None or self.radii is None:
-            return of_class
-        atoms = parameter.dictionary.atoms
-        second, cumulant = self.estimate
-        off_second = float(np.linalg.norm(second - second_moment(parameter.law, atoms, parameter.noise)))
-        off_cumulant = float(np.linalg.norm(cumulant - fourth_cumulant(parameter.law, atoms)))
-        return Membership(
-            (
-                *of_class.conditions,
-                Condition("second moment within epsilon_2", off_second, self.radii.second),
-                Condition("fourth cumulant within epsilon_K", off_cumulant, self.radii.cumulant),
-            )
-        )
-
-    @property
-    def activity_interval(self) -> Interval | None:
-        r"""A range that holds p of every member; None if the region is certainly empty.
-
-        From :math:`|\operatorname{Tr}_2(\widehat K_4) - 3np(1-p)| \le \|I^{\odot2}\|_F\,\epsilon_K` (eq:p-trace), with
-        :math:`\|I^{\odot2}\|_F^2 = \operatorname{Tr}_2(I^{\odot2}) = q(q+2)/3`.
-        """
-        unknown = self.calibration_class.unknown
-        if not unknown:
-            raise MisuseError("calibration_class.activity", "be a range of activity probabilities", "a known law")
-        (allowed,) = unknown
-        if self.estimate is None or self.radii is None:
-            return allowed
-        q = self.calibration_class.q
-        n = self.calibration_class.n_atoms
-        middle = double_contraction(self.estimate[1], q) / (3.0 * n)
-        reach = _outward(sqrt(q * (q + 2.0) / 3.0) * self.radii.cumulant / (3.0 * n), middle)
-        if middle + reach <= 0.0 or middle - reach > 0.25:
-            return None
-        lower, upper = (activity_probability(min(max(u, 0.0), 0.25)) for u in (middle - reach, middle + reach))
-        return _intersection(allowed, lower, upper)
-
-    @property
-    def noise_interval(self) -> Interval | None:
-        r"""A range that holds :math:`\nu` of every member; None if the region is certainly empty.
-
-        From :math:`|\operatorname{tr}\widehat M_2 - q\nu - na_1| \le \sqrt q\,\epsilon_2`, with :math:`a_1 = p` in its
-        interval, or the known one.
-        """
-        allowed = self.calibration_class.shell.noise
-        if self.estimate is None or self.radii is None:
-            return allowed
-        q = self.calibration_class.q
-        n = self.calibration_class.n_atoms
-        ends: list[list[float]] = [[], []]
-        if self.calibration_class.unknown:
-            range_of_p = self.activity_interval
-            if range_of_p is None:
-                return None
-            ends = [[range_of_p.lower], [range_of_p.upper]]
-        low, high = (law_moments(self.calibration_class.law(end), n).a1 for end in ends)
-        trace = float(np.trace(self.estimate[0]))
-        reach = _outward(self.radii.second * sqrt(q), trace + n * high)
-        return _intersection(allowed, (trace - reach - n * high) / q, (trace + reach - n * low) / q)
-
-
-def median_of_means_region(
-    rows: ArrayLike, calibration_class: CalibrationClass, alpha: float, split: tuple[float, float] | None = None
-) -> MedianOfMeansRegion:
-    r"""The region of independent calibration rows (N, q), at level :math:`\alpha = \alpha_D`.
-
-    split: (alpha_2, alpha_4), the shares of the two moments; half each unless given.
+    rows: (N, q) independent.  split: (alpha_2, alpha_4), the shares of the two moments; half each unless given.
     """
     alphas = check_split(alpha, split)
     rows = check_array("rows", rows, (None, calibration_class.q))
     radii = moment_radii(len(rows), calibration_class.q, calibration_class.spectral_bound, alphas)
     moments = moment_estimate(rows, alphas)
-    estimate = None if moments is None else (moments[0], sample_cumulant(*moments))
-    return MedianOfMeansRegion(calibration_class, float(alpha), estimate, radii)
+    if moments is None or radii is None:
+        return CalibrationRegion(calibration_class, float(alpha))
+    second = moments[0]
+    cumulant = sample_cumulant(*moments)
+    inside = partial(rectangle_conditions, second=second, cumulant=cumulant, radii=(radii[0], radii[2]))
+    return CalibrationRegion(calibration_class, float(alpha), inside)
 
 
-def _outward(reach: float, scale: float) -> float:
-    """A reach widened by more than the rounding of a sum of this size, so that an interval stays proven in float64."""
-    return reach * (1.0 + 1e-12) + 1e-12 * abs(scale)
+def rectangle_conditions(
+    parameter: CalibrationParameter, *, second: Array, cumulant: Array, radii: tuple[float, float]
+) -> tuple[Condition, ...]:
+    """The distances of the moments of a parameter from the estimates, and their radii epsilon_2 and epsilon_K."""
+    atoms = parameter.dictionary.atoms
+    off_second = float(np.linalg.norm(second - second_moment(parameter.law, atoms, parameter.noise)))
+    off_cumulant = float(np.linalg.norm(cumulant - fourth_cumulant(parameter.law, atoms)))
+    return (
+        Condition("second moment within epsilon_2", off_second, radii[0]),
+        Condition("fourth cumulant within epsilon_K", off_cumulant, radii[1]),
+    )
 
 
-def _intersection(allowed: Interval, lower: float, upper: float) -> Interval | None:
-    low = max(allowed.lower, lower)
-    high = min(allowed.upper, upper)
-    return Interval(low, high) if low <= high else None
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class InvertedMedianOfMeansRegion:
+def inverted_median_of_means_region(
+    rows: ArrayLike, calibration_class: CalibrationClass, alpha: float, split: tuple[float, float] | None = None
+) -> CalibrationRegion:
     r"""Parameters of the class with, for k = 2 and 4,
     :math:`\operatorname{med}_b\|\bar X_{k,b} - M_k(\theta)\|_F \le c_k\sqrt{V_k(\theta)/m_k}`, where
     :math:`V_k(\theta) = \mathbb E_\theta\|Y\|^{2k} - \|M_k(\theta)\|_F^2` and :math:`\bar X_{k,b}` is the mean of
     :math:`Y^{\otimes k}` over block b.
+
+    rows: (N, q) independent; any N >= 1 carries information.  split: (alpha_2, alpha_4), the shares of the two moments;
+    half each unless given.
 
     Coverage.  Let :math:`\theta` be true.  Coordinates of :math:`Y^{\otimes k}` in an orthonormal basis have variances
     that sum to :math:`V_k(\theta)`, so :math:`\mathbb E\|\bar X_{k,b} - M_k\|_F^2 = V_k/m_k` and a block is farther
@@ -261,42 +180,28 @@ class InvertedMedianOfMeansRegion:
     so no cumulant error is added.  Two members of one region have moments within the sum of their two radii, because
     two majorities of blocks share a block; in this sense a radius here compares with a radius of the rectangle.
     """
-
-    calibration_class: CalibrationClass
-    alpha: float
-    block_means: Sequence[Array]  # for k = 2 and 4, (B, d_k) with B odd
-    block_sizes: Sequence[int]  # m_k
-    multipliers: Sequence[float]  # c_k
-
-    def radii(self, variances: Sequence[float]) -> list[float]:
-        r"""The radii :math:`c_k\sqrt{V_k/m_k}` for k = 2 and 4."""
-        parts = zip(self.multipliers, variances, self.block_sizes, strict=True)
-        return [multiplier * sqrt(variance / size) for multiplier, variance, size in parts]
-
-    def membership(self, parameter: CalibrationParameter) -> Membership:
-        """Every inequality of the class, then those of the two moments."""
-        names = ("blocks near the second moment", "blocks near the fourth moment")
-        moments = _moments(parameter)
-        radii = self.radii(_variances(parameter, moments))
-        near = (
-            Condition(name, float(np.median(np.linalg.norm(means - moment, axis=1))), radius)
-            for name, means, moment, radius in zip(names, self.block_means, moments, radii, strict=True)
-        )
-        return Membership((*self.calibration_class.membership(parameter).conditions, *near))
-
-
-def inverted_median_of_means_region(
-    rows: ArrayLike, calibration_class: CalibrationClass, alpha: float, split: tuple[float, float] | None = None
-) -> InvertedMedianOfMeansRegion:
-    """The region of independent calibration rows (N, q); any N >= 1 carries information.
-
-    split: (alpha_2, alpha_4), the shares of the two moments; half each unless given.
-    """
     shares = check_split(alpha, split)
     rows = check_array("rows", rows, (None, calibration_class.q))
     counts, sizes, multipliers = zip(*(median_distance_blocks(len(rows), share) for share in shares), strict=True)
     means = [block_moments(rows, *block) for block in zip(counts, sizes, (2, 4), strict=True)]
-    return InvertedMedianOfMeansRegion(calibration_class, float(alpha), means, sizes, multipliers)
+    inside = partial(block_conditions, means=means, sizes=sizes, multipliers=multipliers)
+    return CalibrationRegion(calibration_class, float(alpha), inside)
+
+
+def block_conditions(
+    parameter: CalibrationParameter, *, means: Sequence[Array], sizes: Sequence[int], multipliers: Sequence[float]
+) -> tuple[Condition, ...]:
+    r"""The median distances of block means from the moments of a parameter, and their radii :math:`c_k\sqrt{V_k/m_k}`.
+
+    Each argument has one entry for k = 2 and one for k = 4: means (B, d_k) with B odd, sizes m_k, multipliers c_k.
+    """
+    names = ("blocks near the second moment", "blocks near the fourth moment")
+    moments = _moments(parameter)
+    parts = zip(names, means, moments, multipliers, _variances(parameter, moments), sizes, strict=True)
+    return tuple(
+        Condition(name, float(np.median(np.linalg.norm(near - moment, axis=1))), c * sqrt(variance / size))
+        for name, near, moment, c, variance, size in parts
+    )
 
 
 def median_distance_blocks(n_rows: int, alpha: float) -> tuple[int, int, float]:
