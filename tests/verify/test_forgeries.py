@@ -72,7 +72,7 @@ CHANGES = {
     "numerator of text": (lambda d: stream(d).update(numerator={"key": "0"}), "key must be a whole number"),
     "half a point": (
         lambda d: stream(d).update(numerator={"point": {"p": 0.2}}),
-        "no other names than atoms, p, noise",
+        "point must have no other names",
     ),
     "a mean for codes": (
         lambda d: stream(d).update(
@@ -81,7 +81,7 @@ CHANGES = {
         "is a mean_point, which latent rows cannot have",
     ),
     "hash of rows": (lambda d: stream(d).update(proposal_rows="abc"), "proposal_rows must be a SHA-256"),
-    "hash of data": (lambda d: d["data"].update(deployment="X" * 64), "document.data must be a SHA-256"),
+    "hash of data": (lambda d: d["data"].update(deployment="X" * 64), "document.data.deployment must be a SHA-256"),
     "missing data": (lambda d: d["data"].pop("deployment"), "not those of the streams"),
     "plausibility": (lambda d: d["protocol"].update(plausibility="f" * 63), "plausibility must be a SHA-256"),
     "no plausibility": (lambda d: d["protocol"].update(plausibility=None), "what their proposal rows make plausible"),

@@ -14,7 +14,7 @@ from ._builders import (
     library_bank as library_bank,
     region_supports as region_supports,
 )
-from ._covers import COVER_FORM as COVER_FORM, Cells as Cells, Cover as Cover, cover_boxes as cover_boxes
+from ._covers import Cells as Cells, Cover as Cover, CoverForm as CoverForm, cover_boxes as cover_boxes
 from ._distances import (
     bottleneck_assignment as bottleneck_assignment,
     hausdorff_distance as hausdorff_distance,

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, final
+from typing import Any, Literal, NotRequired, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import TypedDict
 
 from .._checks import check_array, check_count, check_positive
 from .._codec import array_json, real
 from .._errors import MisuseError
-from .._stored import Maybe, Refusal, check_form
+from .._stored import Real, Refusal, check_form
 from .._typing import Array, IntArray
 from ..responses import (
     Bounds,
@@ -27,20 +28,24 @@ from ..responses import (
 from ._library import Library
 from ._moves import MOST_CELLS, ROUNDING, Moved, Range, Scaled, range_steps, shift
 
-_PARAMETER = {"kind": str, "values": [float], "pattern": ([float], None), "coordinate": int, "called": str}
-_REGION = {
-    "region": str, "low": [float], "high": [float], "cells": [int], "half": [float], "slopes": [float], "bends": dict
-}  # fmt: skip
-_RANGE = {
-    "region": (str, None), "low": float, "high": float, "cells": int, "size": float, "is_shift": bool, "most": int
-}  # fmt: skip
-COVER_FORM = {
-    "asked": float, "eta": float, "kappa": float, "is_shift": bool, "snr": float, "active": int, "unit_kappa": float,
-    "move": float, "tangents": bool, "coordinates": [str], "unit": str, "regions": [_REGION],
-    "parameters": [_PARAMETER], "parameter_cells": [int], "parameter_half": [float], "fixed": [_PARAMETER],
-    "response": (dict, None), "bounds": ("given", "proven"), "axis": (dict, None),
-    "ranges": Maybe([_RANGE]),
-}  # fmt: skip
+_Reals = list[Real]
+_Parameter = TypedDict("_Parameter", {
+    "kind": str, "values": _Reals, "pattern": _Reals | None, "coordinate": int, "called": str,
+})  # fmt: skip
+_Region = TypedDict("_Region", {
+    "region": str, "low": _Reals, "high": _Reals, "cells": list[int], "half": _Reals, "slopes": _Reals,
+    "bends": dict[str, Any],
+})  # fmt: skip
+_Range = TypedDict("_Range", {
+    "region": str | None, "low": Real, "high": Real, "cells": int, "size": Real, "is_shift": bool, "most": int,
+})  # fmt: skip
+CoverForm = TypedDict("CoverForm", {
+    "asked": Real, "eta": Real, "kappa": Real, "is_shift": bool, "snr": Real, "active": int, "unit_kappa": Real,
+    "move": Real, "tangents": bool, "coordinates": list[str], "unit": str, "regions": list[_Region],
+    "parameters": list[_Parameter], "parameter_cells": list[int], "parameter_half": _Reals, "fixed": list[_Parameter],
+    "response": dict[str, Any] | None, "bounds": Literal["given", "proven"], "axis": dict[str, Any] | None,
+    "ranges": NotRequired[list[_Range]],
+})  # fmt: skip
 
 
 @final
@@ -296,7 +301,7 @@ class Cover:
     @classmethod
     def decode(cls, node: Mapping[str, Any]) -> "Cover":
         """Read what `encode` wrote, and what a protocol adds; anything else is refused."""
-        check_form(node, COVER_FORM, "the cover")
+        check_form(node, CoverForm, "the cover")
         d = len(node["coordinates"])
         p = len(node["parameters"])
         regions = {each["region"]: _decoded_cells(each, d, p) for each in node["regions"]}

@@ -10,7 +10,7 @@ most 1 under e, and so has the mean over splits.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, NotRequired, Self, final
 
 import numpy as np
 from flint import arb, ctx
@@ -18,7 +18,7 @@ from flint import arb, ctx
 from .._arrays import check_indices
 from .._checks import check_count, check_number, check_open
 from .._errors import MisuseError
-from .._stored import Maybe, check_form
+from .._stored import Real, check_form
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
@@ -41,8 +41,8 @@ _OF_SPLITS = (
     "rows are independent, linear in open coefficients, in white Gaussian noise, after whitening where a covariance is "
     "given, of the level given where they are fissioned"
 )
-_FORM = {"judge": str, "assumes": str, "noise": Maybe(float)}
-_SPLIT_FORM = _FORM | {"split": SPLITS, "n_splits": int, "proposal": float}
+_FORM = {"judge": str, "assumes": str, "noise": NotRequired[Real]}
+_SPLIT_FORM = _FORM | {"split": str, "n_splits": int, "proposal": Real}
 
 
 @register

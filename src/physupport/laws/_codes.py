@@ -10,7 +10,7 @@ from .._arrays import read_only
 from .._checks import check_array, check_count, check_open, check_positive
 from .._errors import MisuseError
 from .._membership import Condition, Membership
-from .._stored import Refusal, check_form
+from .._stored import Real, Refusal, check_form
 from .._typing import Array, BoolArray
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ class ExchangeableGaussian:
 
 
 _FORMS = {
-    "bernoulli gaussian": {"law": str, "p": float},
-    "exchangeable gaussian": {"law": str, "size_probabilities": [float], "variances": [float]},
+    "bernoulli gaussian": {"law": str, "p": Real},
+    "exchangeable gaussian": {"law": str, "size_probabilities": list[Real], "variances": list[Real]},
 }
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from math import log, nan, sqrt
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._errors import MisuseError
-from .._stored import ANY, Refusal, check_form
+from .._stored import Refusal, check_form
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -142,7 +142,7 @@ class Latent(NoisyLaw):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """Read what `encode` made."""
-        nodes = check_form(node, NOISY_FORM | {"laws": [ANY]}, f"the law of {stream}")["laws"]
+        nodes = check_form(node, NOISY_FORM | {"laws": list[Any]}, f"the law of {stream}")["laws"]
         noises = read_noises(node, stream)
         if len(nodes) != len(noises):
             raise Refusal(f"{stream} has not one coefficient law for each noise")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from .._arrays import read_only
 from .._checks import check_array, check_count, check_open, check_positive
 from .._codec import array_json, bound, bound_json, real
 from .._errors import MisuseError
-from .._stored import Maybe, Refusal, check_form
+from .._stored import Real, Refusal, check_form
 from .._typing import Array, Field
 from ..banks import Bank, Moved
 from ..io import RowSource, as_complex, as_pairs, mean_row
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
 ROWS = ("same mean", "free", "random")
 _FORM = {
-    "kind": str, "rows": ROWS, "background": dict, "covariance": (dict, None), "covariance_freedom": (int, None),
-    "noises": ([float], None), "coefficients": [list], "thresholds": [list], "is_complex": bool,
-    "variants": Maybe(dict), "half_steps": Maybe([float]), "error": Maybe(float), "is_cone": Maybe(bool),
+    "kind": str, "rows": str, "background": dict[str, Any], "covariance": dict[str, Any] | None,
+    "covariance_freedom": int | None, "noises": list[Real] | None, "coefficients": list[list[Any]],
+    "thresholds": list[list[Any]], "is_complex": bool, "variants": NotRequired[dict[str, Any]],
+    "half_steps": NotRequired[list[Real]], "error": NotRequired[Real], "is_cone": NotRequired[bool],
 }  # fmt: skip
 
 

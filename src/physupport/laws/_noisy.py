@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import nan, sqrt
-from typing import Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._arrays import read_only
 from .._checks import check_array
 from .._errors import MisuseError
-from .._stored import Refusal, check_form
+from .._stored import NONE, Real, Refusal, check_form
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -50,7 +50,12 @@ def whitened_energy(rows: RowSource, factor: Array, noise: float) -> float:
 
 
 V = TypeVar("V", float, Array)
-NOISY_FORM = {"kind": str, "noises": [float], "laws": [()], "is_complex": bool}  # no entry fits the empty choice
+NOISY_FORM = {
+    "kind": str,
+    "noises": list[Real],
+    "laws": Annotated[list[object], NONE],
+    "is_complex": bool,
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)  # no slots: laws inherit, and call what they inherit

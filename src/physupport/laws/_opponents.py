@@ -12,7 +12,7 @@ from .._arrays import check_whole, read_only
 from .._checks import check_count
 from .._codec import array_json, real
 from .._errors import MisuseError
-from .._stored import Refusal, check_form
+from .._stored import Real, Refusal, check_form
 from .._typing import Array, Field, IntArray
 from ..banks import ArrayStates, array_bank
 from ..io import RowSource, as_complex, as_pairs
@@ -179,8 +179,10 @@ class Mixture:
     @classmethod
     def decode(cls, node: object, where: str, kinds: Kinds) -> Self:
         """Read what `encode` wrote under `mixture`; kinds: how parts are read that a law may mix."""
-        entries = check_form(node, [{"weight": float, "law": dict}], f"{where}.mixture")
+        entries = check_form(node, list[dict[str, Any]], f"{where}.mixture")
         parts = []
+        for entry in entries:
+            check_form(entry, {"weight": Real, "law": dict[str, Any]}, f"{where}.mixture")
         weights = [entry["weight"] for entry in entries]
         for law in (entry["law"] for entry in entries):
             kind = next(iter(law), "")
@@ -287,7 +289,8 @@ class Point:
     @classmethod
     def decode(cls, node: object, where: str) -> Self:
         """Read what `encode` wrote."""
-        form = {each.name: dict if each.name in _AXES else each.type for each in fields(cls)}  # type: ignore[arg-type]
+        kinds = {each.name: dict if each.name in _AXES else each.type for each in fields(cls)}  # type: ignore[arg-type]
+        form = {name: Real if kind is float else kind for name, kind in kinds.items()}
         content = check_form(node, form, f"{where}.{cls.kind}")
         axes = {name: [None] * count for name, count in _AXES.items()}
         point = cls(**{name: real(value, *axes[name]) if name in axes else value for name, value in content.items()})

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, final
+from typing import Any, ClassVar, NotRequired, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from .._arrays import read_only
 from .._checks import check_array
 from .._codec import array_json, real
 from .._errors import MisuseError
-from .._stored import Maybe, check_form
+from .._stored import Real, check_form
 from .._typing import Array
 from ..banks import Bank, Moved
 from ..io import RowSource, mean_row
@@ -24,10 +24,10 @@ _STEPS = 500
 _LEAST = 1e-300
 _FORM = {
     "kind": str,
-    "background": dict,
-    "exposure": ([float], None),
-    "variants": Maybe(dict),
-    "half_steps": Maybe([float]),
+    "background": dict[str, Any],
+    "exposure": list[Real] | None,
+    "variants": NotRequired[dict[str, Any]],
+    "half_steps": NotRequired[list[Real]],
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -118,7 +118,7 @@ class ProfiledMean(NoisyLaw):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """Read what `encode` made."""
-        check_form(node, NOISY_FORM | {"box": dict}, f"the law of {stream}")
+        check_form(node, NOISY_FORM | {"box": dict[str, Any]}, f"the law of {stream}")
         ends = real(node["box"], 2, None, None)
         if ends.shape[2] not in (1, 2):
             raise Refusal(f"the box of {stream} is malformed")

@@ -13,15 +13,17 @@ from functools import cached_property
 from math import prod
 from pathlib import Path
 from shutil import disk_usage
-from typing import Any, final
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from .._codec import dumped, loaded, whole
 from .._errors import MisuseError, misuse_named
 from .._files import hidden_beside, lock, npy_bytes, to_disk, write_whole
-from .._stored import Check, Form, check_form
+from .._stored import Real, check_form, in_words
 
 
 @final
@@ -76,15 +78,18 @@ class Blocks:
 
 
 _AGAIN = "Delete it: the same call makes it again."
-_COUNT = Check("a whole number above 0", lambda value: type(value) is int and value > 0)
-_FILE = Check("the name of an array", lambda value: isinstance(value, str) and value.isidentifier())
-_SHARE = {"rate": float, "signals": int, "level": float, "statements": int}
+_Count = Annotated[int, Field(gt=0), in_words("a whole number above 0")]
+_File = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$"), in_words("the name of an array")]
+_Numbers = Annotated[Literal["|u1", "<i2", "<i4", "<f8"], in_words("a type of numbers")]
+_Share = TypedDict("_Share", {"rate": Real, "signals": int, "level": Real, "statements": int})
+_Region = TypedDict("_Region", {"name": str, "elements": list[str], "groups": list[str]})
 # Of map.json, what is used of a map that is there; the digest covers the others.
-_ABOUT_FORM: dict[str, Form] = {
-    "digest": str, "protocol": dict, "shape": [_COUNT], "block": _COUNT, "axes": [str], "bands": [str], "unit": str,
-    "level": float, "levels": [float], "arrays": [_FILE],
-    "regions": [{"name": str, "elements": [str], "groups": [str]}],
-    "slots": dict, "outsiders": [str], "labels": [str], "gates": [str], "share": (None, _SHARE), "is_complete": bool,
+_ABOUT_FORM: dict[str, object] = {
+    "digest": str, "protocol": dict[str, Any], "shape": list[_Count], "block": _Count, "axes": list[str],
+    "bands": list[str], "unit": str, "level": Real, "levels": list[Real], "arrays": list[_File],
+    "regions": list[_Region], "slots": dict[str, Any], "outsiders": list[str], "labels": list[str],
+    "gates": list[str],
+    "share": Annotated[_Share | None, in_words("null or an object")], "is_complete": bool,
 }  # fmt: skip
 # What the map that is asked for has as well, whoever began it.
 _SAME = ("shape", "block", "level", "arrays", "regions", "slots", "outsiders", "labels", "gates")
@@ -149,16 +154,13 @@ def check_declared(path: Path, about: dict[str, Any], blocks: Blocks) -> dict[st
     """Return the content of .zarray, of an array with one chunk a block."""
     axes = len(blocks.shape)
     with misuse_named(lambda argument: f"{path}: {argument}"):
-        for name, form in {"shape": [_COUNT], "chunks": [_COUNT], "dtype": _NUMBERS}.items():
+        for name, form in {"shape": list[_Count], "chunks": list[_Count], "dtype": _Numbers}.items():
             check_form(about.get(name), form, name)
     shape = tuple(about["shape"])
     chunks = tuple(about["chunks"])
     if shape[:axes] != blocks.shape or chunks[:axes] != blocks.chunk or shape[axes:] != chunks[axes:]:
         raise damaged(path, f"shape {shape} in chunks of {chunks}")
     return about
-
-
-_NUMBERS = Check("a type of numbers", lambda value: isinstance(value, str) and value in ("|u1", "<i2", "<i4", "<f8"))
 
 
 def check_entries(path: Path, name: str, values: NDArray[Any], about: dict[str, Any]) -> None:

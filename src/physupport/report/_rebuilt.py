@@ -1,12 +1,13 @@
 """The objects that a document describes, made again: bank, view, question and trace."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
 
 from .._codec import array_json, bounds, bounds_json, real, whole
 from .._errors import MisuseError
-from .._stored import Node, Refusal, check_form
+from .._stored import TWO, Node, Refusal, check_form
 from .._typing import IntArray
 from ..banks import (
     ArrayStates,
@@ -66,9 +67,7 @@ def _library(node: Node, settings: Settings | None = None) -> LibraryStates:
     library = Library(tuple(node["ids"]), tuple(node["regions"]), places, responses, node.get("unit", ""), extents)
     order = tuple(node["order"])
     if "counts" in node:
-        check_form(node["counts"], [[int]], "the counts of the library")
-        if any(len(count) != 2 for count in node["counts"]):
-            raise Refusal("counts of the library are not pairs")
+        check_form(node["counts"], list[Annotated[list[int], TWO]], "the counts of the library")
     counts = tuple((low, high) for low, high in node.get("counts", ()))
     return LibraryStates(library, order, real(node["shared"], None, None), counts, settings)
 

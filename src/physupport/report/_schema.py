@@ -3,138 +3,107 @@
 Whether what stands there is true is for `verify` to say.
 """
 
-import math
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from .._errors import MisuseError
 from .._hashes import content_hash
-from .._stored import ANY, HASH, Check, Form, Maybe, check_form
-from ..banks import COVER_FORM
-from ..questions import Label
+from .._stored import NONE, TWO, Hash, Real, check_form, in_words
+from ..banks import CoverForm
 
 FORMAT = "physupport report"
 VERSION = 4
 
-
-def _is_bound(value: object) -> bool:
-    return value in ("inf", "-inf") if isinstance(value, str) else _is_number(value)
-
-
-def _is_number(value: object) -> bool:
-    return type(value) is float and math.isfinite(value)
-
-
-_MARGIN = Check(
-    "two bounds, each a number, 'inf' or '-inf'",
-    lambda value: isinstance(value, list) and [*map(_is_bound, value)] == [True, True],
-)
-_NUMBERS = Check("numbers by name", lambda value: isinstance(value, dict) and all(map(_is_number, value.values())))
-_SAYS = Check(
-    "texts or null by name",
-    lambda value: isinstance(value, dict) and all(isinstance(said, str | None) for said in value.values()),
-)
-_HASHES = Check(
-    "a SHA-256 in hexadecimal by name",
-    lambda value: isinstance(value, dict) and all(map(HASH.fits, value.values())),
-)
-_QUESTION = Check(
-    "an object that says its kind", lambda value: isinstance(value, dict) and isinstance(value.get("kind"), str)
-)
-_ENDS = Check("two numbers", lambda value: isinstance(value, list) and [*map(_is_number, value)] == [True, True])
+_Margin = Annotated[
+    list[Real | Literal["inf", "-inf"]],
+    TWO,
+    in_words("two bounds, each a number, 'inf' or '-inf'"),
+]
+_Ends = Annotated[list[Real], TWO, in_words("two numbers")]
+_Says = dict[str, str | None]
 # Pages show them: nothing but a version fits in there.
-_VERSION = Check(
-    "a version", lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9][0-9A-Za-z.+]{0,63}", value))
-)
-_EXPLANATION = {"explanation": int, "margin": _MARGIN, "says": _SAYS}
-_SET = {
-    "kept": [{"name": (str, None), "explanation": int, "margin": _MARGIN}], "not_asked": [(str, None)],
-    "extent": (float, None), "box": Maybe([_ENDS]),
-}  # fmt: skip
-_FIELD: Form = {
-    "field": str, "label": tuple(str(label) for label in Label), "cell": [str], "group": (str, None),
-    "numbers": _NUMBERS, "certificate": ("universal", "witnesses", "open", "withheld"),
-    "witnesses": [_EXPLANATION], "excluded": (_EXPLANATION, None),
-    "set": (_SET, None),
-}  # fmt: skip
-_CLAIM = {
-    "claim": str,
-    "value": ("true", "false", "open", "unknown", "withheld", "empty"),
-    "witnesses": Check(
-        "two whole numbers or none", lambda value: isinstance(value, list) and [*map(type, value)] in ([], [int, int])
-    ),
-}
-_OUTCOME: Form = {
-    "status": ("REPORT", "EMPTY", "ABSTAIN", "WITHHELD"),
-    "ending": ("CERTIFIED", "NO_SURVIVOR", "BUDGET", "NOTHING_LEFT", "STOPPED"),
-    "is_certified": bool, "queries": int, "budget": int, "witnessed": int, "possible": int, "indeterminate": int,
-}  # fmt: skip
-_STREAM = {
-    "name": str, "rows": int, "width": int, "fraction": float, "proposal_rows": HASH, "checkpoints": [int],
-    "law": dict, "numerator": dict,
-}  # fmt: skip
-_PROTOCOL = {
-    "bank": (HASH, None), "size": int, "question": dict, "level": float, "judge": dict, "seed": int,
-    "streams": [_STREAM],
-    "proposals": [int], "plausibility": (HASH, None), "policy": dict, "budget": int, "until_witnessed": bool,
-    "stop": ("label", "set"), "cover": Maybe(COVER_FORM),
-}  # fmt: skip
-_EDGE = {"of": str, "value": float, "end": ("lowest", "highest")}
-_PROBABILITY = Check("a probability", lambda value: _is_number(value) and 0.0 <= value <= 1.0)
-_PROBABILITIES = Check(
-    "probabilities by name", lambda value: isinstance(value, dict) and all(map(_PROBABILITY.fits, value.values()))
-)
-_FINDING = Check(
-    "a part, a place and a probability p",
-    lambda value: (
-        isinstance(value, dict)
-        and isinstance(value.get("part"), str)
-        and isinstance(value.get("place"), str)
-        and _PROBABILITY.fits(value.get("p"))
-    ),
-)
-_STRENGTHS = Check(
-    f"{_FINDING.words}, and whether strengths are off",
-    lambda value: _FINDING.fits(value) and type(value.get("is_off")) is bool,
-)
-# What words are made of; a judge of one's own may say more.
-_FACTS = {
-    "is_withheld": bool, "best": Maybe(int), "is_best_rejected": Maybe(bool), "level": Maybe(_PROBABILITY),
-    "findings": Maybe([_FINDING]), "whiteness": Maybe((_FINDING, None)), "strengths": Maybe((_STRENGTHS, None)),
-    "zero_rows": Maybe(int),
-    "units": Maybe(dict), "smallest_p": Maybe(_PROBABILITIES), "p": Maybe(_PROBABILITIES),
-    "cannot_exclude": Maybe([str]), "is_complete": Maybe(bool),
-    "unlisted": Maybe({"p": _PROBABILITY, "smallest_p": _PROBABILITY, "is_excluded": bool}),
-    "replicate_noise": Maybe({"signal": float, "replicates": float, "stated": ([float], None)}),
-}  # fmt: skip
+_Version = Annotated[str, Field(pattern="^[0-9][0-9A-Za-z.+]{0,63}$"), in_words("a version")]
+_Program = TypedDict("_Program", {"physupport": _Version, "numpy": _Version, "python": _Version})
+_Explanation = TypedDict("_Explanation", {"explanation": int, "margin": _Margin, "says": _Says})
+_Kept = TypedDict("_Kept", {"name": str | None, "explanation": int, "margin": _Margin})
+_Set = TypedDict("_Set", {
+    "kept": list[_Kept], "not_asked": list[str | None], "extent": Real | None, "box": NotRequired[list[_Ends]],
+})  # fmt: skip
+_Label = Literal["FINE", "GROUP", "SUPPORT_AMBIGUOUS", "LOCAL_AMBIGUOUS", "AMBIGUOUS", "ABSENT", "ABSTAIN", "EMPTY"]
+_Field = TypedDict("_Field", {
+    "field": str, "label": _Label, "cell": list[str], "group": str | None, "numbers": dict[str, Real],
+    "certificate": Literal["universal", "witnesses", "open", "withheld"], "witnesses": list[_Explanation],
+    "excluded": _Explanation | None, "set": _Set | None,
+})  # fmt: skip
+_Sides = Annotated[
+    Annotated[list[int], NONE] | Annotated[list[int], TWO],
+    in_words("two whole numbers or none"),
+]
+_Claim = TypedDict("_Claim", {
+    "claim": str, "value": Literal["true", "false", "open", "unknown", "withheld", "empty"], "witnesses": _Sides,
+})  # fmt: skip
+_Outcome = TypedDict("_Outcome", {
+    "status": Literal["REPORT", "EMPTY", "ABSTAIN", "WITHHELD"],
+    "ending": Literal["CERTIFIED", "NO_SURVIVOR", "BUDGET", "NOTHING_LEFT", "STOPPED"], "is_certified": bool,
+    "queries": int, "budget": int, "witnessed": int, "possible": int, "indeterminate": int,
+})  # fmt: skip
+_Stream = TypedDict("_Stream", {
+    "name": str, "rows": int, "width": int, "fraction": Real, "proposal_rows": Hash, "checkpoints": list[int],
+    "law": dict[str, Any], "numerator": dict[str, Any],
+})  # fmt: skip
+_Protocol = TypedDict("_Protocol", {
+    "bank": Hash | None, "size": int, "question": dict[str, Any], "level": Real, "judge": dict[str, Any], "seed": int,
+    "streams": list[_Stream], "proposals": list[int], "plausibility": Hash | None, "policy": dict[str, Any],
+    "budget": int, "until_witnessed": bool, "stop": Literal["label", "set"], "cover": NotRequired[CoverForm],
+})  # fmt: skip
+_Edge = TypedDict("_Edge", {"of": str, "value": Real, "end": Literal["lowest", "highest"]})
+_Streams = TypedDict("_Streams", {"stream": str, "kept": int, "nearest": int, "says": _Says})
+_Contradiction = TypedDict("_Contradiction", {"streams": list[_Streams], "common": int})
+
+# The facts that words are made of; a judge of one's own may say more, and so may a finding.
+_Probability = Annotated[Real, Field(ge=0.0, le=1.0)]
+_Finding = TypedDict("_Finding", {"part": str, "place": str, "p": _Probability})
+_Strengths = TypedDict("_Strengths", {"part": str, "place": str, "p": _Probability, "is_off": bool})
+_Unlisted = TypedDict("_Unlisted", {"p": _Probability, "smallest_p": _Probability, "is_excluded": bool})
+_Noise = TypedDict("_Noise", {"signal": Real, "replicates": Real, "stated": list[Real] | None})
+_Facts = TypedDict("_Facts", {
+    "is_withheld": bool, "best": NotRequired[int], "is_best_rejected": NotRequired[bool],
+    "level": NotRequired[_Probability], "findings": NotRequired[list[_Finding]],
+    "whiteness": NotRequired[_Finding | None], "strengths": NotRequired[_Strengths | None],
+    "zero_rows": NotRequired[int], "units": NotRequired[dict[str, Any]],
+    "smallest_p": NotRequired[dict[str, _Probability]], "p": NotRequired[dict[str, _Probability]],
+    "cannot_exclude": NotRequired[list[str]], "is_complete": NotRequired[bool], "unlisted": NotRequired[_Unlisted],
+    "replicate_noise": NotRequired[_Noise],
+})  # fmt: skip
+for _form in (_Facts, _Unlisted, _Noise):
+    _extra: Literal["allow", "forbid"] = "allow" if _form is _Facts else "forbid"
+    _form.__pydantic_config__ = ConfigDict(strict=True, extra=_extra)  # type: ignore[union-attr]
 
 
-def _are_facts(value: object) -> bool:
-    """Those that are known in their form, and each beside those that it needs."""
-    if not isinstance(value, dict):
-        return False
-    try:
-        check_form({name: fact for name, fact in value.items() if name in _FACTS}, _FACTS)
-    except MisuseError:
-        return False
-    ranked = {frozenset(value[name]) for name in ("units", "smallest_p", "p") if name in value}
-    return len(ranked) < 2 and bool(value.get("findings") or not value.get("is_best_rejected"))
+def _complete(facts: _Facts) -> _Facts:
+    """The facts, if each stands beside those that it needs."""
+    ranked = {frozenset(facts[name]) for name in ("units", "smallest_p", "p") if name in facts}
+    if len(ranked) > 1 or (facts.get("is_best_rejected") and not facts.get("findings")):
+        raise ValueError
+    return facts
 
 
-_GATE = Check("facts of a judge, whether labels are withheld among them", _are_facts)
-_CONTRADICTION = {"streams": [{"stream": str, "kept": int, "nearest": int, "says": _SAYS}], "common": int}
-_DIGESTS = {
-    "bank": (HASH, None), "question": HASH, "protocol": HASH, "data": HASH, "chain": HASH, "document": HASH
-}  # fmt: skip
-DOCUMENT: Form = {
-    "format": FORMAT, "version": VERSION, "program": {"physupport": _VERSION, "numpy": _VERSION, "python": _VERSION},
-    "fields": [_FIELD], "claims": [_CLAIM], "outcome": _OUTCOME, "gate": (_GATE, None),
-    "contradiction": Maybe(_CONTRADICTION), "edges": [_EDGE],
-    "protocol": _PROTOCOL, "data": _HASHES,
-    "trace": {"queries": ANY, "codes": ANY, "lower": ANY, "upper": ANY},
-    "question": _QUESTION, "bank": (dict, None), "digests": _DIGESTS,
-}  # fmt: skip
+_Gate = Annotated[
+    _Facts, AfterValidator(_complete), in_words("facts of a judge, whether labels are withheld among them")
+]
+_Trace = TypedDict("_Trace", {"queries": Any, "codes": Any, "lower": Any, "upper": Any})
+_Digests = TypedDict("_Digests", {
+    "bank": Hash | None, "question": Hash, "protocol": Hash, "data": Hash, "chain": Hash, "document": Hash,
+})  # fmt: skip
+Document = TypedDict("Document", {
+    "format": str, "version": int, "program": _Program, "fields": list[_Field], "claims": list[_Claim],
+    "outcome": _Outcome, "gate": _Gate | None, "contradiction": NotRequired[_Contradiction], "edges": list[_Edge],
+    "protocol": _Protocol, "data": dict[str, Hash], "trace": _Trace, "question": dict[str, Any],
+    "bank": dict[str, Any] | None, "digests": _Digests,
+})  # fmt: skip
 
 
 # By kind of question: the numbers of a field that its sentence tells.
@@ -153,7 +122,8 @@ def check_document(document: Mapping[str, Any]) -> None:
     if document.get("format") != FORMAT or type(version) is not int or version != VERSION:
         value = f"{document.get('format')!r}, version {version!r}"
         raise MisuseError("document", f"be a {FORMAT!r}, version {VERSION}", value, "Run the project again.")
-    check_form(document, DOCUMENT)
+    check_form(document, Document)
+    check_form(document["question"].get("kind"), str, "document.question.kind")
     for number, entry in enumerate(document["fields"]):
         for name in _TOLD.get(document["question"]["kind"], ()):
             if name not in entry["numbers"]:

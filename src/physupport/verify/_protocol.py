@@ -4,28 +4,28 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import exp, isclose, log, sqrt
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtr, chdtrc, chdtri, gammaincinv, ndtr, ndtri
 
 from .._codec import real
 from .._errors import MisuseError
-from .._stored import HASH, Node, Refusal, check_form
+from .._stored import Hash, Node, Refusal, check_form
 from .._typing import Array, BoolArray
 from ..banks import Bank, Cover
 from ..judges import JUDGES, JudgeSpec, decoded
 from ..laws import Law, check_cover, check_sets, decode_law
 from ._data import check_written
 
-_ORDER = (HASH, None)
 # Policies of this package; one of the author's own may describe itself as it likes.
 _POLICIES = {
     "regional": {"policy": str, "probes": int},
-    "endpoints": {"policy": str, "order": _ORDER},
+    "endpoints": {"policy": str, "order": Hash | None},
     "farthest first": {"policy": str, "distances": str},
-    "fixed order": {"policy": str, "order": _ORDER},
+    "fixed order": {"policy": str, "order": Hash | None},
     "random order": {"policy": str, "seed": int},
-    "witness first": {"policy": str, "stages": [HASH], "obligations": [list], "order": _ORDER},
+    "witness first": {"policy": str, "stages": list[Hash], "obligations": list[list[Any]], "order": Hash | None},
 }
 # A p-value this near to its level may be on either side of it.
 _P_TOLERANCE = 1e-9
@@ -198,7 +198,7 @@ def _check_policy(policy: Node) -> None:
         check_form(policy, _POLICIES[kind], "the policy")
     if kind == "witness first":
         for obligation in policy["obligations"]:
-            check_form(dict(enumerate(obligation)), {0: str, 1: HASH}, "an obligation of the policy")
+            check_form(dict(zip("ab", obligation, strict=True)), {"a": str, "b": Hash}, "an obligation of the policy")
 
 
 def _stream_findings(stream: Node, law: Law, judge: JudgeSpec | None, path: str) -> Iterator[str]:

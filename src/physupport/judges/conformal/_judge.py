@@ -13,7 +13,7 @@ from ..._arrays import check_indices, read_only
 from ..._checks import check_array, check_count, check_open
 from ..._codec import array_json, real
 from ..._errors import MissingError, MisuseError
-from ..._stored import check_form
+from ..._stored import Real, check_form
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
@@ -43,15 +43,15 @@ _PAIRS = (
 _FORM = {
     "judge": str,
     "assumes": str,
-    "share": float,
-    "pool": (str, None),
-    "noise": ([float], None),
+    "share": Real,
+    "pool": str | None,
+    "noise": list[Real] | None,
     "seed": int,
-    "spectra": dict,
-    "elements": [str],
-    "units": [str],
-    "groups": [str],
-    "background": dict,
+    "spectra": dict[str, Any],
+    "elements": list[str],
+    "units": list[str],
+    "groups": list[str],
+    "background": dict[str, Any],
 }
 
 

@@ -194,7 +194,7 @@ def _fitted(table: CountTable, counts: Array, chosen: IntArray, floor: float = -
 
 _RULE = "be 'counts' only where one stream has rows that count"
 _OTHERWISE = ", or leave judge out"
-_FORM = {"judge": str, "assumes": str, "split": tuple(SPLITS), "n_splits": int}
+_FORM = {"judge": str, "assumes": str, "split": str, "n_splits": int}
 
 
 @register

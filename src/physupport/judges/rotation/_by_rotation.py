@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Literal, NotRequired, Self, final
 
 import numpy as np
 
 from ..._arrays import check_indices
 from ..._checks import check_count
 from ..._errors import MisuseError
-from ..._stored import Maybe, check_form
+from ..._stored import check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Design, Law, agreement
@@ -26,7 +26,8 @@ _EXP_ERROR = 1e-12
 _RULE = "be 'rotation' only where one stream has rows that are linear in free coefficients"
 _OTHERWISE = ", or the judge 'evidence'"
 _FORM = {
-    "judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": (dict, None), "noise": Maybe(True),
+    "judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": dict[str, Any] | None,
+    "noise": NotRequired[Literal[True]],
 }  # fmt: skip
 
 

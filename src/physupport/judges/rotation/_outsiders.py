@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..._arrays import check_whole, read_only
 from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
-from ..._stored import check_form
+from ..._stored import Real, check_form
 from ..._typing import Array, Field
 from ...laws import RANK_TOLERANCE, Design
 from ._table import SPECTRA, Draws, check_sizes
@@ -188,7 +188,7 @@ def turned(rounding: float, energy: float) -> float:
 ELEMENTS = ("rest", "none")
 # Columns that are looked along: more bumps are set farther apart, and of more elements the first are taken.
 _MOST_COLUMNS = 6000
-_FORM = {"elements": ELEMENTS, "share": float}
+_FORM = {"elements": str, "share": Real}
 
 
 def white_lags(n_rows: int, n_channels: int, has_common_mean: bool) -> tuple[int, ...]:
