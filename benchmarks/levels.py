@@ -134,7 +134,7 @@ def mapped(judge, **noise):
     def is_lost(rng):
         if not waiting:
             rows = np.stack([row(rng, **noise) for _ in range(1000)])
-            waiting.extend(~block.judge(rows).kept()[:, TRUTH])
+            waiting.extend(~block(rows).kept()[:, TRUTH])
         return waiting.pop()
 
     return is_lost

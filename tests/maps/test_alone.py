@@ -104,9 +104,9 @@ def test_a_map_by_evidence_counts_its_statements_without_a_price(tmp_path):
 def test_margins_of_e_values_serve_all_levels():
     protocol, rows = CASES["thinning"]()
     levels = np.array([0.1, 0.03, 1e-3])
-    codes = ProtocolSignals(protocol).block_judge(levels, 1, 1).judge(rows).codes
+    codes = ProtocolSignals(protocol).block_judge(levels, 1, 1)(rows).codes
     for number, level in enumerate(levels.tolist()):
-        lower = ProtocolSignals(replace(protocol, level=level)).block_judge(np.array([level]), 1, 1).judge(rows)
+        lower = ProtocolSignals(replace(protocol, level=level)).block_judge(np.array([level]), 1, 1)(rows)
         np.testing.assert_array_equal(codes <= number, lower.kept())
     assert (np.diff([(codes <= number).sum() for number in range(3)]) >= 0).all()
 
@@ -117,7 +117,7 @@ def test_a_signal_is_judged_alike_wherever_it_stands(case):
     protocol, rows = CASES[case]()
     judge = MapProtocol.of(protocol, repeats=rows.shape[1]).judge.block_judge(np.array([0.1]), 1, rows.shape[1])
     order = [2, 0, 1, 2, 2]
-    np.testing.assert_array_equal(judge.judge(rows[order]).codes, judge.judge(rows).codes[order])
+    np.testing.assert_array_equal(judge(rows[order]).codes, judge(rows).codes[order])
 
 
 def test_no_two_signals_are_fissioned_by_the_same_noise():
@@ -135,7 +135,7 @@ def losses(scale, n_rows=5, count=4000):
     rows, truth = measured(np.full(count, 3.0), 8, n_rows)
     rng = np.random.default_rng(9)
     rows += scale * rng.standard_normal((count, n_rows, 1)) * np.sin(0.7 * AXIS)
-    found = RotatedSignals(spec).block_judge(np.array([0.1]), 1, n_rows).judge(rows)
+    found = RotatedSignals(spec).block_judge(np.array([0.1]), 1, n_rows)(rows)
     return int((~found.kept()[np.arange(count), truth + 1]).sum()), spec, rows, found
 
 
@@ -189,7 +189,7 @@ def test_the_work_of_a_protocol_can_be_sent_to_workers(case):
 def test_few_draws_serve_where_every_signal_has_its_own():
     protocol = protocol_of(Mean(), BySimulation(draws=99), deployment=product_grid(noise=[1.0]))
     judge = ProtocolSignals(protocol).block_judge(np.array([0.1]), 1, 1)
-    assert judge.judge(measured([9.0, 9.0], 4)[0]).codes.shape == (2, 12)
+    assert judge(measured([9.0, 9.0], 4)[0]).codes.shape == (2, 12)
 
 
 def test_axes_are_put_in_order_and_rows_that_cannot_be_judged_are_refused():

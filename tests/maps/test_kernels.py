@@ -10,7 +10,6 @@ from scipy.stats import beta, t
 from physupport import MisuseError
 from physupport.judges.rotation import Companions, Draws, Rotation, RotationTable, ordered_axis, scanned
 from physupport.maps import RotatedSignals
-from physupport.maps._engine import Tabulated
 from physupport.maps._kernels import (
     RivalLimits,
     _cell,
@@ -384,9 +383,9 @@ def test_what_is_left_of_a_signal_is_what_its_limits_say(bank, case):
     outsiders = ordered_axis(40) if case == "lags and bumps" else scanned(bank.lines[:, ::5], spectrum=False)
     spec = Rotation(bank.table, seed=3, outsiders=outsiders)
     levels = np.array([0.2, 0.02])
-    judge, nulls = Tabulated.of(spec, levels, 1, 1), tabulate(spec, levels, 1)
+    judge, nulls = RotatedSignals(spec).block_judge(levels, 1, 1), tabulate(spec, levels, 1)
     rows, _ = bank.signals(np.repeat([0.0, 3.0, 6.0], 8), seed=21)
-    found = judge.judge(rows[:, None])
+    found = judge(rows[:, None])
     assert found.codes.tolist() == [one_by_one(spec, nulls, row).tolist() for row in rows]
     assert 0.05 < found.kept(1).mean() < 0.95
 

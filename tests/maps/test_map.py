@@ -46,7 +46,7 @@ def content(folder):
 
 def test_arrays_keep_the_axes_and_say_what_the_judge_says(bank, protocol, image, mapped):
     kept = np.unpackbits(mapped.array("kept"), axis=-1, count=bank.table.size, bitorder="little")
-    alone = bank.judge.block_judge(protocol.levels(130), 1, 1).judge(image[0].reshape(130, 1, -1))
+    alone = bank.judge.block_judge(protocol.levels(130), 1, 1)(image[0].reshape(130, 1, -1))
     np.testing.assert_array_equal(kept.reshape(130, -1), alone.kept())
     np.testing.assert_array_equal(mapped.array("best").ravel(), alone.best)
     assert mapped.array("label").shape == (10, 13, 1)

@@ -86,7 +86,7 @@ def test_evidence_is_that_of_every_region(tmp_path):
     found = map_signals(rows, protocol, tmp_path / "out")
     evidence, levels = found.array("evidence"), np.array(found.about["levels"])
     assert evidence.shape == (60, 2)
-    judged = protocol.judge.block_judge(levels, 1, 1).judge(rows[:, None])
+    judged = protocol.judge.block_judge(levels, 1, 1)(rows[:, None])
     slots, is_open = question.slots(np.arange(9)), found.array("gate") == 0
     for number, code in enumerate(judged.codes[is_open]):
         for region in range(2):

@@ -117,7 +117,7 @@ def test_the_evidence_of_a_signal_is_the_mean_over_splits_of_likelihood_ratios(b
     spec = Fission(bank.table, 1.3, seed=5, splits=3, ratio=0.8)
     rows, _ = bank.signals(np.array([0.0, 4.0, 7.0]), seed=8)
     levels = np.array([0.3, 0.1, 0.01, 1e-4])
-    codes = spec.block_judge(levels, 1, 1).judge(rows[:, None]).codes
+    codes = spec.block_judge(levels, 1, 1)(rows[:, None]).codes
     table, t = bank.table, 0.8
     penalties = 0.5 * np.log(38) * table.ranks
     for signal, found in zip(rows, codes, strict=True):

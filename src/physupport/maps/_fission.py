@@ -7,7 +7,8 @@ Rows enter beside the background, whose coefficients they do not depend on.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from functools import partial
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,8 @@ from .._hashes import rows_seed
 from .._typing import Array, Field, IntArray
 from ..judges.rotation import Draws, Rotation, RotationTable
 from ..laws import Design, NoiseLook
-from ._alone import RotatedSignals, numbered
-from ._engine import PIECE, BlockJudge, BlockVerdicts, are_data, in_order, whitened
+from ._judge import PIECE, BlockJudge, BlockVerdicts, SignalJudge, are_data, in_order, whitened
+from ._rotated import RotatedSignals
 
 # The purpose of its draws: no two share bits.
 _FISSION = 3
@@ -28,7 +29,7 @@ _FISSION = 3
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Fission:
+class Fission(SignalJudge):
     """Have explanations of at most one atom judged by evidence from rows of known noise.
 
     sigma: standard deviation of the noise.  splits: how many g are averaged over; they come from the seed and from each
@@ -38,8 +39,6 @@ class Fission:
     """
 
     are_e_values: ClassVar[bool] = True
-    is_complex: ClassVar[bool] = False
-    places: ClassVar[tuple[str, ...]] = ()
 
     table: RotationTable
     sigma: float
@@ -86,8 +85,42 @@ class Fission:
     def block_judge(self, levels: Array, threads: int, repeats: int) -> BlockJudge:  # noqa: ARG002
         """The judge of many signals; repeated rows enter by their mean, and by their scatter to a test of the noise."""
         look = None if self.noise is None or self.design is None else NoiseLook.of(self.design, repeats)
-        bases = np.ascontiguousarray(self.table.bases[:, 0].T)
-        return numbered(ByFission(self, levels, bases, look), self.keys)
+        return partial(self._judge, levels, look)
+
+    def _judge(self, levels: Array, look: NoiseLook | None, rows: Field) -> BlockVerdicts:
+        """Judge signals (S, T, q): reject at level a where the evidence is at least 1/a."""
+        white = whitened(rows, self.whitener)
+        table = self.table
+        bases = np.ascontiguousarray(table.bases[:, 0].T)  # (m, M)
+        is_data = are_data(white)
+        root = np.sqrt(rows.shape[1])
+        vectors = in_order(np.where(is_data[:, None], root * white.real.mean(axis=1), 0.0), table.complement)
+        along = in_order(vectors, bases)
+        energy = (vectors**2).sum(axis=1)
+        codes = np.empty(along.shape, dtype=np.uint8)
+        best = np.empty(len(rows), dtype=np.int64)
+        penalties = 0.5 * np.log(vectors.shape[1]) * table.ranks
+        limits = -np.log(levels)
+        for start in range(0, len(rows), PIECE):
+            part = slice(start, start + PIECE)
+            noise = np.concatenate([self.drawn(signal) for signal in rows[part]])
+            drawn = in_order(noise, bases).reshape(-1, self.splits, len(penalties))
+            _judge(along[part], energy[part], drawn, self.sigma, self.ratio, penalties, limits, codes[part], best[part])
+        own = along[np.arange(len(rows)), best]
+        freedom = vectors.shape[1] - table.ranks[best]
+        misfit = np.full(len(rows), np.nan)  # where nothing tells of the noise that is stated
+        if look is not None:
+            misfit = look.p_values(np.where(is_data[:, None, None], white.real, 0.0), self.sigma)
+        return BlockVerdicts(
+            codes=codes,
+            best=np.where(is_data, best, -1),
+            is_best_rejected=is_data & (misfit <= (self.noise or 0.0) * levels[0]),
+            amplitude=np.where(is_data, own / root, np.nan),
+            noise=np.where(is_data, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom), np.nan),
+            outsider=np.full(len(rows), -1),
+            is_data=is_data,
+            misfit=np.where(is_data, misfit, np.nan),
+        ).numbered(self.keys)
 
     def drawn(self, signal: Field) -> Array:
         """(K, m) noise g that a signal (T, q), as it is measured, is split by."""
@@ -97,55 +130,6 @@ class Fission:
     def fitted(self, rows: Field, explanation: int) -> Field:
         """(q,) by least squares."""
         return self._linear.fitted(rows, explanation)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ByFission:
-    """Rejects at level a where the evidence is at least 1/a."""
-
-    spec: Fission
-    levels: Array
-    bases: Array  # (m, M)
-    look: NoiseLook | None = None  # at the noise alone
-
-    def judge(self, rows: Field) -> BlockVerdicts:
-        """Judge signals (S, T, q)."""
-        white = whitened(rows, self.spec.whitener)
-        table = self.spec.table
-        is_data = are_data(white)
-        root = np.sqrt(rows.shape[1])
-        vectors = in_order(np.where(is_data[:, None], root * white.real.mean(axis=1), 0.0), table.complement)
-        along = in_order(vectors, self.bases)
-        energy = (vectors**2).sum(axis=1)
-        codes = np.empty(along.shape, dtype=np.uint8)
-        best = np.empty(len(rows), dtype=np.int64)
-        penalties = 0.5 * np.log(vectors.shape[1]) * table.ranks
-        scales = (self.spec.sigma, self.spec.ratio)
-        limits = -np.log(self.levels)
-        for start in range(0, len(rows), PIECE):
-            part = slice(start, start + PIECE)
-            noise = np.concatenate([self.spec.drawn(signal) for signal in rows[part]])
-            drawn = in_order(noise, self.bases).reshape(-1, self.spec.splits, len(penalties))
-            _judge(along[part], energy[part], drawn, *scales, penalties, limits, codes[part], best[part])
-        own = along[np.arange(len(rows)), best]
-        freedom = vectors.shape[1] - table.ranks[best]
-        nothing: NDArray[Any] = np.full(len(rows), -1)
-        misfit = self._misfit(np.where(is_data[:, None, None], white.real, 0.0))
-        return BlockVerdicts(
-            codes=codes,
-            best=np.where(is_data, best, -1),
-            is_best_rejected=is_data & (misfit <= (self.spec.noise or 0.0) * self.levels[0]),
-            amplitude=np.where(is_data, own / root, np.nan),
-            noise=np.where(is_data, np.sqrt(np.maximum(energy - own**2, 0.0) / freedom), np.nan),
-            outsider=nothing,
-            is_data=is_data,
-            misfit=np.where(is_data, misfit, np.nan),
-        )
-
-    def _misfit(self, rows: Array) -> Array:
-        """(S,) p-values of the noise that is stated; nan where nothing tells of it."""
-        return np.full(len(rows), np.nan) if self.look is None else self.look.p_values(rows, self.spec.sigma)
 
 
 @cached_njit(nogil=True)

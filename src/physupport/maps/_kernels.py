@@ -49,12 +49,6 @@ class Found(NamedTuple):  # compiled kernels on disk know it by this name
     residual: Array  # (S,) what is left beside it, as a length
     outsider: IntArray  # (S,) number of the column most along its residual; -1 where the gate keeps it
 
-    def part(self, rows: slice) -> "Found":
-        """The entries of some of the signals."""
-        sizes = self.amplitude[rows], self.residual[rows]
-        gate = self.beyond[rows], self.misfit[rows]
-        return Found(self.codes[rows], self.best[rows], *gate, *sizes, self.outsider[rows])
-
 
 @cached_njit(nogil=True)
 def summaries(rows: Array, whole: Array, scatter: Array, squares: Array) -> None:

@@ -14,7 +14,7 @@ for which that is at most :math:`\delta`, so that all critical values of a table
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from scipy.special import stdtrit
@@ -143,7 +143,7 @@ class Nulls:
 
     rivals: RivalLimits
     gate: GateLimits
-    levels: Array  # (L,) falling
+    background: Array  # (q, b) orthonormal
     spectrum_limits: Array  # (L,) of the leading eigenvalue of repeated rows over the trace
     misfits: Array  # (1 + P,) p-values of the gate as a whole, from 1
     spectrum_misfits: Array  # (P,)
@@ -167,21 +167,30 @@ def tabulate(spec: Rotation, levels: Array, threads: int, repeats: int = 1) -> N
     repeats: rows of a signal, whose scatter enters by a chi-square.  Draws are at least as many as specified.
     """
     table = spec.table
-    freedom = _Freedom(table.complement.shape[1], len(table.complement) * (repeats - 1))
-    check_freedom(freedom.whole - int(table.ranks.max()))
+    (q, beside) = table.complement.shape
+    scatter = q * (repeats - 1)  # coordinates of repeated rows around their mean
+    check_freedom(beside + scatter - int(table.ranks.max()))
     if spec.outsiders is not None:
-        spec.outsiders.check(repeats, len(table.complement))
+        spec.outsiders.check(repeats, q)
     shares = [Levels.of((1.0 - FAILURE) * level, spec.companions, spec.outsiders) for level in levels.tolist()]
     companions, rivals, gate = np.array([[each.companions, each.rivals, each.gate] for each in shares]).T
     failures = FAILURE * levels / 3.0  # for rivals, for columns and lags, and for the spectrum
-    numbers = _GateNumbers.of(spec, gate, failures / (2.0 * table.size))
-    spectrum = np.full(len(numbers.all), np.inf)
+    draws, numbers, misfits = _gate_numbers(spec, gate, failures / (2.0 * table.size))
+    spectrum = np.full(len(numbers), np.inf)
     if spec.outsiders is not None and spec.outsiders.spectrum:
-        drawn = leading_shares(spec.seed, numbers.draws, len(table.complement), repeats - 1, is_complex=False)
-        spectrum = _largest(drawn, numbers.all) + _BEYOND
+        drawn = leading_shares(spec.seed, draws, q, repeats - 1, is_complex=False)
+        spectrum = _largest(drawn, numbers) + _BEYOND
+    left, sizes, _ = np.linalg.svd(np.eye(q) - table.complement @ table.complement.T)
+    n = len(levels)
     with ThreadPoolExecutor(threads) as pool:
-        found = _rivals(spec, freedom, rivals, companions, failures, pool), _gate(spec, freedom, numbers, pool)
-        return Nulls(*found, levels, spectrum[: len(levels)], numbers.misfits, spectrum[len(levels) :])
+        return Nulls(
+            rivals=_rivals(spec, scatter, rivals, companions, failures, pool),
+            gate=_gate(spec, scatter, draws, numbers, n, pool),
+            background=np.ascontiguousarray(left[:, sizes > 0.5]),
+            spectrum_limits=spectrum[:n],
+            misfits=misfits,
+            spectrum_misfits=spectrum[n:],
+        )
 
 
 def enough(given: int, level: float, wanted: int) -> int:
@@ -196,51 +205,30 @@ def certified(levels: Array, draws: int, failures: Array) -> list[int]:
     return [int(number) for number in np.asarray(binom.ppf(failures * (1.0 - 1e-6), draws, levels))]
 
 
-class _GateNumbers(NamedTuple):
-    """Which of the largest draws decide in a part of the gate, and which p-values are told."""
+def _gate_numbers(spec: Rotation, levels: Array, failures: Array) -> tuple[int, list[int], Array]:
+    """Draws of a part of the gate, which of the largest decide, and the p-values (1 + P,) that they stand for.
 
-    draws: int
-    levels: list[int]  # (L,)
-    told: list[int]  # (P,) falling, two to an octave
-    misfits: Array  # (1 + P,) p-values of all parts of the gate together, from 1; nan without a gate
-
-    @classmethod
-    def of(cls, spec: Rotation, levels: Array, failures: Array) -> "_GateNumbers":
-        """Count at levels (L,) of each part; failures (L,) of each critical value."""
-        if spec.outsiders is None:
-            return cls(0, [0] * len(levels), [], np.array([np.nan]))
-        draws = enough(spec.gate_draws, float(levels[0]), WANTED_OUTSIDERS)
-        steps = range(1, int(2.0 * np.log2(draws + 1)) + 1)
-        told = sorted({int((draws + 1) * 2.0 ** (-k / 2.0)) for k in steps}, reverse=True)
-        at_most = beta.isf(failures[0] / len(told), told, draws + 1.0 - np.array(told))
-        numbers = certified(levels, draws, failures)
-        if numbers[0] == 0:
-            rule = f"let a gate of {draws} draws for all signals reject something"
-            raise MisuseError("level", rule, f"{levels[0]:.3g} for a part of it", "Raise the level.")
-        return cls(draws, numbers, told, np.append(1.0, np.minimum(len(spec.outsiders.parts) * at_most, 1.0)))
-
-    @property
-    def all(self) -> list[int]:
-        """The numbers of levels and of p-values."""
-        return self.levels + self.told
+    Those at levels (L,) of each part come first, then P that fall, two to an octave.  failures: (L,) of each critical
+    value.  p-values are those of all parts together, from 1; nan without a gate.
+    """
+    if spec.outsiders is None:
+        return 0, [0] * len(levels), np.array([np.nan])
+    draws = enough(spec.gate_draws, float(levels[0]), WANTED_OUTSIDERS)
+    steps = range(1, int(2.0 * np.log2(draws + 1)) + 1)
+    told = sorted({int((draws + 1) * 2.0 ** (-k / 2.0)) for k in steps}, reverse=True)
+    at_most = beta.isf(failures[0] / len(told), told, draws + 1.0 - np.array(told))
+    numbers = certified(levels, draws, failures)
+    if numbers[0] == 0:
+        rule = f"let a gate of {draws} draws for all signals reject something"
+        raise MisuseError("level", rule, f"{levels[0]:.3g} for a part of it", "Raise the level.")
+    return draws, numbers + told, np.append(1.0, np.minimum(len(spec.outsiders.parts) * at_most, 1.0))
 
 
-class _Freedom(NamedTuple):
-    """Coordinates of a signal."""
-
-    beside: int  # the background
-    scatter: int  # of repeated rows around their mean
-
-    @property
-    def whole(self) -> int:
-        """All coordinates."""
-        return self.beside + self.scatter
-
-    def drawn(self, spec: Rotation, purpose: int, draws: int) -> tuple[Array, Array]:
-        """(B, m) normals, and (B,) the squared norms of all coordinates."""
-        generator = Draws(spec.seed, purpose)
-        normals = generator.normal((draws, self.beside))
-        return normals, np.asarray((normals**2).sum(axis=1) + generator.chi_square(self.scatter, (draws,)))
+def _drawn(spec: Rotation, purpose: int, draws: int, scatter: int) -> tuple[Array, Array]:
+    """(B, m) normals beside the background, and (B,) the squared norms of all coordinates of a signal."""
+    generator = Draws(spec.seed, purpose)
+    normals = generator.normal((draws, spec.table.complement.shape[1]))
+    return normals, np.asarray((normals**2).sum(axis=1) + generator.chi_square(scatter, (draws,)))
 
 
 def _signs(spec: Rotation) -> Array | None:
@@ -263,15 +251,15 @@ def _signs(spec: Rotation) -> Array | None:
 
 
 def _rivals(
-    spec: Rotation, freedom: _Freedom, levels: Array, companions: Array, failures: Array, pool: ThreadPoolExecutor
+    spec: Rotation, scatter: int, levels: Array, companions: Array, failures: Array, pool: ThreadPoolExecutor
 ) -> RivalLimits:
     table = spec.table
-    size = freedom.whole
+    size = table.complement.shape[1] + scatter
     bases = np.ascontiguousarray(table.bases[:, 0].T)  # (m, M)
     octaves = int(np.log2(_LAST / _FIRST))
     grid = np.append(0.0, _FIRST * 2.0 ** (np.arange(octaves * _PER_OCTAVE + 1) / _PER_OCTAVE))
     draws = enough(spec.draws, float(levels[0]), WANTED_RIVALS)
-    normals, squares = freedom.drawn(spec, RIVALS, draws)
+    normals, squares = _drawn(spec, RIVALS, draws, scatter)
     drawn = normals @ bases
     numbers = certified(levels, draws, failures / (table.size * len(grid)))
     slack = (1.0 + grid) * (_BEYOND + 16.0 * (16.0 * (size + 8) * EPS + float(table.errors.max())))
@@ -348,8 +336,11 @@ def shapes(table: RotationTable) -> Array:
     return np.ascontiguousarray((table.complement @ table.bases[:, 0].T).T)
 
 
-def _gate(spec: Rotation, freedom: _Freedom, numbers: _GateNumbers, pool: ThreadPoolExecutor) -> GateLimits:
-    """Critical values of the gate: the direction of a residual has one law under each explanation."""
+def _gate(spec: Rotation, scatter: int, draws: int, numbers: list[int], n: int, pool: ThreadPoolExecutor) -> GateLimits:
+    """Critical values of the gate: the direction of a residual has one law under each explanation.
+
+    The first n of the numbers are those of the levels.
+    """
     table = spec.table
     outsiders = spec.outsiders
     bases = np.ascontiguousarray(table.bases[:, 0].T)  # (m, M)
@@ -361,24 +352,23 @@ def _gate(spec: Rotation, freedom: _Freedom, numbers: _GateNumbers, pool: Thread
     own_shapes = shapes(table)
     lags = () if outsiders is None else outsiders.lags
     is_lag = np.isin(np.arange(1, max(lags, default=0) + 1), lags)
-    n = len(numbers.levels)
-    limits = np.full((2, len(numbers.all), table.size), np.inf)
+    limits = np.full((2, len(numbers), table.size), np.inf)
     filled = GateLimits(
         *_runs(outside), along, inverse, limits[0, :n], is_lag, limits[1, :n],
         *_shifted(own_shapes, len(is_lag)), limits[:, n:],
     )  # fmt: skip
     if outsiders is None:
         return filled
-    normals, squares = freedom.drawn(spec, OUTSIDERS, numbers.draws)  # (B, m), (B,)
+    normals, squares = _drawn(spec, OUTSIDERS, draws, scatter)  # (B, m), (B,)
     own = np.ascontiguousarray((normals @ bases).T)  # (M, B)
     drawn = normals @ columns
     channels = normals @ table.complement.T
 
     def fill(e: int) -> None:
-        values = np.empty((2, numbers.draws))
+        values = np.empty((2, draws))
         column_draws(drawn, own[e], squares, along[e], inverse[e], values[0])
         lag_draws(channels, own[e], squares, own_shapes[e], is_lag, values[1])
-        limits[:, :, e] = _largest(values, numbers.all).T + 1e-8
+        limits[:, :, e] = _largest(values, numbers).T + 1e-8
 
     list(pool.map(fill, range(table.size)))
     return filled

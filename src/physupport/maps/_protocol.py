@@ -24,10 +24,11 @@ from ..analysis import AnalysisProtocol
 from ..io import as_pairs
 from ..judges.rotation import ByRotation
 from ..questions import LABELS as LABELS, AskedRegion, Label, RegionalMap, SetFacts, labels
-from ._alone import ProtocolSignals, RotatedSignals
-from ._engine import BlockJudge, BlockVerdicts, SignalJudge
+from ._alone import ProtocolSignals
 from ._fission import Fission
+from ._judge import BlockJudge, BlockVerdicts, SignalJudge
 from ._nulls import is_tabulated
+from ._rotated import RotatedSignals
 
 # Shares R/m for which a level is kept ready, from all signals down to one of them, whose own is added.
 _SHARES = 2.0 ** -np.append(np.arange(0.0, 8.0, 0.5), np.arange(8.0, 41.0))
@@ -300,7 +301,7 @@ class BlockWork:
 
     def first(self, rows: Field) -> Pieces:
         """The layer at the level of each signal, and at how many levels its labels still state something."""
-        verdicts = self.judge.judge(rows)
+        verdicts = self.judge(rows)
         kept = verdicts.kept()
         is_empty = verdicts.is_data & ~kept.any(axis=1)
         gate = np.select(
@@ -336,7 +337,7 @@ class BlockWork:
 
     def second(self, rows: Field, level: int) -> Pieces:
         """The layer at a smaller level, of signals that state something there."""
-        sets = self._sets(self.judge.judge(rows).kept(level), np.zeros(len(rows), dtype=np.uint8))
+        sets = self._sets(self.judge(rows).kept(level), np.zeros(len(rows), dtype=np.uint8))
         return {f"share_{name}": piece for name, piece in sets.items()}
 
     def _sets(self, kept: BoolArray, gate: NDArray[np.uint8]) -> Pieces:

@@ -22,7 +22,7 @@ from .._typing import BoolArray, Field, IntArray
 from ..io import check_codecs
 from ..questions import Label
 from ..report._words import in_words
-from ._engine import SignalJudge
+from ._judge import SignalJudge
 from ._protocol import GATES, LABELS, NO_DATA, OPEN, STATEMENTS, WITHHELD
 from ._signals import Signals
 from ._store import Store
