@@ -152,6 +152,6 @@ def test_overrides_replace_values_and_are_named_when_they_break_a_rule(write):
 def test_numbers_come_in_three_spellings(write):
     path = write((NOISE, "noise = { from = 0.5, to = 1.0, count = 3 }"), ("strength = 2.0", "strength = [1, 2]"))
     settings = load_project(path).settings
-    assert settings.data.deployment.noise == (0.5, 0.75, 1.0)
-    assert settings.regions["A"].strength == (1.0, 2.0)
-    assert settings.regions["B"].strength == (2.0,)
+    assert settings.data.deployment.noise.values == (0.5, 0.75, 1.0)
+    assert settings.regions["A"].strength.values == (1.0, 2.0)
+    assert settings.regions["B"].strength.values == (2.0,)

@@ -12,19 +12,22 @@ from physupport.analysis.diagnose import diagnose
 from physupport.banks import Library, library_bank
 from physupport.cli._app import DIFFERS, DIFFERS_AS_KNOWN, MISUSE, REFUSED, exit_code
 from physupport.project import FILES
-from physupport.project._element_sections import CoverSpec, Elements, Parameter
 from physupport.project._schema import (
     AskedResolution,
     Background,
+    Calibration,
     ClaimSpec,
+    CoverSpec,
+    Deployment,
+    Elements,
     Output,
     OutsiderSpec,
+    Parameter,
     ProjectFile,
     Region,
     Supports,
 )
-from physupport.project._sections import FunctionResponse, _section
-from physupport.project._streams import Calibration, Deployment
+from physupport.project._sections import FunctionResponse, response_section
 from physupport.responses import KINDS as PARAMETERS, RESPONSES as REGISTERED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()
@@ -58,7 +61,7 @@ TABLES = {
     "cover",
 }
 KINDS = ("peak", "uniform linear array", "circular array", "near field array", "spherical head", "formula")
-RESPONSES = {kind: _section(kind) for kind in KINDS} | {"a function": FunctionResponse}
+RESPONSES = {kind: response_section(kind) for kind in KINDS} | {"a function": FunctionResponse}
 
 
 def section(heading):

@@ -16,9 +16,8 @@ from ..laws import Law, law_named
 from ..questions import RegionalMap
 from ._cover import cover_note
 from ._elements import Physical, read_elements
-from ._inputs import stream_specs
 from ._load import Project, named_by_key
-from ._mixture import check_noises_told_apart, judge_note, known_noises, mixture_options, noise_notes
+from ._mixture import check_noises_told_apart, judge_note, mixture_options, noise_notes
 from ._question import RegionResolution, project_question
 from ._replicates import read_replicates, replicate_notes
 from ._size import bank_noises, bank_strengths, with_ranges
@@ -57,9 +56,8 @@ def _calibration_nuisances(project: Project) -> Nuisances | None:
     spec = project.settings.data.calibration
     if spec is None:
         return None
-    if spec.activity is None:
-        return product_grid(noise=known_noises(spec) or ())
-    return product_grid(p=spec.activity, noise=known_noises(spec) or ())
+    noises = (spec.noise and spec.noise.known) or ()
+    return product_grid(noise=noises) if spec.activity is None else product_grid(p=spec.activity, noise=noises)
 
 
 @final
@@ -190,7 +188,7 @@ def project_plans(project: Project, physical: Physical, bank: Bank) -> dict[str,
     """How the rows of each stream are read: their law, completed with the bank, and their share that proposes."""
     plans = {}
     options = {"deployment": mixture_options(project, physical)}
-    for name, spec in stream_specs(project).items():
+    for name, spec in project.settings.data.streams.items():
         shared = {"is_complex": physical.is_complex, "first": spec.first_checkpoint, **options.get(name, {})}
         if spec.opponent is not None:
             shared["opponent"] = spec.opponent

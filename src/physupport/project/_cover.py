@@ -12,7 +12,6 @@ from ..laws import make_law
 from ..responses import Parameter, Response
 from ._load import Project, named_by_key
 from ._responses import nominal_responses
-from ._sections import Between
 from ._supports import most_active
 from ._variants import read_axis
 
@@ -20,13 +19,13 @@ from ._variants import read_axis
 def noise_range(project: Project) -> tuple[float, float] | None:
     """The range of the deployment noise; None if it has none."""
     noise = project.settings.data.deployment.noise
-    return noise.between if isinstance(noise, Between) else None
+    return None if noise is None else noise.between
 
 
 def strength_ranges(project: Project) -> dict[str, tuple[float, float]]:
     """The same of the strengths of regions."""
-    strengths = {name: region.strength for name, region in project.settings.regions.items()}
-    return {name: strength.between for name, strength in strengths.items() if isinstance(strength, Between)}
+    regions = project.settings.regions
+    return {name: ends for name, region in regions.items() if (ends := region.strength and region.strength.between)}
 
 
 def eta_shares(project: Project) -> tuple[float, float, float]:

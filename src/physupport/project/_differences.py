@@ -19,7 +19,6 @@ from ..report import Details, Report, promised_level
 from ._assemble import Assembled, assemble
 from ._load import Project
 from ._run import project_details
-from ._sections import FunctionResponse
 
 
 class Differences(NamedTuple):
@@ -68,7 +67,8 @@ def _compared(project: Project, protocol: Mapping[str, Any]) -> tuple[Difference
         )
         if described_part != there
     ]
-    if isinstance(settings.elements.response, FunctionResponse) and not project.is_trusted:
+    response = settings.elements.response
+    if response is not None and response.function is not None and not project.is_trusted:
         note = "elements and questions of the project file were not compared: they need its function, run with --trust"
         return Differences(tuple(findings), (note,)), None
     try:

@@ -13,7 +13,6 @@ from .._typing import Array, Field, IntArray
 from ..io import Axis, check_apart, read_archive, read_columns
 from ._inputs import recorded
 from ._load import Project, named_by_key
-from ._sections import File
 
 
 @final
@@ -74,7 +73,7 @@ def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]
     if "variant" not in columns or len({*ids}) == len(ids):
         _check_ids(project, ids)
         return np.arange(len(ids))[None]
-    if not isinstance(project.settings.elements.responses, File):
+    if len(project.settings.elements.responses or ()) != 1:
         rule = "have distinct ids unless responses is one file, with a column for each line"
         raise MisuseError(_file(project), rule, "several lines of an element")
     variants = _texts(project, columns, "variant")

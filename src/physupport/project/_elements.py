@@ -19,7 +19,7 @@ from ._element_list import read_element_file
 from ._inputs import Numbers, begin_channels
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_atoms
-from ._schema import ProjectFile, Region
+from ._schema import ProjectFile
 from ._variants import (
     check_variants,
     check_width,
@@ -171,13 +171,12 @@ def bank_counts(
     """
     settings = project.settings
     grids = [*cells, *(len(spec.points) for spec in settings.parameters.values() if spec.between is None)]
-    data = [spec for spec in (settings.data.calibration, settings.data.deployment) if spec is not None]
-    nuisances = [noises or 1, *(len(spec.noise) for spec in data if isinstance(spec.noise, tuple))]
+    stated = [spec.noise for spec in settings.data.streams.values() if spec.noise]
+    nuisances = [noises or 1, *(len(noise.values) or 1 for noise in stated)]
     if settings.data.calibration is not None and settings.data.calibration.activity is not None:
         nuisances.append(len(settings.data.calibration.activity))
     if settings.elements.variants == "states":
-        files = settings.elements.responses
-        grids.append(len(files) if isinstance(files, tuple) else n_variants)
+        grids.append(max(len(settings.elements.responses or ()), n_variants))
     sets = [_n_sets(project, name, count) for name, count in regions.items()]
     supports = _n_supports(settings, strengths)
     counts = BankCounts(sum(regions.values()), sum(sets), prod(sets), prod(grids), supports, prod(nuisances))
@@ -213,7 +212,7 @@ def _n_sets(project: Project, region: str, count: int) -> int:
 
 def _n_supports(settings: ProjectFile, cells: Mapping[str, int]) -> int:
     """Supports, each with every combination of the strengths of its regions; none of them is made."""
-    levels = {name: cells.get(name, _n_strengths(region)) for name, region in settings.regions.items()}
+    levels = {name: cells.get(name, len(region.marks)) for name, region in settings.regions.items()}
     if settings.supports.choices is not None:
         return sum(prod(levels.get(name, 1) for name in support) for support in settings.supports.choices)
     always = [levels[name] for name, region in settings.regions.items() if region.presence == "always"]
@@ -235,13 +234,6 @@ def _n_choices(levels: Sequence[int], most: int) -> int:
         for level in levels:
             counts[1:] = counts[1:] + counts[:-1] * level
         return int(min(counts.sum(), np.finfo(np.float64).max))
-
-
-def _n_strengths(region: Region) -> int:
-    """The number of strengths: two marks of an open coefficient with a threshold, one of a range without cells yet."""
-    if region.strength is None:
-        return 1 + (region.absence_threshold is not None)
-    return len(region.strength) if isinstance(region.strength, tuple) else 1
 
 
 def _names(project: Project, entries: int, is_complex: bool) -> tuple[str, ...] | None:

@@ -17,20 +17,12 @@ from ..io import Axis, ReaderOutput, in_order, order_of, part_of, read_file, rea
 from ._channels import CHANNELS
 from ._load import Entry, Project, named_by_key
 from ._sections import File
-from ._streams import Calibration, Deployment
-
-
-def stream_specs(project: Project) -> dict[str, Calibration | Deployment]:
-    """The streams that the project has, calibration first."""
-    data = project.settings.data
-    specs = {"calibration": data.calibration, "deployment": data.deployment}
-    return {name: spec for name, spec in specs.items() if spec is not None}
 
 
 def begin_channels(project: Project) -> None:
     """Take the order of the channels from the deployment rows, where these name them; no entry is read."""
     project.channels.begin()
-    for name, spec in reversed(stream_specs(project).items()):
+    for name, spec in reversed(project.settings.data.streams.items()):
         key = f"data.{name}.file"
         with named_by_key(project, key):
             names, rows = read_names(

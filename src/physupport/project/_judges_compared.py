@@ -13,8 +13,6 @@ from .._typing import IntArray
 from ..analysis import AnalysisProtocol
 from ..judges import JUDGES, Verdict, check_laws, make_judge
 from ._assemble import JUDGE_KEYS, Assembled
-from ._mixture import region_marks
-from ._streams import NoiseFile
 
 # Explanations that every judge is asked about: all of a small bank, as many of a larger one.
 _MOST_ASKED = 2048
@@ -187,8 +185,7 @@ def _coefficients(assembled: Assembled, strength: float) -> str:
     if not law.is_linear:
         return "the strengths and the noise of the file"
     sizes = {
-        name: " or ".join(f"{strength * mark:g}" for mark in region_marks(region))
-        for name, region in settings.regions.items()
+        name: " or ".join(f"{strength * mark:g}" for mark in region.marks) for name, region in settings.regions.items()
     }
     by_region = ", ".join(f"{size} in {name}" for name, size in sizes.items())
     is_alike = len({*sizes.values()}) == 1
@@ -205,10 +202,10 @@ def _noise(assembled: Assembled) -> str:
     law = assembled.protocol.streams["deployment"].law
     if law.is_counted or not law.is_linear:
         return ""
-    if isinstance(noise, NoiseFile) and noise.rows is not None:
+    if noise is not None and noise.rows is not None:
         return "the covariance of the noise that is estimated"
-    known = isinstance(noise, NoiseFile | tuple)
-    return "the noise of the file" if known else "noise of deviation 0.1 where the file leaves it open"
+    is_known = noise is not None and noise.known is not None
+    return "the noise of the file" if is_known else "noise of deviation 0.1 where the file leaves it open"
 
 
 def _left_out(assembled: Assembled) -> list[str]:

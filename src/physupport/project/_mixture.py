@@ -10,12 +10,10 @@ from .._typing import Array, Field
 from ..io import Axis, ReaderOutput, as_pairs, root_unit
 from ..laws import law_named
 from ._elements import Physical
-from ._inputs import ordered, read_recorded, stream_specs
+from ._inputs import ordered, read_recorded
 from ._load import Project
 from ._responses import read_atoms
-from ._schema import Region
 from ._sections import File
-from ._streams import Calibration, Deployment, NoiseFile
 
 _KEY = "data.deployment.noise"
 # Rows without a signal, by channels: the level holds for fewer, too, but hardly anything would be excluded.
@@ -24,27 +22,11 @@ _LEAST_ROWS = 2
 _SMALLEST = 1e-100
 
 
-def known_noises(spec: Calibration | Deployment) -> tuple[float, ...] | None:
-    """Variances that make nuisance settings of the bank: numbers as they are, 1 of a known covariance."""
-    if isinstance(spec.noise, tuple):
-        return spec.noise
-    is_known = isinstance(spec.noise, NoiseFile) and spec.noise.rows is None
-    return (1.0,) if is_known else None
-
-
-def region_marks(region: Region) -> tuple[float, ...]:
-    """Strengths; of coefficients that are open, marks of what is active, and of what reaches the threshold."""
-    if isinstance(region.strength, tuple):
-        return region.strength
-    threshold = region.absence_threshold
-    return (1.0,) if threshold is None else (0.5 * threshold, threshold)
-
-
 def check_noises_told_apart(project: Project, physical: Physical) -> None:
     """Refuse as many numbers as there are channels: they may be values to try, or one for each."""
     q = physical.n_channels
-    for name, spec in stream_specs(project).items():
-        if isinstance(spec.noise, tuple) and len(spec.noise) == q > 1:
+    for name, spec in project.settings.data.streams.items():
+        if spec.noise is not None and len(spec.noise.values) == q > 1:
             raise project.misuse(
                 f"data.{name}.noise",
                 "be told apart: values to try, or one for each of the channels",
@@ -59,7 +41,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
     settings = project.settings
     spec = settings.data.deployment
     regions = settings.regions
-    boxes = {name: box for name, region in regions.items() if (box := _box(region)) is not None}
+    boxes = {name: box for name, region in regions.items() if (box := region.coefficient) and box[0] > -np.inf}
     for name, (low, high) in boxes.items():
         threshold = regions[name].absence_threshold
         most = max(abs(low), abs(high))
@@ -85,12 +67,6 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         "thresholds": thresholds or None,
     }
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _box(region: Region) -> tuple[float, float] | None:
-    if isinstance(region.coefficient, tuple):
-        return region.coefficient
-    return (0.0, np.inf) if region.coefficient == ">= 0" else None
 
 
 def background_columns(project: Project, physical: Physical) -> Array | None:
@@ -148,9 +124,10 @@ def _covariance(project: Project, physical: Physical) -> dict[str, object]:
     """The covariance as (q,) variances, (q, q), or pairs of its rows (2 q, q), and the freedom of an estimate."""
     spec = project.settings.data.deployment.noise
     q = physical.n_channels
-    if not isinstance(spec, NoiseFile):
+    files = {name: getattr(spec, name) for name in _CHECKS if getattr(spec, name, None) is not None}
+    if spec is None or not files:
         return {}
-    (key, file), *_ = ((name, part) for name, part in spec if part is not None)
+    ((key, file),) = files.items()
     held = read_recorded(project, f"{_KEY}.{key}", file)
     project.channels.check_unit(project.name(f"{_KEY}.{key}"), held.unit if key == "rows" else root_unit(held.unit))
     values = ordered(project, f"{_KEY}.{key}", _named_alike(held, key), _noise_axes(project, held, key))
@@ -214,7 +191,7 @@ _CHECKS = {"variance": _variance, "covariance": _matrix, "rows": _estimated}
 def noise_notes(project: Project) -> tuple[str, ...]:
     """Say what an estimated covariance assumes."""
     spec = project.settings.data.deployment.noise
-    if not isinstance(spec, NoiseFile) or spec.rows is None:
+    if spec is None or spec.rows is None:
         return ()
     return (
         "The covariance of the noise is estimated from rows without a signal: they must have the noise of the rows "

@@ -20,7 +20,7 @@ from ..responses import RESPONSES, Peak, Response
 from ._element_list import ElementList
 from ._inputs import Numbers, ordered, read_recorded, recorded
 from ._load import Project, named_by_key
-from ._sections import File, FunctionResponse, RegisteredResponse
+from ._sections import File, RegisteredResponse
 
 
 def trusted_function(project: Project, name: str) -> Response:
@@ -158,8 +158,8 @@ def nominal_responses(project: Project, listed: ElementList | None = None) -> tu
     files = project.settings.elements.responses
     if files is None or listed is None:
         return _mixing(project, _formula(project))
-    if isinstance(files, File):
-        columns = _read_columns(project, "elements.responses", files, listed)
+    if len(files) == 1:
+        columns = _read_columns(project, "elements.responses", files[0], listed)
         lines = listed.lines
         return (columns,) if len(lines) == 1 else tuple(np.ascontiguousarray(columns[:, line]) for line in lines)
     stacks = [_read_columns(project, f"elements.responses[{i}]", stack, listed) for i, stack in enumerate(files)]
@@ -180,14 +180,14 @@ def _mixing(project: Project, response: Response) -> tuple[Response, ...]:
 
 
 def _formula(project: Project) -> Response:
-    elements = project.settings.elements
-    if isinstance(elements.response, FunctionResponse):
-        project.channels.unnamed.append("elements.response.function")
-        return trusted_function(project, elements.response.function)
-    if not isinstance(elements.response, RegisteredResponse):
+    spec = project.settings.elements.response
+    if spec is None:
         raise project.misuse("elements", "have responses", "none")
+    if spec.function is not None:
+        project.channels.unnamed.append("elements.response.function")
+        return trusted_function(project, spec.function)
     with named_by_key(project, "elements.response"):
-        return _registered(project, elements.response)
+        return _registered(project, spec)
 
 
 def _registered(project: Project, spec: RegisteredResponse) -> Response:

@@ -1,70 +1,246 @@
 """The project file: every key that it may have, its type and its rule."""
 
 from collections.abc import Iterator
+from functools import partial
+from math import inf
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
-from .._errors import shown
+from .._errors import MisuseError, shown
 from ..aeb import Stop
 from ..analysis import PolicyName
-from ..judges import JUDGES
-from ._element_sections import CoverSpec, Elements, Parameters
+from ..judges import JUDGES, MOST_SPLITS, make_judge
+from ..laws import LAWS, law_named, laws_of_files, make_law
+from ..responses import KINDS
 from ._sections import (
-    Between,
+    Ends,
     FileName,
     FileSpec,
+    Grid,
+    ResponseSpec,
     Section,
-    as_values,
+    Text,
+    Values,
+    VariantFiles,
     broken,
+    checked_ends,
+    checked_values,
+    distinct,
+    known_name,
+    nearest,
     needed,
-    one_of,
-    variances,
+    some_of,
+    told_as,
 )
-from ._streams import UNKNOWN, Data, Share, Text, check_of_law, lacks_proposal, with_open_strengths
+
+Share = Annotated[float, Field(gt=0.0, lt=1.0)]
+NotNegative = Annotated[float, Field(ge=0.0)]
+Above = Annotated[float, Field(gt=0.0)]
+UNKNOWN = "unknown"
+_MOST_DEVIATIONS = 100  # each is a judgement of its own
 
 
-def _budget(value: object) -> object:
-    """A whole number counts queries, a decimal one is a share: 1 is one query, 1.0 is all of them."""
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if not is_count and not (isinstance(value, float) and 0.0 <= value <= 1.0):
-        raise broken("be a whole number of queries, or a share between 0.0 and 1.0", shown(value))
-    return value
+class Amount(Section):
+    """Numbers above 0 to try, or a range anywhere in which one may lie, of which a cover makes cells."""
+
+    values: Annotated[tuple[float, ...], PlainValidator(partial(checked_values, above=0.0))] = ()
+    between: Annotated[tuple[float, float], PlainValidator(partial(checked_ends, above=0.0))] | None = None
 
 
-ASKS = ("fine", "group", "presence", "absence", "ambiguity")
+class Noise(Amount):
+    """The noise: variances, a range, or that of the channels from one file; unknown where it is none of these."""
+
+    variance: FileSpec | None = None
+    covariance: FileSpec | None = None
+    rows: FileSpec | None = None
+
+    @property
+    def known(self) -> tuple[float, ...] | None:
+        """Variances that make nuisance settings of the bank: numbers as they are, 1 of a known covariance."""
+        return self.values or ((1.0,) if self.variance or self.covariance else None)
 
 
-def _judge(value: object) -> object:
-    if not isinstance(value, str) or value not in JUDGES:
-        raise broken(f"be {' or '.join(map(repr, JUDGES))}", shown(value))
-    return value
+def _amount(value: object, kind: type[Amount], rule: str) -> Amount:
+    """Numbers in one of their spellings, or a table with another key."""
+    keys = [key for key in kind.model_fields if key != "values"]
+    if isinstance(value, str):
+        raise broken(rule, shown(value))
+    if isinstance(value, dict) and {*value} & {*keys}:
+        if len(value) > 1:
+            listed = " and ".join(filter(None, (", ".join(keys[:-1]), keys[-1])))
+            raise broken(f"have one of the keys {listed}", " and ".join(map(str, value)))
+        return kind.model_validate(value)
+    return kind.model_construct(values=checked_values(value, keys, above=0.0))
 
 
-def _ask(value: object) -> object:
-    if value in ("finest", "nothing"):
-        return value
-    if isinstance(value, list) and value and all(label in ASKS for label in value):
-        if len({*value}) < len(value):
-            raise broken("hold each entry once", shown(value))
-        return tuple(value)
-    raise broken(f"be 'finest', 'nothing', or a list of {', '.join(ASKS)}", shown(value))
+def _noise(value: object) -> Amount:
+    files = ", ".join(f"{{ {key} = ... }}" for key in ("variance", "covariance", "rows"))
+    return (
+        Noise() if value == UNKNOWN else _amount(value, Noise, f"be '{UNKNOWN}', a number, several, or one of {files}")
+    )
 
 
-# A seed is written into every report, as a number that any program reads.
-_MOST_SEED = 2**128 - 1
+class Stream(Section):
+    """Rows of one kind: where they are, what made them, and how many of them may propose."""
+
+    file: FileName
+    member: Text | None = None
+    header: bool | None = None
+    channels: Annotated[int | str, told_as("be the number or the name of the axis that runs over channels")]
+    law: str
+    noise: Annotated[Noise, PlainValidator(_noise)] | None = None
+    proposal: Share | None = None
+    unit: str = ""
+    first_checkpoint: Annotated[int, Field(ge=1)] = 128
+    opponent: Literal["bank", "free"] | None = None
+
+    @model_validator(mode="after")
+    def _law_has_what_it_needs(self) -> "Stream":
+        law = law_named(self.law)
+        for key in type(self).model_fields:
+            # Whether a proposal is needed depends on the judge, too.
+            if key != "proposal" or self.proposal is not None:
+                check_of_law(key, key, self.law, getattr(self, key) is not None)
+        if self.noise is not None and self.noise.between is not None:
+            check_of_law("noise.between", "noise.between", self.law, is_given=True)
+        elif self.noise is not None and not self.noise.values and "noise.open" not in law.file_keys:
+            remedy = f"Or write strength = '{UNKNOWN}' in every region." if law.if_unknown else ""
+            value = f"'{UNKNOWN}'" if self.noise == Noise() else "a file"
+            raise broken(f"be numbers with the law {self.law}", value, remedy, key="noise")
+        return self
 
 
-def _seed(value: int) -> int:
-    if value > _MOST_SEED:
-        raise broken("be below 2^128", shown(value))
-    return value
+def check_of_law(key: str, place: str, law: str, is_given: bool) -> None:
+    """A key that its law needs is there, and none that it has not; place: of the key within what is checked.
+
+    Keys that no law has are everybody's.
+    """
+    keys = law_named(law).file_keys
+    if keys.get(key) and not is_given:
+        raise needed(place)
+    takers = [repr(other.name) for other in LAWS.values() if key in other.file_keys]
+    if is_given and takers and key not in keys:
+        remedy = f"It goes with the law {' or '.join(takers)}."
+        raise broken(f"be left out with the law {law}", "a value", remedy, key=place)
 
 
-Budget = Annotated[int | float, BeforeValidator(_budget)]
+def may_propose(judge: str | None, law: str) -> bool:
+    """True if some rows of a law may propose; not if the judge that is named has all of them judge."""
+    try:
+        return judge is None or make_judge(judge, {}).splits(make_law(law, {}))
+    except MisuseError:
+        return True  # by its name alone there is no such judge
 
 
-Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
+class Calibration(Stream):
+    """Rows that tell dictionary states apart."""
+
+    law: Annotated[str, known_name(partial(laws_of_files, "calibration"))]
+    activity: Annotated[tuple[float, ...], PlainValidator(partial(checked_values, above=0.0, below=1.0))] | None = None
+    codes: FileSpec | None = None
+
+
+class Deployment(Stream):
+    """Rows of the signal that is asked about."""
+
+    law: Annotated[str, known_name(partial(laws_of_files, "deployment"))]
+    rows: Literal["same mean", "free", "random"] | None = None
+    split: Literal["thin", "rows", "fission"] | None = None
+    splits: Annotated[int, Field(ge=1, le=MOST_SPLITS)] | None = None
+    exposure: Values | None = None
+
+
+class Data(Section):
+    """The two records of rows; the calibration may be left out."""
+
+    calibration: Calibration | None = None
+    deployment: Deployment
+
+    @property
+    def streams(self) -> dict[str, Calibration | Deployment]:
+        """The streams that the project has, calibration first."""
+        first: dict[str, Calibration | Deployment] = (
+            {} if self.calibration is None else {"calibration": self.calibration}
+        )
+        return first | {"deployment": self.deployment}
+
+
+class Elements(Section):
+    """The elements: where they lie, and how the instrument answers to them."""
+
+    file: FileName | None = None
+    coordinates: Annotated[list[Text], distinct("name")] = []  # noqa: RUF012  pydantic copies it
+    unit: str = ""
+    responses: VariantFiles | None = None
+    response: ResponseSpec | None = None
+    variants: Literal["states", "span", "cone"] = "states"
+    tangents: Annotated[list[Text], Field(min_length=1), distinct("name")] | None = None
+    error: Share | None = None
+    replicates: FileName | None = None
+    replicate_unit: Text | None = None
+    replicate_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None
+    replicate_noise: (
+        Annotated[tuple[float, ...], PlainValidator(partial(checked_values, least=0.0, most=_MOST_DEVIATIONS))] | None
+    ) = None
+    pool: Literal["size"] | None = None
+    axis: FileSpec | None = None
+    axis_unit: str = ""
+    shared: FileSpec | None = None
+
+    _one_origin = some_of("responses", "response")
+
+    @model_validator(mode="after")
+    def _go_together(self) -> "Elements":
+        if self.axis_unit and self.axis is None:
+            raise broken("be left out without axis: channels are then counted", shown(self.axis_unit), key="axis_unit")
+        if self.replicates is not None and self.replicate_unit is None:
+            raise needed("replicate_unit")
+        keys = ("replicate_unit", "replicate_share", "replicate_noise", "pool")
+        stray = next((key for key in keys if getattr(self, key) is not None), None)
+        if self.replicates is None and stray is not None:
+            raise broken("be left out without replicates", "a value", key=stray)
+        return self
+
+
+class CoverSpec(Section):
+    """A box of places, and of parameters with a key between, everywhere in which the level shall hold."""
+
+    snr: Above
+    eta: Above = 0.5
+    tangents: bool = False
+    slopes: Values | None = None
+    bends: Annotated[list[list[float]], Field(min_length=1)] | None = None
+    box: Annotated[dict[Text, dict[Text, Ends]], Field(min_length=1)]
+
+
+class Parameter(Section):
+    """An uncertain parameter of the instrument: every value, or every cell, makes dictionary states of its own."""
+
+    kind: Annotated[str, known_name(lambda: KINDS, "be one of {}", ", ")]
+    values: Grid | None = None
+    between: Ends | None = None
+    pattern: Values | None = None
+    coordinate: Text | None = None
+
+    _one_way = some_of("values", "between")
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """The values; of a range, its ends."""
+        return self.between or self.values or ()
+
+
+def _kinds(tables: object) -> object:
+    """Named tables; one without a kind is of the kind that it is named after."""
+    if not isinstance(tables, dict):
+        return tables
+    named = {name: {"kind": name} | table if isinstance(table, dict) else table for name, table in tables.items()}
+    for name, table in named.items():
+        if isinstance(table, dict) and table["kind"] == name and name not in KINDS:
+            rule = f"be named {', '.join(KINDS)}, or have a key kind that is one of these"
+            raise broken(rule, name, nearest(name, KINDS))
+    return named
 
 
 # Tables within tables: more would exhaust the interpreter, and nobody asks for it.
@@ -87,72 +263,60 @@ def _checked_groups(value: object, depth: int = 1) -> object:
     return value
 
 
-def _coefficient(value: object) -> object:
-    if value in ("free", ">= 0"):
-        return value
-    if isinstance(value, list) and len(value) == 2:
-        low, high = as_values(value)
-        if low < high:
-            return low, high
-    raise broken("be 'free', '>= 0', or [low, high] with low below high", shown(value))
+Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
+_ASK = told_as("be 'finest', 'nothing', or a list of fine, group, presence, absence, ambiguity")
+_COEFFICIENTS = {"free": (-inf, inf), ">= 0": (0.0, inf)}
 
 
-Coefficient = Annotated[Literal["free", ">= 0"] | tuple[float, float], BeforeValidator(_coefficient)]
-
-
-class Background(Section):
-    """Columns that are always there and never asked about."""
-
-    polynomial: Annotated[int, Field(ge=0, le=50)] | None = None
-    splines: Annotated[int, Field(ge=4, le=1000)] | None = None
-    atoms: FileSpec | None = None
-    reference: bool = False
-
-    @model_validator(mode="after")
-    def _something(self) -> "Background":
-        if self.polynomial is None and self.splines is None and self.atoms is None and not self.reference:
-            raise broken("have one of the keys polynomial, splines, atoms and reference", "none")
-        return self
-
-
-class OutsiderSpec(Section):
-    """The scan for something that is not in the bank."""
-
-    elements: Literal["rest", "none"] = "rest"
-    share: Share = 0.2
+def _coefficient(value: Any) -> tuple[float, float]:  # noqa: ANN401
+    """The bounds of a coefficient."""
+    return _COEFFICIENTS[value] if isinstance(value, str) and value in _COEFFICIENTS else checked_ends(value)
 
 
 def _count(value: object) -> object:
     """The most elements at once, or [least, most]."""
-    entries: list[Any] = value if isinstance(value, list) else [1, value]
-    is_whole = all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries)
-    if not is_whole or len(entries) != 2 or not 1 <= entries[0] <= entries[1]:
-        raise broken("be a whole number from 1 on, or [least, most]", shown(value))
-    return tuple(entries)
+    return tuple(value) if isinstance(value, list) else (1, value)
 
 
-Count = Annotated[tuple[int, int], BeforeValidator(_count)]
+def _in_order(ends: tuple[int, int]) -> tuple[int, int]:
+    if not 1 <= ends[0] <= ends[1]:
+        raise ValueError
+    return ends
 
 
-def _strength(value: object) -> tuple[float, ...] | Between:
-    if isinstance(value, dict) and "between" in value:
-        return Between.model_validate(value)
-    if isinstance(value, str):
-        raise broken(f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}", shown(value))
-    return variances(value, (*Between.model_fields,))
+_STRENGTH = f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}"
+_COEFFICIENT = told_as("be 'free', '>= 0', or [low, high] with low below high")
 
 
 class Region(Section):
     """A region: what may be active there, and what is asked about it."""
 
-    strength: Annotated[InstanceOf[Between] | tuple[float, ...], BeforeValidator(_strength)] | None = None
-    coefficient: Coefficient | None = None
-    count: Annotated[Count, Field(validate_default=True)] = 1  # type: ignore[assignment]  # one or [1, 1] alike
+    strength: Annotated[Amount, PlainValidator(partial(_amount, kind=Amount, rule=_STRENGTH))] | None = None
+    coefficient: Annotated[tuple[float, float], PlainValidator(_coefficient), _COEFFICIENT] | None = None
+    count: Annotated[
+        tuple[int, int],
+        AfterValidator(_in_order),
+        BeforeValidator(_count),
+        told_as("be a whole number from 1 on, or [least, most]"),
+        Field(validate_default=True),
+    ] = 1  # type: ignore[assignment]  # one or [1, 1] alike
     presence: Literal["always", "optional"] = "always"
-    tolerance: Annotated[float, Field(ge=0.0)] = 0.0
-    groups: Annotated[dict[str, Any] | None, BeforeValidator(lambda value: _checked_groups(value))] = None
-    ask: Annotated[Literal["finest", "nothing"] | tuple[Ask, ...], BeforeValidator(_ask)] = "finest"
-    absence_threshold: Annotated[float, Field(gt=0.0)] | None = None
+    tolerance: NotNegative = 0.0
+    groups: Annotated[dict[str, Any] | None, BeforeValidator(_checked_groups)] = None
+    ask: Annotated[
+        Literal["finest", "nothing"] | Annotated[tuple[Ask, ...], Field(strict=False, min_length=1)],
+        _ASK,
+        distinct("entry"),
+    ] = "finest"
+    absence_threshold: Above | None = None
+
+    @property
+    def marks(self) -> tuple[float, ...]:
+        """Strengths; of coefficients that are open, marks of what is active, and of what reaches the threshold."""
+        if self.strength is not None and self.strength.values:
+            return self.strength.values
+        threshold = self.absence_threshold
+        return (1.0,) if threshold is None else (0.5 * threshold, threshold)
 
 
 class ClaimSpec(Section):
@@ -162,15 +326,15 @@ class ClaimSpec(Section):
     all: list[Text] | None = None
     exactly_one: list[Text] | None = None
 
-    _one_kind = one_of("any", "all", "exactly_one")
+    _one_kind = some_of("any", "all", "exactly_one")
 
 
 class AskedResolution(Section):
     """How far apart the places of a region are that the data leave possible, asked in the place of a map."""
 
     region: Text | None = None
-    fine: Annotated[float, Field(ge=0.0)]
-    group: Annotated[float, Field(ge=0.0)]
+    fine: NotNegative
+    group: NotNegative
 
     @model_validator(mode="after")
     def _in_order(self) -> "AskedResolution":
@@ -186,7 +350,25 @@ class Supports(Section):
     choices: Annotated[list[list[Text]], Field(min_length=1)] | None = Field(default=None, alias="list")
     leave_one_out: bool = False
 
-    _one_rule = one_of("max_active", "list", "leave_one_out", least=0)
+    _one_rule = some_of("max_active", "list", "leave_one_out", least=0)
+
+
+class Background(Section):
+    """Columns that are always there and never asked about."""
+
+    polynomial: Annotated[int, Field(ge=0, le=50)] | None = None
+    splines: Annotated[int, Field(ge=4, le=1000)] | None = None
+    atoms: FileSpec | None = None
+    reference: bool = False
+
+    _something = some_of("polynomial", "splines", "atoms", "reference", most=4)
+
+
+class OutsiderSpec(Section):
+    """The scan for something that is not in the bank."""
+
+    elements: Literal["rest", "none"] = "rest"
+    share: Share = 0.2
 
 
 class Output(Section):
@@ -196,14 +378,25 @@ class Output(Section):
     map: FileName = "map"
 
 
+def _seed(value: int) -> int:
+    """A seed is written into every report, as a number that any program reads."""
+    if value >= 2**128:
+        raise broken("be below 2^128", shown(value))
+    return value
+
+
 class ProjectFile(Section):
     """The whole file."""
 
     title: str = ""
     level: Share
-    budget: Budget = 1.0
+    # 1 is one query, 1.0 is all of them.
+    budget: Annotated[
+        Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0.0, le=1.0)],
+        told_as("be a whole number of queries, or a share between 0.0 and 1.0"),
+    ] = 1.0
     seed: Annotated[int, Field(ge=0), AfterValidator(_seed)] = 0
-    judge: Annotated[str, BeforeValidator(_judge)] | None = None
+    judge: Annotated[str, known_name(lambda: JUDGES)] | None = None
     draws: Annotated[int, Field(ge=1, le=10**6)] | None = None
     statistic: Literal["ratio", "score"] | None = None
     policy: PolicyName | None = None
@@ -211,7 +404,8 @@ class ProjectFile(Section):
     output: Output = Output()
     data: Data
     elements: Elements
-    parameters: Parameters = Field(default_factory=dict)
+    # States run over every combination of the values of parameters, the first of the file slowest.
+    parameters: Annotated[dict[Text, Parameter], BeforeValidator(_kinds)] = Field(default_factory=dict)
     regions: Annotated[dict[str, Region], Field(min_length=1)]
     supports: Supports = Supports()
     claims: Annotated[dict[str, ClaimSpec], Field(default_factory=dict)]
@@ -220,30 +414,57 @@ class ProjectFile(Section):
     outsiders: OutsiderSpec | None = None
     cover: CoverSpec | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_open_strengths(cls, file: Any) -> Any:  # noqa: ANN401
+        """A file whose regions all have strength = 'unknown', in the words of the law that leaves coefficients open.
+
+        Rows then are scored at their best; who judges them stays the usual judge of the law that the file names.
+        """
+        try:
+            strengths = {name: region.get("strength") for name, region in file["regions"].items()}
+            rows = file["data"]["deployment"]
+            law = LAWS[rows["law"]]
+        except (KeyError, TypeError, AttributeError):
+            return file  # not yet a file: what is wrong with it is found below
+        if UNKNOWN not in strengths.values():
+            return file
+        if "rows" in rows and law.if_unknown:
+            raise broken(f"be left out with the law {law.name}", shown(rows["rows"]), key="data.deployment.rows")
+        for region, strength in strengths.items():
+            place = f"regions.{region}.strength"
+            if not law.if_unknown:
+                raise broken(f"be left out or numbers with the law {law.name}", f"'{UNKNOWN}'", key=place)
+            if strength != UNKNOWN:
+                rule = f"be '{UNKNOWN}' as in other regions, or numbers in all of them"
+                raise broken(rule, shown(strength), key=place)
+        regions = {
+            name: {k: v for k, v in region.items() if k != "strength"} for name, region in file["regions"].items()
+        }
+        data = {**file["data"], "deployment": {**rows, **law.if_unknown}}
+        return {"judge": law.usual_judge, **file, "regions": regions, "data": data}
+
     @model_validator(mode="after")
     def _cover_or_list(self) -> "ProjectFile":
         """Elements come from a list, or from a cover, which also covers parameters."""
         elements = self.elements
-        named = [name for name, spec in self.parameters.items() if spec.between is not None]
         if self.cover is None and elements.file is None:
             raise needed("elements.file")
-        ranged = [f"parameters.{name}.between" for name in named] + [*self._ranged()]
-        if self.cover is None and ranged:
-            raise broken("go with a table cover", "between", key=ranged[0])
+        if self.cover is None and (ranged := next(self._ranged(), None)):
+            raise broken("go with a table cover", "between", key=f"{ranged}.between")
         if self.cover is not None and (elements.file is None) != (elements.responses is None):
             rule = "be left out beside a cover unless responses is a file, whose columns it lists"
             raise broken(rule, shown(elements.file), key="elements.file")
         return self
 
     def _ranged(self) -> Iterator[str]:
-        """Keys of strengths and noise that may lie anywhere in a range."""
-        if isinstance(self.data.deployment.noise, Between):
-            yield "data.deployment.noise.between"
-        yield from (
-            f"regions.{name}.strength.between"
-            for name, region in self.regions.items()
-            if isinstance(region.strength, Between)
-        )
+        """Keys of parameters, noise and strengths that may lie anywhere in a range."""
+        yield from (f"parameters.{name}" for name, spec in self.parameters.items() if spec.between)
+        if self.data.deployment.noise and self.data.deployment.noise.between:
+            yield "data.deployment.noise"
+        for name, region in self.regions.items():
+            if region.strength and region.strength.between:
+                yield f"regions.{name}.strength"
 
     @model_validator(mode="after")
     def _places_where_they_count(self) -> "ProjectFile":
@@ -254,12 +475,11 @@ class ProjectFile(Section):
             raise needed("elements.coordinates")
         return self
 
-    _open = model_validator(mode="before")(with_open_strengths)
-
     @model_validator(mode="after")
     def _law_has_what_it_needs(self) -> "ProjectFile":
-        for name, stream in (("calibration", self.data.calibration), ("deployment", self.data.deployment)):
-            if stream is not None and lacks_proposal(stream, self.judge):
+        for name, stream in self.data.streams.items():
+            is_needed = stream.proposal is None and law_named(stream.law).file_keys.get("proposal", False)
+            if is_needed and may_propose(self.judge, stream.law):  # the judge takes long to load, and is asked last
                 raise needed(f"data.{name}.proposal")
         law = self.data.deployment.law
         check_of_law("background", "background", law, self.background is not None)
@@ -269,6 +489,6 @@ class ProjectFile(Section):
         for name, region in self.regions.items():
             for key in ("strength", "coefficient"):
                 check_of_law(f"regions.{key}", f"regions.{name}.{key}", law, getattr(region, key) is not None)
-            is_range = isinstance(region.strength, Between)
+            is_range = region.strength is not None and region.strength.between is not None
             check_of_law("regions.strength.between", f"regions.{name}.strength.between", law, is_range)
         return self

@@ -1,10 +1,10 @@
-"""The base of all tables of a project file: strict types, known keys only, numbers in three spellings."""
+"""The base of all tables of a project file: strict types, known keys only, numbers in three spellings, files."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from inspect import signature
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -12,7 +12,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    InstanceOf,
+    PlainValidator,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     create_model,
     model_validator,
 )
@@ -23,8 +26,9 @@ from .._typing import Array, Count, Positive
 from ..responses import RESPONSES
 
 # The most values a range may have: more are a slip of the keyboard, and every one multiplies the bank.
-MOST_VALUES = 10_000
-_FEW = 100  # each is a judgement of its own
+_MOST_VALUES = 10_000
+# Of each part of a path, in bytes: what common file systems allow.
+_LONGEST_NAME = 255
 
 
 def broken(rule: str, value: object, remedy: str = "", key: str = "") -> PydanticCustomError:
@@ -37,13 +41,55 @@ def needed(key: str) -> PydanticCustomError:
     return PydanticCustomError("needed", "required", {"key": key})
 
 
-def one_of(*keys: str, least: int = 1) -> Any:  # noqa: ANN401  a validator of pydantic
-    """For a table that has exactly one of these keys, or with least = 0 at most one."""
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The remedy for a misspelt word."""
+    near = get_close_matches(word, [*known], 1)
+    return f"Did you mean {near[0]}?" if near else ""
+
+
+def told_as(rule: str) -> WrapValidator:
+    """For a type whose faults are all told in the same words."""
+
+    def validate(value: object, inner: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return inner(value)
+        except ValidationError:
+            raise broken(rule, shown(value)) from None
+
+    return WrapValidator(validate)
+
+
+def known_name(names: Callable[[], Iterable[str]], rule: str = "be {}", joint: str = " or ") -> BeforeValidator:
+    """For a name that is entered in a registry, which is looked at when a file is read."""
+
+    def validate(value: object) -> object:
+        known = [*names()]
+        if value not in known:
+            told = map(repr, known) if joint == " or " else known
+            raise broken(rule.format(joint.join(told)), shown(value))
+        return value
+
+    return BeforeValidator(validate)
+
+
+def distinct(what: str) -> AfterValidator:
+    """For a list that has nothing twice; a word in its place is none."""
+
+    def validate(entries: Any) -> Any:  # noqa: ANN401
+        if not isinstance(entries, str) and len({*entries}) < len(entries):
+            raise broken(f"hold each {what} once", shown([*entries]))
+        return entries
+
+    return AfterValidator(validate)
+
+
+def some_of(*keys: str, least: int = 1, most: int = 1) -> Any:  # noqa: ANN401  a validator of pydantic
+    """For a table that has one of these keys, or as few and as many as is said."""
 
     def check(table: "Section") -> "Section":
         values = {field.alias or name: getattr(table, name) for name, field in type(table).model_fields.items()}
         present = [key for key in keys if values[key] is not None and values[key] is not False]
-        if not least <= len(present) <= 1:
+        if not least <= len(present) <= most:
             rule = f"have {'one' if least else 'at most one'} of the keys {', '.join(keys[:-1])} and {keys[-1]}"
             raise broken(rule, " and ".join(present) or ("none" if len(keys) > 2 else "neither"))
         return table
@@ -62,13 +108,11 @@ class Section(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in data if isinstance(data, dict) else ():
             if key not in known:
-                near = get_close_matches(key, known, 1)
-                remedy = f"Did you mean {near[0]}?" if near else ""
-                raise broken(f"have no other keys than {', '.join(known)}", key, remedy)
+                raise broken(f"have no other keys than {', '.join(known)}", key, nearest(key, known))
         return data
 
 
-def as_values(value: object, others: tuple[str, ...] = ()) -> tuple[float, ...]:
+def as_values(value: object, others: Iterable[str] = ()) -> tuple[float, ...]:
     """A number, a list of numbers, or {from, to, count}: all become the list.
 
     others: keys of tables that may stand in their place, for who misspells one of these.
@@ -81,8 +125,8 @@ def as_values(value: object, others: tuple[str, ...] = ()) -> tuple[float, ...]:
     return tuple(_number(entry) for entry in entries)
 
 
-def _number(entry: object) -> float:
-    if not isinstance(entry, int | float) or not _is_finite(entry):
+def _number(entry: Any) -> float:  # noqa: ANN401
+    if type(entry) not in (int, float) or not abs(entry) < float("inf"):
         raise broken("be a number, a list of numbers, or { from, to, count }", shown(entry))
     # Python compares whole numbers with floats without rounding.
     if abs(entry) > sys.float_info.max or float(entry) != entry:
@@ -90,105 +134,70 @@ def _number(entry: object) -> float:
     return float(entry)
 
 
-def _is_finite(entry: object) -> bool:
-    return isinstance(entry, int | float) and not isinstance(entry, bool) and abs(entry) < float("inf")
-
-
-def _spread(table: dict[str, Any], others: tuple[str, ...]) -> tuple[float, ...]:
+def _spread(table: dict[str, Any], others: Iterable[str]) -> tuple[float, ...]:
     """Equally many steps from one end to the other, both included."""
     keys = ("from", "to", "count")
     if {*table} != {*keys}:
-        stray = [key for key in table if key not in keys]
-        near = get_close_matches(stray[0], [*keys, *others], 1) if stray else []
-        remedy = f"Did you mean {near[0]}?" if near else ""
+        stray = next((key for key in table if key not in keys), None)
+        remedy = "" if stray is None else nearest(stray, (*keys, *others))
         raise broken("have the keys from, to and count", ", ".join(map(str, table)) or "none", remedy)
     for key in ("from", "to"):
-        if isinstance(table[key], list | dict):
+        if type(table[key]) in (list, dict):
             raise broken(f"have a number as {key}", shown(table[key]))
     first, last = (_number(table[key]) for key in ("from", "to"))
     count = table["count"]
-    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
-        raise broken(f"have a whole count between 2 and {MOST_VALUES}", shown(count))
+    if type(count) is not int or not 2 <= count <= _MOST_VALUES:
+        raise broken(f"have a whole count between 2 and {_MOST_VALUES}", shown(count))
     return tuple(first + (last - first) * i / (count - 1) for i in range(count))
 
 
-def _positive(values: tuple[float, ...]) -> tuple[float, ...]:
-    for value in values:
-        if not value > 0.0:
-            raise broken("be above 0", f"{value:g}")
-    return values
-
-
-def _not_negative(values: tuple[float, ...]) -> tuple[float, ...]:
-    for value in values:
-        if value < 0.0:
-            raise broken("be 0 or more", f"{value:g}")
-    return values
-
-
-def _distinct(values: tuple[float, ...]) -> tuple[float, ...]:
+def checked_values(
+    value: object,
+    others: Iterable[str] = (),
+    *,
+    above: float = -float("inf"),
+    least: float = -float("inf"),
+    below: float = float("inf"),
+    most: int = _MOST_VALUES,
+) -> tuple[float, ...]:
+    """Distinct numbers within bounds, in one of their spellings; others: as in `as_values`; most: how many."""
+    values = as_values(value, others)
+    for number in values:
+        if not (above < number < below and number >= least):
+            rule = (
+                "be 0 or more"
+                if number < least
+                else f"be above {above:g}"
+                if number <= above
+                else f"be below {below:g}"
+            )
+            raise broken(rule, f"{number:g}")
     if len({*values}) < len(values):
-        raise broken("hold each number once", ", ".join(f"{value:g}" for value in values))
+        raise broken("hold each number once", ", ".join(f"{number:g}" for number in values))
+    if len(values) > most:
+        raise broken(f"hold at most {most} numbers", len(values))
     return values
 
 
-def _few(values: tuple[float, ...]) -> tuple[float, ...]:
-    if len(values) > _FEW:
-        raise broken(f"hold at most {_FEW} numbers", len(values))
-    return values
+Values = Annotated[tuple[float, ...], PlainValidator(as_values)]
+Grid = Annotated[tuple[float, ...], PlainValidator(checked_values)]
 
 
-def _below_one(values: tuple[float, ...]) -> tuple[float, ...]:
-    for value in values:
-        if not value < 1.0:
-            raise broken("be below 1", f"{value:g}")
-    return values
-
-
-def _ends(value: object) -> object:
+def checked_ends(value: object, *, above: float = -float("inf")) -> tuple[float, float]:
     """Two numbers, the lower one first."""
     if not isinstance(value, list) or len(value) != 2:
         raise broken("be [low, high]", shown(value))
-    if not all(map(_is_finite, value)):
+    if not all(type(end) in (int, float) and abs(end) < float("inf") for end in value):
         raise broken("be [low, high], two numbers that are finite", shown(value))
     low, high = as_values(value)
     if not low < high:
         raise broken("be [low, high] with low below high", shown(value))
+    if not low > above:
+        raise broken(f"be above {above:g}", f"{low:g}")
     return low, high
 
 
-Ends = Annotated[tuple[float, float], BeforeValidator(_ends)]
-
-
-class Between(Section):
-    """A number above 0 that may lie anywhere between two, of which a cover makes cells."""
-
-    between: Annotated[Ends, AfterValidator(_positive)]
-
-
-def _checked(*checks: Any) -> BeforeValidator:  # noqa: ANN401
-    def validate(value: object) -> tuple[float, ...]:
-        values = as_values(value)
-        for check in checks:
-            values = check(values)
-        return values
-
-    return BeforeValidator(validate)
-
-
-def variances(value: object, others: tuple[str, ...] = ()) -> tuple[float, ...]:
-    """Distinct numbers above 0, in one of their spellings; others: as in `as_values`."""
-    return _distinct(_positive(as_values(value, others)))
-
-
-Values = Annotated[tuple[float, ...], _checked()]
-Grid = Annotated[tuple[float, ...], _checked(_distinct)]
-Deviations = Annotated[tuple[float, ...], _checked(_not_negative, _distinct, _few)]
-Probabilities = Annotated[tuple[float, ...], _checked(_positive, _below_one, _distinct)]
-
-
-# Of each part of a path, in bytes: what common file systems allow.
-_LONGEST_NAME = 255
+Ends = Annotated[tuple[float, float], PlainValidator(checked_ends)]
 
 
 def _nameable(name: str) -> str:
@@ -200,14 +209,15 @@ def _nameable(name: str) -> str:
     return name
 
 
-FileName = Annotated[str, Field(min_length=1), AfterValidator(_nameable)]
+Text = Annotated[str, Field(min_length=1)]
+FileName = Annotated[Text, AfterValidator(_nameable)]
 
 
 class File(Section):
     """A file, which of its arrays where it holds several, and whether its first line is a header."""
 
     file: FileName
-    member: Annotated[str, Field(min_length=1)] | None = None
+    member: Text | None = None
     header: bool | None = None
 
 
@@ -219,15 +229,13 @@ FileSpec = Annotated[File, BeforeValidator(_as_file)]
 
 
 def _variants(value: object) -> object:
-    """One file as it is; several, in a list, are variants."""
-    if not isinstance(value, list):
-        return File.model_validate(_as_file(value))
-    if len(value) < 2:
+    """One file; several, in a list, are variants."""
+    if isinstance(value, list) and len(value) < 2:
         raise broken("be one file, or a list of two or more", shown(value))
-    return tuple(File.model_validate(_as_file(file)) for file in value)
+    return tuple(File.model_validate(_as_file(file)) for file in (value if isinstance(value, list) else [value]))
 
 
-VariantFiles = Annotated[InstanceOf[File] | tuple[InstanceOf[File], ...], BeforeValidator(_variants)]
+VariantFiles = Annotated[tuple[File, ...], PlainValidator(_variants)]
 
 
 class FunctionResponse(Section):
@@ -240,28 +248,7 @@ class RegisteredResponse(Section):
     """A response of a registered kind; its parameters are further keys."""
 
     kind: str
-
-
-def _response(entry: object) -> Section:
-    """The table of a response, checked by the parameters of what its kind makes."""
-    if isinstance(entry, dict) and "function" in entry:
-        return FunctionResponse.model_validate(entry)
-    if not isinstance(entry, dict):
-        return RegisteredResponse.model_validate(entry)
-    kind = entry.get("kind")
-    if not isinstance(kind, str) or kind not in RESPONSES:
-        raise broken(f"have a kind among {', '.join(sorted(RESPONSES))}, or a function", shown(kind))
-    return _section(kind).model_validate(entry)
-
-
-def _section(kind: str) -> type[RegisteredResponse]:
-    make = RESPONSES[kind]
-    types = get_type_hints(make, include_extras=True)
-    fields: dict[str, Any] = {
-        name: (_FORMS.get(types[name], types[name]), ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in signature(make).parameters.items()
-    }
-    return create_model(kind, __base__=RegisteredResponse, **fields)
+    function: ClassVar[str | None] = None
 
 
 def _numbers(entry: object) -> "tuple[float, ...] | File":
@@ -271,9 +258,33 @@ def _numbers(entry: object) -> "tuple[float, ...] | File":
 
 
 # How a project file spells what a response takes.
-_FORMS: Mapping[object, object] = {
-    Array: Annotated[tuple[float, ...] | File, BeforeValidator(_numbers)],
+_FORMS: dict[object, object] = {
+    Array: Annotated[tuple[float, ...] | File, PlainValidator(_numbers)],
     Positive: Annotated[float, Field(gt=0.0)],
     Count: Annotated[int, Field(ge=1)],
 }
-ResponseSpec: TypeAlias = Annotated[InstanceOf[Section], BeforeValidator(_response)]
+
+
+def response_section(kind: str) -> type[RegisteredResponse]:
+    """The keys of a response, which are the parameters of what its kind makes."""
+    make = RESPONSES[kind]
+    types = get_type_hints(make, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (_FORMS.get(types[name], types[name]), ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in signature(make).parameters.items()
+    }
+    return create_model(kind, __base__=RegisteredResponse, **fields)
+
+
+def _response(entry: Any) -> FunctionResponse | RegisteredResponse:  # noqa: ANN401
+    if not isinstance(entry, dict):
+        return RegisteredResponse.model_validate(entry)
+    if "function" in entry:
+        return FunctionResponse.model_validate(entry)
+    kind = entry.get("kind")
+    if not isinstance(kind, str) or kind not in RESPONSES:
+        raise broken(f"have a kind among {', '.join(sorted(RESPONSES))}, or a function", shown(kind))
+    return response_section(kind).model_validate(entry)
+
+
+ResponseSpec = Annotated[FunctionResponse | RegisteredResponse, PlainValidator(_response)]

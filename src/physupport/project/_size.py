@@ -12,8 +12,6 @@ from ._cover import Table, eta_shares, noise_range, project_cover, strength_rang
 from ._element_list import read_element_file
 from ._elements import BankCounts, Physical, bank_counts, cover_counts
 from ._load import Project, named_by_key
-from ._mixture import known_noises, region_marks
-from ._sections import Between
 from ._tables import read_tables
 
 
@@ -36,7 +34,7 @@ def ranged_cover(project: Project, cover: Cover, n_rows: int, width: int, *, is_
     _check_thresholds(project)
     _, *etas = eta_shares(project)
     rows = settings.data.deployment
-    options = {"is_complex": is_complex, "noises": known_noises(rows)}
+    options = {"is_complex": is_complex, "noises": rows.noise and rows.noise.known}
     with named_by_key(project, "cover"):
         covered = cover_ranges(
             cover,
@@ -54,26 +52,26 @@ def ranged_cover(project: Project, cover: Cover, n_rows: int, width: int, *, is_
 
 def bank_noises(project: Project, cover: Cover | None) -> Array | tuple[float, ...] | None:
     """Variances of the deployment: the middles of the cells of a range, or numbers as they are."""
+    noise = project.settings.data.deployment.noise
     noises = None if cover is None else cover.noises
-    return known_noises(project.settings.data.deployment) if noises is None else noises
+    stated = None if noise is None else noise.known
+    return stated if noises is None else noises
 
 
 def bank_strengths(project: Project, cover: Cover | None) -> dict[str, tuple[float, ...]]:
     """The same of every region."""
     found = {} if cover is None else cover.strengths
     regions = project.settings.regions
-    return {
-        name: tuple(found[name].tolist()) if name in found else region_marks(region) for name, region in regions.items()
-    }
+    return {name: tuple(found[name].tolist()) if name in found else region.marks for name, region in regions.items()}
 
 
 def _check_thresholds(project: Project) -> None:
     """Refuse to say ABSENT of a middle below the threshold whose cell may reach it."""
     for name, region in project.settings.regions.items():
         threshold = region.absence_threshold
-        strength = region.strength
-        if isinstance(strength, Between) and threshold is not None and threshold > strength.between[0]:
-            rule = f"be at most {strength.between[0]:g}, where the range of its strengths begins"
+        ends = region.strength and region.strength.between
+        if ends and threshold is not None and threshold > ends[0]:
+            rule = f"be at most {ends[0]:g}, where the range of its strengths begins"
             raise project.misuse(f"regions.{name}.absence_threshold", rule, threshold)
 
 

@@ -83,7 +83,7 @@ def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None
         if region.absence_threshold is not None:
             rule = "be left out with leave_one_out, of which every coefficient may be 0"
             raise project.misuse(f"regions.{name}.absence_threshold", rule, region.absence_threshold)
-        if isinstance(region.coefficient, tuple) and not region.coefficient[0] <= 0.0 <= region.coefficient[1]:
+        if region.coefficient and not region.coefficient[0] <= 0.0 <= region.coefficient[1]:
             rule = "hold 0 with leave_one_out"
             raise project.misuse(f"regions.{name}.coefficient", rule, region.coefficient)
 

@@ -10,21 +10,21 @@ from .._errors import MisuseError
 from ..io import Axis, Table, matches, order_of, part_of, read_file, read_shape, read_table
 from ..laws import law_named, laws_of_files, make_law
 from ._elements import Physical
-from ._inputs import begin_channels, ordered, read_recorded, stream_specs
+from ._inputs import begin_channels, ordered, read_recorded
 from ._load import Project, named_by_key
+from ._schema import Calibration, Deployment, may_propose
 from ._sections import File
-from ._streams import Calibration, Deployment, NoiseFile, may_propose
 
 
 def planned_opponents(project: Project) -> dict[str, str]:
     """The opponent of each stream: `bank` unless the project says `free`."""
-    return {name: spec.opponent or "bank" for name, spec in stream_specs(project).items()}
+    return {name: spec.opponent or "bank" for name, spec in project.settings.data.streams.items()}
 
 
 def read_tables(project: Project) -> dict[str, Table]:
     """A table for each stream, memory-mapped where its file allows; nothing is checked against the elements."""
     begin_channels(project)
-    specs = stream_specs(project)
+    specs = project.settings.data.streams
     read = {name: _read(project, name, spec) for name, spec in specs.items()}
     count = read["deployment"].values.shape[1]
     return {
@@ -36,7 +36,7 @@ def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[s
     """The tables, with as many channels and the same kind of numbers as the responses."""
     tables = {}
     _check_files_differ(project)
-    for name, spec in stream_specs(project).items():
+    for name, spec in project.settings.data.streams.items():
         n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
         _check_width(project, name, _shape(project, name, spec), physical, n_codes)
         table = _read(project, name, spec)
@@ -56,10 +56,10 @@ def _check_files_differ(project: Project) -> None:
     """Refuse rows that calibrate and are asked about as well, by the names of their files."""
     places = {
         f"data.{name}.file": (os.path.realpath(project.file(f"data.{name}.file", spec.file)), spec.member)
-        for name, spec in stream_specs(project).items()
+        for name, spec in project.settings.data.streams.items()
     }
     noise = project.settings.data.deployment.noise
-    if isinstance(noise, NoiseFile) and noise.rows is not None:
+    if noise is not None and noise.rows is not None:
         key = "data.deployment.noise.rows"
         places[key] = os.path.realpath(project.file(key, noise.rows.file)), noise.rows.member
     for key, place in places.items():
@@ -160,7 +160,7 @@ def _check_numbers(project: Project, name: str, table: Table, physical: Physical
     if is_complex != physical.is_complex:
         rule = f"hold {kinds[physical.is_complex]} numbers, as the responses are"
         raise MisuseError(f"{key}.file", rule, f"{kinds[is_complex]} numbers in {table.source.path}")
-    spec = stream_specs(project)[name]
+    spec = project.settings.data.streams[name]
     if is_complex and law_named(spec.law).why_real:
         others = " or ".join(law for law in laws_of_files(law_named(spec.law).part) if not law_named(law).why_real)
         raise MisuseError(
@@ -179,6 +179,6 @@ def _check_width(project: Project, name: str, shape: tuple[int, ...] | None, phy
     raise project.misuse(
         f"data.{name}.file",
         f"have {wanted}, as the responses have",
-        f"{shape[1]} in {stream_specs(project)[name].file}",
+        f"{shape[1]} in {project.settings.data.streams[name].file}",
         remedy,
     )

@@ -146,7 +146,7 @@ def check_width(project: Project) -> None:
     for key, rule, is_given in (
         ("elements.error", "be left out", elements.error is not None),
         ("elements.tangents", "be left out", elements.tangents is not None),
-        ("elements.responses", "be one file", isinstance(elements.responses, tuple)),
+        ("elements.responses", "be one file", len(elements.responses or ()) > 1),
         ("parameters", "be left out", bool(settings.parameters)),
     ):
         if is_given:
