@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from html import escape
 from typing import final
 
+from markupsafe import Markup, escape
+
 from .._words import LABELS
-from ._svg import Svg, tag
+from ._svg import tag
 
 # What a reader may stop at.  Codes stand as they are written, terms in small letters.
 GLOSSARY = {
@@ -44,18 +45,18 @@ class Glossary:
     def __init__(self) -> None:
         self._met: set[str] = set()
 
-    def term(self, name: str, shown: str | None = None) -> Svg:
+    def term(self, name: str, shown: str | None = None) -> Markup:
         """A term that was looked up; another name stays as it is."""
         text = name if shown is None else shown
         if name not in GLOSSARY:
-            return Svg(escape(text))
+            return Markup(escape(text))
         self._met.add(name)
         return tag("dfn", text, class_="term", tabindex="0", aria_describedby=_key(name))
 
-    def glossed(self, text: str) -> Svg:
+    def glossed(self, text: str) -> Markup:
         """A text with its terms marked, each once."""
         told: set[str] = set()
-        return Svg("".join(self._pieces(text, told)))
+        return Markup("".join(self._pieces(text, told)))
 
     def _pieces(self, text: str, told: set[str]) -> Iterator[str]:
         end = 0

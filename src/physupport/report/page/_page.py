@@ -11,7 +11,7 @@ from ..._hashes import pieces_hash
 from .._words import channels, choices, counted, figures, listed, margin, number, says, settings
 from ..pictures._map import STATES, sign_of
 from ._glossary import Glossary
-from ._svg import asset, key_sign, label_sign, line_key, point_sign
+from ._svg import asset, key_sign, label_sign, line_key
 from ._view import page_view
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _environment() -> "Environment":
     glossary = Glossary()
     environment.filters.update(glossed=glossary.glossed, term=glossary.term)
     environment.globals.update(
-        states={state: key_sign(point_sign(sign_of(state), 8, 8)) for state in STATES},
-        plug_in_key=key_sign(point_sign("plug-in", 8, 18)),
+        states={state: key_sign(sign_of(state)) for state in STATES},
+        plug_in_key=key_sign("plug-in", 18.0),
         words=glossary.words,
     )
     return environment

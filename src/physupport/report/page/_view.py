@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from .. import pictures
 from .._assumptions import promised_level, where_truth_is, withheld_in_short
 from .._details import axis_named, misfit_doubts
@@ -27,7 +29,7 @@ from ..pictures import COMPACT, SMALL, WIDE
 from ..pictures._curves import MOST_CURVES
 from ..pictures._map import nothing_there
 from ..pictures._model import Key
-from ._svg import Svg, svg
+from ._svg import svg
 
 _MOST_ANSWERS = 6  # that stand at the top
 _MOST_REFINED = 4
@@ -132,7 +134,7 @@ def _fields(report: Entry, details: Entry) -> list[dict[str, Any]]:
 def _field(i: int, entry: Entry, details: Entry, is_map: bool, room: int) -> dict[str, Any]:
     coherence = details["coherence"]
     shown = _worth_showing(details["elements"])
-    picture: Svg | None = None
+    picture: Markup | None = None
     if coherence is not None and 1 < len(coherence["ids"]) <= _MOST_SHADED:
         drawn = pictures.coherence_picture(coherence, f"Coherence of the elements of {entry['field']}", SMALL)
         picture = svg(drawn, f"coherence-{i}")
@@ -227,7 +229,7 @@ def _twice(key: str, draw: Callable[[pictures.Room], pictures.Picture]) -> dict[
     return {"pictures": shown, "legend": drawn[WIDE].keys}
 
 
-def _maps(fields: list[dict[str, Any]]) -> list[list[list[Svg]]]:
+def _maps(fields: list[dict[str, Any]]) -> list[list[list[Markup]]]:
     """Sets of pictures side by side, each for wide and for small screens."""
     sets = zip(*(pictures.map_pictures(fields, room) for room in (WIDE, COMPACT)), strict=True)
     return [

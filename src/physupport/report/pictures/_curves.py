@@ -1,32 +1,27 @@
 """Pictures of curves: evidence, brackets, measured rows with their fits, and angles of sources."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from .._words import Entry, counted, grouped, number, shortened
 from ._model import (
     COLUMN,
     WIDE,
-    Area,
     Axis,
-    Bars,
-    End,
     Key,
-    Line,
     Mark,
     Panel,
     Picture,
-    Points,
     Room,
-    Rule,
-    Text,
     Tick,
     bent,
     counting,
+    level,
     numbered,
     padded,
+    words,
 )
 
 MOST_CURVES = 24  # whose names still fit beside them
@@ -41,27 +36,30 @@ def evidence_picture(evidence: Entry, room: Room) -> Picture:
     curves = evidence["curves"][:MOST_CURVES]
     middles = [_middle(curve) for curve in curves]
     horizontal = _step_axis(evidence, room)
-    vertical = _evidence_axis(threshold, middles)
-    top = vertical.high
-    across = horizontal.low, horizontal.high
-    marks: list[Mark] = [
-        Area(across, (threshold, threshold), (top, top), "rejected-zone"),
-        Rule(threshold, "threshold", f"threshold {number(threshold)}" if room is WIDE else number(threshold)),
-    ]
+    text = f"threshold {number(threshold)}" if room is WIDE else "" if room.is_paper else number(threshold)
+    vertical = _evidence_axis(threshold, middles, text)
+    rejected = Mark(
+        "area", "rejected-zone", (0.0, 1.0), [vertical.high] * 2, lower=[threshold] * 2, shares="x", depth=0
+    )
+    marks = [rejected, level(threshold, "threshold")]
     for curve, ys in zip(curves, middles, strict=True):
         marks += _evidence_curve(curve, ys, room)
+    streams = evidence["streams"]
+    if room is WIDE:  # the ticks have a line a stream
+        marks += [words("axis-name", -0.012, 0.0, f"{shortened(stream, 14)} rows", shares="xy", anchor="end",
+                        lift=-12.0 - 16.0 * i) for i, stream in enumerate(streams)]  # fmt: skip
     roles = dict.fromkeys(curve["role"] for curve in curves)
     keys = [Key("threshold", f"rejected above {number(threshold, 3)}"), *(Key(_role(role), role) for role in roles)]
     n_more = len(evidence["curves"]) - len(curves)
     notes = [f"{n_more} more curves not drawn"] if n_more else []
     height = max(187.0, 72.0 + 8.0 * len(curves)) if room.is_paper else max(300.0, 60.0 + 15.0 * len(curves))
-    margins = *_sides(room), 26.0, 8.0 + 16.0 * len(evidence["streams"]) + (0.0 if room is WIDE else 24.0)
+    margins = *_sides(room), 26.0, 8.0 + 16.0 * len(streams) + (0.0 if room is WIDE else 24.0)
     said = [f"explanation {curve['explanation']} ({curve['role']}) ends at {number(_last(ys)[1])}"
             for curve, ys in zip(curves[:12], middles, strict=False)]  # fmt: skip
-    words = f"An explanation is rejected once its curve rises above {number(threshold)}. " + "; ".join(said) + "."
+    told = f"An explanation is rejected once its curve rises above {number(threshold)}. " + "; ".join(said) + "."
     size = room.width, height if room.is_paper else height + margins[3]
     title = "Log evidence against explanations over the checkpoints"
-    return Picture(title, words, size, margins, Panel(horizontal, vertical, marks), keys=keys, notes=notes)
+    return Picture(title, told, size, margins, Panel(horizontal, vertical, marks), keys=keys, notes=notes)
 
 
 def _sides(room: Room) -> tuple[float, float]:
@@ -85,13 +83,21 @@ def _last(ys: Sequence[float]) -> tuple[float, float]:
     return next(((float(i), ys[i]) for i in reversed(range(len(ys))) if not math.isnan(ys[i])), (0.0, 0.0))
 
 
-def _evidence_axis(threshold: float, middles: Sequence[Sequence[float]]) -> Axis:
+def _evidence_axis(threshold: float, middles: Sequence[Sequence[float]], text: str) -> Axis:
+    """The vertical axis; the text, if any, stands at the threshold, in place of the ticks near it."""
     known = [y for ys in middles for y in ys if not math.isnan(y)]
     low = min([0.0, *known])
     high = max([1.2 * threshold, *known])
+    others: dict[str, Any] = {"name": "log evidence against", "has_grid": True}
     if max(-low, high) > 8.0 * threshold:
-        return bent(low, high, threshold, 6, name="log evidence against", has_grid=True)
-    return numbered(*padded([low, high]), 6, name="log evidence against", has_grid=True)
+        axis = bent(low, high, threshold, 6, **others)
+    else:
+        axis = numbered(*padded([low, high]), 6, **others)
+    if not text:
+        return axis
+    at = axis.share(threshold)
+    ticks = [tick for tick in axis.ticks if abs(axis.share(tick.value) - at) > 0.05]
+    return replace(axis, ticks=[*ticks, Tick(threshold, text)])
 
 
 def _step_axis(evidence: Entry, room: Room) -> Axis:
@@ -103,19 +109,20 @@ def _step_axis(evidence: Entry, room: Room) -> Axis:
     shown = [i for i in range(len(steps)) if (i % every == 0 and last - i > every / 2) or i == last]
     ticks = [Tick(i, "\n".join(map(str, steps[i]))) for i in shown]
     limits = (-0.03 * last, 1.03 * last) if last else (-0.5, 0.5)
-    if room is WIDE:
-        return Axis(*limits, ticks, rows=[f"{shortened(stream, 14)} rows" for stream in evidence["streams"]])
-    return Axis(*limits, ticks, f"held-out rows of {' and '.join(map(shortened, evidence['streams']))}")
+    name = "" if room is WIDE else f"held-out rows of {' and '.join(map(shortened, evidence['streams']))}"
+    return Axis(*limits, ticks, name)
 
 
-def _evidence_curve(curve: Entry, ys: Sequence[float], room: Room) -> Iterator[Mark]:
+def _evidence_curve(curve: Entry, ys: Sequence[float], room: Room) -> list[Mark]:
     role = _role(curve["role"])
     (x, y) = _last(ys)
-    yield Line(range(len(ys)), ys, role, name=curve["role"], has_points=True)
     where = ", ".join(curve["fields"])
     full = f"{curve['explanation']} {curve['role']}" + (f" for {where}" if where else "")
     short = shortened(full, 34) if room is WIDE else shortened(f"{curve['explanation']} {where}".rstrip(), room.letters)
-    yield End(x, y, short, role, full, has_leader=any(not math.isnan(y) for y in ys))
+    return [
+        Mark("line", role, range(len(ys)), ys, name=curve["role"], has_points=True),
+        Mark("end", role, (x,), (y,), (short, "" if all(map(math.isnan, ys)) else full)),
+    ]
 
 
 def brackets_picture(brackets: Entry, room: Room) -> Picture:
@@ -123,11 +130,12 @@ def brackets_picture(brackets: Entry, room: Room) -> Picture:
     queries, witnessed, possible, n_open = (brackets[name] for name in ("queries", "witnessed", "possible", "open"))
     horizontal = counting(float(max(1, queries[-1])), room.n_ticks, name="explanations asked about")
     vertical = counting(1.05 * max(1, *possible), 5, name="explanations", has_grid=True)
-    marks: list[Mark] = [Area(queries, witnessed, possible, "band", is_stepped=True)]
+    marks = [Mark("area", "band", queries, possible, lower=witnessed, is_stepped=True, depth=0)]
     for name, counts in (("possible", possible), ("witnessed", witnessed)):
-        marks.append(Line(queries, counts, f"bracket-{name}", name=name, is_stepped=True))
-        marks.insert(0, End(queries[-1], counts[-1], f"{grouped(counts[-1])} {name}", f"bracket-{name}"))
-    words = (
+        role = f"bracket-{name}"
+        marks.append(Mark("line", role, queries, counts, name=name, is_stepped=True))
+        marks.insert(0, Mark("end", role, queries[-1:], counts[-1:], (f"{grouped(counts[-1])} {name}", "")))
+    told = (
         f"After {counted(queries[-1], 'question')}, {witnessed[-1]} are witnessed, and of {possible[0]} possible "
         f"{possible[-1]} are left; {counted(n_open[-1], 'field')} open."
     )
@@ -135,16 +143,16 @@ def brackets_picture(brackets: Entry, room: Room) -> Picture:
     panel = Panel(horizontal, vertical, marks)
     strip = _open_fields(queries, n_open, horizontal)
     height = 187.0 if room.is_paper else 300.0
-    return Picture("Witnessed and possible explanations", words, (room.width, height), margins, panel, strip)
+    return Picture("Witnessed and possible explanations", told, (room.width, height), margins, panel, strip)
 
 
 def _open_fields(queries: Sequence[int], counts: Sequence[int], horizontal: Axis) -> Panel:
     """A low step chart: fields that are left without a certificate."""
     most = max(1, *counts)
-    marks: list[Mark] = [
-        Area(queries, [0.0] * len(counts), counts, "open-fields", is_stepped=True),
-        Line(queries, counts, "open-line", name="open", is_stepped=True),
-        End(queries[-1], 0.0, f"{counted(counts[-1], 'field')} open", "muted"),
+    marks = [
+        Mark("area", "open-fields", queries, counts, lower=[0.0] * len(counts), is_stepped=True, depth=0),
+        Mark("line", "open-line", queries, counts, name="open", is_stepped=True),
+        Mark("end", "muted", queries[-1:], (0.0,), (f"{counted(counts[-1], 'field')} open", "")),
     ]
     return Panel(Axis(0.0, horizontal.high), Axis(0.0, 1.1 * most, [Tick(0, "0"), Tick(most, grouped(most))]), marks)
 
@@ -159,82 +167,55 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
     measured values are bars and fits are signs, sorted by the first fit.  On paper, where keys stand above the axes,
     there is no strip.
     """
-    places, axis = _places(rows["channels"])
-    drawn = _over_axis(rows, places, axis, room) if axis else _over_names(rows, room)
     measured = rows["measured"]
     fits = rows["fits"]
+    places, unit = _places(rows["channels"])
+    is_ordered = bool(unit)
+    if is_ordered:
+        horizontal = numbered(*padded(places, 0.01), room.n_ticks, name=unit)
+    else:
+        places, horizontal = _sorted_names(rows["channels"], fits[0]["values"], room)
+    role = "measured" if is_ordered else "measured-bar"
+    told = [_said(fit["says"]) for fit in fits]
+    marks = [Mark("line" if is_ordered else "columns", role, places, measured, name="measured", depth=1)]
+    keys = [Key(role, "measured" if rows["rows"] == 1 else f"mean of {rows['rows']} measured rows")]
+    for k, (fit, name) in reversed([*enumerate(zip(fits, told, strict=True))]):  # the first lies on top
+        if is_ordered:
+            marks.append(Mark("line", "fit", places, fit["values"], dash=k, name=name, depth=3))
+            keys.insert(1, Key("fit", name, dash=k))
+        else:
+            titles = [f"{c}: {number(value)}" for c, value in zip(rows["channels"], fit["values"], strict=True)]
+            marks.append(Mark("points", f"series-{k}", places, fit["values"], titles, depth=4))
+            keys.insert(1, Key(f"series-{k}", name))
     left = [a - b for a, b in zip(measured, fits[0]["values"], strict=True)]
-    unit = f" ({rows['unit']})" if rows["unit"] else ""
-    name = ("modulus" if rows["is_complex"] else "value") + unit
-    everything = [*measured, *(value for fit in fits for value in fit["values"]), *([] if axis else [0.0])]
+    most = max(map(abs, left))
+    name = ("modulus" if rows["is_complex"] else "value") + (f" ({rows['unit']})" if rows["unit"] else "")
+    everything = [*measured, *(value for fit in fits for value in fit["values"]), *([] if is_ordered else [0.0])]
     vertical = numbered(*padded(everything), 5, name=name, has_grid=True)
     what = "kept explanations" if rows["is_kept"] else "the best explanation, which is not kept"
-    words = f"{len(measured)} channels with the fits of {what}; the first leaves at most {number(_size(left))}."
+    description = f"{len(measured)} channels with the fits of {what}; the first leaves at most {number(most)}."
     margins = (64.0, 30.0, 8.0, 46.0) if room is WIDE else (50.0, 12.0, 8.0, 46.0)
-    is_dense = not drawn.is_ordered and len(measured) > _MOST_SPARSE
-    panel = Panel(drawn.axis, vertical, drawn.marks, is_dense)
-    strip = None if room.is_paper else _residual(drawn, left)
+    panel = Panel(horizontal, vertical, marks, is_dense=not is_ordered and len(measured) > _MOST_SPARSE)
+    residual = Mark(marks[0].kind, role, places, left, name="residual")
+    strip = None if room.is_paper else _residual_strip(residual, horizontal, most or 1.0)
     size = room.width, 187.0 if room.is_paper else 320.0
-    return Picture("Measured row and fits", words, size, margins, panel, strip, keys=drawn.keys)
+    return Picture("Measured row and fits", description, size, margins, panel, strip, keys=keys)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Channels on their axis, with the marks of the row and of its fits."""
-
-    axis: Axis
-    places: Sequence[float]
-    marks: Sequence[Mark]
-    keys: Sequence[Key]
-    is_ordered: bool
-
-
-def _over_axis(rows: Entry, places: Sequence[float], name: str, room: Room) -> _Drawn:
-    axis = numbered(*padded(places, 0.01), room.n_ticks, name=name)
-    marks: list[Mark] = [Line(places, rows["measured"], "measured", name="measured", depth=1)]
-    keys = [Key("measured", _measured(rows))]
-    for k, fit in enumerate(rows["fits"]):
-        said = _said(fit["says"])
-        marks.append(Line(places, fit["values"], "fit", dash=k, name=said, depth=3))
-        keys.append(Key("fit", said, dash=k))
-    return _Drawn(axis, places, marks, keys, is_ordered=True)
-
-
-def _over_names(rows: Entry, room: Room) -> _Drawn:
-    names = rows["channels"]
-    first = rows["fits"][0]["values"]
-    order = sorted(range(len(names)), key=lambda i: first[i])
+def _sorted_names(names: Sequence[str], values: Sequence[float], room: Room) -> tuple[list[float], Axis]:
+    """The place of each channel in the order of its value, and the axis with the names of some."""
+    order = sorted(range(len(names)), key=lambda i: values[i])
     places = [0.0] * len(names)
     for place, i in enumerate(order):
         places[i] = float(place)
     every = -(-len(names) // room.n_ticks)
     ticks = [Tick(place, shortened(names[i], 10), names[i]) for place, i in enumerate(order)][::every]
-    axis = Axis(-1.0, float(len(names)), ticks, "channel, sorted by the first fit")
-    marks: list[Mark] = [Bars(places, rows["measured"], "measured-bar", "measured", thickness=0.7, is_upright=True)]
-    keys = [Key("measured-bar", _measured(rows))]
-    for k, fit in reversed([*enumerate(rows["fits"])]):  # the first lies on top
-        titles = [f"{name}: {number(value)}" for name, value in zip(names, fit["values"], strict=True)]
-        marks.append(Points(f"series-{k}", places, fit["values"], titles))
-        keys.insert(1, Key(f"series-{k}", _said(fit["says"])))
-    return _Drawn(axis, places, marks, keys, is_ordered=False)
+    return places, Axis(-1.0, float(len(names)), ticks, "channel, sorted by the first fit")
 
 
-def _measured(rows: Entry) -> str:
-    return "measured" if rows["rows"] == 1 else f"mean of {rows['rows']} measured rows"
-
-
-def _size(values: Sequence[float]) -> float:
-    return max(map(abs, values))
-
-
-def _residual(drawn: _Drawn, left: Sequence[float]) -> Panel:
-    most = _size(left) or 1.0
+def _residual_strip(mark: Mark, horizontal: Axis, most: float) -> Panel:
     vertical = Axis(-1.1 * most, 1.1 * most, [Tick(0.0, "0"), Tick(most, number(most, 2))], name="residual")
-    mark: Mark = Line(drawn.places, left, "measured", name="residual")
-    if not drawn.is_ordered:
-        mark = Bars(drawn.places, left, "measured-bar", "residual", thickness=0.7, is_upright=True)
-    return Panel(Axis(drawn.axis.low, drawn.axis.high), vertical, [mark])
+    return Panel(Axis(horizontal.low, horizontal.high), vertical, [mark])
 
 
 def _places(channels: Sequence[str]) -> tuple[list[float], str]:
@@ -270,10 +251,10 @@ def sines_picture(elements: Sequence[str], regions: Sequence[str], sines: Sequen
     lanes = [float(-lane) for lane in range(len(order))]
     high = 1.1 * max(error, 1e-6)
     titles = [f"{elements[i]}: {sines[i]:.3g}" for i in order]
-    marks: list[Mark] = [
-        Line((error, error), (0.6, lanes[-1] - 0.6), "threshold"),
-        Points("kept", [sines[i] for i in order], lanes, titles),
-        Text(error, 0.6, f"error = {error:g}", "count", "end", lift=4.0),
+    marks = [
+        Mark("line", "threshold", (error, error), (0.6, lanes[-1] - 0.6)),
+        Mark("points", "kept", [sines[i] for i in order], lanes, titles, depth=4),
+        words("count", error, 0.6, f"error = {error:g}", anchor="end", lift=8.0),
     ]
     ticks = [
         Tick(lane, shortened(f"{elements[i]} ({regions[i]})", 24), elements[i])

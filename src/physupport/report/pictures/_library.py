@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from .._words import Entry, counted, listed, setting_words, shortened
-from ._model import COLUMN, Area, Axis, Cells, Key, Line, Mark, Panel, Picture, Room, Rule, Text, Tick, numbered
+from ._model import COLUMN, MOST_NUMBERED, Axis, Key, Mark, Panel, Picture, Room, Tick, level, numbered, words
 
 _OTHER = "of no question"  # elements of regions that no field is about
 _DEPTHS = {"kept": 4, "not asked": 3, _OTHER: 3, "excluded": 2}
@@ -13,7 +13,6 @@ _DASHES = 6  # responses that dashes can tell apart
 _MOST_NAMED = 47
 _MOST_NAMED_ON_PAPER = 30
 _MOST_RUNS = 20  # regions whose names fit there
-_MOST_NUMBERED = 8  # elements whose coherence is written into the cells
 _MOST_SMALL = 16  # names beside a matrix in letters of the usual size
 
 
@@ -25,67 +24,46 @@ def members_of(library: Entry) -> dict[str, list[int]]:
     return members
 
 
-def states_of(fields: Sequence[Entry]) -> dict[tuple[str, str], str]:
-    """(region, id) -> kept, not asked or excluded; of others nothing is known."""
-    return {(entry["field"], part["id"]): part["state"] for entry in fields for part in entry["elements"]}
-
-
 def responses_picture(
     library: Entry, fields: Sequence[Entry], indices: Sequence[int], room: Room, among: Sequence[int]
 ) -> Picture:
     """Responses of one region over the channels, on the scale of those among which it is drawn."""
-    names = [library["ids"][i] for i in indices]
-    known = states_of(fields)
-    states = [known.get((library["regions"][i], library["ids"][i]), _OTHER) for i in indices]
     low, high = _range(library, among)
     pad = 0.04 * (high - low)
     name = _noun(library) if room.is_paper else ""
     vertical = numbered(low - pad, high + pad, room.n_ticks, name=name)
     region = library["regions"][indices[0]]
-    envelope = _envelope(library, region, room)
-    if envelope is not None:  # what is excluded is somewhere within
-        indices, states = _left(indices, states)
-        names = [library["ids"][i] for i in indices]
-    marks: list[Mark] = [Rule(0.0, "grid"), *([] if envelope is None else [envelope])]
-    marks += _lines(library, indices, states, room)
-    keys = [
-        Key(_role(state), shortened(name, 16), state, k % _DASHES)
-        for k, (name, state) in enumerate(zip(names, states, strict=True))
-    ]
+    marks, states = _region(library, fields, indices, room)
+    keys = [Key(_role(state), shortened(name, 16), state, k % _DASHES) for k, (name, state) in enumerate(states)]
     noun = "real part of the response" if library["is_complex"] else "response"
-    title = f"{noun.capitalize()} of {counted(len(indices), 'element')} of {region} over the channels"
-    title += "" if envelope is None else ", and the envelope of all"
+    title = f"{noun.capitalize()} of {counted(len(states), 'element')} of {region} over the channels"
+    title += ", and the envelope of all" if region in library.get("envelopes", {}) else ""
     # What is not excluded is named first on paper, where few keys fit.
     keys = sorted(keys, key=lambda key: key.note == "excluded")[:12] if room.is_paper else keys
     size = room.width, 158.0 + 6.0 * len(keys) if room.is_paper else 118.0
-    panel = Panel(_channel_axis(library, room), vertical, marks)
+    panel = Panel(_channel_axis(library, room), vertical, [level(0.0, "grid"), *marks])
     notes = _notes(library) if room.is_paper else ()
-    return Picture(title, f"Elements {listed(names)}.", size, (28, 4, 6, 20), panel, keys=keys, notes=notes)
+    description = f"Elements {listed([name for name, _ in states])}."
+    return Picture(title, description, size, (28, 4, 6, 20), panel, keys=keys, notes=notes)
 
 
 def lanes_picture(library: Entry, fields: Sequence[Entry]) -> Picture:
     """All regions in a column: a lane for each, with its name at zero and one scale for all."""
     members = members_of(library)
-    known = states_of(fields)
     low, high = _range(library, range(len(library["ids"])))
     step = 1.12 * (high - low)
     n = len(members)
     marks: list[Mark] = []
-    used = dict.fromkeys(_DEPTHS, False)
-    for lane, (name, indices) in enumerate(members.items()):
-        states = [known.get((library["regions"][i], library["ids"][i]), _OTHER) for i in indices]
-        used |= dict.fromkeys(states, True)
-        marks.append(Rule(-lane * step, "lane"))
-        if (envelope := _envelope(library, name, COLUMN, -lane * step)) is not None:
-            marks.append(envelope)
-            indices, states = _left(indices, states)
-        marks += _lines(library, indices, states, COLUMN, -lane * step)
+    used = set[str]()
+    for lane, indices in enumerate(members.values()):
+        drawn, states = _region(library, fields, indices, COLUMN, -lane * step)
+        marks += [level(-lane * step, "lane"), *drawn]
+        used |= {state for _, state in states}
     ticks = [Tick(-lane * step, shortened(name, COLUMN.letters), name) for lane, name in enumerate(members)]
     vertical = Axis(-(n - 1) * step + low - 0.06 * step, high + 0.06 * step, ticks, is_named=True,
                     name=f"{_noun(library)},\nlanes {step:.2g} apart")  # fmt: skip
-    keys = [Key(_role(state), state) for state in _DEPTHS if used[state]]
     # A question without elements gives them no states.
-    keys = [] if [key.text for key in keys] == [_OTHER] else keys
+    keys = [] if used == {_OTHER} else [Key(_role(state), state) for state in _DEPTHS if state in used]
     size = COLUMN.width, 61.0 + n * max(9.4, min(39.6, 504.0 / n))
     panel = Panel(_channel_axis(library, COLUMN), vertical, marks, is_dense=n > 24)
     title = f"Responses of {counted(n, 'region')} over the channels"
@@ -93,10 +71,34 @@ def lanes_picture(library: Entry, fields: Sequence[Entry]) -> Picture:
                    notes=_notes(library))  # fmt: skip
 
 
-def _left(indices: Sequence[int], states: Sequence[str]) -> tuple[list[int], list[str]]:
-    """A few that are not excluded."""
-    pairs = [(i, state) for i, state in zip(indices, states, strict=True) if state != "excluded"][:_DASHES]
-    return [i for i, _ in pairs], [state for _, state in pairs]
+def _region(
+    library: Entry, fields: Sequence[Entry], indices: Sequence[int], room: Room, offset: float = 0.0
+) -> tuple[list[Mark], list[tuple[str, str]]]:
+    """The marks of a region and the elements with lines of their own, by name and state.
+
+    Of too many elements for single lines there is the envelope, with lines for a few that are not excluded.
+    """
+    region = library["regions"][indices[0]]
+    known = {part["id"]: part["state"] for entry in fields if entry["field"] == region for part in entry["elements"]}
+    states = [(i, known.get(library["ids"][i], _OTHER)) for i in indices]
+    marks: list[Mark] = []
+    if (sides := library.get("envelopes", {}).get(region)) is not None:
+        xs, lower, upper = _thinned(*sides, room=room, offset=offset)
+        marks.append(Mark("area", "envelope", xs, upper, lower=lower, depth=0))
+        states = [(i, state) for i, state in states if state != "excluded"][:_DASHES]  # others are somewhere within
+    for k, (i, state) in enumerate(states):
+        xs, ys = _thinned(library["responses"][i], room=room, offset=offset)
+        name = f"{state}: {shortened(library['ids'][i], 16)}"
+        marks.append(Mark("line", _role(state), xs, ys, name=name, dash=k % _DASHES, depth=_DEPTHS[state]))
+    return marks, [(library["ids"][i], state) for i, state in states]
+
+
+def _thinned(*curves: Sequence[float], room: Room, offset: float) -> Iterator[Sequence[float]]:
+    """The channels that there is room for, and the values of curves there, shifted."""
+    every = max(1, -(-len(curves[0]) // room.most_points))
+    yield range(0, len(curves[0]), every)
+    for curve in curves:
+        yield [value + offset for value in curve[::every]]
 
 
 def _role(state: str) -> str:
@@ -113,34 +115,12 @@ def _notes(library: Entry) -> list[str]:
     return [*([f"{shown} of {of} elements"] if shown < of else []), *setting_words(library["setting"])]
 
 
-def _envelope(library: Entry, region: str, room: Room, offset: float = 0.0) -> Area | None:
-    """The envelope of a region with too many elements for single lines."""
-    sides = library.get("envelopes", {}).get(region)
-    if sides is None:
-        return None
-    every = max(1, -(-len(sides[0]) // room.most_points))
-    lower, upper = ([value + offset for value in side[::every]] for side in sides)
-    return Area(range(0, len(sides[0]), every), lower, upper, "envelope")
-
-
 def _range(library: Entry, indices: Sequence[int]) -> tuple[float, float]:
     """The values of responses and envelopes, and zero."""
     regions = {library["regions"][i] for i in indices}
     sides = [side for region, both in library.get("envelopes", {}).items() if region in regions for side in both]
     values = [value for curve in (*(library["responses"][i] for i in indices), *sides) for value in curve]
     return min(0.0, *values), max(0.0, *values) or 1.0
-
-
-def _lines(
-    library: Entry, indices: Sequence[int], states: Sequence[str], room: Room, offset: float = 0.0
-) -> Iterator[Line]:
-    for k, (i, state) in enumerate(zip(indices, states, strict=True)):
-        values = library["responses"][i]
-        every = max(1, -(-len(values) // room.most_points))
-        xs = range(0, len(values), every)
-        ys = [value + offset for value in values[::every]]
-        name = f"{state}: {shortened(library['ids'][i], 16)}"
-        yield Line(xs, ys, _role(state), k % _DASHES, name, depth=_DEPTHS[state])
 
 
 def _channel_axis(library: Entry, room: Room) -> Axis:
@@ -164,14 +144,17 @@ def coherence_picture(
     vertical = Axis(n - 0.5, -0.5, ticks, is_named=True)
     horizontal = Axis(-0.5, n - 0.5, ticks if room.is_paper else (), is_named=True)
     name = "\n".join(["absolute inner product", *setting_words(setting or {})])
-    marks: list[Mark] = [Cells(coherence["matrix"], n <= _MOST_NUMBERED, name)]
+    marks = [Mark("cells", "shade", cells=coherence["matrix"], name=name, depth=0)]
     for _, start, count in runs:
         low = start - 0.5
         high = start + count - 0.5
-        marks.append(Line((low, high, high, low, low), (low, low, high, high, low), "region-frame"))
+        marks.append(Mark("line", "region-frame", (low, high, high, low, low), (low, low, high, high, low)))
     if room.is_paper and n <= _MOST_NAMED_ON_PAPER and 1 < len(runs) <= _MOST_RUNS:  # else ticks name the regions
-        marks += [Text(start + (count - 1) / 2, -0.5, name, "count", "middle", lift=3.0) for name, start, count in runs]
-    side = 44.0 if n <= _MOST_NUMBERED else max(8.0, min(26.0, 520.0 / n))
+        marks += [
+            words("count", start + (count - 1) / 2, -0.5, name, anchor="middle", lift=7.0)
+            for name, start, count in runs
+        ]
+    side = 44.0 if n <= MOST_NUMBERED else max(8.0, min(26.0, 520.0 / n))
     left = 12.0 + 6.4 * max(len(tick.text) for tick in ticks) if ticks else 4.0
     size = (room.width, 216.0) if room.is_paper else (left + n * side + 1.0, n * side + 1.0)
     panel = Panel(horizontal, vertical, marks, is_dense=len(ticks) > _MOST_SMALL)

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, final
+from typing import Any
 
 from .._words import Entry, counted, grouped, kind_of, label_words, listed, shortened
 from ._model import (
@@ -12,22 +11,18 @@ from ._model import (
     COMPACT,
     WIDE,
     Axis,
-    Bars,
     Key,
-    Label,
-    Line,
     Mark,
     Panel,
     Picture,
-    Points,
     Room,
-    Rule,
     Shares,
-    Text,
     Tick,
     counting,
+    level,
     numbered,
     padded,
+    words,
 )
 
 STATES = ("excluded", "not asked", "kept")  # the last lies on top
@@ -45,30 +40,14 @@ _SIDES = 68.0  # left and right of a plane
 _HIGHEST = {WIDE: 480.0, COMPACT: 420.0}
 _TOP = 26.0
 _BOTTOM = 44.0
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """Beside the lanes: margins, height of a lane, and where names, labels and `nothing` stand, in shares."""
-
-    left: float
-    right: float
-    step: float
-    dense: float
-    name: float
-    label: float
-    nothing: float
-    lift: float  # of name and label above the lane
-    below: float  # from a sign down to the name of its element; 0 where there is no room for it
-
-
-_COLUMNS = {
+# Beside the lanes: margins, the height of a lane, and where names, labels and `nothing` stand, in shares of the axes.
+_LANES = {
     # In line with the list of fields below the picture.
-    WIDE: _Columns(384, 108, 38, 27, -0.709, -0.378, 1.126, 0, 16),
-    COMPACT: _Columns(8, 70, 60, 43, -0.028, 0.493, 1.139, 22, 16),
-    COLUMN: _Columns(0, 0, 21.6, 10.8, 0.0, 1.18, 1.09, 0, 0),
+    WIDE: {"left": 384, "right": 108, "step": 38, "dense": 27, "name": -0.709, "label": -0.378, "nothing": 1.126},
+    COMPACT: {"left": 8, "right": 70, "step": 60, "dense": 43, "name": -0.028, "label": 0.493, "nothing": 1.139},
+    COLUMN: {"left": 0, "right": 0, "step": 21.6, "dense": 10.8, "label": 1.18, "nothing": 1.09},
 }
+_LIFTS = {COMPACT: 22.0}  # of names and labels above the lane
 
 
 def map_pictures(fields: Sequence[Entry], room: Room) -> list[list[Picture]]:
@@ -117,21 +96,21 @@ def sign_of(state: str) -> str:
     return state.replace(" ", "-")
 
 
-def signs(points: Sequence[tuple[str, float, float, str]], shares: Shares = "") -> Iterator[Points]:
+def signs(points: Sequence[tuple[str, float, float, str]], shares: Shares = "") -> Iterator[Mark]:
     """One set of signs a state.  points: sign, x, y, title."""
     for sign in (*STATES, "plug-in"):
         chosen = [point for point in points if point[0] == sign]
         if chosen:
             _, xs, ys, titles = zip(*chosen, strict=True)
-            yield Points(sign_of(sign), xs, ys, titles, shares)
+            yield Mark("points", sign_of(sign), xs, ys, titles, shares, depth=4)
 
 
 def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[Any, Any, Panel]:
     """A lane for each field above a common axis, with a column for `nothing there`."""
-    columns = _COLUMNS[room]
+    columns = _LANES[room]
     n = len(fields)
     is_dense = n > _ROOMY
-    step = columns.dense if is_dense else columns.step
+    step = columns["dense" if is_dense else "step"]
     placed = [_lane(entry) for entry in fields]
     limits = padded([x for lane in placed for x, _ in lane])
     horizontal = (
@@ -139,23 +118,28 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
         if names
         else Axis(*limits, _listed(placed, room))
     )
-    down = columns.lift / 2 / step
-    ticks = [Tick(-i, shortened(entry["field"], room.letters), entry["field"]) for i, entry in enumerate(fields)]
-    vertical = Axis(0.5 - n + down, 0.5 + down, ticks, is_named=True, column=columns.name, lift=columns.lift)
-    marks: list[Mark] = [Rule(-i, "lane") for i in range(n)]
+    marks = [level(-i, "lane") for i in range(n)]
     for i, lane in enumerate(placed if names else ()):  # between names alone there is nothing
         left = [x for x, element in lane if element["state"] != "excluded"]
-        marks += [Line((min(left), max(left)), (-i, -i), "cell", depth=1)] if len(left) > 1 else []
+        marks += [Mark("line", "cell", (min(left), max(left)), (-i, -i), depth=1)] if len(left) > 1 else []
     marks += signs([point for i, lane in enumerate(placed) for point in _lane_points(fields[i], lane, -i)])
-    marks += _nothing(fields, columns.nothing)
-    if columns.below and not is_dense:
-        scale = (room.width - columns.left - columns.right) / (limits[1] - limits[0])
-        marks += [mark for i, lane in enumerate(placed) for mark in _named(lane, -i, scale, not names, columns.below)]
-    label_x = columns.label if room is not COLUMN or any(entry["absent"] for entry in fields) else 1.04
+    marks += _nothing(fields, columns["nothing"])
+    if not (room.is_paper or is_dense):
+        scale = (room.width - columns["left"] - columns["right"]) / (limits[1] - limits[0])
+        marks += [mark for i, lane in enumerate(placed) for mark in _named(lane, -i, scale, not names)]
+    lift = _LIFTS.get(room, 0.0)
+    ticks = [Tick(-i, shortened(entry["field"], room.letters), entry["field"]) for i, entry in enumerate(fields)]
+    if not room.is_paper:  # names stand in a column of their own
+        marks += [words("name", columns["name"], tick.value, tick.text, tick.title, shares="x", lift=lift)
+                  for tick in ticks]  # fmt: skip
+    at = columns["label"] if not room.is_paper or any(entry["absent"] for entry in fields) else 1.04
     marks += [
-        Label(label_x, -i, entry["label"], kind_of(entry["label"]), columns.lift) for i, entry in enumerate(fields)
+        Mark("label", kind_of(entry["label"]), (at,), (-i,), (entry["label"],), "x", lift=lift)
+        for i, entry in enumerate(fields)
     ]
-    margins = columns.left, columns.right, _TOP, _BOTTOM
+    down = lift / 2 / step
+    vertical = Axis(0.5 - n + down, 0.5 + down, ticks if room.is_paper else (), is_named=True)
+    margins = columns["left"], columns["right"], _TOP, _BOTTOM
     return (room.width, _TOP + _BOTTOM + step * n), margins, Panel(horizontal, vertical, marks, is_dense)
 
 
@@ -188,13 +172,13 @@ def _lane_points(entry: Entry, lane: Sequence[tuple[float, Any]], y: float) -> I
             yield "plug-in", x, y, _said(entry)
 
 
-def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: bool, below: float) -> list[Text]:
+def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: bool) -> list[Mark]:
     """Names below the signs of what is left, if they fit beside each other; has_all: of what is excluded, too.
 
     scale: pixels a unit.
     """
     named = list[tuple[float, float]]()
-    texts = list[Text]()
+    texts = list[Mark]()
     for x, element in sorted(lane, key=lambda placed: placed[1]["state"] == "excluded"):
         text = shortened(element["id"], _MOST_LETTERS)
         is_left = element["state"] != "excluded"
@@ -204,7 +188,7 @@ def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: b
             return []
         if fits and (is_left or has_all):
             named.append((x, half))
-            texts.append(Text(x, y, text, "axis-text", "middle", lift=-below))
+            texts.append(words("axis-text", x, y, text, anchor="middle", lift=-12.0))
     return texts
 
 
@@ -216,7 +200,7 @@ def _nothing(fields: Sequence[Entry], x: float) -> Iterator[Mark]:
     """A column beside the axes: whether the data allow that nothing is there."""
     absent = [(-i, entry) for i, entry in enumerate(fields) if entry["absent"] is not None]
     if absent:
-        yield Text(x, 1.0, "nothing", "axis-text", "middle", "xy", lift=2.0)
+        yield words("axis-text", x, 1.0, "nothing", anchor="middle", shares="xy", lift=6.0)
     parts = [(y, nothing_there(entry["absent"])) for y, entry in absent]
     yield from signs([(part["state"], x, y, element_title(part)) for y, part in parts], "x")
     said = [("plug-in", x, -i, _said(entry)) for i, entry in enumerate(fields) if is_said(entry, None)]
@@ -237,7 +221,7 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tupl
     horizontal, vertical = (
         numbered(*limits[k], counts[k], name=shortened(names[pair[k]], 40), has_grid=True) for k in (0, 1)
     )
-    marks: list[Mark] = [Line([x for x, _ in head], [y for _, y in head], "head", depth=1)] if head else []
+    marks = [Mark("line", "head", [x for x, _ in head], [y for _, y in head], depth=1)] if head else []
     if len(fields) > 1:
         marks += [_spokes(group) for group in points if len(group) <= _MOST_SPOKES]
     marks += signs([
@@ -246,26 +230,23 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tupl
         for entry in fields for element in entry["elements"]
         for k, sign in enumerate((element["state"], "plug-in")) if k == 0 or is_said(entry, element["id"])
     ])  # fmt: skip
-    marks += _plane_names(fields, points, limits) if len(fields) <= _MOST_NAMED else []
+    marks += _plane_names(fields, points) if len(fields) <= _MOST_NAMED else []
     is_dense = max(map(len, points)) > _MOST_SPARSE
     return (width, height + 78.0), (52.0, _SIDES - 52.0, 26.0, 52.0), Panel(horizontal, vertical, marks, is_dense)
 
 
-def _plane_names(
-    fields: Sequence[Entry], points: Sequence[Sequence[Sequence[float]]], limits: Sequence[tuple[float, float]]
-) -> Iterator[Text]:
+def _plane_names(fields: Sequence[Entry], points: Sequence[Sequence[Sequence[float]]]) -> Iterator[Mark]:
     """Name and label of each field where it is left, or of the only one in the corner, where they cover nothing."""
-    (left, right), (low, high) = limits
     for entry, group in zip(fields, points, strict=True):
         text = f"{shortened(entry['field'], 14)} {label_words(entry['label'])}".strip()
         role = kind_of(entry["label"])
         if len(fields) == 1:
-            yield Text(0.98 * left + 0.02 * right, 0.04 * low + 0.96 * high, text, f"halo {role}")
+            yield words(f"halo {role}", 0.02, 0.96, text, shares="xy")
             continue
         elements = zip(group, entry["elements"], strict=True)
         left_over = [point for point, element in elements if element["state"] != "excluded"]
         x, y = max(left_over or group, key=lambda point: point[1])
-        yield Text(x, y, text, f"halo {role}", "middle", lift=14.0)
+        yield words(f"halo {role}", x, y, text, anchor="middle", lift=18.0)
 
 
 def _head(radius: float | None, names: Sequence[str], pair: tuple[int, int]) -> list[tuple[float, float]]:
@@ -291,11 +272,11 @@ def _equal(
     return [(left - more[0], right + more[0]), (low - more[1], high + more[1])], height
 
 
-def _spokes(points: Sequence[Sequence[float]]) -> Line:
+def _spokes(points: Sequence[Sequence[float]]) -> Mark:
     """Lines from the middle show which elements belong together."""
     middle = [sum(values) / len(points) for values in zip(*points, strict=True)]
     xs, ys = ([value for point in points for value in (middle[k], point[k], math.nan)] for k in (0, 1))
-    return Line(xs, ys, "lane", depth=1)
+    return Mark("line", "lane", xs, ys, depth=1)
 
 
 def _description(fields: Sequence[Entry]) -> str:
@@ -321,10 +302,13 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
     lanes = range(0, -len(parts), -1)
     kept = [part["n_kept"] for part in parts]
     both = [part["n_kept"] + part["n_not_asked"] for part in parts]
-    marks: list[Mark] = [Bars(lanes, both, "bar-not-asked", "not asked"), Bars(lanes, kept, "bar-kept", "kept")]
+    marks = [
+        Mark("bars", "bar-not-asked", both, lanes, name="not asked"),
+        Mark("bars", "bar-kept", kept, lanes, name="kept"),
+    ]
     for lane, part in zip(lanes, parts, strict=True):
         text = f"{grouped(part['n_kept'])} + {grouped(part['n_not_asked'])}"
-        marks.append(Text(1.02, lane, text, "count", shares="x"))
+        marks.append(words("count", 1.02, lane, text, shares="x"))
     points = [(part["state"], _SIGN, lane, element_title(part)) for lane, part in zip(lanes, parts, strict=True)]
     nothing = parts[-1] if entry["absent"] is not None else None
     said = [lane for lane, part in zip(lanes, parts, strict=True)
@@ -337,10 +321,11 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
     keys = [Key("bar-not-asked", "not asked"), Key("bar-kept", "kept")]
     keys += [Key("plug-in", "point-valued method")] if said else []
     heading = ": ".join(filter(None, (shortened(entry["field"]), label_words(entry["label"]))))
-    words = f"Elements {listed([part['id'] for part in parts])}."
+    description = f"Elements {listed([part['id'] for part in parts])}."
+    title = f"Explanations behind the elements of {entry['field']}"
     size = room.width, 90.0 + 12.25 * len(parts)
-    return Picture(f"Explanations behind the elements of {entry['field']}", words, size, (150.0, 70.0, 20.0, 50.0),
-                   panel, keys=keys, heading=heading, notes=[*_notes(entry, n_left_out)])  # fmt: skip
+    return Picture(title, description, size, (150.0, 70.0, 20.0, 50.0), panel, keys=keys,
+                   heading=heading, notes=[*_notes(entry, n_left_out)])  # fmt: skip
 
 
 def _shown(entry: Entry) -> tuple[list[Entry], int]:

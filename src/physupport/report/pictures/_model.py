@@ -1,4 +1,8 @@
-"""The picture model: marks in the units of the data, roles instead of colours, and axes with round numbers."""
+"""The picture model: marks in the units of the data, roles instead of colours, and axes with round numbers.
+
+Two loops over the marks draw it.  The page writes SVG, which needs no other package, takes its colours from a style
+sheet and has hints; the plots draw on axes of matplotlib, to which anything can be added, for paper and notebooks.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +11,7 @@ from typing import Any, Literal, final
 
 from .._words import number
 
+Kind = Literal["points", "line", "area", "bars", "columns", "text", "label", "end", "cells"]
 # Which coordinates of a mark are shares of the axes, 0 at their left and lower end, instead of values.
 Shares = Literal["", "x", "xy"]
 Anchor = Literal["start", "middle", "end"]
@@ -28,9 +33,7 @@ class Axis:
     """Values from low to high; low lies at the left or the bottom, also where it is the larger one.
 
     bend: None is linear; a number b makes it asinh(value / b), linear up to about b and logarithmic beyond.
-    rows: names of the lines of the ticks' texts.  is_named: the ticks are names, not numbers; such stand `lift` pixels
-    above their places in a column of their own that starts at the share `column`, if it is given.  is_flush: the
-    outermost texts do not stand out.
+    is_named: the ticks are names, not numbers.  is_flush: the outermost texts do not stand out.
     """
 
     low: float
@@ -38,12 +41,9 @@ class Axis:
     ticks: Sequence[Tick] = ()
     name: str = ""
     bend: float | None = None
-    rows: Sequence[str] = ()
     has_grid: bool = False
     is_named: bool = False
     is_flush: bool = False
-    column: float | None = None
-    lift: float = 0.0
 
     def share(self, value: float) -> float:
         """0 at low, 1 at high.
@@ -61,124 +61,54 @@ class Axis:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Points:
-    """Signs: a kept disc, a not-asked ring, an excluded cross, or plug-in, a triangle pointing down to its place.
+class Mark:
+    """One thing that is drawn, at places (xs, ys), in the style of its role.
 
-    Of several series each has a sign of its own, series-0 to series-4; hollow lies upon them.  titles:
-    hints, one a point or none at all.
+    points: a sign at each place, with hints as texts, one a point or none at all.  The roles are kept, a disc;
+    not-asked, a ring; excluded, a cross; plug-in, a triangle pointing down to its place; and series-0 to series-2.
+    line: through the places; NaN breaks it.  area: between the curves `lower` and ys.  is_stepped: a value holds until
+    the next.
+    bars: to the right, ys are their lanes and xs their lengths; columns: upright, at xs, to the heights ys.
+    text: words, lifted above their place by so many pixels or points, with a hint as a second text.
+    label: the label of a field with the sign of its kind, which is the role.
+    end: a name beside the axes at the end of a curve; all of them are moved apart, so that they can be read.  With a
+    hint as a second text a line leads to it.
+    cells: a matrix of values from 0 to 1, cell (i, j) around x = j, y = i; few of them carry their numbers.
     """
 
-    sign: str
-    xs: Sequence[float]
-    ys: Sequence[float]
-    titles: Sequence[str] = ()
-    shares: Shares = ""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Through points; NaN breaks it.  is_stepped: a value holds until the next.  dash: 0 is none; name: in its key."""
-
-    xs: Sequence[float]
-    ys: Sequence[float]
+    kind: Kind
     role: str
-    dash: int | None = None
-    name: str = ""
+    xs: Sequence[float] = ()
+    ys: Sequence[float] = ()
+    texts: Sequence[str] = ()
+    shares: Shares = ""
+    depth: int = 2  # larger ones lie on top
+    name: str = ""  # in a legend
+    dash: int | None = None  # 0 is none
+    lower: Sequence[float] = ()
+    cells: Sequence[Sequence[float]] = ()
     is_stepped: bool = False
     has_points: bool = False
-    depth: int = 2  # larger ones lie on top
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Area:
-    """Between two curves."""
-
-    xs: Sequence[float]
-    lower: Sequence[float]
-    upper: Sequence[float]
-    role: str
-    is_stepped: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A level right across the axes; its text, if any, takes the place of the ticks near it."""
-
-    y: float
-    role: str
-    text: str = ""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """To the right, one a lane, or upright; from zero, or from where the parts before them end.
-
-    thickness: in units of the axis along which they stand.
-    """
-
-    places: Sequence[float]
-    lengths: Sequence[float]
-    role: str
-    name: str
-    starts: Sequence[float] = ()
-    thickness: float = 0.62
-    is_upright: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Words, lifted above their place by so many pixels or points."""
-
-    x: float
-    y: float
-    text: str
-    role: str
     anchor: Anchor = "start"
-    shares: Shares = ""
     lift: float = 0.0
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Label:
-    """The label of a field with the sign of its kind.  x: a share."""
-
-    x: float
-    y: float
-    label: str
-    kind: str
-    lift: float = 0.0
+    @property
+    def place(self) -> tuple[float, float]:
+        """The place of a mark that has one."""
+        return self.xs[0], self.ys[0]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class End:
-    """A name beside the axes at the end of a curve; all of them are moved apart, so that they can be read."""
-
-    x: float
-    y: float
-    text: str
-    role: str
-    title: str = ""
-    has_leader: bool = False
+MOST_NUMBERED = 8  # rows of a matrix whose cells carry their numbers
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """A matrix of values from 0 to 1, cell (i, j) around x = j, y = i; few of them carry their numbers."""
-
-    values: Sequence[Sequence[float]]
-    has_numbers: bool
-    name: str
+def level(y: float, role: str) -> Mark:
+    """A line right across the axes."""
+    return Mark("line", role, (0.0, 1.0), (y, y), shares="x", depth=1)
 
 
-Mark = Points | Line | Area | Rule | Bars | Text | Label | End | Cells
+def words(role: str, x: float, y: float, text: str, title: str = "", **others: Any) -> Mark:  # noqa: ANN401
+    """A text with its hint.  others: fields of the mark."""
+    return Mark("text", role, (x,), (y,), (text, title), depth=6, **others)
 
 
 @final

@@ -8,7 +8,7 @@ from ...local.planning import ResolutionMap
 from .. import pictures
 from .._details import Detailed, Details
 from .._words import Entry
-from ._draw import draw, fixed
+from ._draw import draw, fixed, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,16 +162,17 @@ def _coherence(document: Entry, field: str | None) -> tuple[Entry, list[str]]:
 
 # Bounds of the bands as fractions of the block, each about three times the one before.
 _BOUNDS = (0.01, 0.03, 0.1, 0.3, 1.0)
+# cividis looks alike to every eye, and its light end, where nothing is seen, lets the frontier stand out.
+_BANDS = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
 
 
 def plot_resolution(result: ResolutionMap, ax: "Axes | None" = None) -> "Axes":
     """Relative resolution in bands, the frontier N s^6 = K above which the block is seen, and the plan."""
-    import matplotlib.pyplot as plt
-
-    axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")[1] if ax is None else ax
+    axes = new_axes(202.0) if ax is None else ax
     # cividis looks alike to every eye, and its light end, where nothing is seen, lets the frontier stand out.
-    colors = plt.get_cmap("cividis")([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
-    bands = axes.contourf(result.rows, result.scales, result.relative, _BOUNDS, colors=colors, extend="both")
+    bands = axes.contourf(
+        result.rows, result.scales, result.relative, _BOUNDS, cmap="cividis", norm="log", extend="both"
+    )
     if result.frontier > 0.0:
         edge = (result.frontier / result.rows) ** (1.0 / 6.0)
         label = rf"resolved above $N s^6 \approx {result.frontier:.2g}$"
