@@ -25,7 +25,6 @@ from physupport.judges import (
     TableJudge,
     Verdict,
     best_explanation,
-    joint_path,
     verdicts,
 )
 from physupport.laws import Covariance, Mean, Scores, known_code_stream
@@ -122,7 +121,6 @@ def cases(study, claimed=1.0, block=250):
 
     Log likelihoods are taken relative to the numerator of their data set, whose own is then 0.
     """
-    path = joint_path([part.stops for part in study.parts])
     for start in range(0, RUNS, block):
         chosen, factors = slice(start, start + block), []
         for number, part in enumerate(study.parts):
@@ -134,7 +132,7 @@ def cases(study, claimed=1.0, block=250):
             keys = (n_keys * np.arange(block)[:, None] + part.keys).ravel()
             zero = Table(*np.zeros((2, 1, len(part.stops))), part.stops)
             factors.append(Factor(f"part {number}", Table(*tables, part.stops), keys.take, (zero, 0)))
-        evidence = Evidence(block * study.size, factors, path)
+        evidence = Evidence(block * study.size, factors)
         codes = verdicts(evidence, np.arange(evidence.size), LEVEL).codes.reshape(block, study.size).astype(np.uint8)
         favoured = np.argmax(study.parts[-1].keys == best[:, None], axis=1).tolist()
         yield from map(Case, study.truths[chosen], map(TableJudge, codes), favoured)
@@ -145,11 +143,11 @@ def lone_case(study, d, claimed):
     factors = []
     for number, part in enumerate(study.parts):
         own = part.make_stream([ArrayRows(t) for t in proposing(part, d)], claimed, [part.n_proposal])
-        best = best_explanation(own, study.size, part.keys.take)
+        best, key = best_explanation(own, study.size, part.keys.take)
         stream = part.make_stream([ArrayRows(t) for t in judging(part, d)], claimed, part.stops)
-        factors.append(Factor(f"part {number}", stream, part.keys.take, (stream, best.key)))
-    evidence = Evidence(study.size, factors, joint_path([part.stops for part in study.parts]))
-    return Case(study.truths[d], EvidenceJudge(evidence, LEVEL), best.index)
+        factors.append(Factor(f"part {number}", stream, part.keys.take, (stream, key)))
+    evidence = Evidence(study.size, factors)
+    return Case(study.truths[d], EvidenceJudge(evidence, LEVEL), best)
 
 
 def make_library(places, response):

@@ -122,15 +122,15 @@ def test_the_judge_is_the_one_built_by_hand(bank, rows):
     def covariance(order, stops):
         return Covariance(noises=[0.5]).stream(bank, ArrayRows(z, order), stops)
 
-    first = best_explanation(latent(c.proposal, [160]), bank.size, bank.calibration_keys)
-    second = best_explanation(covariance(d.proposal, [30]), bank.size, bank.deployment_keys)
+    first, first_key = best_explanation(latent(c.proposal, [160]), bank.size, bank.calibration_keys)
+    second, second_key = best_explanation(covariance(d.proposal, [30]), bank.size, bank.deployment_keys)
     streams = latent(c.held_out, doubling_checkpoints(240)), covariance(d.held_out, doubling_checkpoints(30, 16))
     evidence = bank_evidence(
-        bank, calibration=(streams[0], (streams[0], first.key)), deployment=(streams[1], (streams[1], second.key))
+        bank, calibration=(streams[0], (streams[0], first_key)), deployment=(streams[1], (streams[1], second_key))
     )
     judge = EvidenceJudge(evidence, 0.1)
     assert_same_verdicts(seal.judge, judge)
-    assert seal.proposed.best == {"calibration": first.index, "deployment": second.index}
+    assert seal.proposed.best == {"calibration": first, "deployment": second}
     trace = run(judge, seal.question, seal.policy, 1.0, proposals=seal.proposed.proposals)
     assert trace.queries.tolist() == seal.run().queries.tolist()
 

@@ -12,7 +12,6 @@ from physupport import MisuseError, PhysicalSupport
 from physupport.analysis import StreamPlan
 from physupport.banks import Library, library_bank, product_grid
 from physupport.judges import Evidence, RunningEvidence, Verdict
-from physupport.judges._evidence import joint_path
 from physupport.judges._scored import Bounds
 from physupport.judges.simulation import BySimulation
 from physupport.laws import Mean, ProfiledMean
@@ -134,7 +133,7 @@ def test_calibration_rows_count_at_every_look(instrument):
     rows = model._running
     factor = model._fitted[-1]["calibration"].factor
     alone = RunningEvidence.begin(instrument.bank, rows.law).after(instrument.deployment[:1])
-    calibration = Evidence(instrument.bank.size, [factor], joint_path([factor.stream.checkpoints]))
+    calibration = Evidence(instrument.bank.size, [factor])
     start = calibration.along_path(np.arange(instrument.bank.size)).lower[:, -1]
     assert np.abs(start).max() > 1.0
     later = RunningEvidence.begin(instrument.bank, rows.law, Bounds(start, start)).after(instrument.deployment[:1])

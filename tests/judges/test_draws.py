@@ -1,6 +1,7 @@
 """Draws belong to one data set: a frozen protocol keeps its level over data sets, and nobody can draw again."""
 
 from dataclasses import replace
+from inspect import getclosurevars
 
 import numpy as np
 import pytest
@@ -67,8 +68,8 @@ def test_sixteen_frozen_protocols_lose_the_truth_equally_often_and_in_at_most_th
 def second_part(case, judge):
     """(channels,) the part of the rows that judges."""
     if case == "counts":
-        return judge.judge.trials[0].counts
-    ((trial,),) = judge.trials
+        return judge.ball.__self__.trials[0].counts
+    ((trial,),) = getclosurevars(judge.ball).nonlocals["trials"]
     return np.concatenate([*trial.stream.rows.blocks()])[0]
 
 

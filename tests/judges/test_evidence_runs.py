@@ -6,7 +6,7 @@ import pytest
 from physupport import MisuseError
 from physupport.aeb import RegionalPolicy, Status, run
 from physupport.banks import table_regions
-from physupport.judges import Evidence, EvidenceJudge, Factor, joint_path
+from physupport.judges import Evidence, EvidenceJudge, Factor
 from physupport.laws import Scores
 from physupport.questions import RegionalMap
 
@@ -35,7 +35,7 @@ def judged(losses, level=0.1):
     """The numerator is a stream of its own, so that its key is not an explanation's."""
     stream, numerator = Stream(losses), Stream([0.0])
     factor = Factor("rows", stream, lambda index: index, (numerator, 0))
-    return stream, EvidenceJudge(Evidence(len(losses), [factor], joint_path([[10]])), level)
+    return stream, EvidenceJudge(Evidence(len(losses), [factor]), level)
 
 
 def question():
@@ -86,7 +86,7 @@ def test_scores_of_explanations_never_asked_about_may_be_anything(how):
     unasked = np.setdiff1d(np.arange(16), trace.queries)
     stream, numerator = Brittle(losses, unasked, how), Stream([0.0])
     factor = Factor("rows", stream, lambda index: index, (numerator, 0))
-    judge = EvidenceJudge(Evidence(len(losses), [factor], joint_path([[10]])), 0.1)
+    judge = EvidenceJudge(Evidence(len(losses), [factor]), 0.1)
     again = run(judge, question(), RegionalPolicy(), 0.5)
     assert again.queries.tolist() == trace.queries.tolist()
     assert again.verdicts.margins().tolist() == trace.verdicts.margins().tolist()

@@ -11,10 +11,9 @@ from physupport.judges import (
     Verdict,
     bank_evidence,
     best_explanation,
-    best_key,
+    best_keys,
     doubling_checkpoints,
     verdicts,
-    verdicts_by_state,
 )
 from physupport.laws import BernoulliGaussian, Covariance, GaussianCovariance, calibration_mixture, latent_stream
 
@@ -67,11 +66,11 @@ def built(bank, seed, scene):
     def covariance(order, checkpoints):
         return Covariance(noises=[0.8]).stream(bank, ArrayRows(z, order), checkpoints)
 
-    state = best_key(latent(c.proposal, [len(c.proposal)])).key
-    plug_in = best_explanation(covariance(d.proposal, [len(d.proposal)]), bank.size, bank.deployment_keys)
+    state = int(best_keys(latent(c.proposal, [len(c.proposal)]))[0])
+    plug_in, key = best_explanation(covariance(d.proposal, [len(d.proposal)]), bank.size, bank.deployment_keys)
     streams = latent(c.held_out, doubling_checkpoints(2253)), covariance(d.held_out, doubling_checkpoints(116))
     evidence = bank_evidence(
-        bank, calibration=(streams[0], (streams[0], state)), deployment=(streams[1], (streams[1], plug_in.key))
+        bank, calibration=(streams[0], (streams[0], state)), deployment=(streams[1], (streams[1], key))
     )
     return evidence, state, plug_in, (y[c.held_out], z[d.held_out])
 
@@ -86,11 +85,11 @@ def test_log_evidence_agrees_with_densities_computed_apart(bank):
         covariance = 0.8 * np.eye(16) + active * explanation.strengths @ active.T
         return calibration_mixture(BernoulliGaussian(0.2), explanation.atoms, 1.0), GaussianCovariance(covariance)
 
-    proposal = densities(3 * state)[0].log_density(y), densities(plug_in.index)[1].log_density(z)
+    proposal = densities(3 * state)[0].log_density(y), densities(plug_in)[1].log_density(z)
     for e in (0, 55, 100, 215):
         calibration, deployment = densities(e)
         n, t = proposal[0] - calibration.log_density(y), proposal[1] - deployment.log_density(z)
-        expected = [n[:i].sum() + t[:j].sum() for i, j in evidence.path.prefixes]
+        expected = [n[:i].sum() + t[:j].sum() for i, j in evidence.prefixes]
         # Log densities of some 1e1 to 1e2 each, off by rounding, summed over 2369 rows.
         np.testing.assert_allclose(bounds.lower[e], expected, atol=1e-8)
         np.testing.assert_allclose(bounds.upper[e], expected, atol=1e-8)
@@ -105,9 +104,6 @@ def test_the_profiles_of_the_paper_are_found(bank):
             judged = verdicts(evidence, np.arange(216), LEVEL)
             assert np.all(judged.bits == 53)
             nonempty[seed] = bool((judged.codes == Verdict.ADMISSIBLE).any())
-            by_state, count = verdicts_by_state(evidence, np.arange(216), LEVEL)
-            np.testing.assert_array_equal(by_state.codes, judged.codes)
-            assert count.logical < 60
     assert [seed for seed, found in nonempty.items() if not found] == [2026091015]
 
 
@@ -125,8 +121,8 @@ def test_levels_within_rounding_of_the_evidence_are_decided_by_balls(bank):
                 margin = exact + arb(float(alpha)).log()
             assert abs(float(margin.mid())) < 1e-13
             assert judged.bits[0] > 53
-            assert judged.codes[0, 0] == (Verdict.REJECTED if margin > 0 else Verdict.ADMISSIBLE)
-            low, high = judged.at_level(0).margins()[0]
+            assert judged.codes[0] == (Verdict.REJECTED if margin > 0 else Verdict.ADMISSIBLE)
+            low, high = judged.margins()[0]
             assert low <= float(margin.mid()) <= high
             assert low >= 0.0 or high <= 0.0
     assert len(near) == 3

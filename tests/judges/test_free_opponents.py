@@ -9,7 +9,7 @@ from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
-from physupport.judges import Evidence, Factor, Verdict, best_explanation, joint_path, verdicts
+from physupport.judges import Evidence, Factor, Verdict, best_explanation, verdicts
 from physupport.laws import LAWS, LatentPoint, make_law
 from physupport.questions import RegionalMap
 from physupport.verify import verify
@@ -34,10 +34,10 @@ def kept(rows, law, *, peeks=False):
     """Half of the rows propose, half judge; peeks: those that judge propose."""
     proposal, held_out = ArrayRows(rows[1::2] if peeks else rows[::2]), ArrayRows(rows[1::2])
     proposed, stream = law.proposed(BANK, proposal), law.stream(BANK, held_out, [held_out.n_rows])
-    best = best_explanation(proposed.stream, BANK.size, law.keys(BANK), scores=proposed.scores).key
+    best = best_explanation(proposed.stream, BANK.size, law.keys(BANK), scores=proposed.scores)[1]
     opponent = law.half_free(BANK, proposed, best)
     factor = Factor("rows", stream, law.keys(BANK), opponent.numerator(stream, held_out))
-    evidence = Evidence(BANK.size, [factor], joint_path([stream.checkpoints]))
+    evidence = Evidence(BANK.size, [factor])
     return np.flatnonzero(verdicts(evidence, np.arange(BANK.size), LEVEL).codes != Verdict.REJECTED)
 
 

@@ -27,7 +27,7 @@ def losses(upper, seed=3):
         numerator = point_stream(held_out, rows[parts.proposal].mean(axis=0), 1.0, [12, 24])
         stream = ProfiledMean(noises=[1.0], box=(LOWER, upper)).stream(BANK, held_out, [12, 24])
         evidence = bank_evidence(BANK, deployment=(stream, (numerator, 0)))
-        lost += int(verdicts(evidence, [0], LEVEL).codes[0, 0] == Verdict.REJECTED)
+        lost += int(verdicts(evidence, [0], LEVEL).codes[0] == Verdict.REJECTED)
     return lost
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from physupport.io import split_rows, split_streams
-from physupport.judges import Evidence, Factor, Verdict, best_key, doubling_checkpoints, joint_path, verdicts
+from physupport.judges import Evidence, Factor, Verdict, best_keys, doubling_checkpoints, verdicts
 
 RUNS, FEW_RUNS, ALPHA, TRUTH, D = 2000, 500, 0.1, 4, 4
 # Fewer than one in a million seeds would fail a valid test, or save a broken one.
@@ -20,11 +20,11 @@ def one_stream_rejects(means_stream, run, *, noise=1.0, peek=False):
     proposal = means_stream(rows[parts.proposal], MEANS, [len(parts.proposal)], noise)
     held_out, checkpoints = rows[parts.held_out], doubling_checkpoints(len(parts.held_out), first=4)
     stream = means_stream(held_out, MEANS, checkpoints, noise)
-    numerator = (stream, best_key(proposal).key)
+    numerator = (stream, int(best_keys(proposal)[0]))
     if peek:
         numerator = (means_stream(held_out, held_out.mean(axis=0, keepdims=True), checkpoints, noise), 0)
-    evidence = Evidence(len(MEANS), [Factor("rows", stream, lambda i: i, numerator)], joint_path([checkpoints]))
-    return verdicts(evidence, [TRUTH], ALPHA).codes[0, 0] == Verdict.REJECTED
+    evidence = Evidence(len(MEANS), [Factor("rows", stream, lambda i: i, numerator)])
+    return verdicts(evidence, [TRUTH], ALPHA).codes[0] == Verdict.REJECTED
 
 
 def two_stream_rejects(means_stream, run):
@@ -35,12 +35,12 @@ def two_stream_rejects(means_stream, run):
     parts = split_streams((80, 16), (0.45, 0.5), run)
     factors = []
     for i, (rows, means, part) in enumerate(zip(records, banks, parts, strict=True)):
-        best = best_key(means_stream(rows[part.proposal], means, [len(part.proposal)])).key
+        best = int(best_keys(means_stream(rows[part.proposal], means, [len(part.proposal)]))[0])
         stream = means_stream(rows[part.held_out], means, doubling_checkpoints(len(part.held_out), first=16))
         factors.append(Factor(f"stream {i}", stream, lambda e, i=i: (e // 2, e % 2)[i], (stream, best)))
-    evidence = Evidence(18, factors, joint_path([factor.stream.checkpoints for factor in factors]))
-    assert evidence.path.prefixes.tolist() == [[16, 0], [32, 0], [44, 8]]
-    return verdicts(evidence, [2 * TRUTH + 1], ALPHA).codes[0, 0] == Verdict.REJECTED
+    evidence = Evidence(18, factors)
+    assert evidence.prefixes.tolist() == [[16, 0], [32, 0], [44, 8]]
+    return verdicts(evidence, [2 * TRUTH + 1], ALPHA).codes[0] == Verdict.REJECTED
 
 
 def test_one_stream_loses_the_truth_in_at_most_alpha_of_the_records(means_stream):

@@ -12,7 +12,6 @@ from physupport.judges import Bounds
 from physupport.judges._scored import (
     ScoredKeys,
     ball_bounds,
-    check_levels,
     log_mean,
     score_bounds,
     sum_down,
@@ -80,27 +79,11 @@ def test_a_ball_without_bounds_is_held_by_the_whole_line():
 
 @given(st.floats(1e-300, 1.0, exclude_max=True))
 def test_thresholds_are_bounded_by_equal_or_neighbouring_numbers(level):
-    (below,), (above,) = threshold_bounds(np.array([level]))
+    below, above = threshold_bounds(level)
     exact = threshold_ball(level, 300)
     assert arb(float(below)) <= exact
     assert arb(float(above)) >= exact
     assert above <= np.nextafter(below, np.inf)
-
-
-@pytest.mark.parametrize(
-    ("levels", "message"),
-    [
-        ("x", "levels must be numbers, got str"),
-        ([], r"levels must be one or more numbers in a row, got shape \(0,\)"),
-        ([[0.1]], r"levels must be one or more numbers in a row, got shape \(1, 1\)"),
-        ([0.1, 1.0], r"levels must lie strictly between 0 and 1, got 1\.0"),
-        (np.nan, "levels must lie strictly between 0 and 1, got nan"),
-    ],
-)
-def test_levels_that_are_none_are_refused(levels, message):
-    assert check_levels(0.1).tolist() == [0.1]
-    with pytest.raises(MisuseError, match=message):
-        check_levels(levels)
 
 
 def test_scores_without_sense_are_refused_and_those_that_overflowed_bound_nothing():

@@ -1,6 +1,7 @@
 """Evidence averaged over splits: of rows, and of a single row of known noise."""
 
 from dataclasses import replace
+from inspect import getclosurevars
 
 import numpy as np
 import pytest
@@ -138,4 +139,6 @@ def test_rows_with_coefficients_of_their_own_are_split_too(kind, split):
     rows = 8.0 * rng.standard_normal((40, 1)) * ATOMS[:, 1] + rng.standard_normal((40, Q))
     assert kept(ByEvidence(split, 2), rows, Linear(rows=kind, noises=[1.0])) == [1]
     judge = opened(ByEvidence(split, 2), rows, Linear(rows=kind, noises=[1.0]))
-    assert judge.trials[0][0].stream.design.is_random == (kind == "random" and split == "rows")
+    assert getclosurevars(judge.ball).nonlocals["trials"][0][0].stream.design.is_random == (
+        kind == "random" and split == "rows"
+    )

@@ -11,14 +11,10 @@ from physupport import MisuseError
 from physupport.judges import (
     Evidence,
     Factor,
-    QueryCount,
     TableJudge,
     Verdict,
     Verdicts,
-    joint_path,
-    key_verdicts,
     verdicts,
-    verdicts_by_state,
 )
 from physupport.laws import Scores
 
@@ -35,9 +31,7 @@ def threshold(level, bits=400):
 def one_stream(table_stream, log_evidence, error=0.0):
     """Explanations whose log evidence is the given numbers: the numerator has log likelihood 0."""
     stream = table_stream([[-Fraction(x)] for x in log_evidence], error=error)
-    return Evidence(
-        len(log_evidence), [Factor("rows", stream, lambda i: i, (table_stream([[0]]), 0))], joint_path([[1]])
-    )
+    return Evidence(len(log_evidence), [Factor("rows", stream, lambda i: i, (table_stream([[0]]), 0))])
 
 
 values = st.integers(-(2**60), 2**60).map(lambda i: Fraction(i, 2**57))
@@ -47,17 +41,18 @@ levels = st.floats(1e-3, 0.999)
 @given(st.lists(values, min_size=1, max_size=8), levels, st.sampled_from([0.0, 1e-6, 1.0]))
 def test_the_verdict_is_the_sign_of_the_exact_margin(table_stream, log_evidence, level, error):
     codes = verdicts(one_stream(table_stream, log_evidence, error), np.arange(len(log_evidence)), level).codes
-    assert codes[:, 0].tolist() == [R if x > threshold(level) else A for x in log_evidence]
+    assert codes.tolist() == [R if x > threshold(level) else A for x in log_evidence]
 
 
 @given(st.lists(values, min_size=1, max_size=8), st.lists(levels, min_size=2, max_size=5, unique=True))
 def test_a_larger_level_rejects_at_least_as_much(table_stream, log_evidence, some_levels):
     at = sorted(some_levels)
-    codes = verdicts(one_stream(table_stream, log_evidence, 0.5), np.arange(len(log_evidence)), at).codes
-    assert np.all(np.diff((codes == R).astype(int), axis=1) >= 0)
+    evidence = one_stream(table_stream, log_evidence, 0.5)
+    codes = np.array([verdicts(evidence, np.arange(len(log_evidence)), level).codes for level in at])
+    assert np.all(np.diff((codes == R).astype(int), axis=0) >= 0)
 
 
-@given(st.lists(values, min_size=1, max_size=8), st.lists(levels, min_size=1, max_size=3), st.integers(1, 9))
+@given(st.lists(values, min_size=1, max_size=8), levels, st.integers(1, 9))
 def test_batches_blocks_and_single_questions_agree(table_stream, log_evidence, at, block):
     n = len(log_evidence)
     whole = verdicts(one_stream(table_stream, log_evidence, 0.5), np.arange(n), at)
@@ -66,8 +61,7 @@ def test_batches_blocks_and_single_questions_agree(table_stream, log_evidence, a
     np.testing.assert_array_equal(blocked.lower[::-1], whole.lower)
     single = one_stream(table_stream, log_evidence, 0.5)
     for e in range(n):
-        for column, level in enumerate(at):
-            assert verdicts(single, [e], level).codes[0, 0] == whole.codes[e, column]
+        assert verdicts(single, [e], at).codes[0] == whole.codes[e]
     assert len(whole) == n
 
 
@@ -75,7 +69,7 @@ def test_batches_blocks_and_single_questions_agree(table_stream, log_evidence, a
 def test_the_margin_interval_contains_the_exact_margin_and_agrees_with_the_verdict(
     table_stream, log_evidence, level, error
 ):
-    judged = verdicts(one_stream(table_stream, log_evidence, error), np.arange(len(log_evidence)), level).at_level(0)
+    judged = verdicts(one_stream(table_stream, log_evidence, error), np.arange(len(log_evidence)), level)
     assert judged.are_proven().all()
     for row, x in enumerate(log_evidence):
         lower, upper = (Fraction(end) for end in judged.margins()[row])
@@ -90,7 +84,7 @@ def test_precision_grows_until_the_sign_is_proven(table_stream, exponent, bits):
     level = 0.077
     sides = [threshold(level, 2000) + sign * Fraction(1, 2**exponent) for sign in (1, -1)]
     judged = verdicts(one_stream(table_stream, sides), [0, 1], level)
-    assert judged.codes[:, 0].tolist() == [R, A]
+    assert judged.codes.tolist() == [R, A]
     assert judged.bits.tolist() == [bits, bits]
 
 
@@ -98,7 +92,7 @@ def test_what_the_allowed_precision_does_not_decide_is_indeterminate(table_strea
     level = 0.077
     sides = [threshold(level, 2000) + sign * Fraction(1, 2**150) for sign in (1, -1)]
     judged = verdicts(one_stream(table_stream, [*sides, 0]), [0, 1, 2], level, most_bits=128)
-    assert judged.codes[:, 0].tolist() == [OPEN, OPEN, A]
+    assert judged.codes.tolist() == [OPEN, OPEN, A]
     assert judged.bits.tolist() == [128, 128, 53]
     assert np.all((judged.lower[:2] <= 0.0) & (judged.upper[:2] >= 0.0))
 
@@ -120,17 +114,17 @@ class HalvesStream:
 
 def test_a_margin_of_exactly_zero_is_never_called_rejected():
     stream = HalvesStream()
-    evidence = Evidence(2, [Factor("rows", stream, lambda i: i, (stream, 0))], joint_path([[1]]))
-    judged = verdicts(evidence, [0, 1], [0.5, np.nextafter(0.5, 1.0), np.nextafter(0.5, 0.0)])
-    assert judged.codes.tolist() == [[A, A, A], [OPEN, R, A]]
-    assert judged.bits.tolist() == [53, 1024]
+    evidence = Evidence(2, [Factor("rows", stream, lambda i: i, (stream, 0))])
+    judged = [verdicts(evidence, [0, 1], level) for level in (0.5, np.nextafter(0.5, 1.0), np.nextafter(0.5, 0.0))]
+    assert [each.codes.tolist() for each in judged] == [[A, OPEN], [A, R], [A, A]]
+    assert judged[0].bits.tolist() == [53, 1024]
 
 
 def test_the_proposal_is_admissible_at_the_largest_level_there_is(table_stream):
     stream = table_stream([[3], [4]], error=50.0)
-    evidence = Evidence(2, [Factor("rows", stream, lambda i: i, (stream, 1))], joint_path([[1]]))
+    evidence = Evidence(2, [Factor("rows", stream, lambda i: i, (stream, 1))])
     judged = verdicts(evidence, [1], np.nextafter(1.0, 0.0))
-    assert judged.codes.tolist() == [[A]]
+    assert judged.codes.tolist() == [A]
     assert judged.bits.tolist() == [53]
     assert stream.enclosed == []
 
@@ -142,89 +136,19 @@ def test_one_scoring_serves_several_levels_and_one_enclosure_several_explanation
         Factor("calibration", calibration, lambda i: i // 2, (table_stream([[0]]), 0)),
         Factor("deployment", deployment, lambda i: i % 2, (table_stream([[0]]), 0)),
     ]
-    evidence = Evidence(4, factors, joint_path([[1], [1]]))
-    judged = verdicts(evidence, np.arange(4), [0.05, 0.1, 0.2])
+    evidence = Evidence(4, factors)
     exact = np.array([2.0, 1.5, 3.0, 2.5])
-    assert judged.codes.tolist() == np.where(exact[:, None] > -np.log([0.05, 0.1, 0.2]), R, A).tolist()
+    for level in (0.05, 0.1, 0.2):
+        codes = verdicts(evidence, np.arange(4), level).codes
+        assert codes.tolist() == np.where(exact > -np.log(level), R, A).tolist()
     assert sorted(calibration.asked) == [0, 1]
     assert calibration.enclosed == [(0, 64), (1, 64)]
 
 
-def test_progress_is_told_block_by_block(table_stream):
-    told = []
-    evidence = one_stream(table_stream, range(7))
-    verdicts(evidence, np.arange(7), 0.05, block=3, progress=lambda done, total: told.append((done, total)))
-    assert told == [(3, 7), (6, 7), (7, 7)]
-
-
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 2.0, float("nan")])
 def test_a_level_outside_zero_and_one_is_refused(table_stream, level):
-    with pytest.raises(MisuseError, match="levels must lie strictly between 0 and 1"):
-        verdicts(one_stream(table_stream, [0]), [0], [0.05, level])
-
-
-@pytest.mark.parametrize("bad", [[], [[0.1]], "x", None])
-def test_levels_that_are_no_row_of_numbers_are_refused(table_stream, bad):
-    with pytest.raises(MisuseError, match="levels must"):
-        verdicts(one_stream(table_stream, [0]), [0], bad)
-
-
-def state_problem(table_stream, error=0.0):
-    """Three states read alone at two checkpoints, then with one of two deployment laws."""
-    calibration = table_stream([[-9, 0, 0], [0, -4, 0], [0, 0, -9]], [1, 2, 3], error)
-    deployment = table_stream([[0], [-9]], [1], error)
-    factors = [
-        Factor("calibration", calibration, lambda i: i // 2, (table_stream([[0, 0, 0]]), 0)),
-        Factor("deployment", deployment, lambda i: i % 2, (table_stream([[0]]), 0)),
-    ]
-    return Evidence(6, factors, joint_path([[1, 2, 3], [1]])), deployment
-
-
-@pytest.mark.parametrize("error", [0.0, 3.0])
-def test_a_state_that_calibration_alone_rejects_takes_one_question(table_stream, error):
-    evidence, deployment = state_problem(table_stream, error)
-    states = key_verdicts(evidence, 0, [0, 1, 2], [0.05, 0.01])
-    # State 2 is worse than its rivals only at the last checkpoint, where deployment rows are read as well.
-    assert states.codes.tolist() == [[R, R], [R, OPEN], [OPEN, OPEN]]
-    assert states.are_proven().all()
-    assert deployment.asked == []
-
-
-@given(st.permutations(range(6)), st.integers(1, 6), st.sampled_from([0.0, 3.0]))
-def test_asking_states_first_gives_the_same_verdicts_with_other_counts(table_stream, order, block, error):
-    plain = verdicts(state_problem(table_stream, error)[0], order, [0.05, 0.001])
-    evidence, _ = state_problem(table_stream, error)
-    by_state, count = verdicts_by_state(evidence, order, [0.05, 0.001], block=block)
-    np.testing.assert_array_equal(by_state.codes, plain.codes)
-    # The two explanations of state 0 are rejected by their state at both levels; the other four are asked.
-    assert count == QueryCount(logical=4, state=3)
-    assert by_state.are_proven().all()
-    assert np.all(by_state.lower <= plain.upper)
-    assert np.all(by_state.upper >= plain.lower)
-
-
-def test_a_state_can_be_asked_at_higher_precision(table_stream):
-    close = threshold(0.05) + Fraction(1, 2**100)
-    calibration = table_stream([[-close, 0]], [1, 2])
-    factors = [
-        Factor("calibration", calibration, lambda i: i, (table_stream([[0, 0]]), 0)),
-        Factor("deployment", table_stream([[0]]), lambda i: i, (table_stream([[0]]), 0)),
-    ]
-    evidence = Evidence(1, factors, joint_path([[1, 2], [1]]))
-    assert key_verdicts(evidence, 0, [0], 0.05).codes.tolist() == [[R]]
-    assert key_verdicts(evidence, 0, [0], 0.05, most_bits=64).codes.tolist() == [[OPEN]]
-
-
-def test_a_factor_that_is_never_read_alone_rejects_no_state(table_stream):
-    evidence, _ = state_problem(table_stream)
-    with pytest.raises(MisuseError, match="factor must be read alone at some step of the path, got deployment"):
-        key_verdicts(evidence, 1, [0], 0.05)
-    with pytest.raises(MisuseError, match="factor must be a whole number between 0 and 1, got 2"):
-        verdicts_by_state(evidence, [0], 0.05, factor=2)
-
-
-def test_counts_add_up():
-    assert QueryCount(3, 1) + QueryCount(4) == QueryCount(7, 1)
+    with pytest.raises(MisuseError, match="level must lie strictly between 0 and 1"):
+        verdicts(one_stream(table_stream, [0]), [0], level)
 
 
 BOUNDS = st.floats(-3.0, 3.0, allow_subnormal=False)

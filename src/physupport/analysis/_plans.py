@@ -115,10 +115,9 @@ class ProposedStream:
             proposal = law.proposed(bank, rows)
             plausibility = proposal.plausibility
             if opponent is None:
-                chosen = best_explanation(proposal.stream, bank.size, law.keys(bank), scores=proposal.scores)
+                best, key = best_explanation(proposal.stream, bank.size, law.keys(bank), scores=proposal.scores)
                 choose = law.half_free if plan.opponent == "free" else law.opponent
-                best = chosen.index
-                opponent = choose(bank, proposal, chosen.key)
+                opponent = choose(bank, proposal, key)
         return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
 
     @cached_property

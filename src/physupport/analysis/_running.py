@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._errors import MisuseError
-from ..judges import Bounds, ByEvidence, Evidence, RunningEvidence, joint_path
+from ..judges import Bounds, ByEvidence, Evidence, RunningEvidence
 from ..report import Report
 from ._analyse import report
 from ._plans import ProposedStream
@@ -23,7 +23,7 @@ def begin_running(protocol: AnalysisProtocol, calibration: ProposedStream | None
     start = None
     if calibration is not None:
         factor = calibration.factor
-        along = Evidence(bank.size, [factor], joint_path([factor.stream.checkpoints])).along_path(np.arange(bank.size))
+        along = Evidence(bank.size, [factor]).along_path(np.arange(bank.size))
         start = Bounds(along.lower[:, -1], along.upper[:, -1])
     return RunningEvidence.begin(bank, protocol.streams["deployment"].law, start)
 

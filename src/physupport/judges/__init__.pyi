@@ -1,19 +1,13 @@
 from . import conformal as conformal, counts as counts, rotation as rotation, simulation as simulation
 from ._by_evidence import MOST_SPLITS as MOST_SPLITS, ByEvidence as ByEvidence, EvidenceJudge as EvidenceJudge
 from ._decide import (
-    BestExplanation as BestExplanation,
-    BestKey as BestKey,
-    QueryCount as QueryCount,
     best_explanation as best_explanation,
-    best_key as best_key,
-    key_verdicts as key_verdicts,
+    best_keys as best_keys,
     verdicts as verdicts,
-    verdicts_by_state as verdicts_by_state,
 )
 from ._evidence import (
     Evidence as Evidence,
     Factor as Factor,
-    JointPath as JointPath,
     bank_evidence as bank_evidence,
     doubling_checkpoints as doubling_checkpoints,
     joint_path as joint_path,

@@ -7,9 +7,10 @@ density that the first part fixed, :math:`E(e) = q(\text{second}) / \sup_{\theta
 most 1 under e, and so has the mean over splits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, NotRequired, Self, final
 
 import numpy as np
@@ -22,12 +23,12 @@ from .._stored import Real, check_form
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
-from ..laws import Design, Law, LinearStream, NoiseSeen, Stream, agreement
-from ._decide import compared, product_verdicts, verdicts
-from ._evidence import Evidence, final_bounds
+from ..laws import Design, Law, LinearStream, NoiseSeen, agreement
+from ._decide import compared, decided, verdicts
+from ._evidence import Evidence, Factor, final_bounds
 from ._judge import Judge, Verdict, Verdicts, block_around
-from ._scored import Bounds, log_mean, score_bounds, sum_down, sum_up
-from ._specs import FIXED, JudgeSpec, Sealed, SealedStream, register
+from ._scored import Bounds, log_mean, sum_down, sum_up
+from ._specs import FIXED, JudgeSpec, Sealed, register
 from .rotation._table import Draws
 
 MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
@@ -158,10 +159,7 @@ class ByEvidence(JudgeSpec):
         """The judge along the rows, or of the average, which reads the rows and scores all explanations."""
         if self.split is None:
             return EvidenceJudge(sealed.evidence, sealed.level, self, sealed)
-        rule = "average over splits where one stream has rows that are linear in free coefficients"
-        return SplitJudge.of(
-            self, sealed, *sealed.divided(lambda law: not self.splits(law), rule, ", or leave split and splits out")
-        )
+        return _average(self, sealed)
 
 
 @final
@@ -184,12 +182,12 @@ class EvidenceJudge(Judge):
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Score the keys of these explanations, unless earlier ones shared them."""
-        return verdicts(self.evidence, explanations, self.level).at_level(0)
+        return verdicts(self.evidence, explanations, self.level)
 
     def ahead(self, e: int, count: int) -> tuple[IntArray, Verdicts]:
         """The block of explanations around e, as far as float64 decides it; balls are for what is asked alone."""
         near, bounds = self.evidence.along(e, block_around(e, count, self.size))
-        near_verdicts = compared(bounds, np.array([self.level])).at_level(0)
+        near_verdicts = compared(bounds, self.level)
         is_decided = near_verdicts.codes != Verdict.INDETERMINATE
         near = near[is_decided]
         near_verdicts = near_verdicts.rows(is_decided)
@@ -237,89 +235,83 @@ def noise_facts(share: float | None, sealed: Sealed | None, possible: IntArray) 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Trial:
-    """The judging part of one split, under every key, and the density that the other part chose."""
-
-    stream: LinearStream
-    numerator: tuple[Stream, int]
-
-    @classmethod
-    def of(cls, design: Design, parts: tuple[Field, Field]) -> "_Trial":
-        is_complex = np.iscomplexobj(design.columns)
-        first, second = (ArrayRows(as_pairs(part) if is_complex else part) for part in parts)
-        proposing = LinearStream(design, first, np.array([first.n_rows]), is_complex, fits={})
-        stream = LinearStream(design, second, np.array([second.n_rows]), is_complex)
-        return cls(stream, proposing.opponent(np.arange(proposing.n_keys)).numerator(stream, second))
-
-    def log_evidence(self, keys: IntArray) -> Bounds:
-        """(k,) against these keys."""
-        proposal, key = self.numerator
-        above = score_bounds("the numerator", proposal.log_likelihood(np.array([key])))
-        below = score_bounds("the rows", self.stream.log_likelihood(keys))
-        return Bounds(sum_down(above.lower, -below.upper)[:, 0], sum_up(above.upper, -below.lower)[:, 0])
-
-    def ball(self, key: int, bits: int) -> arb:
-        """Encloses the evidence, not its log."""
-        proposal, numerator_key = self.numerator
-        return (proposal.enclosure(numerator_key, bits)[0] - self.stream.enclosure(key, bits)[0]).exp()
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class SplitJudge(Judge):
-    """The judge of one stream of a linear law, and the evidence of others."""
+class AverageJudge(Judge):
+    """The mean evidence of one stream over its splits, times that of the others at their end: an e-value again."""
 
     judges_blocks: ClassVar[bool] = True
 
     size: int
     level: float
-    stream: SealedStream
-    trials: tuple[tuple[_Trial, ...], ...]  # of each split; of each noise setting where splits depend on it
-    log_evidence: Bounds  # (n_keys,) each
-    evidence: Evidence | None
-    spec: ByEvidence
-    sealed: Sealed = field(repr=False)
-
-    @classmethod
-    def of(
-        cls, spec: ByEvidence, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
-    ) -> "SplitJudge":
-        """All keys are scored."""
-        spec.check_rows(stream.law, stream.rows.n_rows)
-        rows = design.whitened_rows(stream.rows, stream.law.is_complex)
-        trials = _trials(spec, design, rows, sealed.draws_seed)
-        bounds = np.empty((2, len(design.supports) * len(design.deviations)))
-        for setting, splits in enumerate(trials):
-            keys = np.arange(setting, bounds.shape[1], len(trials))
-            scored = [trial.log_evidence(keys) for trial in splits]
-            bounds[:, keys] = log_mean(Bounds(*(np.array(side) for side in zip(*scored, strict=True))))
-        return cls(sealed.size, sealed.level, stream, trials, Bounds(*bounds), evidence, spec, sealed)
+    keys_of: Callable[[IntArray], IntArray]
+    log_evidence: Bounds  # (n_keys,) each, of the log of the mean evidence against a key
+    ball: Callable[[int, int], arb]  # encloses that of a key, with so many bits
+    evidence: Evidence | None  # of the other streams
+    spec: JudgeSpec
+    give_facts: Callable[[IntArray], dict[str, object] | None] = field(repr=False)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
         chosen = check_indices("explanations", explanations, self.size)
-        keys = self.stream.keys_of(chosen)
+        keys = self.keys_of(chosen)
         beside = final_bounds(self.evidence, chosen)
-        return product_verdicts(self.log_evidence, keys, self.ball, beside, self.level)
+        own = self.log_evidence
+        bounds = Bounds(sum_down(own.lower[keys], beside.lower), sum_up(own.upper[keys], beside.upper))
 
-    def ball(self, key: int, bits: int) -> arb:
-        """Encloses the log of the mean evidence against a key."""
-        splits = self.trials[key % len(self.trials)]
-        with ctx.workprec(bits):
-            return (sum((trial.ball(key, bits) for trial in splits), arb(0)) / len(splits)).log()
+        def product(row: int, bits: int) -> arb:
+            lower, upper = (arb(float(end[row])) for end in beside)
+            return self.ball(int(keys[row]), bits) + lower.union(upper)
+
+        return decided(bounds, self.level, product)
 
     def facts(self, possible: IntArray) -> dict[str, object] | None:
-        """The test of the noise, where there is one."""
-        return noise_facts(self.spec.noise, self.sealed, possible)
+        """Return the facts of the stream that is split."""
+        return self.give_facts(possible)
 
 
-def _trials(spec: ByEvidence, design: Design, rows: Field, seed: int) -> tuple[tuple[_Trial, ...], ...]:
+def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
+    """The judge of the average, with all keys scored."""
+    rule = "average over splits where one stream has rows that are linear in free coefficients"
+    own = sealed.divided(lambda law: not spec.splits(law), rule, ", or leave split and splits out")
+    stream, design, evidence = own
+    spec.check_rows(stream.law, stream.rows.n_rows)
+    rows = design.whitened_rows(stream.rows, stream.law.is_complex)
+    trials = _trials(spec, design, rows, sealed.draws_seed)
+    bounds = np.empty((2, len(design.supports) * len(design.deviations)))
+    for setting, splits in enumerate(trials):
+        keys = np.arange(setting, bounds.shape[1], len(trials))
+        ratios = [trial.ratio(keys) for trial in splits]
+        bounds[:, keys] = log_mean(
+            Bounds(*(np.array([end[:, 1] for end in side]) for side in zip(*ratios, strict=True)))
+        )
+
+    def ball(key: int, bits: int) -> arb:
+        splits = trials[key % len(trials)]
+        with ctx.workprec(bits):
+            total = sum((trial.ratio_balls(key, bits)[1].exp() for trial in splits), arb(0))
+            return (total / len(splits)).log()
+
+    facts = partial(noise_facts, spec.noise, sealed)
+    return AverageJudge(sealed.size, sealed.level, stream.keys_of, Bounds(*bounds), ball, evidence, spec, facts)
+
+
+def _trial(design: Design, proposing: Field, judging: Field) -> Factor:
+    """The judging part of one split, under every key, and the density that the other part chose."""
+    is_complex = np.iscomplexobj(design.columns)
+    first, second = (ArrayRows(as_pairs(part) if is_complex else part) for part in (proposing, judging))
+    proposal = LinearStream(design, first, np.array([first.n_rows]), is_complex, fits={})
+    stream = LinearStream(design, second, np.array([second.n_rows]), is_complex)
+    return Factor(
+        "the rows", stream, np.asarray, proposal.opponent(np.arange(proposal.n_keys)).numerator(stream, second)
+    )
+
+
+def _trials(spec: ByEvidence, design: Design, rows: Field, seed: int) -> tuple[tuple[Factor, ...], ...]:
     """The splits of each noise setting: fission depends on the noise; one division of the rows serves all."""
     draws = Draws(seed, _PURPOSE)
     if spec.split == "rows":
         count = min(max(int(Fraction(repr(spec.proposal)) * len(rows)), 1), len(rows) - 1)
         orders = np.argsort(draws.uniform((spec.n_splits, len(rows))), axis=1, kind="stable")
-        return (tuple(_Trial.of(design, (rows[order[:count]], rows[order[count:]])) for order in orders),)
+        return (tuple(_trial(design, rows[order[:count]], rows[order[count:]]) for order in orders),)
     if None in design.deviations:
         remedy = 'Give the noise, or take judge = "rotation", which does not need it, where responses are exact.'
         raise MisuseError("split", "be 'rows' where the noise is not known", "'fission'", remedy)
@@ -328,9 +320,9 @@ def _trials(spec: ByEvidence, design: Design, rows: Field, seed: int) -> tuple[t
     return tuple(_fissioned(design, rows, normals, float(sigma)) for sigma in design.deviations if sigma is not None)
 
 
-def _fissioned(design: Design, rows: Field, normals: Field, sigma: float) -> tuple[_Trial, ...]:
+def _fissioned(design: Design, rows: Field, normals: Field, sigma: float) -> tuple[Factor, ...]:
     """Where sigma is true the parts are independent; opponents may have another noise, which is added to that of g."""
     known: Array = np.array(design.deviations, dtype=np.float64)
     # Both parts of a row have its coefficients: whatever these are, given them the parts are independent.
     wider = replace(design, deviations=tuple(np.hypot(known, sigma).tolist()), is_random=False)
-    return tuple(_Trial.of(wider, (rows + sigma * drawn, rows - sigma * drawn)) for drawn in normals)
+    return tuple(_trial(wider, rows + sigma * drawn, rows - sigma * drawn) for drawn in normals)

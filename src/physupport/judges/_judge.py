@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from .._checks import check_array, check_count
 from .._codec import bound_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from ._specs import JudgeSpec
 
 Codes = NDArray[np.uint8]
 
@@ -32,7 +35,7 @@ CODES = [int(verdict) for verdict in Verdict]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """Verdicts on k explanations, (k,) columns, or (k, l) at l levels.
+    """Verdicts on k explanations, (k,) columns.
 
     The margin is what the judge compares with 0, for evidence :math:`m(e)` (eq:supp-log-e-margin).  Its bounds prove
     the verdict: REJECTED needs 0 <= lower and 0 < upper, ADMISSIBLE upper <= 0, and an INDETERMINATE margin may have
@@ -42,7 +45,7 @@ class Verdicts:
     codes: Codes
     lower: Array
     upper: Array
-    bits: IntArray | None = None  # (k,) precision at which the last was settled or given up; 53 is float64
+    bits: IntArray | None = None  # (k,) precision at which each was settled or given up; 53 is float64
 
     @classmethod
     def unmeasured(cls, codes: Codes) -> "Verdicts":
@@ -76,12 +79,8 @@ class Verdicts:
         bits = None if self.bits is None else self.bits[chosen]
         return Verdicts(self.codes[chosen], self.lower[chosen], self.upper[chosen], bits)
 
-    def at_level(self, column: int) -> "Verdicts":
-        """(k,) those at one of several levels."""
-        return Verdicts(self.codes[:, column], self.lower[:, column], self.upper[:, column], self.bits)
-
     def margins(self) -> Array:
-        """Both bounds side by side, (k, 2) of (k,) columns."""
+        """Both bounds side by side, (k, 2)."""
         return np.stack([self.lower, self.upper], axis=-1)
 
     def margin_json(self, row: int) -> list[float | str]:
@@ -134,7 +133,7 @@ class Judge:
             """The probability; None if the judge does not know it and the level of the protocol is taken."""
 
         @property
-        def spec(self) -> "Described":
+        def spec(self) -> "JudgeSpec":
             """The specification that opened the judge."""
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
@@ -164,13 +163,6 @@ class Judge:
     def encode(self) -> dict[str, object]:
         """The judge as a frozen protocol describes it (default: its specification)."""
         return self.spec.encode()
-
-
-class Described(Protocol):
-    """An object that a frozen protocol can describe."""
-
-    def encode(self) -> dict[str, object]:
-        """`judge` names the kind, `assumes` is the assumption in one line; then all that was fixed beforehand."""
 
 
 def block_around(e: int, count: int, size: int) -> IntArray:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import check_open
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..laws import Scores, Stream
@@ -86,28 +85,10 @@ def threshold_ball(level: float, bits: int) -> "arb":
         return -arb(level).log()
 
 
-def threshold_bounds(levels: Array) -> Bounds:
-    """Float64 bounds of -log of every level, (l,) each: equal or neighbours."""
-    lower, upper = np.array([_threshold_ends(level) for level in levels.tolist()]).reshape(-1, 2).T
-    return Bounds(lower, upper)
-
-
 @lru_cache
-def _threshold_ends(level: float) -> tuple[float, float]:
+def threshold_bounds(level: float) -> tuple[float, float]:
+    """Float64 bounds of -log of a level: equal or neighbours."""
     return ball_bounds(threshold_ball(level, 128))
-
-
-def check_levels(levels: object) -> Array:
-    """Levels (l,) strictly between 0 and 1; a single number is one level."""
-    try:
-        array = np.atleast_1d(np.asarray(levels, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise MisuseError("levels", "be numbers", type(levels).__name__) from error
-    if array.ndim != 1 or array.size == 0:
-        raise MisuseError("levels", "be one or more numbers in a row", f"shape {array.shape}")
-    for level in array.tolist():
-        check_open("levels", level, 0.0, 1.0)
-    return array
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:

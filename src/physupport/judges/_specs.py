@@ -108,10 +108,9 @@ class Sealed:
 
     def evidence_of(self, streams: Sequence[SealedStream]) -> "Evidence":
         """That of some of them."""
-        from ._evidence import Evidence, joint_path  # slow to load, and a project file asks for names alone
+        from ._evidence import Evidence  # slow to load, and a project file asks for names alone
 
-        factors = [stream.factor() for stream in streams]
-        return Evidence(self.size, factors, joint_path([factor.stream.checkpoints for factor in factors]))
+        return Evidence(self.size, [stream.factor() for stream in streams])
 
     def divided(
         self, is_own: Callable[[Law], bool], rule: str, otherwise: str

@@ -15,7 +15,7 @@ from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs, split_rows, undivided_rows
-from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_key, contradiction
+from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_keys, contradiction
 from ..laws import Law, Opponent, Proposal
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
@@ -211,7 +211,7 @@ def _favoured(
         return True, None
     if own is not None:
         return opponent.agrees(own), None
-    tied = best_key(proposal.stream, proposal.keys, scores=proposal.scores).tied
+    tied = best_keys(proposal.stream, proposal.keys, scores=proposal.scores)
     made = (other for key in tied.tolist() for other in _opponents(law, bank, proposal, key, planned))
     return any(map(opponent.agrees, made)), np.isin(law.keys(bank)(np.arange(bank.size)), tied)
 

@@ -16,7 +16,8 @@ LEVELS = (0.001, 0.01, 0.05, 0.2, 0.7)
 
 def test_the_codes_are_those_that_the_rows_prove_at_each_level(result):
     trace = result.trace
-    proven = verdicts(result.seal.judge.evidence, trace.queries, LEVELS).codes
+    evidence = result.seal.judge.evidence
+    proven = np.column_stack([verdicts(evidence, trace.queries, level).codes for level in LEVELS])
     moved = np.column_stack([moved_codes(trace, 0.05, level) for level in LEVELS])
     assert np.array_equal(moved, proven)
 
@@ -30,12 +31,12 @@ def test_exhaustive_runs_read_as_exhaustive_answers_at_every_level(kit, bank):
     question = RegionalMap(bank_regions(bank), whole.seal.question.rules)
     evidence, everything = whole.seal.judge.evidence, np.arange(bank.size)
     # A run may stop before it has asked about all; ask about the rest here.
-    table = verdicts(evidence, everything, 0.05).at_level(0)
+    table = verdicts(evidence, everything, 0.05)
     judge = TableJudge(table.codes, table.margins())
     full = run(judge, _Never(question), FixedOrder(), 1.0)
     assert len(full) == bank.size
     for level, answers in other_levels(full, 0.05, LEVELS).items():
-        codes = verdicts(evidence, everything, level).codes[:, 0]
+        codes = verdicts(evidence, everything, level).codes
         assert answers == exhaustive_answers(question, codes)
 
 

@@ -135,5 +135,5 @@ def test_a_truth_at_the_end_of_its_bounds_is_kept_and_one_beyond_is_lost(coeffic
         stream = law.stream(BANK, held_out, [held_out.n_rows])
         numerator = law.opponent(BANK, law.proposed(BANK, proposal), 0).numerator(stream, held_out)
         found = verdicts(bank_evidence(BANK, deployment=(stream, numerator)), everything, LEVEL)
-        lost += int(found.codes[truth, 0] == Verdict.REJECTED)
+        lost += int(found.codes[truth] == Verdict.REJECTED)
     assert (binom.sf(lost - 1, RUNS, LEVEL) > 1e-6) == is_valid

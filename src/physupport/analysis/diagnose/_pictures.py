@@ -100,7 +100,7 @@ def evidence_json(result: Result) -> dict[str, Any]:
             curves.append(curve)
     return {
         "streams": [factor.name for factor in evidence.factors],
-        "steps": evidence.path.prefixes.tolist(),
+        "steps": evidence.prefixes.tolist(),
         "threshold": threshold,
         "curves": curves,
     }

@@ -196,7 +196,7 @@ def _closed(law: Law, bank: Bank, key: int, keys: IntArray) -> Array | None:
 def _average(result: Result, stream: int, key: int, keys: IntArray) -> Array:
     """(k,) mean over the held-out rows of the log likelihood ratio of the reference to each key; 0 for its own."""
     both = np.unique(np.append(keys, key))
-    ratio = result.seal.evidence.ratio(stream, both)
+    ratio = result.seal.evidence.factors[stream].ratio(both)
     against = dict(zip(both.tolist(), middle(ratio.lower[:, -1], ratio.upper[:, -1]).tolist(), strict=True))
     n_rows = int(result.seal.parts[stream].checkpoints[-1])
     rates = np.array([against[k] - against[key] for k in keys.tolist()]) / n_rows

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -14,13 +15,12 @@ from ..._errors import MisuseError
 from ..._hashes import rows_seed
 from ..._stored import check_form
 from ..._typing import Array, IntArray
-from ...laws import Design, Law, in_pieces
-from .._by_evidence import MOST_SPLITS
-from .._decide import MOST_BITS, decided, product_verdicts
-from .._evidence import Evidence, final_bounds
-from .._judge import Judge, Verdict, Verdicts
+from ...laws import Law, in_pieces
+from .._by_evidence import MOST_SPLITS, AverageJudge
+from .._decide import decided
+from .._judge import Verdict, Verdicts
 from .._scored import Bounds, log_mean, sum_down, sum_up
-from .._specs import JudgeSpec, Sealed, SealedStream, own_stream, register
+from .._specs import JudgeSpec, Sealed, own_stream, register
 from ._fit import MOST_STEPS, fit_all, log_mixture, log_supremum
 from ._halves import SPLITS, CountTable, Half, Opponents, check_counts, check_exposure, halves, opponents
 
@@ -119,8 +119,7 @@ class CountJudge:
         """The margin is the log of the mean evidence over 1 / level."""
         chosen = check_indices("explanations", explanations, self.size)
         bounds = Bounds(self.log_evidence.lower[chosen], self.log_evidence.upper[chosen])
-        levels = np.array([self.level])
-        return decided(bounds, levels, lambda row, bits: self.ball(int(chosen[row]), bits), MOST_BITS).at_level(0)
+        return decided(bounds, self.level, lambda row, bits: self.ball(int(chosen[row]), bits))
 
     def worst(self, e: int) -> str:
         """The channels where an explanation, fitted to all counts, is farthest off in standard deviations."""
@@ -245,59 +244,35 @@ class ByCounts(JudgeSpec):
         """Counts are split here, not by the protocol."""
         return not law.is_counted
 
-    def open(self, sealed: Sealed) -> "BankCounts":
-        """The tables of the bank, and the evidence of the other streams."""
-        return BankCounts.of(self, sealed, *sealed.divided(lambda law: law.is_counted, _RULE, _OTHERWISE))
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class BankCounts(Judge):
-    """The judge of one stream of counts, and the evidence of others."""
-
-    judges_blocks: ClassVar[bool] = True
-
-    size: int
-    level: float
-    table_rows: Callable[[IntArray], IntArray]  # explanations (k,) -> rows (k,) of the table
-    judge: CountJudge
-    evidence: Evidence | None
-    spec: ByCounts
-
-    @classmethod
-    def of(
-        cls, spec: ByCounts, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
-    ) -> "BankCounts":
-        """Reads the rows."""
+    def open(self, sealed: Sealed) -> AverageJudge:
+        """The tables of the bank, and the evidence of the other streams; reads the rows."""
+        stream, design, evidence = sealed.divided(lambda law: law.is_counted, _RULE, _OTHERWISE)
         table = CountTable(design.columns, design.active, design.background)
-        counts = Counts(table, sealed.draws_seed, spec.split, spec.n_splits, WIDTHS)
+        counts = Counts(table, sealed.draws_seed, self.split, self.n_splits, WIDTHS)
         rows = check_counts(np.concatenate([*stream.rows.blocks()]), len(design.columns))
         judge = CountJudge(counts, rows, check_exposure(design.exposure, len(rows)), sealed.level)
 
-        def table_rows(explanations: IntArray) -> IntArray:
+        def keys_of(explanations: IntArray) -> IntArray:
             return np.asarray(stream.keys_of(explanations) // len(design.deviations))
 
-        return cls(sealed.size, sealed.level, table_rows, judge, evidence, spec)
+        facts = partial(_facts, judge, keys_of, sealed.size)
+        own = (judge.log_evidence, judge.ball, evidence, self, facts)
+        return AverageJudge(sealed.size, sealed.level, keys_of, *own)
 
-    def verdicts(self, explanations: IntArray) -> Verdicts:
-        """The margin is the log of the evidence of all streams over 1 / level."""
-        chosen = check_indices("explanations", explanations, self.size)
-        keys = self.table_rows(chosen)
-        beside = final_bounds(self.evidence, chosen)
-        return product_verdicts(self.judge.log_evidence, keys, self.judge.ball, beside, self.level)
 
-    def facts(self, possible: IntArray) -> dict[str, object]:
-        """The best fit, whether it is rejected, and where it is worst."""
-        evidence = self.judge.log_evidence.lower
-        key = int(evidence.argmin())
-        p = float(np.exp(-max(evidence[key], 0.0)))
-        best = int(np.argmax(self.table_rows(np.arange(self.size)) == key))
-        is_rejected = self.judge.verdicts(np.array([key])).codes[0] == Verdict.REJECTED
-        return {
-            "best": best,
-            "is_best_rejected": bool(is_rejected),
-            "is_withheld": bool(is_rejected) and len(possible) > 0,
-            "level": self.level,
-            "findings": [{"part": "channels", "place": self.judge.worst(key), "p": p}],
-            "lacks": "counts",
-        }
+def _facts(
+    judge: CountJudge, keys_of: Callable[[IntArray], IntArray], size: int, possible: IntArray
+) -> dict[str, object]:
+    """The best fit, whether it is rejected, and where it is worst."""
+    evidence = judge.log_evidence.lower
+    key = int(evidence.argmin())
+    is_rejected = bool(judge.verdicts(np.array([key])).codes[0] == Verdict.REJECTED)
+    finding = {"part": "channels", "place": judge.worst(key), "p": float(np.exp(-max(evidence[key], 0.0)))}
+    return {
+        "best": int(np.argmax(keys_of(np.arange(size)) == key)),
+        "is_best_rejected": is_rejected,
+        "is_withheld": is_rejected and len(possible) > 0,
+        "level": judge.level,
+        "findings": [finding],
+        "lacks": "counts",
+    }
