@@ -18,7 +18,7 @@ from rich.table import Table
 
 from physupport import Interval
 from physupport.aeb import RegionalPolicy, run
-from physupport.banks import TableRegions
+from physupport.banks import listed_regions
 from physupport.io import ArrayRows
 from physupport.judges import TableJudge, Verdict, bank_evidence, doubling_checkpoints, verdicts
 from physupport.laws import BernoulliGaussian, Covariance, GaussianCovariance, known_code_stream, latent_stream
@@ -165,7 +165,7 @@ def asking(add):
     locations = np.column_stack([rng.integers(0, width, size) for width in widths])
     elements = {name: tuple(f"{name}{i}" for i in range(width)) for name, width in zip("ABCD", widths, strict=True)}
     places = {name: np.linspace(0.0, 1.0, width)[:, None] for name, width in zip("ABCD", widths, strict=True)}
-    question = RegionalMap(TableRegions(elements, locations, np.ones(locations.shape), places))
+    question = RegionalMap(listed_regions(elements, locations, np.ones(locations.shape), places))
     codes = np.ones(size, dtype=np.uint8)
     codes[rng.integers(size)] = 0
     start = time.perf_counter()

@@ -14,7 +14,7 @@ from physupport.aeb import (
     elsewhere,
     presence,
 )
-from physupport.banks import TableRegions
+from physupport.banks import listed_regions
 from physupport.questions import RegionalMap, RegionRule, Resolution
 
 OPTIONS = ("finest", ("fine",), ("fine", "ambiguity"), ("group",), ("group", "ambiguity"), ("absence",),
@@ -34,7 +34,7 @@ def problems(draw, finest=False, indeterminate=True):
     axes = draw(st.integers(1, 2))
     places = {name: rng.integers(0, 4, (width, axes)).astype(float) for name, width in zip(names, widths, strict=True)}
     rules = {name: draw(_rules(elements[name], finest, rng)) for name in names}
-    question = RegionalMap(TableRegions(elements, locations, strengths, places), rules)
+    question = RegionalMap(listed_regions(elements, locations, strengths, places), rules)
     return question, _verdicts(rng, size, indeterminate), rng.random(size)
 
 

@@ -20,7 +20,7 @@ from physupport.aeb import (
     run,
 )
 from physupport.aeb._regional import plausible_order
-from physupport.banks import TableRegions, table_regions
+from physupport.banks import listed_regions, table_regions
 from physupport.judges import TableJudge
 from physupport.questions import Label, RegionalMap, RegionRule, Resolution
 
@@ -254,7 +254,7 @@ def test_many_explanations_are_asked_about_until_the_map_is_certified():
         locations[rng.random(size) < 0.5, optional] = -1
     elements = {name: tuple(f"{name}{i}" for i in range(width)) for name, width in zip("ABCD", widths, strict=True)}
     places = {name: np.linspace(0.0, 1.0, width)[:, None] for name, width in zip("ABCD", widths, strict=True)}
-    view = TableRegions(elements, locations, np.where(locations >= 0, 1.0, 0.0), places)
+    view = listed_regions(elements, locations, np.where(locations >= 0, 1.0, 0.0), places)
     question = RegionalMap(view, {name: RegionRule(0.06) for name in "ABCD"})
     codes = np.ones(size, dtype=np.uint8)
     codes[rng.integers(size)] = 0

@@ -59,12 +59,12 @@ def is_true(question, answer, profile):
     j = view.regions.index(answer.field)
     slots, strengths = view.locate(profile)[:, j], view.strengths(profile)[:, j]
     spread = widest(view, rule, answer.field, slots[slots >= 0])
-    names = {view.element_names(answer.field)[slot] for slot in slots if slot >= 0}
+    names = {view.sets[answer.field].names[slot] for slot in slots if slot >= 0}
     match answer.label:
         case Label.FINE:
             return (slots >= 0).all() and names <= {*answer.cell} and spread <= rule.tolerance
         case Label.GROUP:
-            members = flat(rule.groups or {}).get(answer.group, view.element_names(answer.field))
+            members = flat(rule.groups or {}).get(answer.group, view.sets[answer.field].names)
             return (slots >= 0).all() and names <= {*answer.cell} and names <= {*members}
         case Label.ABSENT:
             return (strengths < (rule.absence_threshold or 1e-300)).all()
@@ -77,7 +77,7 @@ def is_true(question, answer, profile):
 
 def widest(view, rule, region, slots):
     """Largest distance between two of these elements, pair by pair."""
-    places = view.sets(region).coordinates
+    places = view.sets[region].coordinates
 
     def apart(i, j):
         if rule.distances is not None:

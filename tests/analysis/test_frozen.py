@@ -5,7 +5,7 @@ import pytest
 
 from physupport.aeb import EndpointPolicy, FixedOrder, Obligation, Proposals, RegionalPolicy, WitnessFirst
 from physupport.analysis import AnalysisProtocol, StreamPlan, report
-from physupport.banks import Library, TableRegions, bank_regions, library_bank, product_grid
+from physupport.banks import Library, bank_regions, library_bank, listed_regions, product_grid
 from physupport.judges import TableJudge
 from physupport.laws import ExchangeableGaussian, LatentPoint
 from physupport.questions import RegionalMap, RegionRule
@@ -87,19 +87,19 @@ def test_what_a_judge_proposals_and_a_view_hold_is_read_only():
     codes, margins, plausibility = np.array([0, 1]), np.array([[-1.0, 0.0], [1.0, 2.0]]), np.array([0.5, 0.1])
     judge, proposals = TableJudge(codes, margins), Proposals(plausibility=plausibility)
     elements, places = {"R": ("a", "b")}, {"R": np.array([[0.0], [1.0]])}
-    view = TableRegions(elements, np.array([[0], [1]]), np.ones((2, 1)), places)
+    view = listed_regions(elements, np.array([[0], [1]]), np.ones((2, 1)), places)
     digest = view.digest
     spoil(places["R"])
     elements["R"] = ("x", "y")
     assert view.digest == digest
-    for array in (judge.codes, judge.margins, proposals.plausibility, view.places["R"]):
+    for array in (judge.codes, judge.margins, proposals.plausibility, view.sets["R"].coordinates):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
 
 
 def test_a_rule_keeps_its_own_distances_and_groups():
     distances, groups = np.array([[0.0, 1.0], [1.0, 0.0]]), {"near": ["a"], "outer": {"inner": ["b"]}}
-    view = TableRegions({"R": ("a", "b")}, np.array([[0], [1]]), np.ones((2, 1)))
+    view = listed_regions({"R": ("a", "b")}, np.array([[0], [1]]), np.ones((2, 1)))
     question = RegionalMap(view, {"R": RegionRule(0.5, distances=distances, groups=groups)})
     before = question.reference().describe()
     distances[:] = 0.0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates, Bank, Library, LibraryStates, Nuisances, product_grid
+from physupport.banks import Bank, Library, Nuisances, array_states, library_states, product_grid
 from physupport.responses import Settings
 
 AXES = np.eye(3)
@@ -22,7 +22,7 @@ def banks(draw):
     if draw(st.booleans()):
         n = draw(st.integers(1, 3))
         rows = draw(st.lists(st.lists(st.integers(0, 2), min_size=n, max_size=n), min_size=1, max_size=5))
-        states = ArrayStates(AXES[:, np.array(rows)].transpose(1, 0, 2))
+        states = array_states(AXES[:, np.array(rows)].transpose(1, 0, 2))
     else:
         n_settings = draw(st.sampled_from([0, 0, 2]))
         sizes = draw(st.lists(st.integers(1, 2 if n_settings else 3), min_size=1, max_size=3))
@@ -35,7 +35,7 @@ def banks(draw):
             responses = axes[:, :-1].reshape(-1, n_settings, total).transpose(1, 0, 2)
             values = np.arange(float(n_settings))[:, None]
             settings = Settings(("gain",), values, responses, is_complex=False)
-        states = LibraryStates(library, library.region_names, axes[:, -1:], settings=settings)
+        states = library_states(library, library.region_names, axes[:, -1:], settings=settings)
     level = st.sampled_from([0.0, 0.0, 0.5, 1.0])
     row = st.lists(level, min_size=states.n_atoms, max_size=states.n_atoms).map(tuple)
     strengths = draw(st.lists(row, min_size=1, max_size=5, unique=True))
@@ -125,20 +125,20 @@ def test_an_explanation_is_written_out(four_region_bank, four_regions, fifth_ato
 
 
 def test_supports_of_the_same_atoms_differ_in_strength():
-    bank = Bank(ArrayStates([np.eye(2)]), [[1.0, 0.0], [2.0, 0.0]])
+    bank = Bank(array_states([np.eye(2)]), [[1.0, 0.0], [2.0, 0.0]])
     assert bank.deployment_keys([0, 1]).tolist() == [0, 1]
     assert bank.deployment_parts([0, 1]).strengths.tolist() == [[1.0], [2.0]]
 
 
 def test_the_empty_support_is_one_law_for_all_states():
-    bank = Bank(ArrayStates([np.eye(2), np.eye(2)[::-1]]), np.zeros((1, 2)))
+    bank = Bank(array_states([np.eye(2), np.eye(2)[::-1]]), np.zeros((1, 2)))
     assert (bank.size, bank.n_deployment_keys) == (2, 1)
     assert bank.deployment_parts([0]).elements.shape == (1, 0)
 
 
 def test_nothing_handed_over_later_changes_a_bank():
     dictionaries, strengths, values = np.eye(2)[None].copy(), np.ones((1, 2)), np.array([[0.2]])
-    bank = Bank(ArrayStates(dictionaries), strengths, Nuisances(("p",), values))
+    bank = Bank(array_states(dictionaries), strengths, Nuisances(("p",), values))
     before = bank.digest
     dictionaries[:], strengths[:], values[:] = 7.0, 7.0, 7.0
     assert bank.digest == before
@@ -147,7 +147,7 @@ def test_nothing_handed_over_later_changes_a_bank():
 def test_nothing_in_a_bank_can_be_written(four_region_bank):
     states = four_region_bank.states
     owned = [states.elements, states.extra, states.library.responses, states.library.coordinates]
-    owned += [four_region_bank.strengths, four_region_bank.deployment.values, ArrayStates([np.eye(2)]).index]
+    owned += [four_region_bank.strengths, four_region_bank.deployment.values, array_states([np.eye(2)]).table]
     for array in owned:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
@@ -170,7 +170,7 @@ def test_nothing_in_a_bank_can_be_written(four_region_bank):
 )
 def test_wrong_strengths_are_named(strengths, message):
     with pytest.raises(MisuseError, match=message):
-        Bank(ArrayStates([np.eye(2)]), strengths)
+        Bank(array_states([np.eye(2)]), strengths)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_nothing_asked_is_nothing_answered(four_region_bank):
 def test_a_bank_that_no_index_can_count_is_refused():
     ids = [f"e{i}" for i in range(120)]
     library = Library(ids, [f"R{i // 2}" for i in range(120)], np.zeros((120, 1)), np.eye(120))
-    states = LibraryStates(library, library.region_names)  # 2^60
+    states = library_states(library, library.region_names)  # 2^60
     with pytest.raises(MisuseError, match="explanations must number fewer than"):
         Bank(states, np.eye(60)[:8])
 

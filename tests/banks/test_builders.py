@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates, Library, all_supports, array_bank, library_bank, product_grid, region_supports
+from physupport.banks import (
+    Library,
+    all_supports,
+    array_bank,
+    array_states,
+    library_bank,
+    product_grid,
+    region_supports,
+)
 from physupport.local.shell import Block, Frame, LocalDictionary, default_separated_atom, orbit_bank, turns
 from physupport.local.shell._turns import oriented
 
@@ -119,7 +127,7 @@ def test_the_banks_of_the_global_study_have_1025_and_369_explanations(grid, size
 
 
 def orbit_states(*arguments):
-    return ArrayStates(oriented(*arguments))
+    return array_states(oriented(*arguments))
 
 
 @pytest.mark.parametrize("s", [0.3, 0.05])

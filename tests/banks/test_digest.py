@@ -7,14 +7,14 @@ import struct
 import numpy as np
 import pytest
 
-from physupport.banks import ArrayStates, Bank, Library, Nuisances, library_bank, product_grid
+from physupport.banks import Bank, Library, Nuisances, array_states, library_bank, product_grid
 
 PINNED = "c2c186e4dfb0fba19619f706b8ebb21b2f6309175d9aca7c71a8d603c6eb6a45"
 
 
 def small_bank(**changes):
     parts = {
-        "states": ArrayStates(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]])),
+        "states": array_states(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]])),
         "strengths": np.array([[1.0, 0.5]]),
         "calibration": product_grid(p=[0.25, 0.5]),
         "deployment": Nuisances(),
@@ -63,7 +63,7 @@ def test_neither_byte_order_nor_layout_nor_the_sign_of_zero_changes_the_hash(sam
 
 def test_any_change_of_content_changes_the_hash():
     other = [
-        small_bank(states=ArrayStates(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]))),
+        small_bank(states=array_states(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]))),
         small_bank(strengths=[[1.0, np.nextafter(0.5, 1.0)]]),
         small_bank(strengths=[[1.0, 0.0], [0.0, 0.5]]),
         small_bank(calibration=product_grid(q=[0.25, 0.5])),

@@ -6,11 +6,11 @@ import pytest
 from physupport import MisuseError
 from physupport.banks import (
     Library,
-    TableRegions,
     array_bank,
     bank_regions,
     check_distances,
     library_bank,
+    listed_regions,
     product_grid,
     region_distances,
     table_regions,
@@ -41,7 +41,7 @@ def test_a_bank_is_read_as_each_of_its_explanations_is_written_out():
     for e in range(everything.size):
         written = everything.explanation(e)
         named = {
-            region: view.element_names(region)[located[e, j]]
+            region: view.sets[region].names[located[e, j]]
             for j, region in enumerate(view.regions)
             if located[e, j] >= 0
         }
@@ -62,11 +62,11 @@ def test_optional_regions_and_explanations_without_them_are_found():
 def as_table(view):
     located = view.locate(np.arange(view.n_explanations))
     columns = {
-        region: [view.element_names(region)[i] if i >= 0 else None for i in located[:, j]]
+        region: [view.sets[region].names[i] if i >= 0 else None for i in located[:, j]]
         for j, region in enumerate(view.regions)
     }
     spots = {
-        region: dict(zip(view.element_names(region), view.sets(region).coordinates, strict=True))
+        region: dict(zip(view.sets[region].names, view.sets[region].coordinates, strict=True))
         for region in view.regions
     }
     strengths = view.strengths(np.arange(view.n_explanations))
@@ -85,7 +85,7 @@ def test_a_table_of_the_same_columns_says_the_same():
     assert len(pairs) == 5
     assert len({number for _, number in pairs}) == 3
     for region in view.regions:
-        assert table.element_names(region) == view.element_names(region)
+        assert table.sets[region].names == view.sets[region].names
         np.testing.assert_array_equal(region_distances(table, region), region_distances(view, region))
 
 
@@ -104,7 +104,7 @@ def test_distances_come_from_one_coordinate_or_several_or_tell_elements_apart():
 
 def test_elements_that_never_occur_are_known_if_they_have_coordinates():
     view = table_regions({"A": ["b", "b"]}, coordinates={"A": {"a": 0.0, "b": 1.0}})
-    assert view.element_names("A") == ("a", "b")
+    assert view.sets["A"].names == ("a", "b")
     assert view.locate([0]).tolist() == [[1]]
 
 
@@ -125,7 +125,7 @@ def test_the_hash_follows_the_content():
 
 def test_a_table_is_a_copy_that_does_not_change():
     locations = np.array([[0], [1]])
-    view = TableRegions({"A": ("a", "b")}, locations, np.ones((2, 1)))
+    view = listed_regions({"A": ("a", "b")}, locations, np.ones((2, 1)))
     locations[:] = 1
     assert view.locate([0]).tolist() == [[0]]
     with pytest.raises(ValueError, match="read-only"):
@@ -135,7 +135,7 @@ def test_a_table_is_a_copy_that_does_not_change():
 def test_a_bank_without_a_library_is_refused_with_a_remedy():
     arrays = array_bank(np.eye(2)[None], [(0,)])
     with pytest.raises(
-        MisuseError, match=r"bank must have states drawn from a library, got ArrayStates\. .*table_regions"
+        MisuseError, match=r"bank must have states drawn from a library, got dictionaries alone\. .*table_regions"
     ):
         bank_regions(arrays)
 
@@ -154,9 +154,9 @@ def test_a_bank_without_a_library_is_refused_with_a_remedy():
         (lambda: table_regions({"A": ["a"]}, strengths={"A": [1.0, 2.0]}), "strengths must be equally long"),
         (lambda: table_regions({"A": ["a"]}, strengths={"A": [0.0]}), "represented must be positive where"),
         (lambda: table_regions({"A": ["a", None]}, strengths={"A": [1.0, -1.0]}), "represented must be positive where"),
-        (lambda: TableRegions({"A": ("a",)}, np.array([[1]]), np.ones((1, 1))), "locations must lie from -1 to 0"),
-        (lambda: TableRegions({"A": ("a",)}, np.array([[0.0]]), np.ones((1, 1))), "locations must be whole numbers"),
-        (lambda: TableRegions({"A": ("a", "a")}, np.array([[0]]), np.ones((1, 1))), "elements must be distinct"),
+        (lambda: listed_regions({"A": ("a",)}, np.array([[1]]), np.ones((1, 1))), "locations must lie from -1 to 0"),
+        (lambda: listed_regions({"A": ("a",)}, np.array([[0.0]]), np.ones((1, 1))), "locations must be whole numbers"),
+        (lambda: listed_regions({"A": ("a", "a")}, np.array([[0]]), np.ones((1, 1))), "elements must be distinct"),
         (lambda: check_distances("d", [[0.0, 1.0], [1.0, 0.0]], 3), r"d must have shape \(3, 3\)"),
     ],
 )  # fmt: skip
@@ -183,10 +183,10 @@ def test_a_setting_changes_the_response_and_not_the_place():
     assert varied.size == 3 * plain.size
     assert (wide.regions, wide.optional) == (view.regions, view.optional)
     np.testing.assert_array_equal(wide.locate(index), np.tile(view.locate(np.arange(plain.size)), (3, 1)))
-    np.testing.assert_array_equal(wide.sets("left").coordinates, view.sets("left").coordinates)
+    np.testing.assert_array_equal(wide.sets["left"].coordinates, view.sets["left"].coordinates)
     for e in (0, 7, varied.size - 1):
         named = {
-            wide.element_names(region)[slot]
+            wide.sets[region].names[slot]
             for region, slot in zip(wide.regions, wide.locate(e)[0], strict=True)
             if slot >= 0
         }

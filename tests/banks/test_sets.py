@@ -124,18 +124,18 @@ def test_parts_give_the_elements_of_a_set_first_and_padding_after(has_settings):
 def test_the_view_has_one_place_for_each_set():
     bank = make_bank({"A": 2})
     view = bank_regions(bank)
-    names = view.element_names("A")
+    names = view.sets["A"].names
     assert names[:5] == ("A0", "A1", "A2", "A3", "A0 + A1")
     assert len(names) == 10
-    assert view.element_names("B") == ("B4", "B5")
+    assert view.sets["B"].names == ("B4", "B5")
     located = view.locate(np.arange(bank.size))
     for e in range(bank.size):
         ids = bank.explanation(e).ids
-        told = [name for j, region in enumerate("AB") for name in [view.element_names(region)[located[e, j]]]
+        told = [name for j, region in enumerate("AB") for name in [view.sets[region].names[located[e, j]]]
                 if located[e, j] >= 0]  # fmt: skip
         assert "+".join(ids) == "+".join(told).replace(" + ", "+")
-    assert view.sets("A").points is None
-    assert view.sets("B").is_single
+    assert view.sets["A"].points is None
+    assert view.sets["B"].is_single
     with pytest.raises(MisuseError, match="Use choice"):
         bank.location([0])
 

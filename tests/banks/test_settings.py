@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates, Bank, Library, LibraryStates, library_bank, product_grid
+from physupport.banks import Bank, Library, array_states, library_bank, library_states, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import bank_evidence, verdicts
 from physupport.laws import BernoulliGaussian, Covariance, Mean, known_code_stream, latent_stream
@@ -29,7 +29,7 @@ def families(draw):
     responses = np.stack([axes[:, total * (k + 1) : total * (k + 2)] for k in range(n_settings)])
     values = np.arange(2.0 * n_settings).reshape(n_settings, 2)
     settings = Settings(("gain", "width"), values, responses, is_complex=False)
-    return LibraryStates(library, order, shared, settings=settings)
+    return library_states(library, order, shared, settings=settings)
 
 
 def written_out(states):
@@ -91,7 +91,7 @@ def setting_bank(library, settings, extra=None):
 
 
 def as_arrays(bank):
-    return Bank(ArrayStates(written_out(bank.states)), bank.strengths, bank.calibration, bank.deployment)
+    return Bank(array_states(written_out(bank.states)), bank.strengths, bank.calibration, bank.deployment)
 
 
 def complex_peaks():
@@ -198,7 +198,7 @@ def test_settings_are_copied_and_cannot_be_written():
 def test_states_without_settings_have_none():
     library, _ = peaks()
     assert library_bank(library, ["L"], {"L": 1.0}).explanation(3).settings == {}
-    assert ArrayStates([np.eye(2)]).setting(0) == {}
+    assert array_states([np.eye(2)]).setting(0) == {}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_wrong_settings_are_named(changes, message):
 
 
 def test_a_state_out_of_range_has_no_setting():
-    nominal = LibraryStates(changed().states.library, changed().states.regions)
-    for states in (changed().states, nominal, ArrayStates([np.eye(2)])):
+    nominal = library_states(changed().states.library, changed().states.regions)
+    for states in (changed().states, nominal, array_states([np.eye(2)])):
         with pytest.raises(MisuseError, match="state must lie from 0 to"):
             states.setting(states.n_states)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates, Library, LibraryStates
+from physupport.banks import Library, array_states, library_states
 
 AXES = np.eye(4)  # exact unit columns, so that equal columns are equal bit by bit
 
@@ -20,13 +20,13 @@ def axis_library(sizes, n_shared):
     regions = [labels[i] for i in order]
     ids = [f"e{i}" for i in range(len(labels))]
     library = Library(ids, regions, np.arange(float(len(ids)))[:, None], responses[:, : len(ids)])
-    return LibraryStates(library, tuple(f"R{j}" for j in range(len(sizes))), responses[:, len(ids) :])
+    return library_states(library, tuple(f"R{j}" for j in range(len(sizes))), responses[:, len(ids) :])
 
 
 def written_out(states):
     """(n_states, n) elements by brute force."""
-    if isinstance(states, ArrayStates):
-        return states.index
+    if states.library is None:
+        return states.table
     members = [[e for e, name in enumerate(states.library.regions) if name == region] for region in states.regions]
     shared = [[len(states.library.ids) + j] for j in range(states.n_atoms - len(members))]
     return np.array(list(product(*members, *shared)))
@@ -36,7 +36,7 @@ families = st.one_of(
     st.builds(axis_library, st.lists(st.integers(1, 3), min_size=1, max_size=4), st.integers(0, 2)),
     st.integers(1, 4).flatmap(
         lambda n: st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=8).map(
-            lambda rows: ArrayStates(AXES[:, np.array(rows)].transpose(1, 0, 2))
+            lambda rows: array_states(AXES[:, np.array(rows)].transpose(1, 0, 2))
         )
     ),
 )
@@ -60,25 +60,25 @@ def test_states_share_a_key_exactly_when_their_active_columns_are_equal(states, 
 
 
 def test_equal_columns_of_different_atoms_are_one_element():
-    states = ArrayStates([AXES[:, [2, 0]], AXES[:, [0, 2]], AXES[:, [0, 1]]])
+    states = array_states([AXES[:, [2, 0]], AXES[:, [0, 2]], AXES[:, [0, 1]]])
     assert states.elements.shape == (4, 3)
     assert states.element_index([0, 1, 2]).tolist() == [[0, 1], [1, 0], [1, 2]]
 
 
 def test_a_zero_has_no_sign():
-    assert ArrayStates(np.array([[[1.0], [0.0]], [[1.0], [-0.0]]])).elements.shape == (2, 1)
+    assert array_states(np.array([[[1.0], [0.0]], [[1.0], [-0.0]]])).elements.shape == (2, 1)
 
 
 def test_an_atom_that_differs_in_every_state_gives_the_states_their_own_number():
     angles = np.linspace(0.0, 1.0, 7)
     moving = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (7, 2)
-    states = ArrayStates(np.stack([np.broadcast_to([1.0, 0.0], (7, 2)), moving], axis=2))
+    states = array_states(np.stack([np.broadcast_to([1.0, 0.0], (7, 2)), moving], axis=2))
     assert states.n_active((0,)) == 1
     assert states.active_keys(np.arange(7), (0, 1)).tolist() == list(range(7))
 
 
 def test_regions_may_be_left_out_and_reordered(four_regions):
-    states = LibraryStates(four_regions, ("D", "A"))
+    states = library_states(four_regions, ("D", "A"))
     assert states.n_states == 6
     assert states.names(states.element_index(1)[0]) == ("D 0.860", "A 0.200")
 
@@ -90,7 +90,7 @@ def test_states_that_no_index_can_count_are_refused():
     with pytest.raises(
         MisuseError, match="states must number fewer than 9223372036854775808, got 18446744073709551616"
     ):
-        LibraryStates(library, library.region_names)
+        library_states(library, library.region_names)
 
 
 def library(**changes):
@@ -128,7 +128,7 @@ def test_a_library_names_what_is_wrong_with_it(changes, message):
 )
 def test_states_name_the_region_that_has_no_elements(regions, message):
     with pytest.raises(MisuseError, match=message):
-        LibraryStates(library(), regions)
+        library_states(library(), regions)
 
 
 def test_a_region_without_elements_has_no_members():
@@ -138,7 +138,7 @@ def test_a_region_without_elements_has_no_members():
 
 def test_shared_columns_must_be_as_wide_as_the_responses():
     with pytest.raises(MisuseError, match=r"extra must have shape \(2, any\), got shape \(3, 1\)"):
-        LibraryStates(library(), ("L",), np.eye(3)[:, :1])
+        library_states(library(), ("L",), np.eye(3)[:, :1])
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_shared_columns_must_be_as_wide_as_the_responses():
 )
 def test_arrays_that_are_no_dictionaries_are_refused(dictionaries, message):
     with pytest.raises(MisuseError, match=message):
-        ArrayStates(dictionaries)
+        array_states(dictionaries)

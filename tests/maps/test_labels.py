@@ -23,7 +23,7 @@ def random_question(rng):
     view = table_regions(columns, coordinates=places)
     rules = {}
     for region in columns:
-        listed = list(view.element_names(region))
+        listed = list(view.sets[region].names)
         groups = {"g1": listed[:2], "g2": listed[1:4]} if rng.random() < 0.7 else None
         asks = "finest" if rng.random() < 0.4 else tuple(rng.permutation(["fine", "group", "ambiguity", "absence"])[:2])
         witness = rng.choice(["any", "persistent_only"])

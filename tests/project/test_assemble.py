@@ -218,8 +218,8 @@ def test_elements_may_come_from_an_archive(write):
     columns = {"id": ["a1", "a2", "b1", "b2"], "region": list("AABB"), "x": [0.2, 0.35, 0.7, 0.9]}
     np.savez(path.parent / "elements.npz", **columns)
     found = assemble(load_project(path))
-    assert found.question.view.element_names("B") == ("b1", "b2")
-    assert found.question.view.sets("B").coordinates.tolist() == [[0.7], [0.9]]
+    assert found.question.view.sets["B"].names == ("b1", "b2")
+    assert found.question.view.sets["B"].coordinates.tolist() == [[0.7], [0.9]]
 
 
 @pytest.mark.parametrize("damage", ["renamed", "cut off"])

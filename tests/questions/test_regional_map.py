@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from physupport import MisuseError
-from physupport.banks import Library, TableRegions, bank_regions, library_bank, table_regions
+from physupport.banks import Library, bank_regions, library_bank, listed_regions, table_regions
 from physupport.judges import Verdict
 from physupport.questions import Label, RegionalMap, RegionRule, exhaustive_answers
 
@@ -41,7 +41,7 @@ def questions(draw, asks="finest"):
             absence_threshold=draw(st.sampled_from([None, None, 0.5])),
             absent_witness=draw(st.sampled_from(["any", "persistent_only"])) if asks == "any" else "any",
         )  # fmt: skip
-    view = TableRegions(elements, np.array(columns).T, np.array(strengths).T, places)
+    view = listed_regions(elements, np.array(columns).T, np.array(strengths).T, places)
     return RegionalMap(view, rules)
 
 
@@ -64,11 +64,11 @@ class Reading:
 
     def __init__(self, question, region, explanations):
         view, j = question.view, question.view.regions.index(region)
-        self.rule, self.names = question.rules[region], view.element_names(region)
+        self.rule, self.names = question.rules[region], view.sets[region].names
         chosen = sorted(explanations)
         self.where = view.locate(chosen)[:, j].tolist() if chosen else []
         self.strengths = view.strengths(chosen)[:, j].tolist() if chosen else []
-        self.spots = view.sets(region).coordinates[:, 0]
+        self.spots = view.sets[region].coordinates[:, 0]
 
     def is_present_in_all(self):
         return -1 not in self.where
@@ -162,7 +162,7 @@ def test_a_fine_label_names_the_smallest_group_around_it(question, data):
     for e in order:
         advance(progress, e, codes[e])
         for answer in progress.answers():
-            rule, names = question.rules[answer.field], question.view.element_names(answer.field)
+            rule, names = question.rules[answer.field], question.view.sets[answer.field].names
             groups = groups_of(rule, answer.field, names)
             sizes = {name: len(members) for name, members in groups.items() if {*answer.cell} <= members}
             if answer.label in (Label.FINE, Label.GROUP):

@@ -4,8 +4,6 @@ from ._bank import (
     Columns as Columns,
     DeploymentParts as DeploymentParts,
     Explanation as Explanation,
-    Nuisances as Nuisances,
-    product_grid as product_grid,
 )
 from ._builders import (
     all_supports as all_supports,
@@ -29,7 +27,7 @@ from ._learnt import (
     bootstrap_states as bootstrap_states,
     nearest_regions as nearest_regions,
 )
-from ._library import JOINT as JOINT, Library as Library, LibraryStates as LibraryStates
+from ._library import JOINT as JOINT, Library as Library, library_states as library_states
 from ._moves import (
     Moved as Moved,
     Range as Range,
@@ -44,12 +42,17 @@ from ._places import (
     point_distances as point_distances,
 )
 from ._regions import (
-    BankRegions as BankRegions,
     RegionalView as RegionalView,
-    TableRegions as TableRegions,
     bank_regions as bank_regions,
     grid_edges as grid_edges,
+    listed_regions as listed_regions,
     region_distances as region_distances,
     table_regions as table_regions,
 )
-from ._states import ArrayStates as ArrayStates, StateFamily as StateFamily, Subsets as Subsets
+from ._states import (
+    Nuisances as Nuisances,
+    States as States,
+    Subsets as Subsets,
+    array_states as array_states,
+    product_grid as product_grid,
+)

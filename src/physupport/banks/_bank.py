@@ -1,76 +1,18 @@
 """The bank: every combination of state, support and nuisances, as index arithmetic."""
 
 from dataclasses import dataclass, field
-from math import prod
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arrays import check_indices, read_only
-from .._checks import check_array, check_distinct, check_texts
+from .._checks import check_array
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import array_digest, content_hash
 from .._typing import Array, BoolArray, IntArray
-from ._states import ArrayWriter, StateFamily, check_distinct_rows, check_size, frozen
-
-# Combinations of nuisances: more are refused before one is made.
-_MOST_SETTINGS = 2**22
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Nuisances:
-    """Named parameters in a finite number of distinct settings; without names there is one setting.
-
-    >>> Nuisances(("p", "noise"), np.array([[0.2, 1.0], [0.3, 1.0]])).setting(1)
-    {'p': 0.3, 'noise': 1.0}
-    """
-
-    names: tuple[str, ...] = ()
-    values: Array = field(default_factory=lambda: np.zeros((1, 0)))  # (m, number of names)
-
-    def __post_init__(self) -> None:
-        names = check_texts("names", self.names)
-        check_distinct("names", names)
-        values = frozen(check_array("values", self.values, (None, len(names))))
-        if not len(values):
-            raise MisuseError("values", "hold at least one setting", "none")
-        check_distinct_rows("values", values, "settings", "in row")
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "values", values)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def column(self, name: str) -> Array:
-        """(m,) one parameter in every setting."""
-        if name not in self.names:
-            raise MisuseError("name", f"be one of {self.names}", repr(name))
-        return self.values[:, self.names.index(name)]
-
-    def setting(self, index: int) -> dict[str, float]:
-        """The parameters of one setting by name."""
-        row = self.values[int(check_indices("index", index, len(self))[0])]
-        return dict(zip(self.names, row.tolist(), strict=True))
-
-    def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
-        """Names and values."""
-        return {"names": list(self.names), "values": array(self.values)}
-
-
-def product_grid(**axes: ArrayLike) -> Nuisances:
-    """Every combination of the given values, the first name slowest.
-
-    >>> product_grid(p=[0.2, 0.3], noise=[0.9, 1.0]).values.tolist()
-    [[0.2, 0.9], [0.2, 1.0], [0.3, 0.9], [0.3, 1.0]]
-    """
-    columns = [check_array(name, np.atleast_1d(np.asarray(values)), (None,)) for name, values in axes.items()]
-    check_size("settings", prod(map(len, columns)), _MOST_SETTINGS)
-    mesh = np.meshgrid(*columns, indexing="ij")
-    rows = np.column_stack([axis.ravel() for axis in mesh]) if mesh else np.zeros((1, 0))
-    return Nuisances(tuple(axes), rows)
+from ._states import ArrayWriter, Nuisances, States, check_distinct_rows, check_size, frozen
 
 
 class Columns(NamedTuple):
@@ -125,7 +67,7 @@ class Bank:
     that each is scored once.
     """
 
-    states: StateFamily
+    states: States
     strengths: Array  # (n_supports, n), strength of atom j in support u; 0 means inactive
     calibration: Nuisances = field(default_factory=Nuisances)
     deployment: Nuisances = field(default_factory=Nuisances)

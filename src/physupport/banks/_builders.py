@@ -13,9 +13,9 @@ from .._errors import MisuseError
 from .._typing import Array
 from ..io import Axis, as_reader_output, in_order
 from ..responses import Settings
-from ._bank import Bank, Nuisances
-from ._library import Library, LibraryStates
-from ._states import ArrayStates
+from ._bank import Bank
+from ._library import Library, library_states
+from ._states import Nuisances, array_states
 
 # Rows of strengths, one for each support and each combination of its strengths: more are refused before one is made.
 MOST_SUPPORTS = 2**20
@@ -164,7 +164,7 @@ def library_bank(
         axes = (Axis("channels", library.channels, "the library"), Axis("columns"))
         columns = np.asarray(in_order("extra", as_reader_output("extra", extra), axes), dtype=np.float64)
     names = library.region_names if regions is None else tuple(regions)
-    states = LibraryStates(library, names, columns, _ranges(names, counts or {}), settings)
+    states = library_states(library, names, columns, _ranges(names, counts or {}), settings)
     check_different(library, names)
     rows = strength_rows(supports, strengths, states.regions, states.n_atoms, states.blocks)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
@@ -204,7 +204,7 @@ def array_bank(
 
     strengths: one number, or (n,) the strength of every atom where it is active.
     """
-    states = ArrayStates(dictionaries)
+    states = array_states(dictionaries)
     rows = atom_rows(supports, strengths, states.n_atoms)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
 

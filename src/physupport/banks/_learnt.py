@@ -22,7 +22,7 @@ from ..io import SplitRows, Table
 from ._bank import Bank
 from ._distances import bottleneck_assignment, projective_distances, set_distance
 from ._library import JOINT, Library
-from ._regions import TableRegions
+from ._regions import RegionalView, listed_regions
 
 # The region of atoms that are near to no element.
 UNMATCHED = "unmatched"
@@ -214,7 +214,7 @@ class NearestRegions:
     the places named; in the region `unmatched` any two elements are 1 apart.
     """
 
-    view: TableRegions
+    view: RegionalView
     distances: Mapping[str, Array] = field(repr=False)
 
 
@@ -244,7 +244,7 @@ def nearest_regions(bank: Bank, library: Library, *, within: float) -> NearestRe
         for region, listed in members.items()
         if region != UNMATCHED and max(map(len, listed)) == 1
     }
-    view = TableRegions(names, located[pair], strengths[pair], places)
+    view = listed_regions(names, located[pair], strengths[pair], places)
     return NearestRegions(view, {region: _distances(region, members[region], library) for region in regions})
 
 

@@ -1,21 +1,19 @@
 """Libraries of physical elements, and the dictionary states that take elements of a library from every region."""
 
 from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, field
-from math import prod
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._arrays import check_indices, read_only
+from .._arrays import read_only
 from .._checks import check_array, check_count, check_distinct, check_texts, check_unit_columns, check_unit_norms
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..io import Axis, ReaderOutput, as_reader_output, check_apart, in_order, is_numbering, matches, order_of
 from ..responses import Settings
-from ._bank import Nuisances
-from ._states import ArrayWriter, StateFamily, Subsets, check_size, frozen
+from ._states import Nuisances, States, Subsets, frozen
 
 # Joins the names of elements to that of a set.
 JOINT = " + "
@@ -118,182 +116,44 @@ class Library:
         return self._members[region]
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class LibraryStates(StateFamily):
+def library_states(
+    library: Library,
+    regions: Sequence[str],
+    extra: ArrayLike = (),
+    counts: Sequence[tuple[int, int]] = (),
+    settings: Settings | None = None,
+) -> States:
     """Every choice of elements from each region, the first region slowest, and columns shared by all states.
 
-    A region gives one element, or as many as its count allows, as an unordered set.  Its atoms are the chosen elements
-    in increasing order, as many as it may have at most; those that a smaller set lacks are -1.  Shared columns follow,
-    such as an atom that only the calibration meets.  States are mixed-radix numbers, so none is stored.
+    regions: which, in which order.  extra: (q, m) shared columns, none unless given, such as an atom that only the
+    calibration meets; they come after the atoms of the regions.  counts: (least, most) elements of each region, one
+    each unless given.
 
     settings: K of calibration parameters, the slowest of all: setting k and choice c are state k * choices + c.  In
     setting k element e of the library is element k * E + e: another response, the same physical thing.  The nominal
     responses of the library are then no state unless some setting has them.  Without, there is one setting, the nominal
     one.  Shared columns are the same in every setting, and the last elements.
     """
-
-    library: Library
-    regions: tuple[str, ...]  # which regions, in which order
-    extra: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)  # (q, m), none unless given
-    counts: tuple[tuple[int, int], ...] = ()  # (least, most) elements of each region; one each unless given
-    settings: InitVar[Settings | None] = None
-    elements: Array = field(init=False, repr=False)  # (q, K * E + m)
-    sets: tuple[Subsets, ...] = field(init=False, repr=False)  # the choices of each region and each shared column
-    grid: Nuisances = field(init=False, repr=False)  # the settings, or the nominal one
-    n_states: int = field(init=False, repr=False)  # settings times choices
-    n_atoms: int = field(init=False, repr=False)  # largest number of elements of all regions, and shared columns
-    blocks: tuple[tuple[int, ...], ...] = field(init=False, repr=False)  # the atoms of each region
-    _has_settings: bool = field(init=False, repr=False)
-    _members: tuple[IntArray, ...] = field(init=False, repr=False)  # what each of the sets chooses from
-    _owner: IntArray = field(init=False, repr=False)  # (n,) which of the sets every atom belongs to
-    _n_choices: int = field(init=False, repr=False)
-
-    def __post_init__(self, settings: Settings | None) -> None:
-        regions = _check_regions(self.regions, self.library)
-        q = len(self.library.responses)
-        extra = frozen(check_unit_columns("extra", self.extra if np.size(self.extra) else np.zeros((q, 0)), q))
-        grid, columns = _in_settings(self.library, settings)
-        shared = tuple(np.array([columns.shape[1] + j]) for j in range(extra.shape[1]))
-        members = tuple(self.library.members(name) for name in regions) + shared
-        counts = _check_counts(self.counts, regions, members)
-        ranges = [*counts, *[(1, 1)] * len(shared)]
-        sets = tuple(Subsets(len(numbers), *some) for numbers, some in zip(members, ranges, strict=True))
-        owner = np.repeat(np.arange(len(ranges)), [high for _, high in ranges])
-        n_choices = prod(each.size for each in sets)
-        parts = {
-            "regions": regions,
-            "extra": extra,
-            "counts": counts,
-            "elements": frozen(np.hstack([columns, extra])),
-            "sets": sets,
-            "grid": grid,
-            "_has_settings": settings is not None,
-            "_members": members,
-            "_owner": read_only(owner, np.int64),
-            "_n_choices": n_choices,
-            "n_states": check_size("states", len(grid) * n_choices),
-            "n_atoms": len(owner),
-            "blocks": tuple(tuple(np.flatnonzero(owner == j).tolist()) for j in range(len(regions))),
-        }
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def parameter_values(self) -> dict[str, Array]:
-        """(K,) the values of every calibration parameter in all settings, by name."""
-        return dict(zip(self.grid.names, self.grid.values.T, strict=True))
-
-    @property
-    def responses(self) -> Array:
-        """(K, q, E) of the library in every setting; a view, as they are stored once, as elements."""
-        q, width = self.elements.shape
-        own = self.elements[:, : width - self.extra.shape[1]]
-        return own.reshape(q, len(self.grid), -1).transpose(1, 0, 2)
-
-    @property
-    def library_index(self) -> IntArray:
-        """(K * E + m,) which element of the library each element is, in whatever setting; -1 for shared columns."""
-        physical = np.tile(np.arange(len(self.library.ids)), len(self.grid))
-        return read_only(np.append(physical, np.full(self.extra.shape[1], -1)), np.int64)
-
-    def element_index(self, states: ArrayLike) -> IntArray:
-        """(k,) -> (k, n): which element is atom j of the state."""
-        return self.active_elements(check_indices("states", states, self.n_states), tuple(range(self.n_atoms)))
-
-    def choices(self, states: ArrayLike) -> IntArray:
-        """(k,) -> (k, R): the number of the set that each region has, the same in every setting."""
-        _, digits = self._digits(check_indices("states", states, self.n_states), range(len(self.sets)))
-        return np.stack(digits[: len(self.regions)], axis=1)
-
-    def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
-        """(k,) -> (k,): the choices at these atoms as a number of their own, the first slowest.
-
-        The setting comes before all of them, unless these atoms are shared columns alone, which know no setting.
-        """
-        owners, n_settings = self._owners(positions)
-        setting, digits = self._digits(check_indices("states", states, self.n_states), range(len(self.sets)))
-        keys = setting if n_settings > 1 else np.zeros_like(setting)
-        for j in (j for j in owners if self.sets[j].size > 1):
-            keys = keys * self.sets[j].size + digits[j]
-        return keys
-
-    def n_active(self, positions: tuple[int, ...]) -> int:
-        """The product of the numbers of choices of these regions, for every setting that they can tell."""
-        owners, n_settings = self._owners(positions)
-        return n_settings * prod(self.sets[j].size for j in owners)
-
-    def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
-        """(k,) -> (k, r): the elements that a key stands for, -1 where a set has fewer."""
-        numbers = check_indices("keys", keys, self.n_active(positions))
-        owners, _ = self._owners(positions)
-        setting, digits = self._digits(numbers, owners)
-        chosen = [np.empty((len(numbers), 0), dtype=np.int64)]
-        for j, digit in zip(owners, digits, strict=True):
-            elements = np.append(self._members[j], -1)[self.sets[j].members(digit)]  # none is -1, the last entry
-            if j < len(self.regions):
-                elements = np.where(elements < 0, -1, elements + len(self.library.ids) * setting[:, None])
-            chosen.append(elements)
-        return np.hstack(chosen)
-
-    def _digits(self, numbers: IntArray, owners: Sequence[int]) -> tuple[IntArray, list[IntArray]]:
-        """(k,) what is left, and the digits of mixed-radix numbers (k,), one for each of these sets."""
-        rest = numbers
-        zeros = np.zeros_like(numbers)  # one array for all sets without a choice, of which there may be thousands
-        digits = list[IntArray]()
-        for j in reversed(owners):
-            digit = zeros
-            if self.sets[j].size > 1:
-                rest, digit = np.divmod(rest, self.sets[j].size)
-            digits.append(digit)
-        return rest, digits[::-1]
-
-    def _owners(self, positions: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-        """The sets whose atoms these are, all or none of a region, since a set has no first one; their settings."""
-        owners = tuple(np.unique(self._owner[list(positions)]).tolist())
-        return owners, len(self.grid) if owners and owners[0] < len(self.regions) else 1
-
-    def names(self, elements: ArrayLike) -> tuple[str, ...]:
-        """The ids of the library, the same in every setting; shared columns are `shared 0`, `shared 1`, ..."""
-        ids = self.library.ids
-        first = self.elements.shape[1] - self.extra.shape[1]
-        numbers = check_indices("elements", elements, self.elements.shape[1]).tolist()
-        return tuple(ids[e % len(ids)] if e < first else f"shared {e - first}" for e in numbers)
-
-    def setting(self, state: int) -> dict[str, float]:
-        """The calibration parameters of a state by name; none where the responses are the nominal ones."""
-        return self.grid.setting(int(check_indices("state", state, self.n_states)[0]) // self._n_choices)
-
-    def dimensions(self, states: IntArray) -> dict[str, IntArray]:
-        """(k,) the values of the parameters, equal ones as equal numbers."""
-        found = {}
-        for name, column in self.parameter_values.items():
-            _, numbers = np.unique(column, return_inverse=True)
-            found[f"the calibration parameter {name}"] = numbers.reshape(-1)[states // self._n_choices].astype(np.int64)
-        return found
-
-    def encode(self, array: ArrayWriter) -> dict[str, object]:
-        """The library, the order of the regions, the shared columns, the counts, where any is above one; settings."""
-        library = self.library
-        content = {
-            "kind": "library",
-            "ids": list(library.ids),
-            "regions": list(library.regions),
-            "order": list(self.regions),
-            "coordinates": array(library.coordinates),
-            "responses": array(library.responses),
-            "shared": array(self.extra),
-        }
-        if any(high > 1 for _, high in self.counts):
-            content["counts"] = [list(count) for count in self.counts]
-        if library.unit:
-            content["unit"] = library.unit
-        if library.extents is not None:
-            content["extents"] = array(library.extents)
-        if not self._has_settings:
-            return content
-        settings = self.grid.encode(array) | {"responses": array(self.responses)}
-        return {"kind": "library settings", "base": content} | settings
+    names = _check_regions(regions, library)
+    q = len(library.responses)
+    shared = check_unit_columns("extra", extra if np.size(extra) else np.zeros((q, 0)), q)
+    grid, columns = _in_settings(library, settings)
+    members = [library.members(name) for name in names]
+    ranges = _check_counts(counts, names, members)
+    n_shared = shared.shape[1]
+    own = np.arange(columns.shape[1]).reshape(len(grid), -1)  # (K, E)
+    last = np.broadcast_to(columns.shape[1] + np.arange(n_shared), (len(grid), n_shared))
+    return States(
+        elements=frozen(np.hstack([columns, shared])),
+        table=read_only(np.hstack([own, last]), np.int64),
+        members=(*members, *(own.shape[1] + np.arange(n_shared))[:, None]),
+        sets=tuple(Subsets(len(each), *some) for each, some in zip(members, ranges, strict=True))
+        + (Subsets(1, 1, 1),) * n_shared,
+        library=library,
+        regions=names,
+        grid=grid,
+        has_settings=settings is not None,
+    )
 
 
 def _in_settings(library: Library, settings: Settings | None) -> tuple[Nuisances, Array]:

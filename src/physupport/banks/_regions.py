@@ -1,6 +1,5 @@
 """What every explanation says about named regions, as columns; and which ends of grids explanations touch."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -25,217 +24,130 @@ _LEAST_PLACES = 5
 _MOST_STATES = 2**20
 
 
-class RegionalView(ABC):
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionalView:
     r"""The map from explanations to regions: at most one place a region, :math:`\Theta_R(e)`.
 
     A region in which several elements may be active together has one place for each set of them; `sets` says which.
+    Made by `bank_regions` of a bank, and by `listed_regions` or `table_regions` of explanations that the user lists.
     """
 
-    __slots__ = ()
-    regions: tuple[str, ...]  # R of them
-    optional: tuple[str, ...]  # the regions that some explanation leaves out; the others are persistent
-    _only: BoolArray  # (supports,) true if no optional region is present
+    sets: dict[str, RegionPlaces] = field(repr=False)  # the places of each of R regions, and where these lie
+    present: BoolArray = field(repr=False)  # (supports, R) which regions a support has
+    bank: Bank | None = None  # without one, explanations are the rows of these columns:
+    locations: IntArray = field(default_factory=lambda: np.zeros((0, 0), np.int64), repr=False)  # (M, R), -1 = absent
+    represented: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)  # (M, R) strengths, 0 = absent
+    supports: IntArray = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)  # (M,)
 
     @property
-    @abstractmethod
+    def regions(self) -> tuple[str, ...]:
+        """R of them."""
+        return tuple(self.sets)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The regions that some explanation leaves out; the others are persistent."""
+        return tuple(np.array(self.regions)[~np.all(self.present, axis=0)].tolist())
+
+    @property
     def n_explanations(self) -> int:
         """Explanations are 0 .. n_explanations - 1."""
+        return len(self.locations) if self.bank is None else self.bank.size
 
     @property
-    @abstractmethod
     def digest(self) -> str:
-        """SHA-256 of all that the view is made of, in hexadecimal."""
+        """SHA-256 of all that the view is made of, in hexadecimal: of the bank, or with every array by its own hash."""
+        return content_hash(self.encode(array_digest)) if self.bank is None else self.bank.digest
 
-    @abstractmethod
-    def sets(self, region: str) -> RegionPlaces:
-        """The places of a region: sets of its elements, often of one each, with where these lie."""
-
-    @abstractmethod
     def locate(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, R): the local number of the active element or set, -1 where the region is absent."""
+        return self.locations[self._rows(index)] if self.bank is None else self.bank.choice(index)
 
-    @abstractmethod
     def strengths(self, index: ArrayLike) -> Array:
         r"""(k,) -> (k, R): the represented strength :math:`\lambda_R(e)`, 0 where the region is absent."""
+        return self.represented[self._rows(index)] if self.bank is None else self.bank.region_strengths(index)
 
-    @abstractmethod
     def support(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k,): explanations with the same support share a number."""
-
-    @abstractmethod
-    def encode(self) -> dict[str, object]:
-        """All that the view is made of beyond its bank, by kind, for a document."""
+        return self.supports[self._rows(index)] if self.bank is None else self.bank.split(index).support
 
     def persistent_only(self, index: ArrayLike) -> BoolArray:
         """(k,) -> (k,): true if no optional region is present."""
-        return self._only[self.support(index)]
+        has_optional: BoolArray = np.any(self.present[:, ~np.all(self.present, axis=0)], axis=1)  # (supports,)
+        return np.logical_not(has_optional[self.support(index)])
 
-    def element_names(self, region: str) -> tuple[str, ...]:
-        """Names of the places of a region, in their local order."""
-        return self.sets(region).names
-
-    def check_bank(self, bank: Bank | None) -> None:  # noqa: B027  most views cannot tell
-        """Raise if the view is about another bank, where that can be told."""
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class BankRegions(RegionalView):
-    """The regions of a bank whose states are drawn from a library; made by `bank_regions`."""
-
-    bank: Bank
-    regions: tuple[str, ...]
-    optional: tuple[str, ...]
-    _sets: dict[str, RegionPlaces] = field(repr=False)
-    _only: BoolArray = field(repr=False)  # (n_supports,)
-
-    @property
-    def n_explanations(self) -> int:
-        """The size of the bank."""
-        return self.bank.size
-
-    @property
-    def digest(self) -> str:
-        """The hash of the bank, which decides everything here."""
-        return self.bank.digest
-
-    def sets(self, region: str) -> RegionPlaces:
-        """The sets of the states, with the places of the library."""
-        return self._sets[region]
-
-    def locate(self, index: ArrayLike) -> IntArray:
-        """(k,) -> (k, R): the local number of the active element or set, -1 where the region is absent."""
-        return self.bank.choice(index)
-
-    def strengths(self, index: ArrayLike) -> Array:
-        """(k,) -> (k, R): the strengths of the support."""
-        return self.bank.region_strengths(index)
-
-    def support(self, index: ArrayLike) -> IntArray:
-        """(k,) -> (k,): the row of the bank's strengths."""
-        return self.bank.split(index).support
+    def _rows(self, index: ArrayLike) -> IntArray:
+        return check_indices("index", index, len(self.locations))
 
     def check_bank(self, bank: Bank | None) -> None:
-        """Raise unless it is this one."""
-        if bank is not self.bank and (bank is None or bank.digest != self.digest):
+        """Raise if the view is of another bank; one that the user lists cannot tell."""
+        if self.bank is not None and bank is not self.bank and (bank is None or bank.digest != self.digest):
             raise MisuseError("question", "be about the bank of the protocol", "a view of another bank")
 
-    def encode(self) -> dict[str, object]:
-        """The bank decides everything here, and has its own place in a document."""
-        return {"kind": "bank"}
+    def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
+        """All that the view is made of beyond its bank, which has its own place in a document."""
+        if self.bank is not None:
+            return {"kind": "bank"}
+        places = [(region, places.coordinates) for region, places in self.sets.items()]
+        return {
+            "kind": "table",
+            "elements": [[region, list(places.ids)] for region, places in self.sets.items()],
+            "locations": array(self.locations),
+            "strengths": array(self.represented),
+            "coordinates": [[region, array(points)] for region, points in places if points is not None],
+        }
 
 
-def bank_regions(bank: Bank) -> BankRegions:
+def bank_regions(bank: Bank) -> RegionalView:
     """The regions of a library bank, with the names and coordinates of its library, whatever the setting."""
     states = bank.states
     library = states.library
     check_size("explanations that are asked about", bank.size, _MOST_EXPLANATIONS)
     if library is None:
         remedy = "Give the columns yourself with table_regions."
-        raise MisuseError("bank", "have states drawn from a library", type(states).__name__, remedy)
+        raise MisuseError("bank", "have states drawn from a library", "dictionaries alone", remedy)
     sets: dict[str, RegionPlaces] = {}
     for region, subsets in zip(states.regions, states.sets, strict=False):
         numbers = library.members(region)
         extents = None if library.extents is None else library.extents[numbers]
         sets[region] = RegionPlaces(tuple(library.ids[i] for i in numbers), library.places(numbers), subsets, extents)
-    present = bank.region_levels > 0.0  # (n_supports, R)
-    is_optional: BoolArray = ~np.all(present, axis=0)
-    return BankRegions(
-        bank=bank,
-        regions=states.regions,
-        optional=tuple(region for region, flag in zip(states.regions, is_optional, strict=True) if flag),
-        _sets=sets,
-        _only=np.logical_not(np.any(present[:, is_optional], axis=1)),
-    )
+    return RegionalView(sets, bank.region_levels > 0.0, bank)
 
 
 def region_distances(view: RegionalView, region: str) -> Array:
     """(m, m) of the places of a region, all of them at once."""
-    places = view.sets(region)
+    places = view.sets[region]
     every = np.arange(places.subsets.size)
     return places.between(every, every)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class TableRegions(RegionalView):
-    """Regions of explanations that the user lists; `table_regions` makes one from columns of names."""
+def listed_regions(
+    elements: Mapping[str, Sequence[str]],
+    locations: ArrayLike,
+    strengths: ArrayLike,
+    places: Mapping[str, ArrayLike] | None = None,
+) -> RegionalView:
+    """Regions of explanations that the user lists; `table_regions` makes a view from columns of names.
 
-    elements: dict[str, tuple[str, ...]]  # of each region, in the order of the columns
-    locations: IntArray = field(repr=False)  # (M, R) local element numbers, -1 = absent
-    represented: Array = field(repr=False)  # (M, R) strengths, 0 exactly where absent
-    places: dict[str, Array] = field(default_factory=dict, repr=False)  # region -> (m, d)
-    regions: tuple[str, ...] = field(init=False)  # in the order of the columns
-    optional: tuple[str, ...] = field(init=False)  # the regions that some explanation leaves out
-    _supports: IntArray = field(init=False, repr=False)  # (M,)
-    _only: BoolArray = field(init=False, repr=False)  # (supports,) whether no optional region is present
-
-    def __post_init__(self) -> None:
-        elements = {region: tuple(names) for region, names in self.elements.items()}
-        locations = _check_locations(self.locations, elements)
-        represented = _check_strengths(self.represented, locations)
-        places = {
-            region: read_only(check_array(f"places[{region!r}]", value, (len(elements[region]), None)))
-            for region, value in self.places.items()
-        }
-        _, first, supports = np.unique(
-            np.packbits(locations >= 0, axis=1), axis=0, return_index=True, return_inverse=True
-        )
-        patterns = locations[first] >= 0  # (supports, R)
-        persistent = np.all(patterns, axis=0)
-        optional = tuple(region for region, flag in zip(elements, persistent.tolist(), strict=True) if not flag)
-        parts = {
-            "elements": elements,
-            "locations": read_only(locations),
-            "represented": read_only(represented),
-            "places": places,
-            "regions": tuple(elements),
-            "optional": optional,
-            "_supports": read_only(supports.reshape(-1).astype(np.int64)),
-            "_only": read_only(np.all(patterns == persistent, axis=1)),
-        }
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def n_explanations(self) -> int:
-        """Rows of the table, M."""
-        return len(self.locations)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the dump, with every array by its own hash."""
-        return content_hash(self.encode(array_digest))
-
-    def sets(self, region: str) -> RegionPlaces:
-        """Each place is one element, a point where coordinates were given."""
-        names = self.elements[region]
-        return RegionPlaces(names, self.places.get(region), Subsets(len(names), 1, 1))
-
-    def locate(self, index: ArrayLike) -> IntArray:
-        """(k,) -> (k, R): the local number of the active element, -1 where the region is absent."""
-        return self.locations[self._rows(index)]
-
-    def strengths(self, index: ArrayLike) -> Array:
-        """(k,) -> (k, R): the represented strengths."""
-        return self.represented[self._rows(index)]
-
-    def support(self, index: ArrayLike) -> IntArray:
-        """(k,) -> (k,): a number for each pattern of present regions."""
-        return self._supports[self._rows(index)]
-
-    def _rows(self, index: ArrayLike) -> IntArray:
-        return check_indices("index", index, self.n_explanations)
-
-    def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
-        """Names, columns, strengths and coordinates."""
-        return {
-            "kind": "table",
-            "elements": [[region, list(names)] for region, names in self.elements.items()],
-            "locations": array(self.locations),
-            "strengths": array(self.represented),
-            "coordinates": [[region, array(places)] for region, places in self.places.items()],
-        }
+    elements: of each region, in the order of the columns.  locations: (M, R) local element numbers, -1 = absent.
+    strengths: (M, R), 0 exactly where absent.  places: region -> (m, d).
+    """
+    located = _check_locations(locations, elements)
+    represented = _check_strengths(strengths, located)
+    given = places or {}
+    points = {
+        region: read_only(check_array(f"places[{region!r}]", value, (len(elements[region]), None)))
+        for region, value in given.items()
+    }
+    is_there = located >= 0
+    _, first, supports = np.unique(np.packbits(is_there, axis=1), axis=0, return_index=True, return_inverse=True)
+    sets = {
+        region: RegionPlaces(tuple(names), points.get(region), Subsets(len(names), 1, 1))
+        for region, names in elements.items()
+    }
+    columns = read_only(located), read_only(represented), read_only(supports.reshape(-1).astype(np.int64))
+    return RegionalView(sets, is_there[first], None, *columns)
 
 
 def table_regions(
@@ -243,7 +155,7 @@ def table_regions(
     *,
     coordinates: Mapping[str, Mapping[str, ArrayLike]] | None = None,
     strengths: Mapping[str, ArrayLike] | None = None,
-) -> TableRegions:
+) -> RegionalView:
     """A view of explanations written out: for each region, the name of every explanation's element or None.
 
     coordinates: region -> element -> a number or (d,); then the region's elements are these, in this order.  Without,
@@ -272,7 +184,7 @@ def table_regions(
     for name, lengths in {"columns": [*map(len, located)], "strengths": [*map(len, represented)]}.items():
         if set(lengths) != {len(located[0])}:
             raise MisuseError(name, "be equally long", f"lengths {lengths}")
-    return TableRegions(elements, np.column_stack(located), np.column_stack(represented), places)
+    return listed_regions(elements, np.column_stack(located), np.column_stack(represented), places)
 
 
 def _check_strengths(value: ArrayLike, locations: IntArray) -> Array:
@@ -364,7 +276,7 @@ def _lines(bank: Bank, index: IntArray) -> Iterator[tuple[str, Array, Array]]:
     view = bank_regions(bank)
     located = view.locate(index)
     for number, region in enumerate(view.regions):
-        places = view.sets(region).points
+        places = view.sets[region].points
         chosen = np.unique(located[:, number])
         chosen = chosen[chosen >= 0]
         if places is not None and places.shape[1] == 1 and len(np.unique(places)) >= _LEAST_PLACES and chosen.size:

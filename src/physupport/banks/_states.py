@@ -1,17 +1,17 @@
 """Dictionary states: which atoms stand together, without a copy of the atoms for every state."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
-from math import comb
+from math import comb, prod
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._arrays import check_indices, read_only
-from .._checks import check_array, check_count, check_unit_norms
+from .._checks import check_array, check_count, check_distinct, check_texts, check_unit_norms
+from .._codec import array_json
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Indices are int64; every product of sizes must stay below this.
 INDEX_LIMIT = 2**63
+# Combinations of nuisances: more are refused before one is made.
+_MOST_SETTINGS = 2**22
 # Numbers in one block of dictionaries: 8 MiB.
 _ENTRIES = 2**20
 # Cosine, at least, between a step to the next state and the way from the first state to the last.
@@ -97,67 +99,222 @@ class Subsets:
         return chosen
 
 
-class StateFamily(ABC):
-    """Finitely many dictionaries of n atoms each, whose columns are drawn from one table of elements.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Nuisances:
+    """Named parameters in a finite number of distinct settings; without names there is one setting.
 
-    A family without a library has no names, no sets and no calibration parameters; every atom is then a region.
+    >>> Nuisances(("p", "noise"), np.array([[0.2, 1.0], [0.3, 1.0]])).setting(1)
+    {'p': 0.3, 'noise': 1.0}
     """
 
-    __slots__ = ()
-    elements: Array  # (q, E) every response column that occurs, of norm one
-    library: "Library | None"  # whose physical elements they are; None if only columns are known
-    regions: tuple[str, ...]  # of the library in the order of the atoms; none without a library
-    sets: tuple[Subsets, ...]  # the choices of each region of a library
-    n_states: int  # states are 0 .. n_states - 1
-    n_atoms: int  # of every state, n
-    blocks: tuple[tuple[int, ...], ...]  # the first atoms, by region: several where it may have a set of elements
+    names: tuple[str, ...] = ()
+    values: Array = field(default_factory=lambda: np.zeros((1, 0)))  # (m, number of names)
 
-    @abstractmethod
-    def element_index(self, states: ArrayLike) -> IntArray:
-        """(k,) -> (k, n): which element is atom j of the state, -1 where its region has fewer."""
+    def __post_init__(self) -> None:
+        names = check_texts("names", self.names)
+        check_distinct("names", names)
+        values = frozen(check_array("values", self.values, (None, len(names))))
+        if not len(values):
+            raise MisuseError("values", "hold at least one setting", "none")
+        check_distinct_rows("values", values, "settings", "in row")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "values", values)
 
-    @abstractmethod
-    def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
-        """(k,) -> (k,): states share a key exactly when they have the same element at each of these atoms."""
+    def __len__(self) -> int:
+        return len(self.values)
 
-    @abstractmethod
-    def n_active(self, positions: tuple[int, ...]) -> int:
-        """Number of keys at these atoms; each of 0 .. n_active - 1 is some state's."""
+    def column(self, name: str) -> Array:
+        """(m,) one parameter in every setting."""
+        if name not in self.names:
+            raise MisuseError("name", f"be one of {self.names}", repr(name))
+        return self.values[:, self.names.index(name)]
 
-    @abstractmethod
-    def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
-        """(k,) -> (k, r): the elements that a key stands for, in the order of the positions, -1 for none."""
+    def setting(self, index: int) -> dict[str, float]:
+        """The parameters of one setting by name."""
+        row = self.values[int(check_indices("index", index, len(self))[0])]
+        return dict(zip(self.names, row.tolist(), strict=True))
 
-    @abstractmethod
-    def encode(self, array: ArrayWriter) -> dict[str, object]:
-        """All that defines the family, by kind."""
+    def encode(self, array: ArrayWriter = array_json) -> dict[str, object]:
+        """Names and values."""
+        return {"names": list(self.names), "values": array(self.values)}
+
+
+def product_grid(**axes: ArrayLike) -> Nuisances:
+    """Every combination of the given values, the first name slowest.
+
+    >>> product_grid(p=[0.2, 0.3], noise=[0.9, 1.0]).values.tolist()
+    [[0.2, 0.9], [0.2, 1.0], [0.3, 0.9], [0.3, 1.0]]
+    """
+    columns = [check_array(name, np.atleast_1d(np.asarray(values)), (None,)) for name, values in axes.items()]
+    check_size("settings", prod(map(len, columns)), _MOST_SETTINGS)
+    mesh = np.meshgrid(*columns, indexing="ij")
+    rows = np.column_stack([axis.ravel() for axis in mesh]) if mesh else np.zeros((1, 0))
+    return Nuisances(tuple(axes), rows)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class States:
+    """Finitely many dictionaries of n atoms each, whose columns are drawn from one table of elements.
+
+    A state is a setting, and in each of the sets a choice of candidates; the setting varies slowest, then the first
+    set.  A set gives one candidate, or as many as its count allows, unordered: its atoms are those chosen, in
+    increasing order, as many as it may have at most; those that a smaller choice lacks are -1.  States are
+    mixed-radix numbers, so none is stored.  In another setting candidates are other elements: all of a set, or none.
+
+    Made by `array_states` and `library_states`.  Without a library there are no names, no choices and no calibration
+    parameters, and every atom is a region.
+    """
+
+    elements: Array = field(repr=False)  # (q, E) every response column that occurs, of norm one
+    table: IntArray = field(repr=False)  # (K, candidates) the element that a candidate is in every setting
+    members: tuple[IntArray, ...] = field(repr=False)  # of each set, its candidates
+    sets: tuple[Subsets, ...] = field(repr=False)  # of each region, and then of each shared column
+    library: "Library | None" = None  # whose physical elements they are; None if only columns are known
+    regions: tuple[str, ...] = ()  # of the library in the order of the atoms; none without a library
+    grid: Nuisances = field(default_factory=Nuisances, repr=False)  # the calibration parameters of the settings
+    has_settings: bool = False
+    n_states: int = field(init=False, repr=False)  # states are 0 .. n_states - 1
+    n_atoms: int = field(init=False, repr=False)  # of every state, n
+    blocks: tuple[tuple[int, ...], ...] = field(init=False, repr=False)  # the first atoms, by region
+    _owner: IntArray = field(init=False, repr=False)  # (n,) which of the sets every atom belongs to
+    _keys: dict[tuple[int, ...], tuple[IntArray, IntArray]] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        owner = np.repeat(np.arange(len(self.sets)), [each.high for each in self.sets])
+        starts = np.searchsorted(owner, np.arange(len(self.sets) + 1)).tolist()
+        n_blocks = len(self.sets) if self.library is None else len(self.regions)
+        object.__setattr__(self, "n_states", check_size("states", len(self.table) * self._n_choices))
+        object.__setattr__(self, "n_atoms", len(owner))
+        object.__setattr__(self, "blocks", tuple(tuple(range(*starts[j : j + 2])) for j in range(n_blocks)))
+        object.__setattr__(self, "_owner", read_only(owner, np.int64))
+
+    @property
+    def _n_choices(self) -> int:
+        """States of one setting."""
+        return prod(each.size for each in self.sets)
+
+    @property
+    def extra(self) -> Array:
+        """(q, m) the columns that all states of a library share, and that are none of its elements."""
+        n_elements = 0 if self.library is None else len(self.table) * len(self.library.ids)
+        return self.elements[:, n_elements:]
+
+    @property
+    def responses(self) -> Array:
+        """(K, q, E) of the library in every setting; a view, as they are stored once, as elements."""
+        q, width = self.elements.shape
+        own = self.elements[:, : width - self.extra.shape[1]]
+        return own.reshape(q, len(self.table), -1).transpose(1, 0, 2)
 
     @property
     def library_index(self) -> IntArray:
-        """(E,) which element of the library each element is; -1 for columns that are none."""
-        return np.full(self.elements.shape[1], -1)
+        """(E,) which element of the library each element is, in whatever setting; -1 for columns that are none."""
+        ids = () if self.library is None else self.library.ids
+        physical = np.tile(np.arange(len(ids)), len(self.table))
+        return read_only(np.append(physical, np.full(self.extra.shape[1], -1)), np.int64)
+
+    def element_index(self, states: ArrayLike) -> IntArray:
+        """(k,) -> (k, n): which element is atom j of the state, -1 where its region has fewer."""
+        setting, digits = self._digits(check_indices("states", states, self.n_states), range(len(self.sets)))
+        return self._elements(setting, range(len(self.sets)), digits)
 
     def choices(self, states: ArrayLike) -> IntArray:
-        """(k,) -> (k, R): equal exactly where a region has the same element, or the same set of elements."""
-        return self.element_index(states)
+        """(k,) -> (k, R): equal exactly where a region has the same element, or the same set of elements.
+
+        Of a library the number of the set, the same in every setting.
+        """
+        if self.library is None:
+            return self.element_index(states)
+        _, digits = self._digits(check_indices("states", states, self.n_states), range(len(self.sets)))
+        return np.stack(digits[: len(self.regions)], axis=1)
+
+    def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k,): states share a key exactly when they have the same element at each of these atoms.
+
+        Settings that differ at these atoms, in the order in which they first do, and then the choices, the first
+        slowest.
+        """
+        setting, digits = self._digits(check_indices("states", states, self.n_states), range(len(self.sets)))
+        owners = self._owners(positions)
+        keys = self._setting_keys(owners)[1][setting]
+        for j in (j for j in owners if self.sets[j].size > 1):
+            keys = keys * self.sets[j].size + digits[j]
+        return keys
+
+    def n_active(self, positions: tuple[int, ...]) -> int:
+        """Number of keys at these atoms; each of 0 .. n_active - 1 is some state's."""
+        owners = self._owners(positions)
+        return len(self._setting_keys(owners)[0]) * prod(self.sets[j].size for j in owners)
+
+    def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
+        """(k,) -> (k, r): the elements that a key stands for, in the order of the atoms, -1 for none."""
+        numbers = check_indices("keys", keys, self.n_active(positions))
+        owners = self._owners(positions)
+        rest, digits = self._digits(numbers, owners)
+        return self._elements(self._setting_keys(owners)[0][rest], owners, digits)
+
+    def _elements(self, setting: IntArray, owners: Sequence[int], digits: Sequence[IntArray]) -> IntArray:
+        """(k, r) the elements at some sets, by the settings and the choices of each set, (k,)."""
+        if all(len(self.members[j]) == 1 for j in owners):
+            return self.table[setting][:, [self.members[j][0] for j in owners]]
+        parts = zip(owners, digits, strict=True)
+        chosen = np.hstack([np.append(self.members[j], -1)[self.sets[j].members(digit)] for j, digit in parts])
+        return np.where(chosen < 0, -1, self.table[setting[:, None], chosen])  # none is -1, the last entry
+
+    def _digits(self, numbers: IntArray, owners: Sequence[int]) -> tuple[IntArray, list[IntArray]]:
+        """(k,) what is left, and the digits of mixed-radix numbers (k,), one for each of these sets."""
+        rest = numbers
+        zeros = np.zeros_like(numbers)  # one array for all sets without a choice, of which there may be thousands
+        digits = list[IntArray]()
+        for j in reversed(owners):
+            digit = zeros
+            if self.sets[j].size > 1:
+                rest, digit = np.divmod(rest, self.sets[j].size)
+            digits.append(digit)
+        return rest, digits[::-1]
+
+    def _owners(self, positions: tuple[int, ...]) -> tuple[int, ...]:
+        """The sets whose atoms these are, all or none of each, since a set has no first one."""
+        return tuple(np.unique(self._owner[list(positions)]).tolist())
+
+    def _setting_keys(self, owners: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+        """First setting of every key at some sets, and the key of every setting; found once for each list of sets."""
+        if owners not in self._keys:
+            singles = (self._setting_keys((j,)) for j in owners if len(owners) > 1)
+            # A set that differs in every setting tells them apart without a sort.
+            telling = next((found for found in singles if len(found[0]) == len(self.table)), None)
+            firsts = [self.members[j][0] for j in owners]
+            self._keys[owners] = telling or _first_occurrences(self.table[:, firsts])
+        return self._keys[owners]
 
     def names(self, elements: ArrayLike) -> tuple[str, ...]:
-        """Names of these elements, such as `element 7`."""
-        return tuple(f"element {e}" for e in check_indices("elements", elements, self.elements.shape[1]).tolist())
+        """The ids of the library, the same in every setting; other columns are `shared 0` or `element 0` and so on."""
+        numbers = check_indices("elements", elements, self.elements.shape[1]).tolist()
+        if self.library is None:
+            return tuple(f"element {e}" for e in numbers)
+        ids = self.library.ids
+        first = self.elements.shape[1] - self.extra.shape[1]
+        return tuple(ids[e % len(ids)] if e < first else f"shared {e - first}" for e in numbers)
 
     @property
     def parameter_values(self) -> dict[str, Array]:
         """(K,) the values of every calibration parameter in all settings, by name."""
-        return {}
+        return dict(zip(self.grid.names, self.grid.values.T, strict=True))
 
     def setting(self, state: int) -> dict[str, float]:
-        """The calibration parameters of a state by name."""
-        check_indices("state", state, self.n_states)
-        return {}
+        """The calibration parameters of a state by name; none where the responses are the nominal ones."""
+        number = int(check_indices("state", state, self.n_states)[0]) // self._n_choices
+        return self.grid.setting(number) if self.grid.names else {}
 
-    def dimensions(self, states: IntArray) -> dict[str, IntArray]:  # noqa: ARG002
-        """(k,) the values of the calibration parameters as numbers, by name."""
-        return {}
+    def dimensions(self, states: IntArray) -> dict[str, IntArray]:
+        """(k,) the values of the calibration parameters, equal ones as equal numbers, by name."""
+        found = {}
+        for name, column in self.parameter_values.items():
+            _, numbers = np.unique(column, return_inverse=True)
+            found[f"the calibration parameter {name}"] = numbers.reshape(-1)[states // self._n_choices].astype(np.int64)
+        return found
 
     @property
     def is_line(self) -> bool:
@@ -184,6 +341,32 @@ class StateFamily(ABC):
                 return False
         return True
 
+    def encode(self, array: ArrayWriter) -> dict[str, object]:
+        """All that defines the states: columns and where they stand, or the library with its choices and settings."""
+        library = self.library
+        if library is None:
+            return {"kind": "arrays", "elements": array(self.elements), "index": array(self.table)}
+        content = {
+            "kind": "library",
+            "ids": list(library.ids),
+            "regions": list(library.regions),
+            "order": list(self.regions),
+            "coordinates": array(library.coordinates),
+            "responses": array(library.responses),
+            "shared": array(np.ascontiguousarray(self.extra)),
+        }
+        counts = [[each.low, each.high] for each in self.sets[: len(self.regions)]]
+        if any(high > 1 for _, high in counts):
+            content["counts"] = counts
+        if library.unit:
+            content["unit"] = library.unit
+        if library.extents is not None:
+            content["extents"] = array(library.extents)
+        if not self.has_settings:
+            return content
+        settings = self.grid.encode(array) | {"responses": array(self.responses)}
+        return {"kind": "library settings", "base": content} | settings
+
 
 def _first_occurrences(rows: NDArray[np.float64] | IntArray) -> tuple[IntArray, IntArray]:
     """Distinct rows in order of first appearance, compared bit by bit.
@@ -201,69 +384,18 @@ def _first_occurrences(rows: NDArray[np.float64] | IntArray) -> tuple[IntArray, 
     return first[order].astype(np.int64), rank[label].astype(np.int64)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ArrayStates(StateFamily):
+def array_states(dictionaries: ArrayLike) -> States:
     """Dictionaries given as arrays; equal columns, bit by bit, are one element.
 
-    dictionaries: (K, q, n), unit columns.  They are copied, each distinct column once.
+    dictionaries: (K, q, n), unit columns.  They are copied, each distinct column once, in order of first appearance.
     """
-
-    dictionaries: InitVar[ArrayLike]
-    elements: Array = field(init=False, repr=False)  # (q, E), in order of first appearance
-    index: IntArray = field(init=False, repr=False)  # (K, n)
-    library: None = field(init=False, repr=False, default=None)
-    regions: tuple[str, ...] = field(init=False, repr=False, default=())
-    sets: tuple[Subsets, ...] = field(init=False, repr=False, default=())
-    n_states: int = field(init=False, repr=False)  # number of dictionaries, K
-    n_atoms: int = field(init=False, repr=False)
-    blocks: tuple[tuple[int, ...], ...] = field(init=False, repr=False)  # every atom is a region
-    _tables: dict[tuple[int, ...], tuple[IntArray, IntArray]] = field(init=False, repr=False, default_factory=dict)
-
-    def __post_init__(self, dictionaries: ArrayLike) -> None:
-        array = check_array("dictionaries", dictionaries, (None, None, None))
-        n_states, q, n_atoms = array.shape
-        if 0 in array.shape:
-            raise MisuseError("dictionaries", "hold at least one state, row and atom", f"shape {array.shape}")
-        check_unit_norms("dictionaries", array, ("state", "atom"))
-        columns = frozen(array.transpose(0, 2, 1)).reshape(n_states * n_atoms, q)
-        first, label = _first_occurrences(columns)
-        parts = {
-            "elements": frozen(columns[first].T),
-            "index": read_only(label.reshape(n_states, n_atoms), np.int64),
-            "n_states": n_states,
-            "n_atoms": n_atoms,
-            "blocks": tuple((j,) for j in range(n_atoms)),
-        }
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
-
-    def element_index(self, states: ArrayLike) -> IntArray:
-        """(k,) -> (k, n): which element is atom j of the state."""
-        return self.index[check_indices("states", states, self.n_states)]
-
-    def active_keys(self, states: ArrayLike, positions: tuple[int, ...]) -> IntArray:
-        """(k,) -> (k,): keys in the order in which states first show these elements."""
-        return self._table(positions)[1][check_indices("states", states, self.n_states)]
-
-    def n_active(self, positions: tuple[int, ...]) -> int:
-        """Number of distinct active dictionaries at these atoms."""
-        return len(self._table(positions)[0])
-
-    def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
-        """(k,) -> (k, r): the elements that a key stands for."""
-        first, _ = self._table(positions)
-        return self.index[first[check_indices("keys", keys, len(first))]][:, list(positions)]
-
-    def encode(self, array: ArrayWriter) -> dict[str, object]:
-        """The distinct columns and where they stand."""
-        return {"kind": "arrays", "elements": array(self.elements), "index": array(self.index)}
-
-    def _table(self, positions: tuple[int, ...]) -> tuple[IntArray, IntArray]:
-        """First state of every key, and the key of every state; found once for each set of atoms."""
-        if positions not in self._tables:
-            singles = (self._table((j,)) for j in positions if len(positions) > 1)
-            # An atom that differs in every state tells them apart without a sort.
-            telling = next((table for table in singles if len(table[0]) == self.n_states), None)
-            self._tables[positions] = telling or _first_occurrences(self.index[:, list(positions)])
-        return self._tables[positions]
+    array = check_array("dictionaries", dictionaries, (None, None, None))
+    n_states, q, n_atoms = array.shape
+    if 0 in array.shape:
+        raise MisuseError("dictionaries", "hold at least one state, row and atom", f"shape {array.shape}")
+    check_unit_norms("dictionaries", array, ("state", "atom"))
+    columns = frozen(array.transpose(0, 2, 1)).reshape(n_states * n_atoms, q)
+    first, label = _first_occurrences(columns)
+    table = read_only(label.reshape(n_states, n_atoms), np.int64)
+    members = tuple(np.arange(n_atoms)[:, None])
+    return States(frozen(columns[first].T), table, members, (Subsets(1, 1, 1),) * n_atoms)

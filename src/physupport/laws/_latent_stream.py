@@ -14,7 +14,7 @@ from .._checks import check_array, check_count
 from .._errors import MisuseError
 from .._exp import LN2, LOG_ERROR, U, log_mantissas
 from .._typing import Array, BoolArray, IntArray
-from ..banks import StateFamily
+from ..banks import States
 from ..io import RowSource
 from ._codes import CodeLaw
 from ._latent_errors import RANGE, Family, Run, final_errors, law_families, log_likelihood_balls, total_errors
@@ -112,7 +112,7 @@ class Batch:
 
     @classmethod
     def prepare(
-        cls, family: Family, states: StateFamily, state: IntArray, nuisance: IntArray, positions: IntArray, n_notes: int
+        cls, family: Family, states: States, state: IntArray, nuisance: IntArray, positions: IntArray, n_notes: int
     ) -> Self:
         """Group keys by (state, noise, variance).  state, nuisance, positions: (k,)."""
         variance = family.variances[nuisance]
@@ -240,7 +240,7 @@ class LatentStream:
     is_density: ClassVar[bool] = True
 
     rows: RowSource
-    states: StateFamily
+    states: States
     laws: tuple[CodeLaw, ...]
     noises: Array  # (m,)
     checkpoints: IntArray  # (c,)
@@ -290,7 +290,7 @@ class LatentStream:
 
 
 def latent_stream(
-    rows: RowSource, states: StateFamily, laws: Sequence[CodeLaw], noises: ArrayLike, checkpoints: ArrayLike
+    rows: RowSource, states: States, laws: Sequence[CodeLaw], noises: ArrayLike, checkpoints: ArrayLike
 ) -> LatentStream:
     """Check and assemble a latent-code stream; laws and noises have one entry a nuisance."""
     noises = check_array("noises", noises, (len(laws),))

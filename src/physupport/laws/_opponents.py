@@ -14,7 +14,7 @@ from .._codec import array_json, real
 from .._errors import MisuseError
 from .._stored import Real, Refusal, check_form
 from .._typing import Array, Field, IntArray
-from ..banks import ArrayStates, array_bank
+from ..banks import array_bank, array_states
 from ..io import RowSource, as_complex, as_pairs
 from ._codes import BernoulliGaussian, checked_activity
 
@@ -439,7 +439,7 @@ class DictionaryPoint(Point):
         factors = np.repeat(norms, 2) if self.is_complex else norms
         measured = CodeColumns(rows, slice(0, q), q)
         codes = CodeColumns(rows, slice(q, rows.width), rows.width - q, factors)
-        states = ArrayStates(unit[None])
+        states = array_states(unit[None])
         return known_code_stream(measured, codes, states, [self.noise], checkpoints, is_complex=self.is_complex)
 
 
@@ -470,5 +470,5 @@ class LatentPoint(Point):
         from ._latent_stream import latent_stream
 
         return latent_stream(
-            rows, ArrayStates(self.atoms[None]), [BernoulliGaussian(self.p)], [self.noise], checkpoints
+            rows, array_states(self.atoms[None]), [BernoulliGaussian(self.p)], [self.noise], checkpoints
         )

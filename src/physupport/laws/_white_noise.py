@@ -21,7 +21,7 @@ from .._checks import check_array
 from .._compiled import cached_njit
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ..banks import Bank, StateFamily, array_bank
+from ..banks import Bank, States, array_bank
 from ..io import RowSource, atom_table, doubled
 from ._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, add, div, dot, log, mul, settle, sub
 from ._opponents import Scores, check_checkpoints
@@ -386,7 +386,7 @@ class DictionaryResiduals:
 
     is_density: ClassVar[bool] = True
 
-    states: StateFamily
+    states: States
     noises: Array  # (m,)
     is_complex: bool
     table: Array  # (E, q) or, complex, (2 E, 2 q)
@@ -421,7 +421,7 @@ class DictionaryResiduals:
 def known_code_stream(
     rows: RowSource,
     codes: RowSource,
-    states: StateFamily,
+    states: States,
     noises: ArrayLike,
     checkpoints: ArrayLike,
     *,

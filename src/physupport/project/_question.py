@@ -9,7 +9,7 @@ import numpy as np
 from .._errors import misuse_named
 from .._typing import Array, Field
 from ..analysis import Proposed
-from ..banks import Bank, BankRegions, bank_regions, point_distances
+from ..banks import Bank, RegionalView, bank_regions, point_distances
 from ..io import as_complex
 from ..laws import law_named
 from ..questions import CLAIM_KINDS, Claim, RegionalMap, RegionRule, Resolution
@@ -39,7 +39,7 @@ class RegionResolution:
 
     policies: ClassVar[tuple[str, ...]] = Resolution.policies
 
-    view: BankRegions = field(repr=False)
+    view: RegionalView = field(repr=False)
     region: str
     delta_fine: float
     delta_group: float
@@ -64,13 +64,13 @@ def project_question(project: Project, physical: Physical, bank: Bank) -> Region
     return _map(project, physical, view) if spec is None else _resolution(project, physical, view, spec)
 
 
-def _map(project: Project, physical: Physical, view: BankRegions) -> RegionalMap:
+def _map(project: Project, physical: Physical, view: RegionalView) -> RegionalMap:
     """A rule for every region that the file asks about."""
     rules = {}
     for name, region in project.settings.regions.items():
         if region.ask == "nothing":
             continue
-        _check_groups(project, name, view.sets(name).ids)
+        _check_groups(project, name, view.sets[name].ids)
         rules[name] = RegionRule(
             tolerance=region.tolerance,
             groups=region.groups,
@@ -104,7 +104,7 @@ def _claim(project: Project, name: str) -> Claim:
         return Claim(kind, tuple(of))
 
 
-def _resolution(project: Project, physical: Physical, view: BankRegions, spec: AskedResolution) -> RegionResolution:
+def _resolution(project: Project, physical: Physical, view: RegionalView, spec: AskedResolution) -> RegionResolution:
     """One region that is always there, and nothing asked that only a map could answer."""
     if project.settings.claims:
         rule = "be left out beside a resolution, which asks for no map"

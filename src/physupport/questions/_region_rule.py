@@ -154,7 +154,7 @@ class AskedRegion:
 
 def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion:
     """Bring a rule together with the elements of its region."""
-    places = view.sets(name)
+    places = view.sets[name]
     label = f"distances of region {name!r}"
     ids = places.ids
     if rule.distances is not None:

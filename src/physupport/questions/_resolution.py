@@ -85,7 +85,7 @@ class Resolution(Question):
         distances = region_distances(view, region)
         places = np.concatenate([view.locate(index)[:, column] for index in index_blocks(view.n_explanations)])
         near = np.zeros(len(distances)) if reference is None else distances[places[reference]]
-        names = view.element_names(region)
+        names = view.sets[region].names
         return cls(places, distances, near, delta_fine, delta_group, names)
 
     @property

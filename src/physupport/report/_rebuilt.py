@@ -10,15 +10,15 @@ from .._errors import MisuseError
 from .._stored import TWO, Node, Refusal, check_form
 from .._typing import IntArray
 from ..banks import (
-    ArrayStates,
     Bank,
     Library,
-    LibraryStates,
     Nuisances,
     RegionalView,
-    StateFamily,
-    TableRegions,
+    States,
+    array_states,
     bank_regions,
+    library_states,
+    listed_regions,
 )
 from ..judges import Verdict, Verdicts
 from ..questions import DISTANCES_OF_VIEW, Claim, Question, RegionalMap, RegionRule, Resolution
@@ -38,7 +38,7 @@ def rebuilt_bank(node: Node | None) -> Bank | None:
     return Bank(_states(node["states"]), real(node["strengths"], None, None), calibration, deployment)
 
 
-def _states(node: Node) -> StateFamily:
+def _states(node: Node) -> States:
     if node["kind"] == "library":
         return _library(node)
     if node["kind"] == "library settings":
@@ -52,11 +52,11 @@ def _states(node: Node) -> StateFamily:
         index = whole(node["index"], None, None)
         if len(elements) * index.size > MOST_ENTRIES:
             raise Refusal(f"states of {len(elements)} x {index.size} numbers are too many to be checked here")
-        return ArrayStates(elements[:, index].transpose(1, 0, 2))
+        return array_states(elements[:, index].transpose(1, 0, 2))
     raise Refusal(f"states of the unknown kind {node['kind']!r}")
 
 
-def _library(node: Node, settings: Settings | None = None) -> LibraryStates:
+def _library(node: Node, settings: Settings | None = None) -> States:
     optional = [name for name in ("counts", "unit", "extents") if name in node]
     _names(node, "kind", "ids", "regions", "order", "coordinates", "responses", "shared", *optional)
     if node["kind"] != "library":
@@ -69,7 +69,7 @@ def _library(node: Node, settings: Settings | None = None) -> LibraryStates:
     if "counts" in node:
         check_form(node["counts"], list[Annotated[list[int], TWO]], "the counts of the library")
     counts = tuple((low, high) for low, high in node.get("counts", ()))
-    return LibraryStates(library, order, real(node["shared"], None, None), counts, settings)
+    return library_states(library, order, real(node["shared"], None, None), counts, settings)
 
 
 def _nuisances(node: Node) -> Nuisances:
@@ -88,7 +88,9 @@ def rebuilt_view(node: Node, bank: Bank | None) -> RegionalView:
         places = {region: real(places, None, None) for region, places in node["coordinates"]}
         if len(elements) < len(node["elements"]) or len(places) < len(node["coordinates"]):
             raise Refusal("a region stands twice in the table")
-        return TableRegions(elements, whole(node["locations"], None, None), real(node["strengths"], None, None), places)
+        return listed_regions(
+            elements, whole(node["locations"], None, None), real(node["strengths"], None, None), places
+        )
     raise Refusal(f"a view of the unknown kind {node['kind']!r}")
 
 

@@ -45,7 +45,7 @@ def _regional_labels(
     only = view.persistent_only(every)
     found = []
     for rule, node in zip(frozen["regions"], content["distances"], strict=True):
-        sets = view.sets(rule["region"])
+        sets = view.sets[rule["region"]]
         column = view.regions.index(rule["region"])
         here = slots[:, column] >= 0
         distances = None if node == DISTANCES_OF_VIEW else real(node, None, None)
@@ -145,10 +145,10 @@ def _view_notes(view: RegionalView, bank: Bank | None) -> Iterator[str]:
     ours = view.locate(every)
     theirs = library.locate(every)
     for region in view.regions:
-        if region not in library.regions or not {*view.element_names(region)} <= {*library.element_names(region)}:
+        if region not in library.regions or not {*view.sets[region].names} <= {*library.sets[region].names}:
             continue
-        listed = library.element_names(region)
-        numbers = np.array([*(listed.index(name) for name in view.element_names(region)), -1])  # the last is absence
+        listed = library.sets[region].names
+        numbers = np.array([*(listed.index(name) for name in view.sets[region].names), -1])  # the last is absence
         column = numbers[ours[:, view.regions.index(region)]]
         wrong = np.flatnonzero(column != theirs[:, library.regions.index(region)])
         if wrong.size:
@@ -156,8 +156,8 @@ def _view_notes(view: RegionalView, bank: Bank | None) -> Iterator[str]:
                 f"in region {region!r} the table gives {wrong.size} explanations another element of the library than "
                 f"the bank does, explanation {wrong[0]} first"
             )
-        stored = view.sets(region).points
-        places = library.sets(region).points
+        stored = view.sets[region].points
+        places = library.sets[region].points
         if stored is not None and places is not None and not _is_near(stored, places[numbers[:-1]]):
             yield f"the coordinates of region {region!r} in the question are not those of the library"
 

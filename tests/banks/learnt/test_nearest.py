@@ -27,7 +27,7 @@ def make_bank(*states, supports=((0,), (0, 1), (0, 1, 2))):
 def said(found, bank, index):
     """Names by region of one explanation."""
     slots = found.view.locate(index)[0]
-    return {r: found.view.element_names(r)[i] for r, i in zip(found.view.regions, slots, strict=True) if i >= 0}
+    return {r: found.view.sets[r].names[i] for r, i in zip(found.view.regions, slots, strict=True) if i >= 0}
 
 
 def test_the_nearest_element_is_that_of_the_largest_cosine_whatever_the_sign():
@@ -63,14 +63,14 @@ def test_every_explanation_says_what_its_active_atoms_are_nearest_to():
 def test_distances_are_those_of_the_sets_of_places():
     found = nearest_regions(make_bank((0, 2, 5), (1, 2, 3)), LIBRARY, within=0.2)
     assert found.distances["A"].tolist() == [[0.0, 5.0], [5.0, 0.0]]
-    assert found.view.element_names("B") == ("b1", "b1 + b2")
+    assert found.view.sets["B"].names == ("b1", "b1 + b2")
     places = [LIBRARY.coordinates[[2]], LIBRARY.coordinates[[2, 3]]]
     there_and_back = max(directed_hausdorff(*places)[0], directed_hausdorff(*places[::-1])[0])
     assert found.distances["B"].tolist() == [[0.0, there_and_back], [there_and_back, 0.0]]
     assert there_and_back == 2.0
     assert found.distances["unmatched"].tolist() == [[0.0]]
-    assert found.view.sets("A").coordinates.tolist() == [[0.0, 0.0], [3.0, 4.0]]
-    assert found.view.sets("B").coordinates is None
+    assert found.view.sets["A"].coordinates.tolist() == [[0.0, 0.0], [3.0, 4.0]]
+    assert found.view.sets["B"].coordinates is None
 
 
 def test_two_atoms_of_one_element_are_one_element_with_both_strengths():

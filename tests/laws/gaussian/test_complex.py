@@ -4,7 +4,7 @@ from flint import acb, acb_mat, arb, ctx
 from scipy.optimize import lsq_linear
 
 from physupport._errors import MisuseError
-from physupport.banks import ArrayStates, Bank, product_grid
+from physupport.banks import Bank, array_states, product_grid
 from physupport.io import ArrayRows, as_pairs, turned
 from physupport.laws import Covariance, Mean, ProfiledMean, known_code_stream
 
@@ -21,7 +21,7 @@ def setting(seed=0, n_states=3, q=3, n=3, n_rows=20):
     rng = np.random.default_rng(seed)
     dictionaries = complex_normal(rng, n_states, q, n)
     dictionaries /= np.linalg.norm(dictionaries, axis=1, keepdims=True)
-    states = ArrayStates(as_pairs(dictionaries, axis=1))
+    states = array_states(as_pairs(dictionaries, axis=1))
     bank = Bank(states, STRENGTHS, deployment=product_grid(noise=NOISES))
     codes = complex_normal(rng, n_rows, n)
     return dictionaries, bank, codes @ dictionaries[0].T + complex_normal(rng, n_rows, q), codes
@@ -141,7 +141,7 @@ def test_pairs_are_exact_and_turning_is_multiplication_by_i():
 
 
 def test_an_odd_number_of_entries_is_no_list_of_pairs():
-    bank = Bank(ArrayStates(np.array([[[1.0], [0.0], [0.0]]])), [[1.0]])
+    bank = Bank(array_states(np.array([[[1.0], [0.0], [0.0]]])), [[1.0]])
     with pytest.raises(MisuseError, match="elements must have an even number of entries, pairs"):
         Covariance(noises=[1.0], is_complex=True).stream(bank, ArrayRows(np.zeros((4, 3))), [4])
 

@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 from physupport._errors import MisuseError
-from physupport.banks import ArrayStates, Bank, product_grid
+from physupport.banks import Bank, array_states, product_grid
 from physupport.io import ArrayRows, ReadRows
 from physupport.laws import Covariance
 
@@ -16,7 +16,7 @@ def setting(seed=0, n_states=5, q=4, n=3, n_rows=60):
     rng = np.random.default_rng(seed)
     dictionaries = rng.standard_normal((n_states, q, n))
     dictionaries /= np.linalg.norm(dictionaries, axis=1, keepdims=True)
-    bank = Bank(ArrayStates(dictionaries), STRENGTHS, deployment=product_grid(noise=NOISES))
+    bank = Bank(array_states(dictionaries), STRENGTHS, deployment=product_grid(noise=NOISES))
     rows = rng.standard_normal((n_rows, n)) @ dictionaries[0].T + rng.standard_normal((n_rows, q))
     return dictionaries, bank, rows
 
@@ -78,7 +78,7 @@ def test_data_that_overflow_leave_the_score_open_instead_of_wrong():
 def test_a_precision_that_cannot_invert_the_covariance_gives_the_whole_line():
     atoms = np.array([[[0.6], [0.8]]])
     stream = Covariance(noises=[2.0**-60]).stream(
-        Bank(ArrayStates(atoms), [[1.0]]), ArrayRows(np.array([[0.8, -0.6]])), [1]
+        Bank(array_states(atoms), [[1.0]]), ArrayRows(np.array([[0.8, -0.6]])), [1]
     )
     # The determinant, 2^-60, is a difference of products near 0.23: 24 bits cannot tell it from 0.
     assert not stream.enclosure(0, 24)[0].is_finite()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from physupport.banks import ArrayStates, Bank, product_grid
+from physupport.banks import Bank, array_states, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.laws import Covariance, Mean, ProfiledMean, known_code_stream
 
@@ -26,7 +26,7 @@ def streams(rng, size, relative, gap, is_mixed, is_complex):
     noise, q, n_states = relative * size**2, 4, 10
     pairs = {"axis": 1} if is_complex else None
     atoms = dictionaries(rng, n_states, q, gap)
-    states = ArrayStates(
+    states = array_states(
         as_pairs(atoms * np.exp(1j * rng.uniform(0, 6, (n_states, 1, 1))), **pairs) if pairs else atoms
     )
     columns = states.elements[:, states.element_index([0])[0]]  # (q or 2 q, 3)

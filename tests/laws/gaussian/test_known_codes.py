@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from physupport._errors import MisuseError
-from physupport.banks import ArrayStates
+from physupport.banks import array_states
 from physupport.io import ArrayRows, ReadRows
 from physupport.laws import known_code_stream
 
@@ -19,7 +19,7 @@ def setting(seed=0, n_states=6, q=4, n=3, n_rows=60):
 
 
 def stream(dictionaries, rows, codes, noises=NOISES, points=POINTS):
-    return known_code_stream(ArrayRows(rows), ArrayRows(codes), ArrayStates(dictionaries), noises, points)
+    return known_code_stream(ArrayRows(rows), ArrayRows(codes), array_states(dictionaries), noises, points)
 
 
 def test_scores_are_the_summed_normal_log_densities_of_the_residuals():
@@ -51,7 +51,7 @@ def test_the_rows_are_read_once_however_many_keys_are_scored():
         readings.append(1)
         yield rows
 
-    found = known_code_stream(ReadRows(open_rows, 60, 4), ArrayRows(codes), ArrayStates(dictionaries), NOISES, POINTS)
+    found = known_code_stream(ReadRows(open_rows, 60, 4), ArrayRows(codes), array_states(dictionaries), NOISES, POINTS)
     for key in range(12):
         found.log_likelihood(np.array([key]))
     assert readings == [1]

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from physupport._errors import MisuseError
-from physupport.banks import ArrayStates, Bank, product_grid
+from physupport.banks import Bank, array_states, product_grid
 from physupport.io import ArrayRows
 from physupport.laws import Mean
 
@@ -15,7 +15,7 @@ def setting(seed=0, n_states=5, q=4, n=3, n_rows=60):
     rng = np.random.default_rng(seed)
     dictionaries = rng.standard_normal((n_states, q, n))
     dictionaries /= np.linalg.norm(dictionaries, axis=1, keepdims=True)
-    bank = Bank(ArrayStates(dictionaries), STRENGTHS, deployment=product_grid(noise=NOISES))
+    bank = Bank(array_states(dictionaries), STRENGTHS, deployment=product_grid(noise=NOISES))
     return dictionaries, bank, dictionaries[0] @ STRENGTHS[1] + rng.standard_normal((n_rows, q))
 
 

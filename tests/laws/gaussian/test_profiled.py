@@ -5,7 +5,7 @@ from scipy import stats
 from scipy.optimize import lsq_linear
 
 from physupport._errors import MisuseError
-from physupport.banks import ArrayStates, Bank, product_grid
+from physupport.banks import Bank, array_states, product_grid
 from physupport.io import ArrayRows
 from physupport.laws import Mean, ProfiledMean
 
@@ -19,7 +19,7 @@ def setting(seed=0, n_states=5, q=4, n=3, n_rows=60):
     rng = np.random.default_rng(seed)
     dictionaries = rng.standard_normal((n_states, q, n))
     dictionaries /= np.linalg.norm(dictionaries, axis=1, keepdims=True)
-    bank = Bank(ArrayStates(dictionaries), STRENGTHS, deployment=product_grid(noise=NOISES))
+    bank = Bank(array_states(dictionaries), STRENGTHS, deployment=product_grid(noise=NOISES))
     return dictionaries, bank, dictionaries[0] @ [1.0, 0.4, 0.5] + 0.7 * rng.standard_normal((n_rows, q))
 
 
@@ -55,7 +55,7 @@ def test_no_coefficients_in_the_box_beat_the_profile_and_some_attain_it(seed, ga
     lower = scale * rng.uniform(-2, 2, n)
     upper = lower + scale * rng.choice([0.0, 1e-3, 1.0, 10.0], n)
     rows = scale * rng.standard_normal((t, q))
-    states, noise = ArrayStates(atoms), np.array([scale**2 * 0.3])
+    states, noise = array_states(atoms), np.array([scale**2 * 0.3])
     profiled = ProfiledMean(noises=noise, box=(lower, upper)).stream(
         Bank(states, np.ones((1, n))), ArrayRows(rows), [t]
     )
@@ -66,7 +66,7 @@ def test_no_coefficients_in_the_box_beat_the_profile_and_some_attain_it(seed, ga
     signs = np.where((lower + upper) < 0, -1.0, 1.0)
     points = points[((points * signs >= lower) & (points * signs <= upper)).all(axis=1)]
     if len(points):
-        single = Mean(noises=noise).stream(Bank(ArrayStates(atoms * signs), points), ArrayRows(rows), [t])
+        single = Mean(noises=noise).stream(Bank(array_states(atoms * signs), points), ArrayRows(rows), [t])
         scores = single.log_likelihood(np.arange(single.n_keys))
         assert (scores.values - scores.errors <= best.values + best.errors).all()
         assert all(not single.enclosure(k, 128)[0] > exact for k in range(single.n_keys))

@@ -6,7 +6,7 @@ import pytest
 from flint import arb, arb_mat, ctx
 
 from physupport import MisuseError
-from physupport.banks import ArrayStates
+from physupport.banks import array_states
 from physupport.io import ArrayRows, ReadRows
 from physupport.laws import (
     BernoulliGaussian,
@@ -41,7 +41,7 @@ def example(q, n, laws=ONE_LAW, n_rows=200, checkpoints=(1, 70, 200), seed=0, n_
     atoms = dictionaries(rng, n_states, q, n)
     noises = np.linspace(0.3, 1.2, len(laws))
     rows = make_calibration(laws[0], atoms[0], 0.5, rng, n_rows)
-    return latent_stream(ArrayRows(rows, **source), ArrayStates(atoms), laws, noises, checkpoints), rows, atoms
+    return latent_stream(ArrayRows(rows, **source), array_states(atoms), laws, noises, checkpoints), rows, atoms
 
 
 def direct(rows, atoms, law, noise, bits=200):
@@ -101,7 +101,7 @@ def test_rows_far_from_every_likely_active_set_do_not_underflow():
     atoms = dictionaries(np.random.default_rng(3), 1, 4, 3)
     rows = np.random.default_rng(4).normal(size=(3, 4)) * 1e4
     for chosen in (law, BernoulliGaussian(0.1)):
-        stream = latent_stream(ArrayRows(rows), ArrayStates(atoms), [chosen], [0.1], [3])
+        stream = latent_stream(ArrayRows(rows), array_states(atoms), [chosen], [0.1], [3])
         scores = stream.log_likelihood(np.array([0]))
         exact = direct(rows, atoms[0], chosen, 0.1, 400)
         assert abs(float(exact - arb(scores.values[0, 0]))) <= scores.errors[0, 0] < 1e-14 * 3e9 * 100
@@ -120,7 +120,7 @@ def test_any_selection_and_order_of_keys_gives_the_same_numbers():
 def test_the_blocks_in_which_rows_are_stored_change_no_bit():
     whole, rows, atoms = example(4, 5, n_rows=5000, checkpoints=[128, 3000, 5000])
     pieces = ReadRows(lambda: np.array_split(rows, 13), 5000, 4)
-    split = latent_stream(pieces, ArrayStates(atoms), whole.laws, whole.noises, whole.checkpoints)
+    split = latent_stream(pieces, array_states(atoms), whole.laws, whole.noises, whole.checkpoints)
     np.testing.assert_array_equal(split.log_likelihood(np.arange(2)).values, whole.log_likelihood(np.arange(2)).values)
 
 
@@ -156,7 +156,7 @@ def test_the_number_of_threads_changes_no_bit():
 def test_what_cannot_be_certified_says_so_and_the_enclosure_still_decides():
     atoms = dictionaries(np.random.default_rng(6), 1, 2, 3)
     for rows, noise in ((np.full((2, 2), 1e200), 1.0), (np.ones((2, 2)), 1e-250)):
-        stream = latent_stream(ArrayRows(rows), ArrayStates(atoms), [BernoulliGaussian(0.2)], [noise], [2])
+        stream = latent_stream(ArrayRows(rows), array_states(atoms), [BernoulliGaussian(0.2)], [noise], [2])
         scores = stream.log_likelihood(np.array([0]))
         assert scores.errors[0, 0] == np.inf
         assert np.isfinite(scores.values[0, 0])
@@ -180,7 +180,7 @@ def test_balls_restore_the_precision_they_found():
 
 def test_misuse_is_named():
     stream, rows, atoms = example(4, 5)
-    states, law = ArrayStates(atoms), BernoulliGaussian(0.2)
+    states, law = array_states(atoms), BernoulliGaussian(0.2)
     with pytest.raises(MisuseError, match=r"rows must have 4 entries each"):
         latent_stream(ArrayRows(rows[:, :3]), states, [law], [1.0], [5])
     with pytest.raises(MisuseError, match=r"noises must have shape \(1\)"):
@@ -204,7 +204,7 @@ def test_misuse_is_named():
 def test_rows_that_are_no_numbers_are_refused_while_reading():
     _, rows, atoms = example(4, 5)
     rows[150, 2] = np.nan
-    stream = latent_stream(ArrayRows(rows), ArrayStates(atoms), [BernoulliGaussian(0.2)], [1.0], [200])
+    stream = latent_stream(ArrayRows(rows), array_states(atoms), [BernoulliGaussian(0.2)], [1.0], [200])
     with pytest.raises(MisuseError, match=r"rows must be finite, got nan in row 150, column 2"):
         stream.log_likelihood(np.array([0]))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from physupport.banks import ArrayStates
+from physupport.banks import array_states
 from physupport.io import ArrayRows
 from physupport.laws import BernoulliGaussian, ExchangeableGaussian, latent_stream
 
@@ -42,7 +42,7 @@ def ratios(seed):
     kind = ("ordinary", "near duplicates", "duplicates")[seed // len(SHAPES) % 3]
     rows = rng.standard_normal((N_ROWS, q)) * 10.0 ** rng.choice([-8, -2, 0, 0, 1, 6])
     laws, noises = nuisances(rng, n)
-    family = ArrayStates(states(rng, kind, 8, q, n))
+    family = array_states(states(rng, kind, 8, q, n))
     stream = latent_stream(ArrayRows(rows), family, laws, noises, [N_ROWS])
     scores = stream.log_likelihood(np.arange(stream.n_keys))
     for key in range(stream.n_keys):
@@ -72,7 +72,7 @@ def test_bounds_grow_no_faster_than_the_rows_and_stay_useful():
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((1024, 4))
     stream = latent_stream(
-        ArrayRows(rows), ArrayStates(states(rng, "ordinary", 2, 4, 5)), [BernoulliGaussian(0.2)], [1.0], [128, 1024]
+        ArrayRows(rows), array_states(states(rng, "ordinary", 2, 4, 5)), [BernoulliGaussian(0.2)], [1.0], [128, 1024]
     )
     errors = stream.log_likelihood(np.arange(2)).errors
     assert np.all(errors[:, 1] <= 16.0 * errors[:, 0])

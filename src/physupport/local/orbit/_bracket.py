@@ -15,7 +15,7 @@ from scipy.special import logsumexp, softmax
 from ..._checks import check_array, check_count, check_open, check_support
 from ..._errors import MisuseError
 from ..._typing import Array, BoolArray, IntArray
-from ...banks import ArrayStates, projective_distances
+from ...banks import array_states, projective_distances
 from ...io import ArrayRows
 from ...laws import BernoulliGaussian, latent_stream
 from ._orbit import Orbit, RowSums
@@ -95,7 +95,7 @@ def log_likelihoods(orbit: Orbit, rows: Array, laws: Array) -> Array:
     angles, state = np.unique(laws[:, :-2], axis=0, return_inverse=True)
     nuisances, nuisance = np.unique(laws[:, -2:], axis=0, return_inverse=True)
     codes = [BernoulliGaussian(float(p)) for p in nuisances[:, 1]]
-    stream = latent_stream(ArrayRows(rows), ArrayStates(orbit.atoms(angles)), codes, nuisances[:, 0], [len(rows)])
+    stream = latent_stream(ArrayRows(rows), array_states(orbit.atoms(angles)), codes, nuisances[:, 0], [len(rows)])
     scores = stream.log_likelihood(state.reshape(-1) * len(codes) + nuisance.reshape(-1))
     values = scores.values[:, -1]
     errors = scores.errors[:, -1]
