@@ -23,7 +23,7 @@ _REJECTED = int(Verdict.REJECTED)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tick:
-    """What is told after every query."""
+    """The state of a run after a query, as its callback gets it."""
 
     used: int
     budget: int

@@ -19,7 +19,7 @@ from ._trace import REJECTED, WITNESSED, Brackets
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposals:
-    """What the proposal part of the data suggests, found before any held-out row is read.
+    """Suggestions of the proposal part of the data, found before any held-out row is read.
 
     explanations: the best first.  plausibility: (M,), larger is more likely to be admissible, such as the log
     likelihood of the proposal rows.
@@ -35,7 +35,7 @@ class Proposals:
             object.__setattr__(self, "plausibility", read_only(plausibility))
 
     def check_size(self, size: int) -> None:
-        """That they speak of a bank of this size."""
+        """Raise unless they speak of a bank of this size."""
         if any(e >= size for e in self.explanations):
             raise MisuseError("explanations", f"lie between 0 and {size - 1}", self.explanations)
         if self.plausibility is not None and len(self.plausibility) != size:
@@ -386,7 +386,7 @@ class WitnessFirst:
 
 
 def elsewhere(question: RegionalMap, region: str, e: int) -> Obligation:
-    """What must go before a region can be FINE around the element that explanation e has there.
+    """The explanations to reject before a region can be FINE around the element that explanation e has there.
 
     The explanations whose element lies farther from it than the tolerance, and those that lack the region.
     """
@@ -400,7 +400,7 @@ def elsewhere(question: RegionalMap, region: str, e: int) -> Obligation:
 
 
 def presence(question: RegionalMap, region: str) -> Obligation:
-    """What must go before a region can be ABSENT: the explanations that have it."""
+    """The explanations to reject before a region can be ABSENT: those that have it."""
     return Obligation(region, _column(question, region) >= 0)
 
 
@@ -412,7 +412,7 @@ def _column(question: RegionalMap, region: str) -> IntArray:
 
 
 def _best_member(members: BoolArray, regions: list[int], brackets: Brackets, progress: RegionalProgress) -> int | None:
-    """Of the members (n, M) of obligations about regions (n,), the one that serves most; None if nothing is left."""
+    """The member of obligations (n, M) about regions (n,) that serves most; None if nothing is left."""
     is_active = np.array([progress.labels[region] is Label.ABSTAIN for region in regions], dtype=np.bool_)
     sizes = (members & (brackets.column() != REJECTED)).sum(axis=1)
     unasked = brackets.unqueried()

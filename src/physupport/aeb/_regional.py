@@ -24,7 +24,7 @@ _NOT_STUCK: Stuck = (0, False, False)
 
 
 class Knowledge(NamedTuple):
-    """What verdicts other than rejections say about a region; a plan is made for one and holds until it changes."""
+    """The statements of verdicts other than rejections about a region; a plan holds until they change."""
 
     witnessed: int  # bit i: element i has a witness
     is_absent: bool  # so has absence
@@ -43,7 +43,7 @@ class Opposition(NamedTuple):
 
 
 def oppositions(state: RegionState, known: Knowledge) -> Iterator[Opposition]:
-    """What opposes the witnesses of an open region, the most telling first; nothing if no verdict can settle it.
+    """Yield what opposes the witnesses of an open region, the most telling first; nothing if no verdict can settle it.
 
     Some explanation is witnessed; what it says decides which labels are still to be had.  If it lacks the region, those
     that have it oppose: once one is admissible presence is ambiguous, once all are rejected the region is absent.  If
@@ -97,7 +97,7 @@ def _kept(state: RegionState, known: Knowledge) -> int | None:
 
 
 def best_cell(possible: list[int], region: AskedRegion, known: Knowledge) -> int:
-    """Of the sets within the tolerance that hold the witnesses, one that leaves few explanations outside.
+    """A set within the tolerance that holds the witnesses and leaves few explanations outside.
 
     Elements are added one by one, stuck ones first, then the most frequent; each of the most frequent is tried as the
     first to be added.  possible: explanations by element.
@@ -228,7 +228,7 @@ class _Plans:
         return mark != REJECTED and self._knowledge(self._region) != self._known
 
     def _stuck_with(self, region: int, e: int, slot: int) -> Stuck:
-        """What is stuck in a region once explanation e is indeterminate, too."""
+        """All that is stuck in a region once explanation e is indeterminate, too."""
         elements, absent, reaches = self._stuck[region]
         if slot < 0:
             return elements, True, reaches

@@ -93,7 +93,7 @@ class Brackets:
         return np.flatnonzero(self._marks != REJECTED)
 
     def unqueried(self) -> IntArray:
-        """What may still be asked, in increasing order."""
+        """Explanations that may still be asked about, in increasing order."""
         return np.flatnonzero(self._marks == UNQUERIED)
 
 
@@ -116,7 +116,7 @@ def budget_queries(budget: int | float | Fraction, size: int) -> int:
 
 
 class Status(Enum):
-    """What a run amounts to as a whole."""
+    """The outcome of a run as a whole."""
 
     REPORT = "Every asked field has its certificate, and an admissible explanation was found."
     EMPTY = "No explanation survives: an event of probability at most alpha, or the truth is outside the bank."
@@ -207,7 +207,7 @@ class Trace:
 
     @property
     def is_unwitnessed(self) -> bool:
-        """Whether all fields are certified on U although nothing was witnessed: ABSTAIN as a whole."""
+        """True if all fields are certified on U although nothing was witnessed: ABSTAIN as a whole."""
         return self.is_certified and not self.n_witnessed
 
     @property
@@ -239,7 +239,7 @@ class Trace:
         return places
 
     def at(self, queries: int) -> "Trace":
-        """What a run with this smaller budget gives; the same question, data, policy and proposals understood.
+        """The trace of a run with this smaller budget; the same question, data, policy and proposals understood.
 
         Whether the policy of a run that Ctrl-C stopped had more to ask is not known: its last prefix ends with BUDGET.
         """

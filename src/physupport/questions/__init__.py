@@ -1,4 +1,4 @@
-"""What is asked, and the finest statement that all retained explanations share."""
+"""Questions, and the finest statement that all retained explanations share."""
 
 import lazy_loader
 

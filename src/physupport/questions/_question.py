@@ -168,52 +168,13 @@ class FieldElements:
     is_finest: bool = False  # true if it is asked for the finest there is
 
 
-class Progress(ABC):
-    """The state of a question after some verdicts.
+class Progress:
+    """The state of a question after some verdicts; this one keeps the two sets, subclasses may count instead.
 
     Whoever asks for verdicts reports each explanation at most once: `witness` if it is admissible, `reject` if it is
     rejected, nothing if its verdict is indeterminate.  So the witnessed set L grows, the possible set U shrinks, and
     the exhaustive profile lies between them (eq:aeb-sandwich).
     """
-
-    __slots__ = ()
-
-    @abstractmethod
-    def witness(self, e: int) -> None:
-        """Explanation e joins L."""
-
-    @abstractmethod
-    def reject(self, e: int) -> None:
-        """Explanation e leaves U."""
-
-    @property
-    @abstractmethod
-    def is_certified(self) -> bool:
-        """True if every field that is asked for has its certificate, and U is not empty."""
-
-    @abstractmethod
-    def answers(self) -> tuple[Answer, ...]:
-        """The safe answers now, one for each field: ABSTAIN where it is open, EMPTY everywhere once U is empty."""
-
-    def reject_all(self, index: IntArray) -> None:
-        """Remove many explanations from U, (k,): what follows depends on their set alone."""
-        for e in index.tolist():
-            self.reject(e)
-
-    def open_fields(self) -> tuple[str, ...]:
-        """The fields that still need verdicts, also those of which something coarser can be said already."""
-        return unsettled(self.answers(), self.is_certified)
-
-    def inform(self, queries: IntArray, codes: NDArray[np.integer]) -> None:
-        """Take many verdicts, (k,) each in the order asked; an indeterminate one changes neither L nor U."""
-        self.reject_all(queries[codes == Verdict.REJECTED])
-        for e in queries[codes == Verdict.ADMISSIBLE].tolist():
-            self.witness(e)
-
-
-@final
-class SetProgress(Progress):
-    """The progress of a question that answers by its two sets."""
 
     __slots__ = ("_answers", "_possible", "_question", "_witnessed")
 
@@ -235,14 +196,29 @@ class SetProgress(Progress):
 
     @property
     def is_certified(self) -> bool:
-        """True if no answer is open, and U is not empty."""
+        """True if every field that is asked for has its certificate, and U is not empty."""
         return bool(self._possible.any()) and not any(map(_is_open, self.answers()))
 
     def answers(self) -> tuple[Answer, ...]:
-        """The answers of the question for the present sets."""
+        """The safe answers now, one for each field: ABSTAIN where it is open, EMPTY everywhere once U is empty."""
         if self._answers is None:
             self._answers = self._question.answers(read_only_view(self._possible), read_only_view(self._witnessed))
         return self._answers
+
+    def reject_all(self, index: IntArray) -> None:
+        """Remove many explanations from U, (k,): what follows depends on their set alone."""
+        for e in index.tolist():
+            self.reject(e)
+
+    def open_fields(self) -> tuple[str, ...]:
+        """The fields that still need verdicts, also those of which something coarser can be said already."""
+        return unsettled(self.answers(), self.is_certified)
+
+    def inform(self, queries: IntArray, codes: NDArray[np.integer]) -> None:
+        """Take many verdicts, (k,) each in the order asked; an indeterminate one changes neither L nor U."""
+        self.reject_all(queries[codes == Verdict.REJECTED])
+        for e in queries[codes == Verdict.ADMISSIBLE].tolist():
+            self.witness(e)
 
 
 class Question(ABC):
@@ -278,7 +254,7 @@ class Question(ABC):
 
     def begin(self) -> Progress:
         """The state before the first verdict: nothing witnessed, everything possible."""
-        return SetProgress(self)
+        return Progress(self)
 
     def reference(self) -> "Question":
         """The same fields, each asked for the finest there is: what an exhaustive look at the bank is read with."""

@@ -13,7 +13,7 @@ from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView
 from ._question import Answer, Contradictions, FieldElements, FieldValues, Label, Question
 from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, Claim, RegionRule, asked_region, claimed
-from ._regional_progress import EntryColumns, RegionalProgress, make_columns
+from ._regional_progress import RegionalProgress, Table, entry_table
 
 
 @final
@@ -32,7 +32,7 @@ class RegionalMap(Question):
     rules: Mapping[str, RegionRule] | None = None
     claimed: Mapping[str, Claim] | None = None
     asked_regions: tuple[AskedRegion, ...] = field(init=False, repr=False)  # in the order of the view
-    _columns: EntryColumns = field(init=False, repr=False)
+    _table: Table = field(init=False, repr=False)
     _tables: dict[str, list[BoolArray]] = field(init=False, repr=False)  # of each claim, what the places have
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class RegionalMap(Question):
         object.__setattr__(self, "claimed", dict(self.claimed or {}))
         tables = {name: claim.tables(regions) for name, claim in dict(self.claimed or {}).items()}
         object.__setattr__(self, "_tables", tables)
-        object.__setattr__(self, "_columns", make_columns(self.view, regions))
+        object.__setattr__(self, "_table", entry_table(self.view, regions))
 
     @property
     def n_explanations(self) -> int:
@@ -62,11 +62,12 @@ class RegionalMap(Question):
 
     def slots(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, regions asked about): local element numbers, -1 where the region is absent."""
-        return self._columns.rows(np.atleast_1d(index))[:, : len(self.asked_regions)]
+        columns = self._table[: len(self.asked_regions)]
+        return np.column_stack([column[np.atleast_1d(index)] for column in columns]).astype(np.int64)
 
     def begin(self) -> RegionalProgress:
         """Nothing witnessed, everything possible."""
-        return RegionalProgress(self._columns)
+        return RegionalProgress(self.asked_regions, self._table)
 
     def reference(self) -> "RegionalMap":
         """The same regions, tolerances, groups and thresholds, each asked for the finest, with any witness."""

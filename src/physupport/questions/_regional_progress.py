@@ -1,7 +1,6 @@
 """The bookkeeping of a map: the entries that explanations count under, and what the verdicts say about each region."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias, final
 
 import numpy as np
@@ -15,24 +14,9 @@ from ._region_rule import LABELS, AskedRegion, SetFacts, as_bits, labels
 _BLOCK = 1 << 16
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class EntryColumns:
-    """The entries that every explanation counts under, and how many explanations each entry has.
-
-    The columns are the element of each asked region (absence is -1), then thresholds reached, then, where some region
-    asks for it, the lack of optional regions.
-    """
-
-    asked_regions: tuple[AskedRegion, ...]
-    thresholds: dict[int, float]  # absence thresholds by number of the asked region, where it has one
-    has_persistent_only: bool  # true if some region takes only witnesses of its absence without optional regions
-    table: tuple[NDArray[np.signedinteger], ...]  # C columns, (M,) each
-    counts: tuple[tuple[int, ...], ...]  # by entry; the last of a region is absence
-
-    def rows(self, index: IntArray) -> IntArray:
-        """(k,) -> (k, C)."""
-        return np.column_stack([column[index] for column in self.table]).astype(np.int64)
+# The entries that every explanation counts under, one column of (M,) each: the element of each asked region (absence is
+# -1), then thresholds reached, then, where some region asks for it, the lack of optional regions.
+Table: TypeAlias = tuple[NDArray[np.signedinteger], ...]
 
 
 def index_blocks(size: int) -> Iterator[IntArray]:
@@ -41,27 +25,34 @@ def index_blocks(size: int) -> Iterator[IntArray]:
         yield np.arange(start, min(start + _BLOCK, size))
 
 
-def make_columns(view: RegionalView, regions: tuple[AskedRegion, ...]) -> EntryColumns:
-    """Write out and count the entries of all explanations, block by block."""
-    thresholds = {i: region.threshold for i, region in enumerate(regions) if region.threshold is not None}
+def entry_table(view: RegionalView, regions: tuple[AskedRegion, ...]) -> Table:
+    """Write out the entries of all explanations, block by block."""
+    limits = [(i, region.threshold) for i, region in enumerate(regions) if region.threshold is not None]
     has_persistent_only = any(region.needs_persistent_only for region in regions)
     places = [view.regions.index(region.name) for region in regions]
-    sizes = [len(region.elements) + 1 for region in regions] + [2] * (len(thresholds) + has_persistent_only)
+    sizes = [len(region.elements) for region in regions] + [1] * (len(limits) + has_persistent_only)
     # Entries are -1 to the number of elements.
-    table = tuple(np.empty(view.n_explanations, dtype=np.min_scalar_type(-1 - width)) for width in sizes)
-    counts = [np.zeros(width, dtype=np.int64) for width in sizes]
+    table = tuple(np.empty(view.n_explanations, dtype=np.min_scalar_type(-2 - size)) for size in sizes)
     for index in index_blocks(view.n_explanations):
         columns = [*view.locate(index)[:, places].T]
-        if thresholds:
+        if limits:
             strengths = view.strengths(index)
-            columns += [strengths[:, places[i]] >= threshold for i, threshold in thresholds.items()]
+            columns += [strengths[:, places[i]] >= threshold for i, threshold in limits]
         if has_persistent_only:
             columns.append(view.persistent_only(index))
-        for column, entries, count in zip(columns, table, counts, strict=True):
+        for column, entries in zip(columns, table, strict=True):
             entries[index] = column
-            count += np.bincount(np.where(column < 0, len(count) - 1, column), minlength=len(count))
-    listed = tuple(tuple(count.tolist()) for count in counts)
-    return EntryColumns(regions, thresholds, has_persistent_only, table, listed)
+    return table
+
+
+def _counted(column: NDArray[np.signedinteger], size: int) -> list[int]:
+    """How many explanations have each entry from 0, and last those with -1."""
+    counts = np.zeros(size + 1, dtype=np.int64)
+    for index in index_blocks(len(column)):
+        entries = column[index]
+        counts += np.bincount(np.where(entries < 0, size, entries), minlength=size + 1)
+    listed: list[int] = counts.tolist()
+    return listed
 
 
 @final
@@ -73,7 +64,7 @@ class RegionState:
     """
 
     __slots__ = (
-        "_drops", "_gains", "_only", "_pair", "_queue", "_scan", "_whole", "apart", "first", "is_settled", "label",
+        "_only", "_pair", "_queue", "_scan", "apart", "first", "is_settled", "label",
         "possible", "possible_set", "reaching", "region", "witnessed", "witnessed_reaching", "witnessed_set",
     )  # fmt: skip
 
@@ -99,8 +90,6 @@ class RegionState:
         self.apart: tuple[int, int] | None = None  # two witnesses farther apart than the tolerance
         self._scan = 0  # no element before this one is far from a possible one; that stays so, since U only shrinks
         self._pair = (-1, -1)  # two elements that are far from each other, and were possible when last looked at
-        self._gains: dict[tuple[int, bool], int] = {}
-        self._drops: dict[int, float] = {}
         self.refresh()
 
     def lose(self, slot: int) -> None:
@@ -123,12 +112,9 @@ class RegionState:
         self._queue.append(self)
 
     def refresh(self) -> None:
-        """Label and diameter from the present counts."""
-        self._gains.clear()
-        self._drops.clear()
+        """Find the label from the present counts."""
         possible = self._possible_facts(self.possible_set, self.possible[-1] > 0, self.reaching[1] > 0)
         self.label, _, self.is_settled = self._claim(possible, self._witnessed_facts())
-        self._whole: float | None = None
 
     def may_change(self, stuck: int, absent: bool, reaches: bool) -> bool:
         """True if verdicts still to come could change the label, its group, or that the region is open.
@@ -166,26 +152,17 @@ class RegionState:
 
     def rank_gain(self, slot: int, reaches: bool) -> int:
         """By how much the rank of the label rises if one explanation with this element alone is rejected."""
-        key = (slot, reaches)
-        if key not in self._gains:
-            possible = self._possible_facts(*self._without(slot), self.reaching[1] > reaches)
-            self._gains[key] = LABELS[labels(possible, self._witnessed_facts(), self.region)].rank - self.label.rank
-        return self._gains[key]
+        possible = self._possible_facts(*self._without(slot), self.reaching[1] > reaches)
+        return LABELS[labels(possible, self._witnessed_facts(), self.region)].rank - self.label.rank
 
     @property
     def diameter(self) -> float:
         """1 if both presence and absence are possible, else the spread of the possible elements."""
-        if self._whole is None:
-            self._whole = self._diameter(self.possible_set, self.possible[-1] > 0)
-        return self._whole
+        return self._diameter(self.possible_set, self.possible[-1] > 0)
 
     def diameter_without(self, slot: int) -> float:
         """The diameter if one explanation with this element alone is rejected."""
-        if self.possible[slot] != 1:
-            return self.diameter
-        if slot not in self._drops:
-            self._drops[slot] = self._diameter(*self._without(slot))
-        return self._drops[slot]
+        return self._diameter(*self._without(slot))
 
     def answer(self) -> Answer:
         """The safe answer about this region."""
@@ -286,26 +263,26 @@ class RegionalProgress(Progress):
     """
 
     __slots__ = (
-        "_columns", "_entries", "_n_open", "_queue", "_rejections", "_thresholds", "_witnessings", "n_possible",
+        "_entries", "_n_open", "_queue", "_rejections", "_table", "_thresholds", "_witnessings", "n_possible",
         "states",
     )  # fmt: skip
 
-    def __init__(self, columns: EntryColumns) -> None:
-        regions = columns.asked_regions
-        counts = [list(column) for column in columns.counts]
+    def __init__(self, regions: tuple[AskedRegion, ...], table: Table) -> None:
         # A view of memory gives plain ints, which is what a count in CPython wants.
-        entries = [column.data for column in columns.table]
-        reaching = dict(zip(columns.thresholds, counts[len(regions) :], strict=False))
+        entries = [column.data for column in table]
+        self._table = table
+        self._entries = entries[: len(regions)]
+        limited = [j for j, region in enumerate(regions) if region.threshold is not None]
+        self._thresholds = dict(zip(limited, entries[len(regions) :], strict=False))
         only = [-1, -1]
         queue = list[RegionState]()
         self._queue = queue
+        reaching = {j: _counted(table[len(regions) + i], 1) for i, j in enumerate(limited)}
         self.states = tuple(
-            RegionState(region, counts[j], reaching.get(j, [0, 0]), only, queue) for j, region in enumerate(regions)
+            RegionState(region, _counted(table[j], len(region.elements)), reaching.get(j, [0, 0]), only, queue)
+            for j, region in enumerate(regions)
         )
-        self._columns = columns
-        self.n_possible = len(columns.table[0])
-        self._entries = entries[: len(regions)]
-        self._thresholds = dict(zip(columns.thresholds, entries[len(regions) :], strict=False))
+        self.n_possible = len(table[0])
         self._n_open = sum(not state.is_settled for state in self.states)
         # The counts to change with each verdict, and whom to tell when one reaches or leaves 0.
         rejections = list[_Counted]()
@@ -317,7 +294,7 @@ class RegionalProgress(Progress):
             state = self.states[j]
             rejections.append((column, state.reaching, state.touch))
             witnessings.append((column, state.witnessed_reaching, [-1, -1], state.touch))
-        if columns.has_persistent_only:
+        if len(entries) > len(regions) + len(limited):
             witnessings.append((entries[-1], [0, 0], only, lambda _: queue.extend(self.states)))
         self._rejections = tuple(rejections)
         self._witnessings = tuple(witnessings)
@@ -336,8 +313,8 @@ class RegionalProgress(Progress):
         """Many explanations leave U, (k,): what follows depends on their set alone."""
         self.n_possible -= len(index)
         # Regions and thresholds are the first columns, in the order in which they are counted.
-        for column, (_, counts, changed) in zip(self._columns.rows(index).T, self._rejections, strict=False):
-            totals = np.bincount(column + 1)
+        for entries, (_, counts, changed) in zip(self._table, self._rejections, strict=False):
+            totals = np.bincount(entries[index].astype(np.int64) + 1)
             for place in np.flatnonzero(totals).tolist():
                 slot = place - 1
                 counts[slot] -= int(totals[place])

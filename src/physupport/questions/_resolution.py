@@ -165,13 +165,26 @@ class ResolutionProgress(Progress):
     """
 
     __slots__ = (
-        "_farthest", "_farthest_of", "_first", "_pair", "_place_of", "_question", "_table", "eliminated",
-        "label", "lower", "n_possible", "possible", "survivors", "upper", "witnessed",
+        "_asked",
+        "_farthest",
+        "_farthest_of",
+        "_first",
+        "_pair",
+        "_place_of",
+        "_table",
+        "eliminated",
+        "label",
+        "lower",
+        "n_possible",
+        "possible",
+        "survivors",
+        "upper",
+        "witnessed",
     )  # fmt: skip
 
     def __init__(self, question: Resolution) -> None:
         count = len(question.names)
-        self._question = question
+        self._asked = question
         self._place_of = question.places.data
         self._table = np.zeros((count + 1, count + 1))  # the last place is the proposal, which is always there
         self._table[:count, :count] = question.distances
@@ -212,7 +225,7 @@ class ResolutionProgress(Progress):
     def reject_all(self, index: IntArray) -> None:
         """Many explanations leave U, (k,): what follows depends on their set alone."""
         self.n_possible -= len(index)
-        for place, count in enumerate(np.bincount(self._question.places[index]).tolist()):
+        for place, count in enumerate(np.bincount(self._asked.places[index]).tolist()):
             if count:
                 self._lose(place, count)
 
@@ -228,7 +241,7 @@ class ResolutionProgress(Progress):
     def is_certified(self) -> bool:
         """True once no further verdict is needed; a GROUP needs bounds that show that no finer label can come."""
         if self.label is Label.GROUP:
-            question = self._question
+            question = self._asked
             return self.lower > question.delta_fine and self.upper - self.lower <= question.slack
         return self.label in (Label.AMBIGUOUS, Label.FINE)
 
@@ -242,7 +255,7 @@ class ResolutionProgress(Progress):
                 certificate = Certificate("open")
             case _:
                 certificate = Certificate("universal")
-        names = self._question.names
+        names = self._asked.names
         cell = tuple(name for name, is_gone in zip(names, self.eliminated[:-1].tolist(), strict=True) if not is_gone)
         numbers = (("lower", self.lower), ("upper", self.upper))
         return (Answer("resolution", self.label, cell, None, numbers, certificate, self.is_certified),)
@@ -254,7 +267,7 @@ class ResolutionProgress(Progress):
         self._farthest[rows] = away.max(axis=1)
 
     def _settle(self) -> None:
-        question = self._question
+        question = self._asked
         self.upper = float(self._farthest[~self.eliminated].max())
         if not self.n_possible:
             self.label = Label.EMPTY
