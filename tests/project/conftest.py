@@ -1,9 +1,12 @@
+from math import exp, log, sqrt
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import chdtr, chdtrc, chdtri, gammaincinv, ndtr, ndtri
 
 from physupport import MisuseError
+from physupport._codec import real
 from physupport.project import load_project, run_project
 
 # Behind the project of peaks.
@@ -79,3 +82,70 @@ def refused(small):
         return str(caught.value)
 
     return message
+
+
+@pytest.fixture
+def holds_level():
+    """Whether a test at the level of a protocol has at most the level asked for, by formulas of our own."""
+
+    def holds(protocol):
+        cover = protocol["cover"]
+        extra = halves([each["values"] for each in cover["parameters"]], cover["parameter_cells"])
+        moves = [
+            move(np.array([*halves(zip(each["low"], each["high"], strict=True), each["cells"]), *extra]), each, cover)
+            for each in cover["regions"]
+        ]
+        kappa = cover["unit_kappa"] * (cover["snr"] * max(moves)) ** 2
+        assert np.allclose([cover["kappa"], cover["eta"]], [kappa, sqrt(2.0 * kappa)], rtol=1e-6)
+        return is_low_enough(after_ranges(protocol["level"], cover), cover["asked"], kappa, cover)
+
+    return holds
+
+
+def halves(ends, counts):
+    return [(high - low) / (2.0 * count) for (low, high), count in zip(ends, counts, strict=True)]
+
+
+def move(half, region, cover):
+    """First order, or what tangents leave of it: two thirds of own bends, and mixed ones once for each pair."""
+    first = float(np.dot(half, region["slopes"]))
+    if not cover["tangents"]:
+        return first
+    bends = real(region["bends"], len(half), len(half))
+    own = sum(2.0 / 3.0 * bends[k, k] * half[k] ** 2 for k in range(len(half)))
+    mixed = sum(bends[k, m] * half[k] * half[m] for k in range(len(half)) for m in range(k))
+    return min(first, float(own + mixed))
+
+
+def is_low_enough(level, wanted, kappa, cover):
+    """Whether a test of this level before all moves has at most the level asked for after them."""
+    if level > wanted:
+        return False
+    if cover["is_shift"]:
+        return bool(ndtr(ndtri(level) + sqrt(2.0 * kappa)) <= wanted * (1.0 + 1e-6))
+    divergence = wanted * log(wanted / level) + (1.0 - wanted) * log((1.0 - wanted) / (1.0 - level))
+    return divergence >= kappa * (1.0 - 1e-6)
+
+
+def after_ranges(level, cover):
+    """The largest level after noise, and then strengths, are anywhere in their cells."""
+    for is_noise in (True, False):
+        kind = [each for each in cover.get("ranges", ()) if (each["region"] is None) == is_noise]
+        if not kind:
+            continue
+        size = max(each["size"] for each in kind)
+        moving = min(cover["active"], sum(each["most"] for each in kind))
+        if kind[0]["is_shift"]:
+            half = max((each["high"] - each["low"]) / (2.0 * each["cells"]) for each in kind)
+            level = float(ndtr(ndtri(level) + moving * size * half))
+        else:
+            half = max((log(each["high"]) - log(each["low"])) / (2.0 * each["cells"]) for each in kind)
+            level = max(rescaled(level, up * size, (moving - up) * size, exp(half)) for up in range(moving + 1))
+    return level
+
+
+def rescaled(level, grown, shrunk, ratio):
+    """The largest level after so many variances shrink by a ratio, and then others grow by it."""
+    if shrunk:
+        level = float(chdtr(shrunk, 2.0 * float(gammaincinv(0.5 * shrunk, level)) * ratio))
+    return float(chdtrc(grown, float(chdtri(grown, level)) / ratio)) if grown else level

@@ -216,17 +216,17 @@ def test_a_forecast_counts_cells_before_a_row_is_read(write):
 
 
 FORGERIES = {
-    "a level that the cells do not allow": (lambda p: p.update(level=0.09), "does not hold the level"),
-    "a larger level asked for": (lambda p: p["cover"].update(asked=0.01), "does not hold the level"),
+    "a level that the cells do not allow": (lambda p: p.update(level=0.09), "as its cover says"),
+    "a larger level asked for": (lambda p: p["cover"].update(asked=0.01), "as its cover says"),
     "smaller slopes": (lambda p: p["cover"]["regions"][0].update(slopes=[0.1]), "below those that its responses have"),
-    "a smaller eta": (lambda p: p["cover"].update(eta=0.01), "the moves within cells"),
-    "other sizes": (lambda p: p["cover"]["regions"][0].update(half=[0.001]), "other sizes than fill its box"),
+    "a smaller eta": (lambda p: p["cover"].update(eta=0.01), "protocol.cover.eta: the report says 0.01"),
+    "other sizes": (lambda p: p["cover"]["regions"][0].update(half=[0.001]), "protocol.cover.regions[0].half"),
     "a wider box": (lambda p: p["cover"]["regions"][0].update(high=[0.9]), "the cells of the cover"),
     "a weaker signal": (lambda p: p["cover"].update(snr=1.0), "which the strengths of the bank have"),
     "more active": (lambda p: p["cover"].update(active=2), "be of 1 active elements"),
     "another response": (lambda p: p["cover"]["response"].update(width=0.3), "not those of the cover"),
     "an unknown response": (lambda p: p["cover"]["response"].update(kind="table"), "unknown kind 'table'"),
-    "no sizes": (lambda p: p["cover"]["regions"][0].update(half=[]), "other sizes than fill its box"),
+    "no sizes": (lambda p: p["cover"]["regions"][0].update(half=[]), "protocol.cover.regions[0].half"),
     "another region": (lambda p: p["cover"]["regions"][0].update(region="B"), "the regions and the unit of the bank"),
     "another unit": (lambda p: p["cover"].update(unit="km"), "the regions and the unit of the bank"),
     "no cells": (lambda p: p["cover"]["regions"][0].update(cells=[0]), "do not fill a box"),
@@ -236,6 +236,12 @@ FORGERIES = {
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory, write_cover):
     return run_project(load_project(write_cover(tmp_path_factory.mktemp("cover"), noisy(4))))
+
+
+def test_the_level_of_the_run_is_low_enough_by_other_formulas(honest, holds_level):
+    protocol = honest.result.report.document["protocol"]
+    assert holds_level(protocol)
+    assert not holds_level(protocol | {"level": 0.999 * protocol["cover"]["asked"]})
 
 
 @pytest.mark.parametrize("name", FORGERIES)

@@ -329,7 +329,7 @@ def ranged(change):
 
 
 FORGERIES = {
-    "a level that the cells do not allow": (lambda p: p.update(level=0.02), "does not hold the level"),
+    "a level that the cells do not allow": (lambda p: p.update(level=0.02), "as its cover says"),
     "a wider range": (ranged((1, {"high": 1.3})), "have the middles of the cover's cells as values"),
     "a wider range of strengths": (ranged((0, {"high": 3.9, "low": 1.5})), "which the strengths of the bank have"),
     "more cells": (ranged((0, {"cells": 3})), "have the middles of the cover's cells as values"),
@@ -348,6 +348,12 @@ FORGERIES = {
 def honest(tmp_path_factory, write_cover):
     path = write_cover(tmp_path_factory.mktemp("ranges"), ROWS, *RANGED)
     return run_project(load_project(path)).result.report.document
+
+
+def test_the_level_of_the_run_is_low_enough_by_other_formulas(honest, holds_level):
+    protocol = honest["protocol"]
+    assert holds_level(protocol)
+    assert not holds_level(protocol | {"level": 0.999 * protocol["cover"]["asked"]})
 
 
 @pytest.mark.parametrize("name", FORGERIES)
