@@ -163,11 +163,11 @@ def test_where_it_is_the_best_explanation_that_is_rejected_this_is_said():
     for p, ratio in ((0.4, 1.1), (1e-6, 2.0)):
         gate = {"is_best_rejected": True, "level": 0.01, "findings": [facts[0], facts[1] | {"p": p, "ratio": ratio}]}
         document = {"outcome": {"status": "WITHHELD"}, "gate": gate}
-        assert why_withheld(document, is_best="it is rejected") == "it is rejected"
+        assert why_withheld(document) == ""
         assert withheld_in_short(document) == "the best fit is rejected"
         assert doubt_sentence(document | {"bank": None}).startswith("Not even the best explanation in the bank")
     alone = document | {"gate": gate | {"findings": gate["findings"][1:]}}
-    assert why_withheld(alone, is_best="") == f"the rows refute {NOISE}, or that the bank has all that is there"
+    assert why_withheld(alone) == f"the rows refute {NOISE}, or that the bank has all that is there"
     assert withheld_in_short(alone | {"outcome": {"status": "REPORT"}}) == ""
 
 

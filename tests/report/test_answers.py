@@ -20,14 +20,15 @@ def document(kept, *, label="GROUP", group=None, unit="", is_set=False, witnesse
     """As much of a report as its answers are made from."""
     entry = {
         "field": "line", "label": label, "cell": [*kept], "group": group, "certificate": "universal",
-        "witnesses": [{}] * witnesses, "set": {"kept": [{"name": name} for name in kept], "extent": spread},
+        "witnesses": [{}] * witnesses, "excluded": None,
+        "set": {"kept": [{"name": name} for name in kept], "not_asked": [], "extent": spread},
         "numbers": {"possible_spread": spread, "possible_absent": absent, "possible_present": 1.0},
     }  # fmt: skip
     regions = [{"region": "line", "count": [1, 2]}] if is_set else []
     states = {"kind": "library settings", "base": {"unit": unit}} if unit else {}
     return {
-        "fields": [entry], "question": {"kind": "regional map"}, "protocol": {"question": {"regions": regions}},
-        "bank": {"states": states},
+        "fields": [entry], "question": {"kind": "regional map"}, "bank": {"states": states},
+        "protocol": {"question": {"regions": regions}, "streams": []}, "outcome": {}, "gate": None,
     }  # fmt: skip
 
 

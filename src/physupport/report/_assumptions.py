@@ -4,21 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from .._codec import real
-from ..banks import JOINT
 from ..laws import LAWS
-from ..questions import Label
 from ._words import (
     Entry,
-    cells_of,
     count_of_queries,
     cut,
     gate_of,
     listed,
     plain,
     probability,
-    regions_of_sets,
     sentence_of,
-    unit_of,
 )
 
 
@@ -95,43 +90,23 @@ def _range_words(part: Entry) -> str:
     return f"{what} {part['low']:g} to {part['high']:g}{shared}"
 
 
-def placed_fields(document: Entry) -> list[Entry]:
-    """The fields, each with what the rest of the document says of its places.
+def cells_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[str, str]:
+    """Where the cells of a field lie that are possible, with their number, and the box around them as an ending.
 
-    unit: of the coordinates.  is_set: names are those of sets of elements.  cells, within: where cells lie that are
-    possible, with their number, and as the end of a sentence; empty where elements are no cells.
+    On a line with gaps, of few parts each.  cells: those of `cells_of`.  Both are empty where elements are no cells.
     """
-    protocol = document["protocol"]
-    sets = regions_of_sets(document)
-    cells = cells_of(document)
-    unit = unit_of(document)
-    return [
-        {
-            **entry,
-            "unit": unit,
-            "is_set": entry["field"] in sets,
-            "cells": extent_words(protocol, entry, cells),
-            "within": within(document, entry),
-        }
-        for entry in document["fields"]
-    ]
-
-
-def extent_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Where the cells lie that are possible, and how many they are; empty where elements are no cells.
-
-    On a line with gaps, of few parts each.  cells: those of `cells_of`.
-    """
-    box = (entry.get("set") or {}).get("box")
+    box = (entry["set"] or {}).get("box")
     names = entry["cell"]
     if box is None or "cover" not in protocol or not names:
-        return ""
+        return "", ""
     parts = [box]
     if len(box) == 1 and all(name in cells for name in names):
         parts = [[part] for part in _joined(sorted(cells[name][0] for name in names))]
     gaps = f", with {len(parts) - 1} gaps" if len(parts) > _MOST_PARTS else ""
-    said = " or ".join(box_words(protocol, part) for part in ([box] if gaps else parts))
-    return f"{said}{gaps}" + (f" ({len(names)} cells)" if len(names) > 1 else "")
+    said = " or ".join(box_words(protocol, part) for part in ([box] if gaps else parts)) + gaps
+    if len(names) == 1:
+        return said, ""
+    return f"{said} ({len(names)} cells)", f", all within {box_words(protocol, box)}"
 
 
 _MOST_PARTS = 3
@@ -146,14 +121,6 @@ def _joined(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         else:
             joined.append((low, high))
     return joined
-
-
-def within(document: Entry, entry: Entry) -> str:
-    """Where all cells that are possible lie together, if they are several."""
-    box = (entry.get("set") or {}).get("box")
-    if box is None or "cover" not in document["protocol"] or len(entry["cell"]) < 2:
-        return ""
-    return f", all within {box_words(document['protocol'], box)}"
 
 
 def box_words(protocol: Entry, box: Sequence[Sequence[float]]) -> str:
@@ -191,10 +158,10 @@ def withheld_by_noise(document: Entry) -> Entry | None:
     return None if is_nearer else noise
 
 
-def why_withheld(document: Entry, *, is_best: str) -> str:
-    """Why no label is given: what the rows refute, or that of the best explanation which is_best says."""
+def why_withheld(document: Entry) -> str:
+    """Why no label is given where the rows refute a premise; empty where the best explanation itself is rejected."""
     noise = withheld_by_noise(document)
-    return rests_on_stuck(document) or (f"the rows refute {refuted_premises(noise)}" if noise else is_best)
+    return rests_on_stuck(document) or (f"the rows refute {refuted_premises(noise)}" if noise else "")
 
 
 def withheld_in_short(document: Entry) -> str:
@@ -374,30 +341,6 @@ def besides(document: Entry) -> str:
     parts = [f"{listed(stuck)} (cannot be excluded: too few replicates)"] if stuck else []
     is_open = not gate.get("unlisted", {"is_excluded": True})["is_excluded"]
     return " or ".join(parts + [UNLISTED] * is_open)
-
-
-def is_presence(entry: Entry) -> bool:
-    """True if the label of a field says that something is there."""
-    return entry["label"] in (Label.FINE, Label.GROUP, Label.LOCAL_AMBIGUOUS)
-
-
-def unless(document: Entry) -> str:
-    """The same as the end of a statement that something is there."""
-    found = besides(document)
-    return f", unless it is {found}" if found else ""
-
-
-def without_stuck(document: Entry, entry: Entry) -> Entry:
-    """A field without elements that nothing could exclude, which are named apart; as it is if there is nothing else."""
-    stuck = {*gate_of(document).get("cannot_exclude", ())}
-    cell = [name for name in entry["cell"] if name.replace(JOINT, " and ") not in stuck]
-    if not cell or len(cell) == len(entry["cell"]):
-        return entry
-    left = entry.get("set")
-    if left:
-        kept = [part for part in left["kept"] if part["name"] is None or part["name"] in cell]
-        left = {**left, "kept": kept, "not_asked": [n for n in left["not_asked"] if n is None or n in cell]}
-    return {**entry, "cell": cell, "set": left}
 
 
 def rests_on_stuck(document: Entry) -> str:

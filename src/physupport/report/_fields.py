@@ -1,28 +1,19 @@
 """The sentences about fields and claims: the short answer, and the long one with its reasons."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..banks import JOINT
 from ..laws import LAWS
 from ..questions import Label
-from ._assumptions import (
-    UNFIT,
-    besides,
-    is_exhausted,
-    is_presence,
-    placed_fields,
-    unless,
-    why_open,
-    why_withheld,
-    without_stuck,
-)
+from ._assumptions import UNFIT, besides, cells_words, is_exhausted, why_open, why_withheld
 from ._words import (
     MOST_NAMES,
     Entry,
     above,
-    among,
     below,
     between,
+    cells_of,
     cut,
     distance,
     explanation_words,
@@ -32,95 +23,177 @@ from ._words import (
     places_of,
     plain,
     sentence_of,
-    thing,
+    unit_of,
 )
 
 _FEW = 3  # named where more are counted
+_PRESENT = (Label.FINE, Label.GROUP, Label.LOCAL_AMBIGUOUS)
+
+# What would tell more, by what a judge says it lacks.
+_REMEDIES = {
+    "rows": "more rows or less noise",
+    "counts": "more counts, or channels in which they differ more,",
+    "units": "replicates of more units",
+    "units and share": "replicates of more units, and within a group a share of the level,",
+}
+
+
+def field_views(document: Entry) -> list[dict[str, Any]]:
+    """The fields, each with what its sentences need of the rest of the document.
+
+    kept, others: names of elements that may be there, those that were asked about with the least evidence against them
+    first; elements that nothing could exclude are named apart, in `unless`.  cells, within: where cells lie that are
+    possible, with their number, and as the end of a sentence; empty where elements are no cells.
+    """
+    gate = gate_of(document)
+    cells = cells_of(document)
+    unit = unit_of(document)
+    kind = document["question"]["kind"]
+    rules = document["protocol"]["question"]["regions"] if kind == "regional map" else ()
+    sets = {rule["region"] for rule in rules if "count" in rule}
+    found = besides(document)
+    shared = {
+        "kind": kind,
+        "outcome": document["outcome"],
+        "unit": unit,
+        "places": places_of(document) if unit else {},
+        "is_evidence": has_evidence(document),
+        "remedy": _REMEDIES.get(str(gate.get("lacks")), _REMEDIES["rows"]),
+        "order": [entry["field"] for entry in document["fields"]],
+        "withheld": why_withheld(document),
+    }
+    views = []
+    for entry in document["fields"]:
+        extent, within = cells_words(document["protocol"], entry, cells)
+        left = entry["set"] or {"kept": [], "not_asked": [], "extent": None}
+        parts, unasked, names = left["kept"], left["not_asked"], entry["cell"]
+        said = [name for name in names if name.replace(JOINT, " and ") not in gate.get("cannot_exclude", ())]
+        if said and len(said) < len(names):
+            names = said
+            parts = [part for part in parts if part["name"] is None or part["name"] in said]
+            unasked = [name for name in unasked if name is None or name in said]
+        kept = dict.fromkeys(part["name"] for part in parts if part["name"] is not None)
+        views.append(
+            entry
+            | shared
+            | {
+                "is_set": entry["field"] in sets,
+                "cells": extent,
+                "within": within,
+                "cell": names,
+                "parts": parts,
+                "not_asked": unasked,
+                "extent": left["extent"],
+                "kept": [*kept],
+                "others": [name for name in names if name not in kept],
+                "unless": f", unless it is {found}" if found and entry["label"] in _PRESENT else "",
+                "vanishes": _vanishes(document, entry),
+            }
+        )
+    return views
+
+
+def has_evidence(document: Entry) -> bool:
+    """Where no stream has a numerator, margins are not log evidence."""
+    return all(stream["numerator"] for stream in document["protocol"]["streams"])
+
+
+def _vanishes(document: Entry, entry: Entry) -> str:
+    """A note for coefficients that may be as small as one likes: no rows can then show absence."""
+    laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
+    if not laws or "absence_threshold" in entry["numbers"] or not (known := LAWS.get(laws[0].get("kind"))):
+        return ""
+    boxes = {name: (float(low), float(high)) for name, low, high in laws[0].get("coefficients", ())}
+    low, high = boxes.get(entry["field"], (0.0, 0.0))
+    if not known.is_linear or not low <= 0.0 <= high:
+        return ""
+    instead = "; absence_threshold asks about a least amount instead" if "thresholds" in laws[0] else ""
+    return (
+        " Its amount may be as small as one likes, so that more data can show that something is there, and never that "
+        f"nothing is{instead}."
+    )
 
 
 def answers(document: Entry) -> tuple[str, ...]:
     """One sentence for each field, in their order; why, and how sure, is said elsewhere."""
-    kind = document["question"]["kind"]
-    places = places_of(document)
-    withheld = why_withheld(document, is_best=UNFIT)
-    apart = unless(document)
-    return tuple(
-        f"{_name(entry, kind)}: {_said({**entry, 'places': places if entry['unit'] else {}}, kind, withheld)}"
-        f"{apart if is_presence(entry) else ''}."
-        for entry in (without_stuck(document, each) for each in placed_fields(document))
-    )
+    return tuple(map(answer, field_views(document)))
 
 
-def _name(entry: Entry, kind: str) -> str:
-    name = "Resolution" if kind == "resolution" else plain(entry["field"])
-    return name[:1].upper() + name[1:]
+def field_sentences(document: Entry) -> tuple[str, ...]:
+    """One for each field, in their order, with its reasons."""
+    return tuple(map(sentence, field_views(document)))
 
 
-def _said(entry: Entry, kind: str, withheld: str) -> str:
-    if entry["label"] == Label.EMPTY:
+def answer(view: Entry) -> str:
+    """The short sentence of a field."""
+    name = "Resolution" if view["kind"] == "resolution" else plain(view["field"])
+    return f"{name[:1].upper()}{name[1:]}: {_said(view)}{view['unless']}."
+
+
+def _said(view: Entry) -> str:
+    if view["label"] == Label.EMPTY:
         return "no answer, because nothing in the bank fits these data"
-    if entry["certificate"] == "withheld":
-        return f"no answer, because {withheld}"
-    if kind == "regional map":
-        return _region(entry) + _not_asked(entry)
-    if kind == "resolution":
-        return f"{_RESOLUTIONS.get(entry['label'], 'not settled yet')}, within {above(entry['numbers']['upper'])}"
-    return f"{entry['label']} {_either(entry, entry['cell'])}".rstrip()
+    if view["certificate"] == "withheld":
+        return f"no answer, because {view['withheld'] or UNFIT}"
+    if view["kind"] == "regional map":
+        return _region(view) + _not_asked(view)
+    if view["kind"] == "resolution":
+        known = {Label.FINE: "fine", Label.GROUP: "a group", Label.AMBIGUOUS: "cannot be told with these data"}
+        return f"{known.get(view['label'], 'not settled yet')}, within {above(view['numbers']['upper'])}"
+    return f"{view['label']} {_either(view, view['cell'])}".rstrip()
 
 
-_RESOLUTIONS = {Label.FINE: "fine", Label.GROUP: "a group", Label.AMBIGUOUS: "cannot be told with these data"}
-
-
-def _region(entry: Entry) -> str:
-    names = _possible(entry)
-    numbers = entry["numbers"]
-    match entry["label"]:
+def _region(view: Entry) -> str:
+    names = [*view["kept"], *view["others"]]
+    numbers = view["numbers"]
+    match view["label"]:
         case Label.FINE | Label.GROUP | Label.LOCAL_AMBIGUOUS:
-            return _present(entry, names)
+            return _present(view, names)
         case Label.SUPPORT_AMBIGUOUS:
-            what = _either(entry, names) + (_where(entry, names) if len(names) == 1 or len(names) > MOST_NAMES else "")
-            where = "within " if entry["cells"] else ""
+            what = _either(view, names) + (_where(view, names) if len(names) == 1 or len(names) > MOST_NAMES else "")
+            where = "within " if view["cells"] else ""
             return f"present or not is undecided; if something is there, it is {where}{what}"
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             return f"nothing as strong as {numbers['absence_threshold']:g} is there" if is_weak else "nothing is there"
-    choices = _either(entry, [*names, "nothing"] if numbers["possible_absent"] else names)
+    choices = _either(view, [*names, "nothing"] if numbers["possible_absent"] else names)
     return f"no answer yet; {choices} is possible" if choices else "no answer yet"
 
 
-def _not_asked(entry: Entry) -> str:
+def _not_asked(view: Entry) -> str:
     """The possible elements that were not asked about: their names if they are few, else their number."""
-    unasked = (entry.get("set") or {}).get("not_asked", ())
-    if not unasked or entry["label"] == Label.ABSENT:
+    unasked = view["not_asked"]
+    if not unasked or view["label"] == Label.ABSENT:
         return ""
-    if entry["cells"]:
-        cells = [name for name in unasked if name is not None]
-        parts = [f"{len(cells)} of these cells"] if cells else []
+    if view["cells"]:
+        cells = len(unasked) - unasked.count(None)
+        parts = [f"{cells} of these cells"] if cells else []
         return f" (not asked about: {' and '.join(parts + ['nothing'] * (None in unasked))})"
     if len(unasked) > _FEW:
-        return f" ({len(unasked)} {'sets' if entry['is_set'] else 'of these'} not asked about)"
+        return f" ({len(unasked)} {'sets' if view['is_set'] else 'of these'} not asked about)"
     names = ["nothing" if name is None else name.replace(JOINT, " with ") for name in unasked]
     return f" (not asked about: {', '.join(map(plain, names))})"
 
 
-def _present(entry: Entry, names: Sequence[str]) -> str:
+def _present(view: Entry, names: Sequence[str]) -> str:
     """Something is there: which, as far as that is known."""
     # Only witnesses show that the data cannot tell; what was not asked about may still go.
-    which = ", and these data cannot tell which" if entry["witnesses"] else ""
-    if entry["cells"]:
-        group = "" if entry["group"] in (None, entry["field"]) else f"{plain(entry['group'])}, "
-        return f"{group}within {entry['cells']}" + which.replace("which", "where")
-    if entry["is_set"] and len(names) > 1:
+    which = ", and these data cannot tell which" if view["witnesses"] else ""
+    group = "" if view["group"] in (None, view["field"]) else plain(view["group"])
+    if view["cells"]:
+        return f"{group and f'{group}, '}within {view['cells']}" + which.replace("which", "where")
+    if view["is_set"] and len(names) > 1:
         return _of_sets([name.split(JOINT) for name in names]) + which
-    either = _either(entry, names)
+    either = _either(view, names)
+    where = _where(view, names)
     if len(names) == 1:
-        return f"{either} {'are' if JOINT in names[0] and entry['is_set'] else 'is'} there{_where(entry, names)}"
-    either += _where(entry, names)
-    if entry["label"] == Label.FINE:
-        return either
-    if entry["group"] in (None, entry["field"]):
-        return f"{either}{which}" if _is_counted(entry, names) else f"{either}; one of them is there{which}"
-    return f"{plain(entry['group'])} ({either}){which}"
+        return f"{either} {'are' if JOINT in names[0] and view['is_set'] else 'is'} there{where}"
+    if view["label"] == Label.FINE:
+        return either + where
+    if group:
+        return f"{group} ({either}{where}){which}"
+    is_counted = len(names) > MOST_NAMES and where
+    return f"{either}{where}{which}" if is_counted else f"{either}{where}; one of them is there{which}"
 
 
 def _of_sets(sets: Sequence[Sequence[str]]) -> str:
@@ -134,26 +207,14 @@ def _of_sets(sets: Sequence[Sequence[str]]) -> str:
     return f"{_joined(common, 'and')}; " + (f"also at least one of {rest}" if is_more else f"perhaps also {rest}")
 
 
-def _possible(entry: Entry) -> Sequence[str]:
-    """The elements that may be there, the one with the least evidence against it first."""
-    kept = [part["name"] for part in (entry.get("set") or {"kept": ()})["kept"] if part["name"] is not None]
-    known = {*kept}
-    return [*kept, *(name for name in entry["cell"] if name not in known)]
-
-
-def _either(entry: Entry, names: Sequence[str]) -> str:
+def _either(view: Entry, names: Sequence[str]) -> str:
     """One of them; of very many their number, if it is said how far they lie apart; of cells all of them together."""
-    if entry["cells"]:
-        return " or ".join([entry["cells"], *(name for name in names if name == "nothing")])
-    if _is_counted(entry, names):
+    if view["cells"]:
+        return " or ".join([view["cells"], *(name for name in names if name == "nothing")])
+    if len(names) > MOST_NAMES and _where(view, names):
         return f"one of {len(names)} elements"
     # Of several elements at once both words are needed: a and b, a, or b.
-    return _joined([name.replace(JOINT, " and ") if entry["is_set"] else name for name in names], "or")
-
-
-def _is_counted(entry: Entry, names: Sequence[str]) -> bool:
-    """True if the elements are too many to be named, so that their number and distance are given."""
-    return len(names) > MOST_NAMES and bool(_where(entry, names))
+    return _joined([name.replace(JOINT, " and ") if view["is_set"] else name for name in names], "or")
 
 
 def _joined(names: Sequence[str], word: str) -> str:
@@ -163,167 +224,77 @@ def _joined(names: Sequence[str], word: str) -> str:
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}" if len(shown) > 1 else "".join(shown)
 
 
-def _where(entry: Entry, names: Sequence[str]) -> str:
+def _where(view: Entry, names: Sequence[str]) -> str:
     """Where one lies, between which ends several on a line do, or how far they lie apart; with their unit."""
-    places = [entry["places"][name] for name in names if name in entry["places"]]
-    if entry["cells"]:
+    places = [view["places"][name] for name in names if name in view["places"]]
+    if view["cells"]:
         return ""
-    if len(places) < len(names):  # sets of elements, or no unit
-        return _apart(entry, names)
-    if len(names) == 1:
-        return f", at {place_words(places[0])} {plain(entry['unit'])}"
-    if len(places[0]) == 1:
-        return f", between {between([place[0] for place in places])} {plain(entry['unit'])}"
-    return _apart(entry, names)
-
-
-def _apart(entry: Entry, names: Sequence[str]) -> str:
-    """How far they lie apart, where somebody said what the coordinates are measured in."""
-    extent = (entry.get("set") or {}).get("extent")
-    if len(names) < 2 or extent is None or not entry["unit"]:
+    if places and len(places) == len(names):  # elements, and not sets of these, with a unit
+        if len(names) == 1:
+            return f", at {place_words(places[0])} {plain(view['unit'])}"
+        if len(places[0]) == 1:
+            return f", between {between([place[0] for place in places])} {plain(view['unit'])}"
+    if len(names) < 2 or view["extent"] is None or not view["unit"]:
         return ""
-    return f", at most {distance(entry['numbers']['possible_spread'], entry['unit'], 3)} apart"
+    return f", at most {distance(view['numbers']['possible_spread'], view['unit'], 3)} apart"
 
 
-def field_sentences(document: Entry) -> tuple[str, ...]:
-    """One for each field, in their order."""
-    names = [entry["field"] for entry in document["fields"]]
-    is_evidence = has_evidence(document)
-    remedy = _remedy(document)
-    withheld = why_withheld(document, is_best="the explanation that fits best is itself rejected")
-    apart = unless(document)
-    return tuple(
-        _field_sentence(
-            {
-                **_in_order(entry, names),
-                "is_evidence": is_evidence,
-                "remedy": remedy,
-                "vanishes": _vanishes(document, entry),
-                "withheld": withheld,
-                "unless": apart,
-            },
-            document["question"]["kind"],
-            document["outcome"],
-        )
-        for entry in (without_stuck(document, each) for each in placed_fields(document))
-    )
+def sentence(view: Entry) -> str:
+    """The long sentence of a field, with its reasons."""
+    title = _title(view)
+    if view["label"] == Label.EMPTY:
+        return f"{title}: nothing can be said, because no explanation survives."
+    if view["certificate"] == "withheld":
+        why = view["withheld"] or "the explanation that fits best is itself rejected"
+        return f"{title}: no label is given, because {why}."
+    if view["kind"] == "regional map":
+        undecided = [
+            "nothing there" if part["name"] is None else plain(part["name"])
+            for part in view["parts"]
+            if float(part["margin"][1]) > 0.0
+        ]
+        only = f" Kept only because a verdict is INDETERMINATE: {cut(undecided)}." if undecided else ""
+        return f"{title}: {_region_reasons(view)}{only}"
+    if view["kind"] == "resolution":
+        return f"{title}: {_resolution_reasons(view)}"
+    cell = f" ({listed(view['cell'])})" if view["cell"] else ""
+    reason = f" {sentence_of(why_open(view['outcome']))}" if view["label"] == Label.ABSTAIN else ""
+    return f"{title}: {view['label']}{cell}.{reason}{_separate(view, 'To decide')}{_excluded(view)}"
 
 
-def sharper_sentences(document: Entry) -> list[str]:
-    """The remedies that would separate the witnesses, where the number of rows that it takes is unknown."""
-    if has_evidence(document):
-        return []
-    kind = document["question"]["kind"]
-    remedy = _remedy(document).rstrip(",")
-    open_fields = [entry for entry in document["fields"] if entry["witnesses"]]
-    return [f"{_title(entry, kind)}: {remedy} would be needed to tell {_told(entry)}." for entry in open_fields]
+def _title(entry: Entry) -> str:
+    names = {"resolution": "Resolution", "regional map": f"Region {plain(entry['field'])}"}
+    return names.get(entry["kind"], plain(entry["field"]))
 
 
-def _told(entry: Entry) -> str:
-    is_presence = entry["label"] == Label.SUPPORT_AMBIGUOUS
-    rivals = _rivals(entry)
-    return "whether anything is there" if is_presence else f"{'what is left' if rivals == 'them' else rivals} apart"
-
-
-def has_evidence(document: Entry) -> bool:
-    """Where no stream has a numerator, margins are not log evidence."""
-    return all(stream["numerator"] for stream in document["protocol"]["streams"])
-
-
-def _remedy(document: Entry) -> str:
-    return _REMEDIES.get(str(gate_of(document).get("lacks")), _REMEDIES["rows"])
-
-
-def _vanishes(document: Entry, entry: Entry) -> str:
-    """A note for coefficients that may be as small as one likes: no rows can then show absence."""
-    laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
-    if not laws or "absence_threshold" in entry["numbers"] or not (known := LAWS.get(laws[0].get("kind"))):
-        return ""
-    boxes = {name: (float(low), float(high)) for name, low, high in laws[0].get("coefficients", ())}
-    low, high = boxes.get(entry["field"], (0.0, 0.0))
-    if not known.is_linear or not low <= 0.0 <= high:
-        return ""
-    said = (
-        " Its amount may be as small as one likes, so that more data can show that something is there, and never that"
-    )
-    instead = "; absence_threshold asks about a least amount instead" if "thresholds" in laws[0] else ""
-    return f"{said} nothing is{instead}."
-
-
-# What would tell more, by what a judge says it lacks.
-_REMEDIES = {
-    "rows": "more rows or less noise",
-    "counts": "more counts, or channels in which they differ more,",
-    "units": "replicates of more units",
-    "units and share": "replicates of more units, and within a group a share of the level,",
-}
-
-
-def _in_order(entry: Entry, names: Sequence[str]) -> Entry:
-    """The entry with what explanations say in the order of the fields: JSON objects have none of their own."""
-
-    def ordered(named: Entry) -> Entry:
-        says = named["says"]
-        return {**named, "says": {name: says[name] for name in (*names, *sorted(says)) if name in says}}
-
-    excluded = entry["excluded"]
-    return {
-        **entry,
-        "witnesses": [*map(ordered, entry["witnesses"])],
-        "excluded": None if excluded is None else ordered(excluded),
-    }
-
-
-def _field_sentence(entry: Entry, kind: str, outcome: Entry) -> str:
-    """One field; kind is that of the question."""
-    if entry["label"] == Label.EMPTY:
-        return f"{_title(entry, kind)}: nothing can be said, because no explanation survives."
-    if entry["certificate"] == "withheld":
-        return f"{_title(entry, kind)}: no label is given, because {entry['withheld']}."
-    if kind == "regional map":
-        return _region_label(entry, outcome) + _kept_undecided(entry)
-    if kind == "resolution":
-        return _resolution_sentence(entry, outcome)
-    cell = f" ({listed(entry['cell'])})" if entry["cell"] else ""
-    reason = f" {sentence_of(why_open(outcome))}" if entry["label"] == Label.ABSTAIN else ""
-    return f"{_title(entry, kind)}: {entry['label']}{cell}.{reason}{_separate(entry, 'To decide')}{_excluded(entry)}"
-
-
-def _kept_undecided(entry: Entry) -> str:
-    """The elements of a region that are kept only because their verdict is indeterminate."""
-    names = [thing(part["name"]) for part in _kept(entry) if part["margin"][1] == "inf" or part["margin"][1] > 0.0]
-    return f" Kept only because a verdict is INDETERMINATE: {cut(names)}." if names else ""
-
-
-def _region_label(entry: Entry, outcome: Entry) -> str:
-    title = _title(entry, "regional map")
-    cell = entry["cell"]
-    numbers = entry["numbers"]
-    match entry["label"]:
+def _region_reasons(view: Entry) -> str:
+    numbers = view["numbers"]
+    which = _one_of(view) + _spread_words(view)
+    nothing = "nothing (not asked about)" if None in view["not_asked"] else "nothing"
+    match view["label"]:
         case Label.FINE:
-            return f"{title}: {_one_of(entry)}{_spread_words(entry)}.{_excluded(entry)}"
+            return f"{which}.{_excluded(view)}"
         case Label.GROUP:
-            group = "" if entry["group"] in (None, entry["field"]) else f" (group {plain(entry['group'])})"
-            if not entry["witnesses"]:
-                more = "" if is_exhausted(outcome) else " More queries may say more."
-                return f"{title}: {_one_of(entry)}{group}{_spread_words(entry)}.{more}{_excluded(entry)}"
-            said = (
-                f"{title}: {_one_of(entry)}{group}{_spread_words(entry)}; the data cannot tell {_rivals(entry)} apart."
-            )
-            return said + _separate(entry, "To separate them") + _excluded(entry)
+            group = "" if view["group"] in (None, view["field"]) else f" (group {plain(view['group'])})"
+            said = f"{_one_of(view)}{group}{_spread_words(view)}"
+            if not view["witnesses"]:
+                more = "" if is_exhausted(view["outcome"]) else " More queries may say more."
+                return f"{said}.{more}{_excluded(view)}"
+            told_apart = f"; the data cannot tell {_rivals(view)} apart."
+            return said + told_apart + _separate(view, "To separate them") + _excluded(view)
         case Label.LOCAL_AMBIGUOUS:
-            said = f"{title}: something is there, {_one_of(entry)}{_spread_words(entry)}; the data cannot tell"
-            return f"{said} {_rivals(entry)} apart.{_separate(entry, 'To separate them')}"
+            said = f"something is there, {which}; the data cannot tell {_rivals(view)} apart."
+            return said + _separate(view, "To separate them")
         case Label.SUPPORT_AMBIGUOUS:
-            said = f"{title}: {_one_of(entry)}{entry['within']}, or {_nothing(entry)}; the data cannot tell whether"
-            return f"{said} anything is there.{entry['vanishes'] or _separate(entry, 'To decide')}"
+            said = f"{_one_of(view)}{view['within']}, or {nothing}; the data cannot tell whether anything is there."
+            return said + (view["vanishes"] or _separate(view, "To decide"))
         case Label.ABSENT:
             is_weak = numbers["possible_present"] and "absence_threshold" in numbers
             weak = f" of strength {numbers['absence_threshold']!r} or more" if is_weak else ""
-            return f"{title}: nothing there{weak}.{_excluded(entry)}"
-    nothing = _nothing(entry) if numbers["possible_absent"] else ""
-    possible = " or ".join(filter(None, (f"{_one_of(entry)}{entry['within']}" if cell else "", nothing)))
-    return f"{title}: open; possible is {possible}. {_why_open(numbers, outcome)}"
+            return f"nothing there{weak}.{_excluded(view)}"
+    parts = [f"{_one_of(view)}{view['within']}"] if view["cell"] else []
+    possible = " or ".join([*parts, nothing] if numbers["possible_absent"] else parts)
+    return f"open; possible is {possible}. {_why_open(numbers, view['outcome'])}"
 
 
 def _why_open(numbers: Mapping[str, float], outcome: Entry) -> str:
@@ -335,31 +306,26 @@ def _why_open(numbers: Mapping[str, float], outcome: Entry) -> str:
             "Of the admissible explanations some have it and some lack it, so no query can show that something is "
             "there, or that nothing is. More rows or a question that asks for less may change this."
         )
-    if numbers["witnessed_spread"] > numbers["tolerance"]:
-        return (
-            "Admissible explanations have elements there that lie farther apart than the tolerance, so no query can "
-            f"make it FINE. {sentence_of(why_open(outcome))}"
-        )
-    return sentence_of(why_open(outcome))
+    is_wide = numbers["witnessed_spread"] > numbers["tolerance"]
+    far = "Admissible explanations have elements there that lie farther apart than the tolerance, so no query can "
+    return (f"{far}make it FINE. " if is_wide else "") + sentence_of(why_open(outcome))
 
 
-def _resolution_sentence(entry: Entry, outcome: Entry) -> str:
-    numbers = entry["numbers"]
-    title = "Resolution"
-    lower = below(numbers["lower"])
-    upper = above(numbers["upper"])
-    between = lower if lower == upper else f"at least {lower} and at most {upper}"
+def _resolution_reasons(view: Entry) -> str:
+    lower = below(view["numbers"]["lower"])
+    upper = above(view["numbers"]["upper"])
+    spread = lower if lower == upper else f"at least {lower} and at most {upper}"
     # One survivor alone spreads over nothing: what is bounded is the diameter of survivors and proposal.
     survivors = "what survives, together with the proposal,"
-    match entry["label"]:
+    match view["label"]:
         case Label.FINE:
-            return f"{title}: fine; {survivors} lies within {upper}.{_excluded(entry)}"
+            return f"fine; {survivors} lies within {upper}.{_excluded(view)}"
         case Label.GROUP:
-            return f"{title}: a group; {survivors} spreads {between}.{_excluded(entry)}"
+            return f"a group; {survivors} spreads {spread}.{_excluded(view)}"
         case Label.AMBIGUOUS:
-            said = f"{title}: ambiguous; {survivors} spreads at least {lower}, more than a group may."
-            return said + _separate(entry, "To narrow it")
-    return f"{title}: open; {survivors} spreads {between}. {sentence_of(why_open(outcome))}"
+            said = f"ambiguous; {survivors} spreads at least {lower}, more than a group may."
+            return said + _separate(view, "To narrow it")
+    return f"open; {survivors} spreads {spread}. {sentence_of(why_open(view['outcome']))}"
 
 
 def _rivals(entry: Entry) -> str:
@@ -368,80 +334,79 @@ def _rivals(entry: Entry) -> str:
     return "them" if sorted(names) == sorted(entry["cell"]) else " and ".join(map(plain, names))
 
 
-def _separate(entry: Entry, opening: str) -> str:
+def _separate(view: Entry, opening: str) -> str:
     """The evidence that it takes to reject one of the witnesses."""
-    witnesses: Sequence[Entry] = entry["witnesses"]
+    witnesses: Sequence[Entry] = view["witnesses"]
     if not witnesses:
         return ""
-    if not entry["is_evidence"]:
-        return f" {opening}, {entry['remedy']} would be needed."
-    names = " or ".join(_explanation(witness, entry["field"]) for witness in witnesses)
-    # An upper bound of the margin is the least that is missing; without a measured margin it says nothing.
-    missing = min(-w["margin"][1] if isinstance(w["margin"][1], float) else 0.0 for w in witnesses)
+    if not view["is_evidence"]:
+        return f" {opening}, {view['remedy']} would be needed."
+    names = " or ".join(_explanation(witness, view) for witness in witnesses)
+    # An upper bound of the margin is the least that is missing; an infinite one says nothing.
+    missing = min(0.0 if witness["margin"][1] in _INFINITE else -witness["margin"][1] for witness in witnesses)
     rise = f" by more than {below(missing)}" if missing > 0.0 else ""
     return f" {opening}, the log evidence against {names} must rise{rise}: more held-out rows or less noise."
 
 
-def _excluded(entry: Entry) -> str:
-    nearest = entry["excluded"]
+_INFINITE = ("inf", "-inf")
+
+
+def _excluded(view: Entry) -> str:
+    nearest = view["excluded"]
     if nearest is None:
         return ""
-    if not entry["is_evidence"]:
+    named = _explanation(nearest, view)
+    if not view["is_evidence"]:
         # Draws stop as soon as they decide, so that most margins are equal, and none is known to be the nearest.
-        return f" Every explanation that says otherwise is rejected, such as {_explanation(nearest, entry['field'])}."
+        return f" Every explanation that says otherwise is rejected, such as {named}."
     lower = nearest["margin"][0]
-    is_told = isinstance(lower, float) and lower > 0.0
-    margin = f", by a margin of at least {below(lower)}" if is_told else ""
-    return (
-        f" The nearest explanation that says otherwise, {_explanation(nearest, entry['field'])}, is rejected{margin}."
-    )
+    margin = "" if lower in _INFINITE or lower <= 0.0 else f", by a margin of at least {below(lower)}"
+    return f" The nearest explanation that says otherwise, {named}, is rejected{margin}."
 
 
-def _explanation(named: Entry, field: str) -> str:
-    return explanation_words(named["explanation"], named["says"], field)
+def _explanation(named: Entry, view: Entry) -> str:
+    """An explanation with what it says in the order of the fields: JSON objects have none of their own."""
+    says = named["says"]
+    ordered = {name: says[name] for name in (*view["order"], *sorted(says)) if name in says}
+    return explanation_words(named["explanation"], ordered, view["field"])
 
 
-def _title(entry: Entry, kind: str) -> str:
-    if kind == "resolution":
-        return "Resolution"
-    name = plain(entry["field"])
-    return f"Region {name}" if kind == "regional map" else name
-
-
-def _one_of(entry: Entry) -> str:
+def _one_of(view: Entry) -> str:
     """The elements that may be there: kept, the least evidence against them first, or not asked about."""
-    kept = [part["name"] for part in _kept(entry) if part["name"] is not None]
-    known = {*kept}
-    others = [name for name in entry["cell"] if name not in known]
+    kept = view["kept"]
+    others = view["others"]
     if not kept or not others:
-        unasked = " (not asked about)" if others and entry.get("set") else ""
-        return f"{_among(entry, kept or others)}{unasked}"
-    return f"{_among(entry, kept)} (kept) or {_among(entry, others)} (not asked about)"
+        unasked = " (not asked about)" if others and view["set"] else ""
+        return f"{_among(view, kept or others)}{unasked}"
+    return f"{_among(view, kept)} (kept) or {_among(view, others)} (not asked about)"
 
 
-def _among(entry: Entry, names: Sequence[str]) -> str:
+def _among(view: Entry, names: Sequence[str]) -> str:
     """One of several names; a single set in words, and many cells by their number."""
-    if entry["within"] and len(names) > 1:
-        return f"one of {len(names)} cells"
-    return among(names).replace(JOINT, " and ") if entry.get("is_set") and len(names) == 1 else among(names)
+    if len(names) == 1:
+        return plain(names[0]).replace(JOINT, " and ") if view["is_set"] else plain(names[0])
+    return f"one of {len(names)} cells" if view["within"] and len(names) > 1 else f"one of {listed(names)}"
 
 
-def _spread_words(entry: Entry) -> str:
+def _spread_words(view: Entry) -> str:
     """How far what may be there lies apart, in the unit of the coordinates, if any, and what else may be there."""
-    extent = (entry.get("set") or {}).get("extent")
-    if len(entry["cell"]) < 2 or (extent is None and entry["label"] != Label.FINE):
-        return str(entry["unless"])
-    spread = distance(entry["numbers"]["possible_spread"], entry["unit"])
-    return f", at most {spread} apart{entry['within']}{entry['unless']}"
+    if len(view["cell"]) < 2 or (view["extent"] is None and view["label"] != Label.FINE):
+        return str(view["unless"])
+    spread = distance(view["numbers"]["possible_spread"], view["unit"])
+    return f", at most {spread} apart{view['within']}{view['unless']}"
 
 
-def _nothing(entry: Entry) -> str:
-    return "nothing (not asked about)" if None in (entry.get("set") or {}).get("not_asked", ()) else "nothing"
-
-
-def _kept(entry: Entry) -> Sequence[Entry]:
-    """Reports of before the set was told do not say which part of the cell is kept."""
-    return entry["set"]["kept"] if entry.get("set") else ()
+def sharper_sentences(document: Entry) -> list[str]:
+    """The remedies that would separate the witnesses, where the number of rows that it takes is unknown."""
+    sentences = []
+    for entry, view in zip(document["fields"], [] if has_evidence(document) else field_views(document), strict=False):
+        if not entry["witnesses"]:
+            continue
+        rivals = _rivals(entry)
+        told = f"{'what is left' if rivals == 'them' else rivals} apart"
+        told = "whether anything is there" if entry["label"] == Label.SUPPORT_AMBIGUOUS else told
+        sentences.append(f"{_title(view)}: {view['remedy'].rstrip(',')} would be needed to tell {told}.")
+    return sentences
 
 
 _CLAIMED = {
@@ -482,7 +447,7 @@ def claim_sentence(claim: tuple[Entry, str, str]) -> str:
 
 def claim_answers(document: Entry) -> tuple[str, ...]:
     """One short sentence for each claim, by its name."""
-    withheld = why_withheld(document, is_best=UNFIT)
+    withheld = why_withheld(document) or UNFIT
     told = ((plain(str(claim[0]["claim"])), _claim_answer(claim, withheld)) for claim in claims_of(document))
     return tuple(f"{name[:1].upper()}{name[1:]}: {said}" for name, said in told)
 

@@ -14,8 +14,8 @@ from .._files import write_whole
 from .._typing import IntArray
 from ..judges import Verdict, Verdicts
 from ..questions import FieldValues, Label
-from ._assumptions import placed_fields, promised_level, withheld_in_short
-from ._fields import answers, claim_answers, field_sentences
+from ._assumptions import promised_level, withheld_in_short
+from ._fields import answer, answers, claim_answers, field_views, sentence
 from ._outcome import doubt_sentence, outcome_sentence, remarks
 from ._schema import check_document, document_hash
 from ._words import Entry, has_places, in_words, unit_of
@@ -129,9 +129,9 @@ class Report:
     @property
     def fields(self) -> tuple[FieldReport, ...]:
         """One for each field of the question."""
-        told = zip(placed_fields(self.document), answers(self.document), field_sentences(self.document), strict=True)
         withheld = withheld_in_short(self.document)
-        return tuple(_field(entry, answer, sentence, withheld) for entry, answer, sentence in told)
+        told = zip(self.document["fields"], field_views(self.document), strict=True)
+        return tuple(_field(entry, view, withheld) for entry, view in told)
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -217,14 +217,14 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: Entry, answer: str, sentence: str, withheld: str) -> FieldReport:
+def _field(entry: Entry, view: Entry, withheld: str) -> FieldReport:
     excluded = entry["excluded"]
-    left = entry.get("set") or {"kept": (), "not_asked": (), "extent": None}
+    left = entry["set"] or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
         field=entry["field"],
         label=Label(entry["label"]),
-        answer=answer,
-        sentence=sentence,
+        answer=answer(view),
+        sentence=sentence(view),
         cell=tuple(entry["cell"]),
         group=entry["group"],
         numbers=dict(entry["numbers"]),
@@ -236,7 +236,7 @@ def _field(entry: Entry, answer: str, sentence: str, withheld: str) -> FieldRepo
         not_asked=tuple(left["not_asked"]),
         extent=left["extent"],
         box=tuple((low, high) for low, high in left["box"]) if "box" in left else None,
-        within=entry["cells"],
+        within=view["cells"],
         has_places=has_places(entry),
         withheld=withheld,
     )

@@ -53,11 +53,6 @@ def has_places(entry: Entry) -> bool:
     return not entry.get("set") or entry["set"]["extent"] is not None
 
 
-def among(names: Sequence[str]) -> str:
-    """One of several, or the only one."""
-    return plain(names[0]) if len(names) == 1 else f"one of {listed(names)}"
-
-
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names with commas; of very many the first.
 
@@ -75,11 +70,6 @@ def cut(parts: Sequence[str], most: int = MOST_NAMES) -> str:
 def plain(name: str) -> str:
     """A name on one line: line ends and other characters that do not print are written as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
-
-
-def thing(name: str | None) -> str:
-    """The element that an explanation has somewhere, or nothing."""
-    return "nothing there" if name is None else plain(name)
 
 
 # So many regions of an explanation are named; of more, only those that it has.
@@ -131,12 +121,6 @@ def _rounded(value: float, direction: str, digits: int = 4) -> str:
 def gate_of(document: Entry) -> Entry:
     """The facts of the judge about the answer as a whole; empty if there are none."""
     return document.get("gate") or {}
-
-
-def regions_of_sets(document: Entry) -> set[str]:
-    """The regions in which several elements may be at once, so that names are those of sets."""
-    rules = document["protocol"]["question"].get("regions", ())
-    return {rule["region"] for rule in rules if isinstance(rule, dict) and "count" in rule}
 
 
 def distance(value: float, unit: str, digits: int = 4) -> str:
