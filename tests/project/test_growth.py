@@ -14,8 +14,7 @@ from physupport.analysis import AnalysisProtocol, freeze
 from physupport.cli import app
 from physupport.project import assemble, forecast, load_project, run_project, write_example
 from physupport.project._assemble import project_bank
-from physupport.project._elements import read_elements
-from physupport.project._size import check_size
+from physupport.project._elements import check_size, read_elements
 from physupport.questions import abridged
 from physupport.report._words import explanation_words
 from physupport.verify import verify

@@ -1,5 +1,6 @@
 from ._assemble import Assembled as Assembled, assemble as assemble
 from ._differences import report_differences as report_differences
+from ._elements import check_size as check_size
 from ._examples import EXAMPLES as EXAMPLES, PROJECT_FILE as PROJECT_FILE, write_example as write_example
 from ._folder import FILES as FILES
 from ._forecast import StreamForecast as StreamForecast, forecast as forecast
@@ -15,5 +16,4 @@ from ._response_error import (
     write_error as write_error,
 )
 from ._run import Finished as Finished, run_project as run_project
-from ._size import check_size as check_size
 from ._tables import planned_opponents as planned_opponents, read_tables as read_tables

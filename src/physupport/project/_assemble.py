@@ -20,7 +20,6 @@ from ._load import Project, named_by_key
 from ._mixture import check_noises_told_apart, judge_note, mixture_options, noise_notes
 from ._question import RegionResolution, project_question
 from ._replicates import read_replicates, replicate_notes
-from ._size import bank_noises, bank_strengths, with_ranges
 from ._supports import check_left_out, left_out_note, project_supports
 from ._tables import checked_tables
 
@@ -34,8 +33,13 @@ def project_bank(project: Project, physical: Physical, few: Sequence[Sequence[st
     few: supports to take in place of all, each with the largest strengths alone.
     """
     settings = project.settings
-    noises = bank_noises(project, physical.cover)
-    strengths = bank_strengths(project, physical.cover)
+    cover = physical.cover
+    noise = settings.data.deployment.noise
+    noises = None if noise is None else noise.known
+    strengths = {name: region.marks for name, region in settings.regions.items()}
+    if cover is not None:  # the middles of the cells of ranges
+        noises = noises if cover.noises is None else tuple(cover.noises.tolist())
+        strengths |= {name: tuple(values.tolist()) for name, values in cover.strengths.items()}
     if few is not None:
         strengths = {name: (max(values),) for name, values in strengths.items()}
     with named_by_key(project, "regions"):
@@ -88,7 +92,7 @@ def read_parts(project: Project) -> tuple[Physical, dict[str, Table]]:
     physical = read_elements(project)
     tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
     check_noises_told_apart(project, physical)
-    return with_ranges(project, physical, len(tables["deployment"].values)), tables
+    return physical, tables
 
 
 def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Table]) -> Assembled:

@@ -1,19 +1,22 @@
 """The cover that a project declares: its boxes, what is known of the response, and the cells that follow."""
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import replace
 
 import numpy as np
 
 from .._errors import MisuseError, misuse_named
 from .._typing import Array, IntArray
 from ..banks import Cover, Library, cover_boxes
-from ..laws import make_law
+from ..laws import cover_ranges, make_law
 from ..responses import Parameter, Response
+from ._channels import Channels
+from ._element_list import ElementList
 from ._load import Project, named_by_key
-from ._responses import nominal_responses
+from ._responses import nominal_responses, read_axis
+from ._schema import CoverSpec
+from ._size import BankCounts, bank_counts
 from ._supports import most_active
-from ._variants import read_axis
+from ._tables import read_tables
 
 
 def noise_range(project: Project) -> tuple[float, float] | None:
@@ -57,52 +60,35 @@ def project_parameters(project: Project) -> list[Parameter]:
     return parameters
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """Elements that a file lists, with the columns that another has of them."""
+def project_cover(
+    project: Project, listed: ElementList | None = None, *, only_counts: bool = False
+) -> tuple[Cover, BankCounts]:
+    """The cover of what the file declares, and how many explanations it makes; too many are refused.
 
-    ids: tuple[str, ...]
-    regions: tuple[str, ...]
-    places: Array  # (E, d)
-    columns: Array  # (q, E), unit columns
-
-    def members(self, region: str) -> IntArray:
-        """The elements of a region in the order of their places, the first coordinate slowest."""
-        members = np.flatnonzero(np.array([name == region for name in self.regions]))
-        return np.asarray(members[np.lexsort(self.places[members].T[::-1])])
-
-    def counts(self, region: str) -> list[int]:
-        """Distinct values along every coordinate."""
-        return [len(np.unique(column)) for column in self.places[self.members(region)].T]
-
-
-def project_cover(project: Project, table: Table | None = None, *, only_counts: bool = False) -> Cover:
-    """The cover of the boxes that the file declares; of a table of responses, whose places are the middles of cells.
-
-    only_counts: cells are counted and nobody asks for an answer, so that a function with given slopes is not run.
+    listed: places of a table of responses, which are the middles of cells.  only_counts: nobody asks for an answer, so
+    that a function with given slopes is not run.
     """
     settings = project.settings
-    spec = project.settings.cover
-    parameters = project_parameters(project)
-    _check_alone(project, table)
+    spec = settings.cover
+    _check_alone(project)
     if spec is None:
         raise project.misuse("cover", "be given", "nothing")
+    parameters = project_parameters(project)
     is_covered = [parameter.between is not None for parameter in settings.parameters.values()]
-    active = most_active(project)
-    is_known = table is not None or (only_counts and spec.slopes is not None)
-    law = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows})
-    boxes = _boxes(project)
-    unit = law.moved(max(active, 1))
+    active = max(most_active(project), 1)
+    is_known = listed is not None or (only_counts and spec.slopes is not None)
+    boxes = _boxes(project, spec)
+    unit = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows}).moved(active)
     if unit is None:
-        raise project.misuse("cover", "go with a law that says how far its rows move", repr(law.name))
+        law = repr(settings.data.deployment.law)
+        raise project.misuse("cover", "go with a law that says how far its rows move", law)
     with named_by_key(project, "cover"):
-        return cover_boxes(
+        cover = cover_boxes(
             None if is_known else _response(project),
             boxes,
             snr=spec.snr,
             eta=eta_shares(project)[0],
-            active=max(active, 1),
+            active=active,
             parameters=[parameter for parameter, flag in zip(parameters, is_covered, strict=True) if flag],
             fixed=[parameter for parameter, flag in zip(parameters, is_covered, strict=True) if not flag],
             tangents=spec.tangents,
@@ -112,31 +98,71 @@ def project_cover(project: Project, table: Table | None = None, *, only_counts: 
             coordinates=settings.elements.coordinates,
             measure=settings.elements.unit,
             axis=read_axis(project),
-            cells=None if table is None else {name: table.counts(name) for name in boxes},
+            cells=None if listed is None else {name: _n_places(listed, name) for name in boxes},
+        )
+    counts = _counts(project, cover)
+    if noise_range(project) is None and not strength_ranges(project):
+        return cover, counts
+    ranged = _with_ranges(project, cover)
+    return ranged, _counts(project, ranged)
+
+
+def _counts(project: Project, cover: Cover) -> BankCounts:
+    regions = {name: int(cells.counts.prod()) for name, cells in cover.regions.items()}
+    return bank_counts(project, regions, 1, cover.counts.tolist(), {each.region: each.count for each in cover.ranges})
+
+
+def _with_ranges(project: Project, cover: Cover) -> Cover:
+    """The same cover with the ranges of strengths and noise in cells, by how many rows there are."""
+    for name, region in project.settings.regions.items():
+        # A middle may be below the threshold whose cell reaches it.
+        threshold = region.absence_threshold
+        ends = region.strength and region.strength.between
+        if ends and threshold is not None and threshold > ends[0]:
+            rule = f"be at most {ends[0]:g}, where the range of its strengths begins"
+            raise project.misuse(f"regions.{name}.absence_threshold", rule, threshold)
+    # Of as many channels as responses have, or refused for that; what is read here is entered by who uses it.
+    rows = read_tables(replace(project, read={}, channels=Channels()))["deployment"].values
+    is_complex = bool(np.iscomplexobj(rows))
+    spec = project.settings.data.deployment
+    _, *etas = eta_shares(project)
+    with named_by_key(project, "cover"):
+        return cover_ranges(
+            cover,
+            make_law(spec.law, {"is_complex": is_complex, "noises": spec.noise and spec.noise.known}),
+            len(rows),
+            (2 if is_complex else 1) * rows.shape[1],
+            noise=noise_range(project),
+            strengths=strength_ranges(project),
+            etas=(etas[0], etas[1]),
+            most={name: region.count[1] for name, region in project.settings.regions.items()},
         )
 
 
-def table_library(project: Project, cover: Cover, table: Table) -> Library:
-    """The elements of a table as the cells of a cover, called by their ids and extents."""
-    order = np.concatenate([table.members(name) for name in cover.regions])
+def _members(listed: ElementList, region: str) -> IntArray:
+    """The elements of a region in the order of their places, the first coordinate slowest."""
+    members = np.flatnonzero(np.array(listed.regions) == region)
+    return np.asarray(members[np.lexsort(listed.coordinates[members].T[::-1])])
+
+
+def _n_places(listed: ElementList, region: str) -> list[int]:
+    """Distinct values along every coordinate."""
+    return [len(np.unique(column)) for column in listed.coordinates[_members(listed, region)].T]
+
+
+def table_library(project: Project, cover: Cover, listed: ElementList, columns: Array) -> Library:
+    """The elements of a list as the cells of a cover, called by their ids and extents; columns: (q, E)."""
+    order = np.concatenate([_members(listed, name) for name in cover.regions])
     for name, cells in cover.regions.items():
-        own = table.places[table.members(name)]
+        own = listed.coordinates[_members(listed, name)]
         if own.shape != cells.places.shape or not np.allclose(own, cells.places, rtol=1e-9, atol=0.0):
             cell = own[0].tolist() if len(own) else "none"
             rule = f"lie in the middles of {' x '.join(map(str, cells.counts))} equal cells of the box of {name!r}"
             remedy = f"The first of them is at {cells.places[0].tolist()}."
             raise MisuseError(f"elements file {project.settings.elements.file}", rule, cell, remedy)
-    ids = tuple(f"{table.ids[i]} ({extent})" for i, extent in zip(order, cover.names(), strict=True))
-    regions = tuple(table.regions[i] for i in order)
-    return Library(ids, regions, cover.places, table.columns[:, order], cover.measure, cover.extents)
-
-
-def cover_tangents(cover: Cover, shared: Array) -> Array | None:
-    """(V, q, columns of the states); what is shared is never active here, and stands for itself."""
-    if not cover.tangents:
-        return None
-    columns = cover.tangent_columns()
-    return np.concatenate([columns, np.tile(shared, (len(columns), 1, 1))], axis=2)
+    ids = tuple(f"{listed.ids[i]} ({extent})" for i, extent in zip(order, cover.names(), strict=True))
+    regions = tuple(listed.regions[i] for i in order)
+    return Library(ids, regions, cover.places, columns[:, order], cover.measure, cover.extents)
 
 
 def cover_note(project: Project, cover: Cover) -> str:
@@ -172,12 +198,11 @@ def _response(project: Project) -> Response:
     return response
 
 
-def _boxes(project: Project) -> dict[str, list[tuple[float, float]]]:
+def _boxes(project: Project, spec: CoverSpec) -> dict[str, list[tuple[float, float]]]:
     """The ends of every coordinate, for every region of the file."""
     settings = project.settings
-    spec = project.settings.cover
     names = settings.elements.coordinates
-    boxes = {} if spec is None else spec.box
+    boxes = spec.box
     if {*boxes} != {*settings.regions}:
         raise project.misuse("cover.box", f"be of the regions {', '.join(settings.regions)}", ", ".join(boxes))
     for region, box in boxes.items():
@@ -187,23 +212,11 @@ def _boxes(project: Project) -> dict[str, list[tuple[float, float]]]:
     return {region: [boxes[region][name] for name in names] for region in settings.regions}
 
 
-def _check_alone(project: Project, table: Table | None) -> None:
+def _check_alone(project: Project) -> None:
     """Refuse what does not go with a cover."""
     settings = project.settings
-    others: dict[str, object] = {
-        "data.calibration": settings.data.calibration,
-        "elements.replicates": settings.elements.replicates,
-        "elements.tangents": settings.elements.tangents,
-        "resolution": settings.resolution,
-    }
-    if table is not None:
-        tangents = None if settings.cover is None or not settings.cover.tangents else True
-        others |= {"cover.tangents": tangents, "parameters": settings.parameters or None}
-    for key, value in others.items():
-        if value is not None:
-            raise project.misuse(key, "be left out beside a cover", "a value")
     if settings.elements.variants != "states":
         raise project.misuse("elements.variants", "be 'states' beside a cover", settings.elements.variants)
-    if table is not None and settings.cover is not None and settings.cover.slopes is None:
+    if settings.elements.file is not None and settings.cover is not None and settings.cover.slopes is None:
         remedy = "A table proves nothing of what lies between its places: differences of samples are no bounds."
         raise project.misuse("cover.slopes", "be given with a table of responses", "none", remedy)

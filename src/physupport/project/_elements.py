@@ -1,11 +1,10 @@
-"""The elements of a project, their responses in every setting of the instrument, and how many explanations follow."""
+"""The elements of a project and their responses in every setting of the instrument."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import comb, log10, prod
-from types import MappingProxyType
-from typing import NamedTuple, final
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import final
 
 import numpy as np
 
@@ -13,22 +12,14 @@ from .._errors import MisuseError
 from .._typing import Array
 from ..banks import Cover, Library
 from ..io import as_pairs
-from ..responses import Settings, settings_grid
-from ._cover import Table, cover_tangents, project_cover, project_parameters, table_library
+from ..laws import law_named
+from ..responses import Parameter, Response, Settings, settings_grid
+from ._cover import project_cover, project_parameters, table_library
 from ._element_list import read_element_file
 from ._inputs import Numbers, begin_channels
 from ._load import Project, named_by_key
-from ._responses import nominal_responses, read_atoms
-from ._schema import ProjectFile
-from ._variants import (
-    check_variants,
-    check_width,
-    columns_of,
-    joined_settings,
-    parameter_notes,
-    read_axis,
-    read_tangents,
-)
+from ._responses import nominal_responses, read_atoms, read_axis
+from ._size import BankCounts, bank_counts
 
 # Columns whose norms agree to this were meant to have the same.
 _NORM_TOLERANCE = 1e-6
@@ -56,190 +47,182 @@ class Physical:
         return entries // 2 if self.is_complex else entries
 
 
+def check_size(project: Project) -> BankCounts:
+    """Count a bank, knowing the keys of the file and the list of elements, and nothing else; refuse one too large.
+
+    Of ranges of strengths and noise also how many rows there are.  For who would load judges, kernels and pictures only
+    then: they take longer than this.  Reading checks it again.
+    """
+    project = replace(project, read={})  # what is read here is entered by who uses it
+    listed = None if project.settings.elements.file is None else read_element_file(project)
+    if project.settings.cover is not None:
+        return project_cover(project, listed, only_counts=True)[1]
+    assert listed is not None  # a file without a cover has a list
+    return bank_counts(project, Counter(listed.regions), len(listed.lines))
+
+
 def read_elements(project: Project) -> Physical:
     """The elements that a list has, or the cells of a cover."""
     begin_channels(project)
-    if project.settings.cover is None:
-        return _read_list(project)
-    table = None if project.settings.elements.file is None else _read_table(project)
-    cover = project_cover(project, table[0] if table else None)
-    cover_counts(project, cover)
-    with named_by_key(project, "cover"):
-        library = cover.library() if table is None else table_library(project, cover, table[0])
-        settings = cover.settings() if table is None else table[1]
-    is_complex = settings.is_complex
-    shared = _shared(project, len(library.responses), is_complex)
+    return _read_list(project) if project.settings.cover is None else _read_cover(project)
+
+
+def _read_cover(project: Project) -> Physical:
+    if project.settings.elements.file is None:
+        cover, _ = project_cover(project)
+        with named_by_key(project, "cover"):
+            library = cover.library()
+            settings = cover.settings()
+    else:
+        listed = read_element_file(project)
+        columns, *more = nominal_responses(project, listed)
+        if more:
+            raise project.misuse("elements.responses", "be one file beside a cover", f"{1 + len(more)} of them")
+        with named_by_key(project, "elements"):
+            settings = settings_grid(columns, listed.coordinates, [], read_axis(project))
+        cover, _ = project_cover(project, listed)
+        with named_by_key(project, "cover"):
+            library = table_library(project, cover, listed, settings.responses[0])
+    shared = _shared(project, len(library.responses), settings.is_complex)
+    tangents = None
+    if cover.tangents:  # what is shared is never active here, and stands for itself
+        tangents = cover.tangent_columns()
+        tangents = np.concatenate([tangents, np.tile(shared, (len(tangents), 1, 1))], axis=2)
     return Physical(
         library=library,
         settings=settings if len(settings.names) else None,
-        is_complex=is_complex,
+        is_complex=settings.is_complex,
         shared=shared,
-        variants=cover_tangents(cover, shared),
+        variants=tangents,
         half_steps=cover.half_steps if cover.tangents else None,
         outline=getattr(cover.response, "outline", None),
-        notes=(*parameter_notes(project),),
+        notes=_notes(project, None),
         cover=cover,
     )
 
 
-def _read_table(project: Project) -> tuple[Table, Settings]:
-    """Elements of a list with their columns."""
-    listed = read_element_file(project)
-    columns, *more = nominal_responses(project, listed)
-    if more:
-        raise project.misuse("elements.responses", "be one file beside a cover", f"{1 + len(more)} of them")
-    with named_by_key(project, "elements"):
-        plain = settings_grid(columns, listed.coordinates, [], read_axis(project))
-    return Table(listed.ids, listed.regions, listed.coordinates, plain.responses[0]), plain
-
-
 def _read_list(project: Project) -> Physical:
     """Read the elements, work out their responses, and apply the parameters."""
-    check_width(project)
+    elements = project.settings.elements
     listed = read_element_file(project)
     bank_counts(project, Counter(listed.regions), len(listed.lines))
     coordinates = listed.coordinates
     parameters = project_parameters(project)
     axis = read_axis(project)
     responses = nominal_responses(project, listed)
-    is_mixed = check_variants(project, len(responses))
+    _check_variants(project, len(responses))
     with named_by_key(project, "elements"):
         plain = settings_grid(responses[0], coordinates, [], axis)
     with named_by_key(project, "parameters"):
         grids = [settings_grid(response, coordinates, parameters, axis) for response in responses]
-        first, *others = [joined_settings([grid]) for grid in grids] if is_mixed else [joined_settings(grids)]
-    settings = first if len(first.names) else None
-    is_complex = plain.is_complex if settings is None else settings.is_complex
+        first, *others = [_joined_settings(grids)] if elements.variants == "states" else grids
     nominal = plain.responses[0]
+    is_complex = first.is_complex if len(first.names) else plain.is_complex
     shared = _shared(project, len(nominal), is_complex)
-    further = np.array([columns_of(grid, shared) for grid in others]) if others else None
+    further = np.array([_columns_of(grid, shared) for grid in others]) if others else None
     half_steps = None
-    if project.settings.elements.tangents is not None:
-        further, half_steps = read_tangents(project, responses, coordinates, parameters, axis, shared)
+    if elements.tangents is not None:
+        further, half_steps = _read_tangents(project, responses, coordinates, parameters, axis, shared)
+    names = project.channels.names
+    is_named = names is not None and len(names) * (2 if is_complex else 1) == len(nominal)
     return Physical(
         library=Library(
             listed.ids,
             listed.regions,
             coordinates,
             nominal,
-            project.settings.elements.unit,
-            channels=_names(project, len(nominal), is_complex),
+            elements.unit,
+            channels=names if is_named else None,
         ),
-        settings=settings,
+        settings=first if len(first.names) else None,
         is_complex=is_complex,
         shared=shared,
         variants=further,
         half_steps=half_steps,
         outline=getattr(responses[0], "outline", None),
-        notes=(*_notes(project, responses[0]), *parameter_notes(project)),
+        notes=_notes(project, None if callable(responses[0]) else responses[0]),
     )
 
 
-# A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
-MOST_EXPLANATIONS = 200_000_000
-_LEAST_ROUNDED = 10**15  # longer numbers are told by their length
+def _check_variants(project: Project, count: int) -> None:
+    """Refuse so many responses of an element that do not mix as the file says, or that replicates have no use for."""
+    elements = project.settings.elements
+    rows = project.settings.data.deployment
+    law = law_named(rows.law)
+    if elements.replicates is not None and count > 1:
+        rule = "be one file with replicates, which have a width of their own"
+        raise project.misuse("elements.responses", rule, "several")
+    if elements.variants == "states":
+        return
+    rule = ""
+    if elements.variants not in law.mixes:
+        rule = f"be {' or '.join(map(repr, ('states', *law.mixes)))} with the law {law.name}"
+    elif elements.variants == "cone" and rows.rows in ("free", "random"):
+        rule = "be 'states' or 'span' where every row has coefficients of its own"
+    elif count < 2:
+        rule = "be 'states' unless responses is a list of files, or the element list has a column variant"
+    if rule:
+        raise project.misuse("elements.variants", rule, repr(elements.variants))
 
 
-class BankCounts(NamedTuple):
-    """How large a bank is, while it is only numbers."""
-
-    elements: int
-    sets: int  # of elements, over all regions
-    choices: int  # of one set from each region
-    settings: int  # of parameters, and variants that make states of their own
-    supports: int  # with their strengths
-    nuisances: int
-
-    @property
-    def explanations(self) -> int:
-        """All combinations."""
-        return self.choices * self.settings * self.supports * self.nuisances
+def _columns_of(grid: Settings, shared: Array) -> Array:
+    """(q, columns) in the order of the states: settings slowest, and at last what is shared."""
+    q = grid.responses.shape[1]
+    return np.hstack([grid.responses.transpose(1, 0, 2).reshape(q, -1), shared])
 
 
-def bank_counts(
+def _joined_settings(grids: Sequence[Settings]) -> Settings:
+    """The settings of all variants, which are the slowest; that of one variant as it is."""
+    if len(grids) == 1:
+        return grids[0]
+    is_complex = any(grid.is_complex for grid in grids)
+    if is_complex != all(grid.is_complex for grid in grids):
+        raise MisuseError("responses", "be real in all variants, or complex in all", "both")
+    if "variant" in grids[0].names:
+        raise MisuseError("parameters", "have another name than that of the variants", "'variant'")
+    values = np.concatenate([np.insert(grid.values, 0, v, axis=1) for v, grid in enumerate(grids)])
+    responses = np.concatenate([grid.responses for grid in grids])
+    return Settings(("variant", *grids[0].names), values, responses, is_complex)
+
+
+def _read_tangents(
     project: Project,
-    regions: Mapping[str, int],
-    n_variants: int = 1,
-    cells: Sequence[int] = (),
-    noises: int | None = None,
-    strengths: Mapping[str, int] = MappingProxyType({}),
-) -> BankCounts:
-    """Count states, supports with strengths, and nuisances, and refuse a bank that is too large.
+    responses: Sequence[Response | Numbers],
+    places: Array,
+    parameters: Sequence[Parameter],
+    axis: Array | None,
+    shared: Array,
+) -> tuple[Array, Array]:
+    """(V, q, columns of the states) differences over a cell by its length, and (K,) half the largest steps, V = K.
 
-    regions: elements of each.  cells: of each covered parameter.  noises, strengths: cells of the ranges of the noise
-    and of regions, where they are known.
+    Of counts, of which no part is negative, the responses at the V = 2^K corners of a cell instead, whose mixtures
+    without negative parts are within it.
     """
-    settings = project.settings
-    grids = [*cells, *(len(spec.points) for spec in settings.parameters.values() if spec.between is None)]
-    stated = [spec.noise for spec in settings.data.streams.values() if spec.noise]
-    nuisances = [noises or 1, *(len(noise.values) or 1 for noise in stated)]
-    if settings.data.calibration is not None and settings.data.calibration.activity is not None:
-        nuisances.append(len(settings.data.calibration.activity))
-    if settings.elements.variants == "states":
-        grids.append(max(len(settings.elements.responses or ()), n_variants))
-    sets = [_n_sets(project, name, count) for name, count in regions.items()]
-    supports = _n_supports(settings, strengths)
-    counts = BankCounts(sum(regions.values()), sum(sets), prod(sets), prod(grids), supports, prod(nuisances))
-    size = counts.explanations
-    if size > MOST_EXPLANATIONS:
-        remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
-        many = f"{size:,} or more" if size < _LEAST_ROUNDED else f"about 10^{log10(size):.0f}"
-        raise project.misuse("", f"describe at most {MOST_EXPLANATIONS:,} explanations", many, remedy)
-    return counts
+    named = {parameter.label: parameter.values for parameter in parameters}
+    halves = {}
+    for name in project.settings.elements.tangents or ():
+        if name not in named:
+            rule = f"be names of parameters ({', '.join(named) or 'none'})"
+            raise project.misuse("elements.tangents", rule, repr(name))
+        if len(named[name]) < 2:
+            rule = "be parameters of two values or more, whose steps make cells"
+            raise project.misuse("elements.tangents", rule, repr(name))
+        halves[name] = 0.5 * float(np.diff(np.sort(named[name])).max())
 
+    def columns(moves: Mapping[str, float]) -> Array:
+        moved = [replace(known, values=known.values + moves.get(known.label, 0.0)) for known in parameters]
+        with named_by_key(project, "elements.tangents"):
+            grids = [settings_grid(response, places, moved, axis) for response in responses]
+        return _columns_of(_joined_settings(grids), shared)
 
-def cover_counts(project: Project, cover: Cover) -> BankCounts:
-    """The same of a cover, by its cells of places, of parameters and, where they are known, of ranges."""
-    regions = {name: int(cells.counts.prod()) for name, cells in cover.regions.items()}
-    ranges = {each.region: each.count for each in cover.ranges}
-    strengths = {name: count for name, count in ranges.items() if name is not None}
-    return bank_counts(project, regions, 1, cover.counts.tolist(), ranges.get(None), strengths)
-
-
-def _n_sets(project: Project, region: str, count: int) -> int:
-    """Sets of its elements that a region may have, as many elements each as the file says."""
-    low, high = project.settings.regions[region].count
-    if high > count:
-        key = project.name(f"regions.{region}.count")
-        raise MisuseError(key, f"be at most {count}, the number of its elements", high)
-    sets = 0
-    for size in range(low, high + 1):
-        sets += comb(count, size)
-        if sets > MOST_EXPLANATIONS:  # binomials of thousands of elements take long, and one is enough
-            break
-    return sets
-
-
-def _n_supports(settings: ProjectFile, cells: Mapping[str, int]) -> int:
-    """Supports, each with every combination of the strengths of its regions; none of them is made."""
-    levels = {name: cells.get(name, len(region.marks)) for name, region in settings.regions.items()}
-    if settings.supports.choices is not None:
-        return sum(prod(levels.get(name, 1) for name in support) for support in settings.supports.choices)
-    always = [levels[name] for name, region in settings.regions.items() if region.presence == "always"]
-    optional = [levels[name] for name, region in settings.regions.items() if region.presence == "optional"]
-    if settings.supports.leave_one_out:
-        together = prod(levels.values())
-        return together + sum(together // level for level in optional)
-    most = settings.supports.max_active
-    if most is None:
-        return prod(always) * prod(1 + level for level in optional)
-    return prod(always) * _n_choices(optional, max(0, most - len(always)))
-
-
-def _n_choices(levels: Sequence[int], most: int) -> int:
-    """The sum of the products of at most so many of these numbers; of a sum beyond float64 its largest number."""
-    counts = np.zeros(min(most, len(levels)) + 1)  # by how many are taken; whole, and exact up to 2^53
-    counts[0] = 1.0
-    with np.errstate(over="ignore"):
-        for level in levels:
-            counts[1:] = counts[1:] + counts[:-1] * level
-        return int(min(counts.sum(), np.finfo(np.float64).max))
-
-
-def _names(project: Project, entries: int, is_complex: bool) -> tuple[str, ...] | None:
-    """The names of the channels, if the rows have as many channels as the responses."""
-    names = project.channels.names
-    return None if names is None or len(names) * (2 if is_complex else 1) != entries else names
+    if law_named(project.settings.data.deployment.law).is_counted:
+        corners = product(*((half, -half) for half in halves.values()))
+        further = [columns(dict(zip(halves, corner, strict=True))) for corner in corners]
+    else:
+        further = [(columns({name: half}) - columns({name: -half})) / (2.0 * half) for name, half in halves.items()]
+        for slopes in further:  # what is shared is never active here, and stands for itself
+            slopes[:, slopes.shape[1] - shared.shape[1] :] = shared
+    return np.array(further), np.array([*halves.values()])
 
 
 def _shared(project: Project, entries: int, is_complex: bool) -> Array:
@@ -257,16 +240,29 @@ def _shared(project: Project, entries: int, is_complex: bool) -> Array:
     return np.asarray(real / norms)
 
 
-def _notes(project: Project, nominal: object) -> tuple[str, ...]:
-    """Strengths and bounds refer to responses of norm 1: say so where those of a file had another."""
-    if not isinstance(nominal, np.ndarray):
-        return ()
-    columns: Numbers = nominal
-    norms = np.linalg.norm(columns, axis=0)
-    if np.abs(norms - 1.0).max() <= _NORM_TOLERANCE:
-        return ()
-    has_strengths = any(region.strength is not None for region in project.settings.regions.values())
-    what = "strengths" if has_strengths else "bounds of coefficients"
-    return (
-        f"Responses were scaled to norm 1 (they had {norms.min():.4g} to {norms.max():.4g}); {what} refer to these.",
-    )
+def _notes(project: Project, columns: Numbers | None) -> tuple[str, ...]:
+    """Notes on the norms of responses from a file, on the axis, and on parameters between their values."""
+    elements = project.settings.elements
+    notes = []
+    norms = np.ones(1) if columns is None else np.linalg.norm(columns, axis=0)
+    if np.abs(norms - 1.0).max() > _NORM_TOLERANCE:
+        has_strengths = any(region.strength is not None for region in project.settings.regions.values())
+        what = "strengths" if has_strengths else "bounds of coefficients"
+        had = f"they had {norms.min():.4g} to {norms.max():.4g}"
+        notes.append(f"Responses were scaled to norm 1 ({had}); {what} refer to these.")
+    unit = elements.axis_unit or ("units of the axis" if elements.axis is not None else "channels")
+    notes += [
+        f"Responses are shifted along their axis by {min(shift.points):g} to {max(shift.points):g} {unit}."
+        for shift in project.settings.parameters.values()
+        if shift.kind == "shift"
+    ]
+    notes += [
+        f"Along {name} responses may lie anywhere within half a step of its values, up to errors of second order."
+        for name in elements.tangents or ()
+    ]
+    if elements.error is not None:
+        notes.append(
+            f"Every response may be off by an angle whose sine is {elements.error:g}, in any direction; beyond that "
+            "the truth may be rejected more often than the level says."
+        )
+    return tuple(notes)

@@ -22,9 +22,9 @@ from ..banks import bank_regions
 from ..io import ArrayRows, Table, as_pairs, part_of
 from ..questions import RegionalMap, RegionRule
 from ._assemble import Assembled, assembled_of, project_bank, project_judge, project_plans, read_parts
-from ._elements import BankCounts, Physical
+from ._elements import Physical, check_size
 from ._load import Project
-from ._size import check_size
+from ._size import BankCounts
 from ._supports import largest_supports, most_active
 from ._tables import read_tables
 

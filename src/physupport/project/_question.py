@@ -28,10 +28,6 @@ _NEIGHBOURS = 5e-5
 _STEP = 256
 
 
-# Keys of a region that ask for a map.
-_MAP_KEYS = ("tolerance", "groups", "ask", "absence_threshold")
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionResolution:
@@ -106,15 +102,7 @@ def _claim(project: Project, name: str) -> Claim:
 
 def _resolution(project: Project, physical: Physical, view: RegionalView, spec: AskedResolution) -> RegionResolution:
     """One region that is always there, and nothing asked that only a map could answer."""
-    if project.settings.claims:
-        rule = "be left out beside a resolution, which asks for no map"
-        raise project.misuse("claims", rule, ", ".join(project.settings.claims))
     regions = project.settings.regions
-    for name, region in regions.items():
-        for key in _MAP_KEYS:
-            if key in region.model_fields_set:
-                rule = "be left out beside a resolution, which asks for no map"
-                raise project.misuse(f"regions.{name}.{key}", rule, repr(getattr(region, key)))
     chosen = next(iter(regions)) if spec.region is None and len(regions) == 1 else spec.region
     always = [name for name, region in regions.items() if region.presence == "always"]
     if chosen not in always:

@@ -15,7 +15,7 @@ import numpy as np
 from .._errors import MisuseError
 from .._hashes import pieces_hash
 from .._typing import Array, Field
-from ..io import Axis, matches, same_unit
+from ..io import Axis, is_unit, matches, same_unit
 from ..responses import RESPONSES, Peak, Response
 from ._element_list import ElementList
 from ._inputs import Numbers, ordered, read_recorded, recorded
@@ -253,3 +253,24 @@ def _read_columns(project: Project, key: str, file: File, listed: ElementList) -
         remedy = "Transpose it: its rows are as many." if columns.ndim == 2 and len(columns) == count else ""
         raise project.misuse(key, rule, f"shape {columns.shape}", remedy)
     return finite(project, key, file, columns)
+
+
+def read_axis(project: Project) -> Array | None:
+    """The axis of the channels; None if the project has none."""
+    spec = project.settings.elements.axis
+    unit = project.settings.elements.axis_unit
+    key = "elements.axis"
+    if spec is None:
+        return None
+    held = read_recorded(project, key, spec)
+    # The unit may stand above the column, or with the array.
+    above = held.headings[-1] or ()
+    stated = above[0] if len(above) == 1 else held.unit
+    if is_unit(stated) and not same_unit(stated, unit):
+        raise project.misuse("elements.axis_unit", f"be {stated}, as {spec.file} states", repr(unit))
+    axis = finite(project, key, spec, held.values).astype(np.float64).reshape(-1)
+    if not project.channels.are_places:
+        return axis
+    unit = unit or (stated if is_unit(stated) else "")
+    order = project.channels.order(project.name(key), key, [f"{place!r} {unit}".rstrip() for place in axis.tolist()])
+    return axis if order is None else axis[order]

@@ -313,8 +313,8 @@ class Region(Section):
     @property
     def marks(self) -> tuple[float, ...]:
         """Strengths; of coefficients that are open, marks of what is active, and of what reaches the threshold."""
-        if self.strength is not None and self.strength.values:
-            return self.strength.values
+        if self.strength is not None:
+            return self.strength.values or (1.0,)
         threshold = self.absence_threshold
         return (1.0,) if threshold is None else (0.5 * threshold, threshold)
 
@@ -465,6 +465,40 @@ class ProjectFile(Section):
         for name, region in self.regions.items():
             if region.strength and region.strength.between:
                 yield f"regions.{name}.strength"
+
+    @model_validator(mode="after")
+    def _left_out_beside_others(self) -> "ProjectFile":
+        """Some tables and keys do not go with others."""
+        elements = self.elements
+        rows = self.data.deployment.rows
+        is_table = self.cover is not None and elements.file is not None
+        thresholds = {
+            f"regions.{name}.absence_threshold": each.absence_threshold for name, each in self.regions.items()
+        }
+        of_maps = {
+            f"regions.{name}.{key}": key in region.model_fields_set
+            for name, region in self.regions.items()
+            for key in ("tolerance", "groups", "ask", "absence_threshold")
+        }
+        parameters = {"parameters": self.parameters}
+        tangents = {"elements.tangents": elements.tangents}
+        widths = {"elements.error": elements.error} | tangents
+        others = {"data.calibration": self.data.calibration, "elements.replicates": elements.replicates}
+        for reason, why, keys in (
+            (self.cover, "beside a cover", others | tangents | {"resolution": self.resolution}),
+            (is_table, "beside a cover", {"cover.tangents": self.cover and self.cover.tangents} | parameters),
+            (self.data.calibration, "with calibration rows, whose laws have exact responses", widths),
+            (elements.replicates, "with replicates, which have a width of their own", widths | parameters),
+            (rows in ("free", "random"), "where every row has coefficients of its own", tangents),
+            (elements.variants != "states", "unless variants are states", tangents),
+            (elements.tangents, "with tangents, which have coefficients of their own", thresholds),
+            (self.supports.leave_one_out, "with leave_one_out, of which every coefficient may be 0", thresholds),
+            (self.resolution, "beside a resolution, which asks for no map", {"claims": self.claims} | of_maps),
+        ):
+            stray = next((key for key, value in keys.items() if value), None)
+            if reason and stray is not None:
+                raise broken(f"be left out {why}", "a value", key=stray)
+        return self
 
     @model_validator(mode="after")
     def _places_where_they_count(self) -> "ProjectFile":

@@ -1,103 +1,101 @@
-"""The size of a bank before it is built, and the cells of strengths and noise that are left open within ranges."""
+"""The size of a bank before it is built: how many states, supports and nuisances a project describes."""
 
-from collections import Counter
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from math import comb, log10, prod
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
-from ..banks import Cover
-from ..laws import cover_ranges, make_law
-from ._cover import Table, eta_shares, noise_range, project_cover, strength_ranges
-from ._element_list import read_element_file
-from ._elements import BankCounts, Physical, bank_counts, cover_counts
-from ._load import Project, named_by_key
-from ._tables import read_tables
+from ._load import Project
+from ._schema import ProjectFile
+
+# A bank is held as columns of its explanations; more than these would not fit the memory of one machine.
+MOST_EXPLANATIONS = 200_000_000
+_LEAST_ROUNDED = 10**15  # longer numbers are told by their length
 
 
-def with_ranges(project: Project, physical: Physical, n_rows: int) -> Physical:
-    """The same elements, with a cover that has the ranges of the file in cells; n_rows: of the deployment."""
-    if physical.cover is None:
-        return physical
-    width = len(physical.library.responses)
-    is_complex = physical.is_complex
-    return replace(physical, cover=ranged_cover(project, physical.cover, n_rows, width, is_complex=is_complex))
+class BankCounts(NamedTuple):
+    """How large a bank is, while it is only numbers."""
+
+    elements: int
+    sets: int  # of elements, over all regions
+    choices: int  # of one set from each region
+    settings: int  # of parameters, and variants that make states of their own
+    supports: int  # with their strengths
+    nuisances: int
+
+    @property
+    def explanations(self) -> int:
+        """All combinations."""
+        return self.choices * self.settings * self.supports * self.nuisances
 
 
-def ranged_cover(project: Project, cover: Cover, n_rows: int, width: int, *, is_complex: bool) -> Cover:
-    """The same cover with the ranges of the file, if there are some, in cells; width: real numbers of a row."""
-    settings = project.settings
-    noise = noise_range(project)
-    strengths = strength_ranges(project)
-    if not (noise or strengths):
-        return cover
-    _check_thresholds(project)
-    _, *etas = eta_shares(project)
-    rows = settings.data.deployment
-    options = {"is_complex": is_complex, "noises": rows.noise and rows.noise.known}
-    with named_by_key(project, "cover"):
-        covered = cover_ranges(
-            cover,
-            make_law(rows.law, options),
-            n_rows,
-            width,
-            noise=noise,
-            strengths=strengths,
-            etas=(etas[0], etas[1]),
-            most={name: region.count[1] for name, region in settings.regions.items()},
-        )
-    cover_counts(project, covered)
-    return covered
+def bank_counts(
+    project: Project,
+    regions: Mapping[str, int],
+    n_variants: int = 1,
+    cells: Sequence[int] = (),
+    ranges: Mapping[str | None, int] = MappingProxyType({}),
+) -> BankCounts:
+    """Count states, supports with strengths, and nuisances, and refuse a bank that is too large.
 
-
-def bank_noises(project: Project, cover: Cover | None) -> Array | tuple[float, ...] | None:
-    """Variances of the deployment: the middles of the cells of a range, or numbers as they are."""
-    noise = project.settings.data.deployment.noise
-    noises = None if cover is None else cover.noises
-    stated = None if noise is None else noise.known
-    return stated if noises is None else noises
-
-
-def bank_strengths(project: Project, cover: Cover | None) -> dict[str, tuple[float, ...]]:
-    """The same of every region."""
-    found = {} if cover is None else cover.strengths
-    regions = project.settings.regions
-    return {name: tuple(found[name].tolist()) if name in found else region.marks for name, region in regions.items()}
-
-
-def _check_thresholds(project: Project) -> None:
-    """Refuse to say ABSENT of a middle below the threshold whose cell may reach it."""
-    for name, region in project.settings.regions.items():
-        threshold = region.absence_threshold
-        ends = region.strength and region.strength.between
-        if ends and threshold is not None and threshold > ends[0]:
-            rule = f"be at most {ends[0]:g}, where the range of its strengths begins"
-            raise project.misuse(f"regions.{name}.absence_threshold", rule, threshold)
-
-
-def check_size(project: Project) -> BankCounts:
-    """Count a bank, knowing the keys of the file and the list of elements, and nothing else; refuse one too large.
-
-    Of ranges of strengths and noise also how many rows there are.  For who would load judges, kernels and pictures only
-    then: they take longer than this.  Reading checks it again.
+    regions: elements of each.  cells: of each covered parameter.  ranges: cells of the strengths of a region, and by
+    None of the noise, where they are known.
     """
-    if project.settings.cover is None:
-        listed = read_element_file(project)
-        return bank_counts(project, Counter(listed.regions), len(listed.lines))
-    return _cover_size(replace(project, read={}))  # what is read here is entered by who uses it
-
-
-def _cover_size(project: Project) -> BankCounts:
-    """Count the cells of a cover; its answers are not worked out."""
-    table = None
-    if project.settings.elements.file is not None:
-        listed = read_element_file(project)
-        table = Table(listed.ids, listed.regions, listed.coordinates, np.zeros((0, len(listed.ids))))
-    cover = project_cover(project, table, only_counts=True)
-    counts = cover_counts(project, cover)
-    if noise_range(project) or strength_ranges(project):
-        rows = read_tables(project)["deployment"].values  # of as many channels as responses have, or refused for that
-        is_complex, (n_rows, width) = bool(np.iscomplexobj(rows)), rows.shape
-        ranged = ranged_cover(project, cover, n_rows, (2 if is_complex else 1) * width, is_complex=is_complex)
-        return cover_counts(project, ranged)
+    settings = project.settings
+    grids = [*cells, *(len(spec.points) for spec in settings.parameters.values() if spec.between is None)]
+    stated = [spec.noise for spec in settings.data.streams.values() if spec.noise]
+    nuisances = [ranges.get(None, 1), *(len(noise.values) or 1 for noise in stated)]
+    if settings.data.calibration is not None and settings.data.calibration.activity is not None:
+        nuisances.append(len(settings.data.calibration.activity))
+    if settings.elements.variants == "states":
+        grids.append(max(len(settings.elements.responses or ()), n_variants))
+    sets = [_n_sets(project, name, count) for name, count in regions.items()]
+    supports = _n_supports(settings, ranges)
+    counts = BankCounts(sum(regions.values()), sum(sets), prod(sets), prod(grids), supports, prod(nuisances))
+    size = counts.explanations
+    if size > MOST_EXPLANATIONS:
+        remedy = "Fewer elements, supports, strengths, parameter values or noise values make fewer."
+        many = f"{size:,} or more" if size < _LEAST_ROUNDED else f"about 10^{log10(size):.0f}"
+        raise project.misuse("", f"describe at most {MOST_EXPLANATIONS:,} explanations", many, remedy)
     return counts
+
+
+def _n_sets(project: Project, region: str, count: int) -> int:
+    """Sets of its elements that a region may have, as many elements each as the file says."""
+    low, high = project.settings.regions[region].count
+    if high > count:
+        raise project.misuse(f"regions.{region}.count", f"be at most {count}, the number of its elements", high)
+    sets = 0
+    for size in range(low, high + 1):
+        sets += comb(count, size)
+        if sets > MOST_EXPLANATIONS:  # binomials of thousands of elements take long, and one is enough
+            break
+    return sets
+
+
+def _n_supports(settings: ProjectFile, cells: Mapping[str | None, int]) -> int:
+    """Supports, each with every combination of the strengths of its regions; none of them is made."""
+    levels = {name: cells.get(name, len(region.marks)) for name, region in settings.regions.items()}
+    if settings.supports.choices is not None:
+        return sum(prod(levels.get(name, 1) for name in support) for support in settings.supports.choices)
+    always = [levels[name] for name, region in settings.regions.items() if region.presence == "always"]
+    optional = [levels[name] for name, region in settings.regions.items() if region.presence == "optional"]
+    if settings.supports.leave_one_out:
+        together = prod(levels.values())
+        return together + sum(together // level for level in optional)
+    most = settings.supports.max_active
+    if most is None:
+        return prod(always) * prod(1 + level for level in optional)
+    return prod(always) * _n_choices(optional, max(0, most - len(always)))
+
+
+def _n_choices(levels: Sequence[int], most: int) -> int:
+    """The sum of the products of at most so many of these numbers; of a sum beyond float64 its largest number."""
+    counts = np.zeros(min(most, len(levels)) + 1)  # by how many are taken; whole, and exact up to 2^53
+    counts[0] = 1.0
+    with np.errstate(over="ignore"):
+        for level in levels:
+            counts[1:] = counts[1:] + counts[:-1] * level
+        return int(min(counts.sum(), np.finfo(np.float64).max))

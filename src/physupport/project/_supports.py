@@ -80,9 +80,6 @@ def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None
     if settings.claims:
         _check_claims(project, cast(RegionalMap, question))  # a resolution has none
     for name, region in settings.regions.items():
-        if region.absence_threshold is not None:
-            rule = "be left out with leave_one_out, of which every coefficient may be 0"
-            raise project.misuse(f"regions.{name}.absence_threshold", rule, region.absence_threshold)
         if region.coefficient and not region.coefficient[0] <= 0.0 <= region.coefficient[1]:
             rule = "hold 0 with leave_one_out"
             raise project.misuse(f"regions.{name}.coefficient", rule, region.coefficient)

@@ -3,17 +3,20 @@
 import os
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._errors import MisuseError
 from ..io import Axis, Table, matches, order_of, part_of, read_file, read_shape, read_table
 from ..laws import law_named, laws_of_files, make_law
-from ._elements import Physical
 from ._inputs import begin_channels, ordered, read_recorded
 from ._load import Project, named_by_key
 from ._schema import Calibration, Deployment, may_propose
 from ._sections import File
+
+if TYPE_CHECKING:
+    from ._elements import Physical
 
 
 def planned_opponents(project: Project) -> dict[str, str]:
@@ -32,7 +35,7 @@ def read_tables(project: Project) -> dict[str, Table]:
     }
 
 
-def checked_tables(project: Project, physical: Physical, n_atoms: int) -> dict[str, Table]:
+def checked_tables(project: Project, physical: "Physical", n_atoms: int) -> dict[str, Table]:
     """The tables, with as many channels and the same kind of numbers as the responses."""
     tables = {}
     _check_files_differ(project)
@@ -152,7 +155,7 @@ def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, 
     return Table(values, names, replace(table.source, path=path, shape=values.shape, dtype=values.dtype.name))
 
 
-def _check_numbers(project: Project, name: str, table: Table, physical: Physical) -> None:
+def _check_numbers(project: Project, name: str, table: Table, physical: "Physical") -> None:
     """Complex rows go with complex responses, real rows with real ones."""
     is_complex = np.iscomplexobj(table.values)
     key = project.name(f"data.{name}")
@@ -168,7 +171,9 @@ def _check_numbers(project: Project, name: str, table: Table, physical: Physical
         )
 
 
-def _check_width(project: Project, name: str, shape: tuple[int, ...] | None, physical: Physical, n_codes: int) -> None:
+def _check_width(
+    project: Project, name: str, shape: tuple[int, ...] | None, physical: "Physical", n_codes: int
+) -> None:
     channels = physical.n_channels
     if shape is None or shape[1] == channels + n_codes:
         return
