@@ -12,7 +12,7 @@ from ...banks import JOINT
 from .. import pictures
 from .._words import coordinate_names, distance, kind_of, listed, unit_of
 from ..pictures import WIDE, Picture
-from ..plots._draw import INKS
+from ..pictures._style import style_of
 from ._svg import picture_svg
 
 if TYPE_CHECKING:
@@ -46,13 +46,17 @@ def table_html(fields: "Sequence[FieldReport]", unit: str) -> str:
     """A row for each field: label in its colour with plain words, what may be there, and how far that lies apart."""
     rows = "".join(
         f"<tr><td>{escape(field.field)}</td>"
-        f'<td style="color:{INKS[kind_of(field.label)]};font-weight:600">{field.label}</td>'
+        f'<td style="color:{_color(field.label)};font-weight:600">{field.label}</td>'
         f"<td>{field.plain}</td><td>{escape(field.within or listed(field.cell))}</td>"
         f"<td>{'' if field.extent is None else escape(distance(field.extent, unit, 3))}</td></tr>"
         for field in fields
     )
     head = "".join(f"<th>{name}</th>" for name in ("region", "label", "in words", "what may be there", "at most apart"))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _color(label: str) -> str:
+    return style_of(kind_of(label))["color"]
 
 
 def report_fields(document: Mapping[str, Any]) -> dict[str, Any]:

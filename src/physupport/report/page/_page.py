@@ -10,6 +10,7 @@ from ..._files import write_whole
 from ..._hashes import pieces_hash
 from .._words import channels, choices, counted, figures, listed, margin, number, says, settings
 from ..pictures._map import STATES, sign_of
+from ..pictures._style import SHEET
 from ._glossary import Glossary
 from ._svg import asset, key_sign, label_sign, line_key
 from ._view import page_view
@@ -26,7 +27,7 @@ def page_html(report: "Report", details: "Details") -> str:
     if details.document["report"] != report.digests["document"]:
         value = f"those of {details.document['report']}"
         raise MisuseError("details", f"belong to the report {report.digests['document']}", value)
-    css = asset("picture.css") + asset("page.css")
+    css = SHEET + asset("page.css")
     script = asset("page.js")
     text = _environment().get_template("page.html.j2").render(
         page_view(report.document, details.document),

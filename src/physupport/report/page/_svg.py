@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from ..._errors import visible
 from ..pictures._model import MOST_NUMBERED, Axis, Key, Mark, Panel, Picture, Shares, spread_apart
+from ..pictures._style import SHEET
 
 
 def tag(name: str, *content: str, **attributes: str | float | None) -> Markup:
@@ -79,9 +80,11 @@ def key_sign(sign: str, y: float = 8.0) -> Markup:
 
 
 def line_key(key: Key) -> Markup:
-    """A piece of line for a legend, or the sign of a series."""
-    if key.role in _SIGNS:
+    """A piece of line for a legend, a bar, or the sign of a series."""
+    if key.kind == "points":
         return key_sign(key.role)
+    if key.kind == "columns":
+        return _small(28, 12, tag("rect", y=1.5, width=28, height=9, class_=key.role))
     return _small(28, 12, tag("path", d="M0 6h28", class_=_classes(key.role, key.dash)))
 
 
@@ -290,7 +293,7 @@ def asset(name: str) -> str:
 def picture_svg(picture: Picture) -> str:
     """One SVG file, with the style sheet of pictures within; names in it are text, whatever they hold."""
     drawn = str(svg(picture, "picture"))
-    style = f"<style><![CDATA[{asset('picture.css')}\n.picture {{ background: var(--paper); }}]]></style>"
+    style = f"<style><![CDATA[{SHEET}\n.picture {{ background: var(--paper); }}]]></style>"
     opened = drawn.replace(_OPENING, f'{_OPENING}xmlns="http://www.w3.org/2000/svg" ', 1)
     head, _, rest = opened.partition(">")
     return "\n".join(map(visible, f"{head}>{style}{rest}\n".split("\n")))

@@ -11,6 +11,7 @@ from ._model import (
     WIDE,
     Axis,
     Key,
+    Kind,
     Mark,
     Panel,
     Picture,
@@ -177,8 +178,9 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
         places, horizontal = _sorted_names(rows["channels"], fits[0]["values"], room)
     role = "measured" if is_ordered else "measured-bar"
     told = [_said(fit["says"]) for fit in fits]
-    marks = [Mark("line" if is_ordered else "columns", role, places, measured, name="measured", depth=1)]
-    keys = [Key(role, "measured" if rows["rows"] == 1 else f"mean of {rows['rows']} measured rows")]
+    kind: Kind = "line" if is_ordered else "columns"
+    marks = [Mark(kind, role, places, measured, name="measured", depth=1)]
+    keys = [Key(role, "measured" if rows["rows"] == 1 else f"mean of {rows['rows']} measured rows", kind=kind)]
     for k, (fit, name) in reversed([*enumerate(zip(fits, told, strict=True))]):  # the first lies on top
         if is_ordered:
             marks.append(Mark("line", "fit", places, fit["values"], dash=k, name=name, depth=3))
@@ -186,7 +188,7 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
         else:
             titles = [f"{c}: {number(value)}" for c, value in zip(rows["channels"], fit["values"], strict=True)]
             marks.append(Mark("points", f"series-{k}", places, fit["values"], titles, depth=4))
-            keys.insert(1, Key(f"series-{k}", name))
+            keys.insert(1, Key(f"series-{k}", name, kind="points"))
     left = [a - b for a, b in zip(measured, fits[0]["values"], strict=True)]
     most = max(map(abs, left))
     name = ("modulus" if rows["is_complex"] else "value") + (f" ({rows['unit']})" if rows["unit"] else "")
@@ -196,7 +198,7 @@ def rows_picture(rows: Entry, room: Room) -> Picture:
     description = f"{len(measured)} channels with the fits of {what}; the first leaves at most {number(most)}."
     margins = (64.0, 30.0, 8.0, 46.0) if room is WIDE else (50.0, 12.0, 8.0, 46.0)
     panel = Panel(horizontal, vertical, marks, is_dense=not is_ordered and len(measured) > _MOST_SPARSE)
-    residual = Mark(marks[0].kind, role, places, left, name="residual")
+    residual = Mark(kind, role, places, left, name="residual")
     strip = None if room.is_paper else _residual_strip(residual, horizontal, most or 1.0)
     size = room.width, 187.0 if room.is_paper else 320.0
     return Picture("Measured row and fits", description, size, margins, panel, strip, keys=keys)

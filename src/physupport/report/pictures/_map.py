@@ -68,8 +68,8 @@ def map_picture(fields: Sequence[Entry], room: Room, pair: tuple[int, int] = (0,
     is_plane = len(names) > 1
     size, margins, panel = _plane(fields, names, room, pair) if is_plane else _lanes(fields, names, room)
     note = f" Drawn are the coordinates {names[pair[0]]} and {names[pair[1]]}." if len(names) > 2 else ""
-    keys = [Key(sign_of(state), state) for state in reversed(STATES)]
-    keys += [Key("plug-in", "point-valued method")] if any(entry["plug_in"] for entry in fields) else []
+    keys = [Key(sign_of(state), state, kind="points") for state in reversed(STATES)]
+    keys += [Key("plug-in", "point-valued method", kind="points")] if any(entry["plug_in"] for entry in fields) else []
     title = f"Elements that are left in {counted(len(fields), 'field')}"
     return Picture(title, _description(fields) + note, size, margins, panel, keys=keys, is_equal=is_plane)
 
@@ -318,8 +318,8 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
     ticks = [Tick(lane, _name(part), part["id"]) for lane, part in zip(lanes, parts, strict=True)]
     horizontal = counting(1.02 * max(1, *both), room.n_ticks, name="explanations, kept + not asked")
     panel = Panel(horizontal, Axis(0.5 - len(parts), 0.6, ticks, is_named=True), marks)
-    keys = [Key("bar-not-asked", "not asked"), Key("bar-kept", "kept")]
-    keys += [Key("plug-in", "point-valued method")] if said else []
+    keys = [Key("bar-not-asked", "not asked", kind="bars"), Key("bar-kept", "kept", kind="bars")]
+    keys += [Key("plug-in", "point-valued method", kind="points")] if said else []
     heading = ": ".join(filter(None, (shortened(entry["field"]), label_words(entry["label"]))))
     description = f"Elements {listed([part['id'] for part in parts])}."
     title = f"Explanations behind the elements of {entry['field']}"

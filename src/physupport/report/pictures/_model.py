@@ -120,6 +120,7 @@ class Key:
     text: str
     note: str = ""
     dash: int | None = None
+    kind: Kind = "line"
 
 
 @final

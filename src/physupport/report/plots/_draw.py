@@ -1,4 +1,4 @@
-"""Pictures on the axes of matplotlib: roles become styles, and the layout makes room for texts."""
+"""Pictures on the axes of matplotlib: roles look as on the page, and the layout makes room for texts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._errors import MisuseError
 from .._words import label_words
 from ..pictures._model import COLUMN, MOST_NUMBERED, Axis, Key, Mark, Panel, Picture, spread_apart
+from ..pictures._style import style_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -14,73 +15,25 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
 
 
-# The colours of the report page. Colour-blind readers tell them apart, and shapes or words say the same.
-INK = "#1c1e22"
-MUTED = "#5a5e66"
-LINE = "#dedad2"
-STRONG_LINE = "#8b8880"
-BLUE = "#0a5f9e"
-TEAL = "#0b6e57"
-AMBER = "#9a5300"
-RED = "#b0261c"
-GREY = "#646870"
-TINT = "#0a5f9e1c"
-RED_TINT = "#b0261c0d"
-# Of series side by side (Okabe and Ito); shapes keep them apart in grey as well.
-SERIES = "#0072b2", "#d55e00", "#009e73"
-
 # points
 TINY = 6
 SMALL = 7
 TEXT = 8
 
-SIGNS: dict[str, dict[str, Any]] = {
-    "kept": {"marker": "o", "color": BLUE, "markeredgewidth": 1.3},
-    "not-asked": {"marker": "o", "color": "white", "markeredgecolor": BLUE, "markeredgewidth": 1.3},
-    "excluded": {"marker": "x", "color": STRONG_LINE, "markeredgewidth": 1.1},
-    # A triangle above its place, to which it points.
-    "plug-in": {"marker": ((-3.6, 14.0), (3.6, 14.0), (0.0, 8.5), (-3.6, 14.0)), "color": AMBER, "markersize": 13.0},
-    **{f"series-{k}": {"marker": "osD"[k], "color": color} for k, color in enumerate(SERIES)},
+INK = "#1c1e22"
+EDGE = "#8b8880"
+# Shape and size; plug-in is a triangle above its place, to which it points.
+MARKERS: dict[str, tuple[Any, float]] = {
+    "kept": ("o", 6.6),
+    "not-asked": ("o", 5.6),
+    "excluded": ("x", 4.8),
+    "plug-in": (((-3.6, 14.0), (3.6, 14.0), (0.0, 8.5), (-3.6, 14.0)), 15.0),
+    "series-0": ("o", 4.8),
+    "series-1": ("s", 4.2),
+    "series-2": ("D", 4.2),
 }
-LINES: dict[str, dict[str, Any]] = {
-    "proposal": {"color": INK, "linestyle": ":", "marker": "s", "markersize": 2.8, "linewidth": 1.2},
-    "measured": {"color": "0.55", "linewidth": 0.9},
-    "fit": {"color": BLUE, "linewidth": 1.2},
-    "witness": {"color": BLUE, "marker": "o", "markersize": 2.8, "linewidth": 1.2},
-    "nearest-excluded": {"color": RED, "linestyle": "--", "marker": "^", "markersize": 2.8, "linewidth": 1.2},
-    "threshold": {"color": RED, "linewidth": 1.0},
-    "bracket-possible": {"color": INK, "linestyle": "--", "linewidth": 1.3},
-    "bracket-witnessed": {"color": BLUE, "linewidth": 1.3},
-    "open-line": {"color": STRONG_LINE, "linewidth": 0.8},
-    "response kept": {"color": BLUE, "linewidth": 1.9},
-    "response not-asked": {"color": BLUE, "linewidth": 1.0},
-    "response of-no-question": {"color": INK, "linewidth": 0.8},
-    "response excluded": {"color": STRONG_LINE, "linewidth": 0.6},
-    "region-frame": {"color": INK, "linewidth": 0.9},
-    "lane": {"color": LINE, "linewidth": 0.7},
-    "head": {"color": STRONG_LINE, "linewidth": 0.8},
-    "grid": {"color": LINE, "linewidth": 0.7},
-    "cell": {"color": TINT, "linewidth": 7.5, "solid_capstyle": "round"},
-}
-DASHES: tuple[Any, ...] = (
-    "-", (0, (4, 2)), (0, (1.3, 1.6)), (0, (6, 2, 1.3, 2)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)),
-)  # fmt: skip
-FILLS: dict[str, dict[str, Any]] = {
-    "rejected-zone": {"color": RED_TINT, "linewidth": 0},
-    "band": {"color": TINT, "linewidth": 0},
-    "open-fields": {"color": LINE, "linewidth": 0},
-    "envelope": {"color": LINE, "linewidth": 0},
-    "bar-not-asked": {"facecolor": "white", "edgecolor": BLUE, "linewidth": 1.0},
-    "bar-kept": {"facecolor": BLUE, "edgecolor": BLUE, "linewidth": 1.0},
-    "measured-bar": {"color": "0.8", "linewidth": 0},
-}
-# Of texts; the kinds of labels among them.
-INKS = {
-    "certain": BLUE, "absent": BLUE, "group": TEAL, "ambiguous": AMBER, "empty": RED, "open": GREY, "axis-text": MUTED,
-    "axis-name": MUTED, "muted": MUTED, "name": INK, "count": INK,
-}  # fmt: skip
-SIZES = {"axis-text": TINY}
 ALIGNED = {"start": "left", "middle": "center", "end": "right"}
+_POINT = 0.65  # points that a pixel of the style sheet is wide
 
 
 def fixed(values: Iterable[float]) -> list[str]:
@@ -149,9 +102,9 @@ def _panel(axes: "Axes", panel: Panel) -> None:
         drawn.set_ticks([tick.value for tick in axis.ticks], [plain(tick.text) for tick in axis.ticks],
                         fontsize=letters if axis.is_named else SMALL)  # fmt: skip
         drawn.set_ticks([], minor=True)
-        drawn.set_tick_params(color=STRONG_LINE, length=0 if axis.is_named else 3.0)
+        drawn.set_tick_params(color=EDGE, length=0 if axis.is_named else 3.0)
         axes.spines[side].set_visible(has_cells or not axis.is_named)
-        axes.spines[side].set_color(STRONG_LINE)
+        axes.spines[side].set_color(EDGE)
     axes.spines[["right", "top"]].set_visible(has_cells)
     if has_cells:
         axes.tick_params(axis="x", rotation=90)
@@ -165,47 +118,87 @@ def _place(axes: "Axes", mark: Mark) -> "Transform":
     return {"": axes.transData, "x": axes.get_yaxis_transform(), "xy": axes.transAxes}[mark.shares]
 
 
+def _sign_style(role: str, is_dense: bool = False) -> dict[str, Any]:
+    style = style_of(role)
+    fill = style["fill"] if style["fill"] != "none" else style["stroke"]
+    marker, size = MARKERS[role]
+    return {
+        "linestyle": "none",
+        "marker": marker,
+        "markersize": size * (0.7 if is_dense else 1.0),
+        "color": fill,
+        "markeredgecolor": style.get("stroke", fill),
+        "markeredgewidth": _POINT * float(style.get("stroke-width", 1.0)),
+    }
+
+
+def _line_style(role: str, dash: int | None, is_dense: bool = False) -> dict[str, Any]:
+    style = style_of("curve", *role.split(), f"dash-{dash}")
+    width = float(style["stroke-width"])
+    dashes = tuple(float(length) / width for length in style.get("stroke-dasharray", "").split())
+    return {
+        "color": style["stroke"],
+        "linewidth": _POINT * width * (0.6 if is_dense else 1.0),
+        "linestyle": (0, dashes) if dashes else "-",
+        "solid_capstyle": style.get("stroke-linecap", "projecting"),
+    }
+
+
+def _fill_style(role: str) -> dict[str, Any]:
+    style = style_of(role)
+    color = style["fill"]
+    return {
+        "facecolor": (color, float(style["fill-opacity"])) if "fill-opacity" in style else color,
+        "edgecolor": style.get("stroke", "none"),
+        "linewidth": 1.0 if "stroke" in style else 0.0,
+    }
+
+
+def _ink(*classes: str) -> str:
+    return style_of(*classes).get("fill", INK)
+
+
 def _points(axes: "Axes", mark: Mark, is_dense: bool) -> None:
     name = "point-valued method" if mark.role == "plug-in" else mark.role.replace("-", " ")
-    style = {"markersize": 3.2 if is_dense else 5.0} | SIGNS[mark.role]
-    axes.plot(mark.xs, mark.ys, linestyle="none", label=name, clip_on=False, transform=_place(axes, mark),
-              zorder=mark.depth, **style)  # fmt: skip
+    axes.plot(mark.xs, mark.ys, label=name, clip_on=False, transform=_place(axes, mark), zorder=mark.depth,
+              **_sign_style(mark.role, is_dense))  # fmt: skip
 
 
-def _line(axes: "Axes", mark: Mark, _is_dense: bool) -> None:
-    style = LINES[mark.role] | ({} if mark.dash is None else {"linestyle": DASHES[mark.dash]})
+def _line(axes: "Axes", mark: Mark, is_dense: bool) -> None:
+    points: dict[str, Any] = {"marker": "o", "markersize": 2.8} if mark.has_points else {}
     axes.plot(mark.xs, mark.ys, label=plain(mark.name), zorder=mark.depth, transform=_place(axes, mark),
-              drawstyle="steps-post" if mark.is_stepped else "default", **style)  # fmt: skip
+              drawstyle="steps-post" if mark.is_stepped else "default", **points,
+              **_line_style(mark.role, mark.dash, is_dense))  # fmt: skip
 
 
 def _area(axes: "Axes", mark: Mark, _is_dense: bool) -> None:
     step: Any = "post" if mark.is_stepped else None
     axes.fill_between(mark.xs, mark.lower, mark.ys, step=step, zorder=0, transform=_place(axes, mark),
-                      **FILLS[mark.role])  # fmt: skip
+                      **_fill_style(mark.role))  # fmt: skip
 
 
 def _bars(axes: "Axes", mark: Mark, _is_dense: bool) -> None:
-    style = {"label": plain(mark.name)} | FILLS[mark.role]
+    style = _fill_style(mark.role)
     if mark.kind == "columns":
-        axes.bar(mark.xs, mark.ys, 0.66, **style)
+        axes.bar(mark.xs, mark.ys, 0.66, label=plain(mark.name), **style)
     else:
-        axes.barh(mark.ys, mark.xs, 0.66, **style)
+        axes.barh(mark.ys, mark.xs, 0.66, label=plain(mark.name), **style)
 
 
 def _words(axes: "Axes", mark: Mark, _is_dense: bool) -> None:
-    role = mark.role.split()[-1]
-    ground = {"color": "white", "alpha": 0.7, "pad": 0.5, "linewidth": 0} if mark.role.startswith("halo") else None
+    is_halo = mark.role.startswith("halo")
+    ground = {"color": "white", "alpha": 0.7, "pad": 0.5, "linewidth": 0} if is_halo else None
     axes.annotate(plain(mark.texts[0]), mark.place, (0.0, 0.5 * mark.lift), xycoords=_place(axes, mark),
                   textcoords="offset points", ha=ALIGNED[mark.anchor], va="bottom" if mark.lift else "center",
-                  color=INKS[role], zorder=mark.depth, bbox=ground, annotation_clip=False,
-                  fontsize=SIZES.get(role, SMALL))  # fmt: skip
+                  color=_ink(*mark.role.split()), zorder=mark.depth, bbox=ground, annotation_clip=False,
+                  fontsize=TINY if mark.role == "axis-text" else SMALL)  # fmt: skip
 
 
 def _label(axes: "Axes", mark: Mark, is_dense: bool) -> None:
     text = label_words(mark.texts[0])
     axes.text(*mark.place, text if is_dense else text.replace(" ", "\n"), transform=_place(axes, mark),
               va="center_baseline", linespacing=0.95, fontsize=TINY if is_dense else SMALL,
-              color=INKS[mark.role])  # fmt: skip
+              color=_ink("label-text", mark.role))  # fmt: skip
 
 
 def _ends(axes: "Axes", ends: Sequence[Mark], vertical: Axis) -> None:
@@ -213,9 +206,8 @@ def _ends(axes: "Axes", ends: Sequence[Mark], vertical: Axis) -> None:
     places = spread_apart([vertical.share(end.place[1]) for end in ends], _LINE / height, 0.0, 1.0)
     for end, place in zip(ends, places, strict=True):
         text, title = end.texts
-        leader: Any = {"arrowstyle": "-", "color": LINE, "shrinkA": 0, "shrinkB": 3} if title else None
-        color = LINES[end.role]["color"] if end.role in LINES else INKS[end.role]
-        axes.annotate(plain(text), end.place, (1.06 if title else 1.02, place), color=color,
+        leader: Any = {"arrowstyle": "-", "color": "0.85", "shrinkA": 0, "shrinkB": 3} if title else None
+        axes.annotate(plain(text), end.place, (1.06 if title else 1.02, place), color=_ink("end", end.role),
                       textcoords="axes fraction", va="center", annotation_clip=False, arrowprops=leader,
                       fontsize=TINY if title else SMALL)  # fmt: skip
 
@@ -255,9 +247,7 @@ def _handle(key: Key) -> "Artist":
     from matplotlib import lines, patches
 
     text = plain(f"{key.note}: {key.text}" if key.note else key.text)
-    if key.role in FILLS:
-        return patches.Patch(label=text, **FILLS[key.role])
-    if key.role in SIGNS:
-        return lines.Line2D([], [], linestyle="none", label=text, **{"markersize": 5.0} | SIGNS[key.role])
-    style = LINES[key.role] | ({} if key.dash is None else {"linestyle": DASHES[key.dash]})
+    if key.kind in ("bars", "columns"):
+        return patches.Patch(label=text, **_fill_style(key.role))
+    style = _sign_style(key.role) if key.kind == "points" else _line_style(key.role, key.dash)
     return lines.Line2D([], [], label=text, **style)
