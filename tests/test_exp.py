@@ -9,7 +9,7 @@ from llvmlite.binding import get_host_cpu_features
 from numba import config, njit
 
 from physupport import _exp
-from physupport.laws import _latent_kernels as kernels
+from physupport.laws.streams import _latent_kernels as kernels
 
 COEFFICIENTS = [1.0, *(getattr(_exp, f"C{k}") for k in range(1, 12))]
 

@@ -7,7 +7,7 @@ from physupport.aeb import EndpointPolicy, FixedOrder, Obligation, Proposals, Re
 from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import Library, bank_regions, library_bank, listed_regions, product_grid
 from physupport.judges import TableJudge
-from physupport.laws import ExchangeableGaussian, LatentPoint
+from physupport.laws import ExchangeableGaussian, latent_point
 from physupport.questions import RegionalMap, RegionRule
 from physupport.verify import verify
 
@@ -44,7 +44,7 @@ def test_a_run_uses_the_noises_that_were_hashed(bank):
 
     def propose(rows):
         points.append(ATOMS[:, [0, 2]].copy())
-        return LatentPoint(points[0], 0.2, 0.3)
+        return latent_point(points[0], 0.2, 0.3)
 
     plans = {
         "calibration": StreamPlan("latent", 0.5, propose=propose, checkpoints=[15]),

@@ -231,7 +231,7 @@ def test_a_numerator_off_the_bank_and_a_question_around_it():
         return objective.point(best.theta)
 
     def question(proposed):
-        first = proposed.points["calibration"].atoms[:, 0]
+        first = proposed.points["calibration"].numbers["atoms"][:, 0]
         away = np.abs(angles - np.arctan2(first[1], first[0]))
         between = np.abs(angles[:, None] - angles)
         return Resolution.of_states(bank, between, away, delta_fine=0.2, delta_group=0.5)

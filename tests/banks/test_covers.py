@@ -101,7 +101,7 @@ def spectra(sines, power, sign):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_law_that_moves_by_a_divergence_keeps_the_level_too(name):
     """Two rows of one random source: the best test of a covariance against another is that of Neyman and Pearson."""
-    response, cover = covered(name, eta=1.0, unit=make_law("covariance", {}).moved(1))
+    response, cover = covered(name, eta=1.0, unit=make_law("covariance", {}).cover_sizes.moved(1))
     assert not cover.unit.is_shift
     cells, power = cover.regions["box"], 20.0**2 / 2.0  # snr^2 = T power / noise, two rows, noise 1
     truth, at = drawn(cells, RUNS, 5)
@@ -145,11 +145,11 @@ def test_divergences_of_laws_are_no_smaller_than_those_of_rows():
     power, sine = 3.0, 0.2
     exact = 0.5 * power**2 / (1.0 + power) * sine**2  # of a row, noise 1
     chord = np.sqrt(2.0 - 2.0 * np.sqrt(1.0 - sine**2))
-    assert exact <= make_law("covariance", {}).moved(1).times(np.sqrt(power) * chord).kappa
+    assert exact <= make_law("covariance", {}).cover_sizes.moved(1).times(np.sqrt(power) * chord).kappa
     before, after = np.array([4.0, 9.0, 5.0]), np.array([4.6, 8.0, 5.3])
     counts = np.sum(after * np.log(after / before) - after + before)
-    assert counts <= make_law("poisson", {}).moved(1).times(np.linalg.norm(after - before) / 2.0).kappa
-    shift = make_law("mean", {}).moved(3)
+    assert counts <= make_law("poisson", {}).cover_sizes.moved(1).times(np.linalg.norm(after - before) / 2.0).kappa
+    shift = make_law("mean", {}).cover_sizes.moved(3)
     assert shift.is_shift
     assert shift.eta == pytest.approx(3.0)
 

@@ -103,7 +103,7 @@ def test_a_level_that_is_used_up_is_refused_and_none_is_used_without_a_move():
 @pytest.mark.parametrize("is_shift", [False, True])
 def test_cells_fill_their_range_and_are_as_few_as_can_be(is_shift):
     law = make_law("mean" if is_shift else "covariance", {"noises": [1.0]})
-    plain = cover_boxes(PEAK, {"line": [(0.4, 0.6)]}, snr=30.0, unit=law.moved(1))
+    plain = cover_boxes(PEAK, {"line": [(0.4, 0.6)]}, snr=30.0, unit=law.cover_sizes.moved(1))
     cover = cover_ranges(plain, law, 16, 6, strengths={"line": (2.0, 5.0)}, etas=(0.31, 0.31))
     (own,) = cover.ranges
     assert own.is_shift == is_shift
@@ -122,7 +122,9 @@ def test_cells_fill_their_range_and_are_as_few_as_can_be(is_shift):
 def test_divergences_of_strengths_and_noise_are_no_larger_than_those_of_the_steps(name, is_complex):
     """Of all rows, by the closed forms of the laws, from both ends of a cell to its middle."""
     response = UniformLinearArray(4, 0.5) if is_complex else PEAK
-    plain = cover_boxes(response, {"line": [(0.1, 0.3)]}, snr=90.0, eta=9.0, unit=make_law(name, {}).moved(1))
+    plain = cover_boxes(
+        response, {"line": [(0.1, 0.3)]}, snr=90.0, eta=9.0, unit=make_law(name, {}).cover_sizes.moved(1)
+    )
     law = make_law(name, {"is_complex": is_complex})
     width = len(plain.library().responses)
     cover = cover_ranges(plain, law, 16, width, noise=(0.5, 0.9), strengths={"line": (2.0, 3.0)}, etas=(0.7, 0.7))
@@ -219,6 +221,6 @@ def ranged_for(n_rows, cover):
     """The same cells, as if there were other rows."""
     strengths, noises = cover.ranges
     law = make_law("mean", {})
-    sizes = law.range_sizes(n_rows, 6, 0.9)
-    kept = Range("line", 2.5, 2.95, strengths.count, law.range_sizes(16, 6, 0.9).strength, is_shift=True)
+    sizes = law.cover_sizes.ranges(n_rows, 6, 0.9)
+    kept = Range("line", 2.5, 2.95, strengths.count, law.cover_sizes.ranges(16, 6, 0.9).strength, is_shift=True)
     return replace(cover, ranges=(kept, replace(noises, size=sizes.noise)))

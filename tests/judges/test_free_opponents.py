@@ -10,7 +10,7 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import Evidence, Factor, Verdict, best_explanation, verdicts
-from physupport.laws import LAWS, LatentPoint, make_law
+from physupport.laws import LAWS, latent_point, make_law, opponents_of
 from physupport.questions import RegionalMap
 from physupport.verify import verify
 
@@ -35,7 +35,7 @@ def kept(rows, law, *, peeks=False):
     proposal, held_out = ArrayRows(rows[1::2] if peeks else rows[::2]), ArrayRows(rows[1::2])
     proposed, stream = law.proposed(BANK, proposal), law.stream(BANK, held_out, [held_out.n_rows])
     best = best_explanation(proposed.stream, BANK.size, law.keys(BANK), scores=proposed.scores)[1]
-    opponent = law.half_free(BANK, proposed, best)
+    (opponent,) = opponents_of(law, BANK, proposed, best, "free")
     factor = Factor("rows", stream, law.keys(BANK), opponent.numerator(stream, held_out))
     evidence = Evidence(BANK.size, [factor])
     return np.flatnonzero(verdicts(evidence, np.arange(BANK.size), LEVEL).codes != Verdict.REJECTED)
@@ -88,7 +88,7 @@ def test_what_a_plan_cannot_have_is_refused():
     protocol = AnalysisProtocol(RegionalMap(bank_regions(BANK)), RegionalPolicy(), LEVEL, 1.0, BANK, plans)
     with pytest.raises(MisuseError, match="opponent must be left out for rows of the law gaussian"):
         analyse(protocol, {"deployment": np.random.default_rng(3).standard_normal((20, Q))})
-    point = LatentPoint(BANK.states.elements[:, :1], 0.3, 0.1)
+    point = latent_point(BANK.states.elements[:, :1], 0.3, 0.1)
     plans = {"calibration": StreamPlan("latent", 0.5, opponent="free", propose=lambda rows: point)}
     protocol = AnalysisProtocol(RegionalMap(bank_regions(BANK)), RegionalPolicy(), LEVEL, 1.0, BANK, plans)
     with pytest.raises(MisuseError, match="left out where a law off the bank is proposed already"):

@@ -82,12 +82,12 @@ def test_the_p_value_is_uniform_under_the_right_noise_whatever_the_mean_is(name)
     options, n_rows, _ = SETTINGS[name]
     bank, rng = bank_of(0.7), np.random.default_rng(11)
     law = Linear(**options).completed(bank)
-    p = np.array([law.noise_seen(bank, ArrayRows(rows)).p[0] for rows in drawn(rng, options, n_rows, 1500)])
+    p = np.array([law.noise_test(bank)(ArrayRows(rows)).p[0] for rows in drawn(rng, options, n_rows, 1500)])
     for level in (0.01, 0.1, 0.5):
         assert stats.binom.sf((p <= level).sum() - 1, len(p), level) > UNLUCKY
         assert stats.binom.cdf((p <= level).sum(), len(p), level) > UNLUCKY  # exact, not only on the safe side
     half = Linear(**options, noises=[0.7]).completed(bank_of(0.7))
-    wrong = np.array([half.noise_seen(bank, ArrayRows(2.0 * rows)).p[0] for rows in drawn(rng, options, n_rows, 300)])
+    wrong = np.array([half.noise_test(bank)(ArrayRows(2.0 * rows)).p[0] for rows in drawn(rng, options, n_rows, 300)])
     assert stats.binom.sf((wrong <= 0.1).sum() - 1, len(wrong), 0.1) < UNLUCKY  # negative control: twice the deviation
 
 
@@ -95,7 +95,7 @@ def test_the_p_value_is_uniform_under_the_right_noise_whatever_the_mean_is(name)
 def test_degrees_of_freedom_and_ratio_are_those_of_the_definition(name):
     options, n_rows, freedom = SETTINGS[name]
     bank, (rows,) = bank_of(0.7, 2.0), drawn(np.random.default_rng(4), options, n_rows, 1)
-    seen = Linear(**options).completed(bank).noise_seen(bank, ArrayRows(rows))
+    seen = Linear(**options).completed(bank).noise_test(bank)(ArrayRows(rows))
     covariance = options.get("covariance", np.eye(Q))
     inverse = np.linalg.inv(np.diag(covariance) if covariance.ndim == 1 else covariance)
     columns = np.hstack([WAVES, options.get("background", np.zeros((Q, 0)))])
@@ -117,7 +117,7 @@ def test_complex_rows_have_twice_the_degrees_of_freedom():
     rows = np.sqrt(0.35) * (rng.standard_normal((4, Q)) + 1j * rng.standard_normal((4, Q))) + 3.0
     energy = (np.abs(rows - rows.mean(axis=0)) ** 2).sum()
     tails = stats.chi2.cdf(2 * energy / 0.7, 6 * Q), stats.chi2.sf(2 * energy / 0.7, 6 * Q)
-    seen = law.noise_seen(bank, ArrayRows(as_pairs(rows)))
+    seen = law.noise_test(bank)(ArrayRows(as_pairs(rows)))
     assert seen.p[0] == pytest.approx(2.0 * min(tails), rel=1e-6)
 
 
@@ -237,7 +237,7 @@ def test_what_rows_say_of_the_noise_is_derived_again_from_them(judge, noise):
 def test_a_report_without_the_test_of_the_noise_is_refused(judge, monkeypatch):
     rows = nothing_there(7)
     with monkeypatch.context() as then:
-        then.setattr(Linear, "states_noise", lambda law, bank: False)
+        then.setattr(Linear, "noise_test", lambda law, bank: None)
         report = reported(rows, 0.5, judge=JUDGES[judge])
     assert "noise" not in report.document["protocol"]["judge"]
     assert report.status == "REPORT"  # confidently wrong, as it was
@@ -346,7 +346,7 @@ def test_the_noise_is_not_looked_at_where_nobody_states_it():
 def test_rounding_keeps_a_noise_that_is_lost_in_huge_rows():
     """Rows of 1e16 deviations have no digit left for the noise: nothing refutes it."""
     rows = np.full((3, Q), 1e16) + nothing_there(0, 3)
-    seen = Linear().completed(bank := bank_of(1.0)).noise_seen(bank, ArrayRows(rows))
+    seen = Linear().completed(bank := bank_of(1.0)).noise_test(bank)(ArrayRows(rows))
     assert seen.p[0] > 0.5
     assert two_sided(1e16, 5, 1.0) < 1e-300
     assert two_sided(np.nan, 5, 1.0) == 1.0
@@ -403,7 +403,7 @@ def test_a_map_withholds_labels_of_signals_that_refute_the_noise(judge, repeats,
     law = plan.law.completed(bank)
     for number, own in enumerate(rows):
         seen, facts = (
-            law.noise_seen(bank, ArrayRows(own)),
+            law.noise_test(bank)(ArrayRows(own)),
             protocol.read(deployment=own).judge.facts(np.arange(bank.size)),
         )
         assert (gates[number] != GATES.index("open")) == facts["is_best_rejected"]
@@ -424,7 +424,7 @@ def test_with_its_project_a_report_that_does_not_test_the_noise_is_refused(tmp_p
     )
     project = load_project(tmp_path / "project.toml")
     with monkeypatch.context() as then:
-        then.setattr(Linear, "states_noise", lambda law, bank: False)
+        then.setattr(Linear, "noise_test", lambda law, bank: None)
         before = run_project(project).result.report.document["protocol"]
     finished = run_project(project)
     today = finished.result.report.document["protocol"]

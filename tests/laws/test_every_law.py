@@ -8,7 +8,16 @@ from physupport._errors import MisuseError
 from physupport.analysis import StreamPlan
 from physupport.banks import Library, library_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
-from physupport.laws import LAWS, BernoulliGaussian, Covariance, ExchangeableGaussian, decode_law, make_law
+from physupport.laws import (
+    LAWS,
+    BernoulliGaussian,
+    Covariance,
+    ExchangeableGaussian,
+    decode_law,
+    decode_opponent,
+    make_law,
+    opponents_of,
+)
 
 BOX = (np.array([-2.0, -2.0]), np.array([2.0, 2.0]))
 CASES = [(name, False) for name in LAWS] + [(name, True) for name, law in LAWS.items() if not law.why_real]
@@ -70,7 +79,7 @@ def test_the_opponent_of_a_key_is_a_density_and_is_read_back(name, is_complex):
     stream, key = opponent.numerator(law.stream(bank, rows, [24]), rows)
     assert stream.is_density
     assert np.isfinite(stream.log_likelihood(np.array([key])).errors).all()
-    assert law.decode_opponent(opponent.encode()).agrees(opponent)
+    assert decode_opponent(law, opponent.encode()).agrees(opponent)
 
 
 @pytest.mark.parametrize(("name", "is_complex"), SCORED)
@@ -92,13 +101,14 @@ def test_a_free_opponent_fits_rows_that_the_bank_cannot_and_is_read_back(name, i
     assert stream.is_density
     best = denominator.log_likelihood(keys).values.max()
     assert stream.log_likelihood(np.array([key])).values[0, 0] > best + 10.0
-    mixture = law.half_free(bank, proposed, int(keys[0]))
+    (mixture,) = opponents_of(law, bank, proposed, int(keys[0]), "free")
     assert mixture.weights == (0.5, 0.5)
-    back = law.decode_opponent(mixture.encode())
+    back = decode_opponent(law, mixture.encode())
     assert back.agrees(mixture)
-    assert any(back.agrees(given) for given in law.opponents_of(bank, proposed, int(keys[0])))
+    assert any(back.agrees(given) for given in opponents_of(law, bank, proposed, int(keys[0]), None))
     others = law.proposed(bank, ArrayRows(rows[::3]))
-    assert not back.agrees(law.half_free(bank, others, int(keys[0])))
+    (other,) = opponents_of(law, bank, others, int(keys[0]), "free")
+    assert not back.agrees(other)
 
 
 @pytest.mark.parametrize(("name", "is_complex"), ENERGETIC)

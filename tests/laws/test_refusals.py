@@ -20,6 +20,7 @@ from physupport.laws import (
     Poisson,
     check_cover,
     decode_law,
+    decode_opponent,
     law_named,
     make_law,
     whitening,
@@ -163,9 +164,9 @@ def test_a_written_law_with_numbers_that_no_law_has_is_refused(name, change, mes
 def test_a_written_opponent_that_is_no_density_is_refused(node, message):
     """Weights that add up to more than 1 would make evidence out of nothing."""
     law = Mean().completed(made_bank())
-    assert law.decode_opponent({"mixture": [{"weight": 0.5, "law": {"key": 0}}, {"weight": 0.5, "law": {"key": 1}}]})
+    assert decode_opponent(law, {"mixture": [{"weight": 0.5, "law": {"key": 0}}, {"weight": 0.5, "law": {"key": 1}}]})
     with pytest.raises((MisuseError, Refusal), match=message):
-        law.decode_opponent(node)
+        decode_opponent(law, node)
 
 
 def test_laws_of_codes_come_back_from_documents():
@@ -212,7 +213,9 @@ def covered(**options):
     """A bank of the cells of a cover, its law and the cover."""
     peak = Peak(np.linspace(0.0, 1.0, 12), 0.2)
     law = Mean()
-    cover = cover_boxes(peak, {"A": [(0.3, 0.6)]}, **{"snr": 8.0, "eta": 1.0, "unit": law.moved(1)} | options)
+    cover = cover_boxes(
+        peak, {"A": [(0.3, 0.6)]}, **{"snr": 8.0, "eta": 1.0, "unit": law.cover_sizes.moved(1)} | options
+    )
     bank = library_bank(cover.library(), ["A"], {"A": 1.0}, deployment=product_grid(noise=[0.5]))
     return cover, bank, law.completed(bank)
 

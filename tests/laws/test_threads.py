@@ -6,7 +6,7 @@ import threading
 import numba
 import pytest
 
-from physupport.laws._threads import in_pieces
+from physupport.laws import in_pieces
 
 
 @pytest.fixture

@@ -171,11 +171,11 @@ def test_the_proposal_beats_the_bank_on_its_own_rows(cases, part):
         return calibration_mixture(BernoulliGaussian(p), atoms, noise).log_density(rows).sum()
 
     point, row = point_of(cases[0].seal.proposed), _proposal_row(LOW, cases[0])
-    here = log_likelihood(point.atoms, point.p, point.noise)
+    here = log_likelihood(**point)
     # Sums of 1843 logarithms, each about -6.
     assert row["log_likelihood"] == pytest.approx(here, abs=1e-8)
     np.testing.assert_allclose(
-        turns(design.GENERATOR, [row["phi"]])[0] @ balanced(LOW.scale).atoms, point.atoms, atol=1e-15
+        turns(design.GENERATOR, [row["phi"]])[0] @ balanced(LOW.scale).atoms, point["atoms"], atol=1e-15
     )
     bank = design.study_bank(LOW)
     for e in range(0, bank.size, 41):

@@ -8,7 +8,7 @@ from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, report
 from physupport.banks import bank_regions
 from physupport.cli import app
-from physupport.laws._opponents import LatentPoint
+from physupport.laws import latent_point
 from physupport.project import load_project, run_project
 from physupport.questions import RegionalMap
 from physupport.report import rebuilt_bank
@@ -55,7 +55,7 @@ def fitted(four_regions):
     atoms = bank.states.elements[:, bank.states.element_index(np.array([0]))[0]]
 
     def propose(_):
-        return LatentPoint(atoms, 0.2, 0.984)
+        return latent_point(atoms, 0.2, 0.984)
 
     plans = {"calibration": StreamPlan("latent", 0.45, propose=propose), "deployment": StreamPlan("covariance", 0.40)}
     question = RegionalMap(bank_regions(bank))

@@ -16,7 +16,7 @@ from .._typing import Array, IntArray
 from ..banks import Bank, Cover
 from ..io import ArrayRows, HashedRows, SplitRows
 from ..judges import Factor, best_explanation, doubling_checkpoints
-from ..laws import Law, Opponent, check_checkpoints, make_law
+from ..laws import Law, Opponent, check_checkpoints, make_law, opponents_of
 from ..questions import Question
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ class ProposedStream:
             plausibility = proposal.plausibility
             if opponent is None:
                 best, key = best_explanation(proposal.stream, bank.size, law.keys(bank), scores=proposal.scores)
-                choose = law.half_free if plan.opponent == "free" else law.opponent
-                opponent = choose(bank, proposal, key)
+                (opponent,) = opponents_of(law, bank, proposal, key, plan.opponent)
         return cls(protocol, name, plan, bank, law, table, split, rows, stops, best, opponent, plausibility)
 
     @cached_property

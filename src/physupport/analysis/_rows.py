@@ -55,7 +55,7 @@ def stream_rows(name: str, table: Table, plan: StreamPlan, bank: Bank) -> NDArra
     wanted = law.width(bank) // factor
     if table.values.shape[1] != wanted:
         rule = f"have the {wanted} channels that the bank describes"
-        if law.n_codes(bank.states.n_atoms):
+        if law.has_codes:
             rule = f"have {wanted} columns, the channels of the bank and then its codes"
         raise MisuseError(name, rule, f"{table.values.shape[1]}")
     return as_pairs(table.values) if is_complex else table.values

@@ -23,7 +23,7 @@ from .._stored import Real, check_form
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
-from ..laws import Design, Law, LinearStream, NoiseSeen, agreement
+from ..laws import Design, Law, LinearStream, agreement
 from ._decide import compared, decided, verdicts
 from ._evidence import Evidence, Factor, final_bounds
 from ._judge import Judge, Verdict, Verdicts, block_around
@@ -125,11 +125,11 @@ class ByEvidence(JudgeSpec):
 
         A covariance that was estimated is refused: likelihoods would take its errors for signals.
         """
-        if any(law.is_estimated for law in laws):
+        if any(law.covariance_freedom is not None for law in laws):
             rule = "be 'rotation' where the covariance of the noise is estimated from rows"
             remedy = 'Write judge = "rotation", or give a covariance that is known.'
             raise MisuseError("judge", rule, "'evidence'", remedy)
-        is_stated = any(law.states_noise(bank) for law in laws)
+        is_stated = any(law.noise_test(bank) is not None for law in laws)
         return replace(self, noise=(self.noise or NOISE_SHARE) if is_stated else None)
 
     def encode(self) -> dict[str, object]:
@@ -215,7 +215,8 @@ def noise_facts(share: float | None, sealed: Sealed | None, possible: IntArray) 
     asked = possible if len(possible) else np.arange(sealed.size)
     findings: list[dict[str, Any]] = []
     for stream in sealed.streams:
-        seen: NoiseSeen | None = stream.law.noise_seen(sealed.bank, stream.rows)
+        test = stream.law.noise_test(sealed.bank)
+        seen = None if test is None else test(stream.rows)
         if seen is None:
             continue
         settings = np.unique(stream.keys_of(asked) % len(seen.p)).tolist()

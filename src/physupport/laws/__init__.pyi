@@ -1,4 +1,3 @@
-from ._boxes import fit_boxes as fit_boxes
 from ._codes import (
     MOST_ACTIVE as MOST_ACTIVE,
     BernoulliGaussian as BernoulliGaussian,
@@ -7,6 +6,7 @@ from ._codes import (
     LawMoments as LawMoments,
     law_moments as law_moments,
     law_nondegeneracy as law_nondegeneracy,
+    make_calibration as make_calibration,
 )
 from ._covariance import (
     Covariance as Covariance,
@@ -29,7 +29,6 @@ from ._latent_objective import (
     propose_continuous as propose_continuous,
     start_points as start_points,
 )
-from ._latent_stream import latent_stream as latent_stream
 from ._law import (
     LAWS as LAWS,
     Energy as Energy,
@@ -39,13 +38,14 @@ from ._law import (
     check_mixes as check_mixes,
     check_sets as check_sets,
     decode_law as decode_law,
+    decode_opponent as decode_opponent,
     law_named as law_named,
     laws_of_files as laws_of_files,
     make_law as make_law,
+    opponents_of as opponents_of,
     register as register,
 )
 from ._linear import Linear as Linear
-from ._linear_stream import LinearStream as LinearStream
 from ._mean import Mean as Mean
 from ._mixtures import (
     GaussianCovariance as GaussianCovariance,
@@ -55,7 +55,6 @@ from ._mixtures import (
     calibration_mixture as calibration_mixture,
     calibration_tangent as calibration_tangent,
     deployment_mean as deployment_mean,
-    make_calibration as make_calibration,
     separated_mean as separated_mean,
 )
 from ._noise import (
@@ -69,15 +68,19 @@ from ._noise import (
 from ._noisy import NoisyLaw as NoisyLaw
 from ._opponents import (
     BankKey as BankKey,
-    LatentPoint as LatentPoint,
-    MeanPoint as MeanPoint,
     Opponent as Opponent,
+    Point as Point,
     Proposal as Proposal,
-    Scores as Scores,
-    Stream as Stream,
-    check_checkpoints as check_checkpoints,
+    latent_point as latent_point,
 )
 from ._poisson import Poisson as Poisson
 from ._profiled import ProfiledMean as ProfiledMean
-from ._threads import in_pieces as in_pieces
-from ._white_noise import known_code_stream as known_code_stream, point_stream as point_stream
+from ._stream import Scores as Scores, Stream as Stream, check_checkpoints as check_checkpoints
+from .streams import (
+    LinearStream as LinearStream,
+    fit_boxes as fit_boxes,
+    in_pieces as in_pieces,
+    known_code_stream as known_code_stream,
+    latent_stream as latent_stream,
+    point_stream as point_stream,
+)

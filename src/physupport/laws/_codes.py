@@ -1,21 +1,19 @@
 """Laws of the calibration coefficients: exchangeable over atoms, Gaussian given the active set."""
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, final
+from fractions import Fraction
+from math import comb
+from typing import ClassVar, Protocol, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._arrays import read_only
-from .._checks import check_array, check_count, check_open, check_positive
+from .._checks import check_array, check_count, check_instance, check_open, check_positive
 from .._errors import MisuseError
 from .._membership import Condition, Membership
 from .._stored import Real, Refusal, check_form
 from .._typing import Array, BoolArray
-
-if TYPE_CHECKING:
-    from flint import arb
-
 
 # Float64 sums of probabilities are off by a few 1e-16; a list typed with rounded digits is off by far more than this.
 PROBABILITY_TOLERANCE = 1e-12
@@ -37,11 +35,9 @@ class CodeLaw(Protocol):
         """The probability p on which all weights depend; None if there is no such number."""
         return None
 
-    def exact_weights(self, n_atoms: int) -> "list[arb]":
-        """The same probabilities as balls, from the stored parameters; a law without more is taken at its word."""
-        from flint import arb
-
-        return [arb(float(w)) for w in self.subset_weights(n_atoms)]
+    def exact_weights(self, n_atoms: int) -> list[Fraction]:
+        """The same without rounding, from the stored parameters; a law without more is taken at its word."""
+        return [Fraction(float(w)) for w in self.subset_weights(n_atoms)]
 
     def active_variances(self, n_atoms: int) -> Array:
         """Variance of an active coefficient when k are active, for k = 0..n; (n + 1,)."""
@@ -79,11 +75,9 @@ class BernoulliGaussian:
         """The probability that an atom is active."""
         return self.p
 
-    def exact_weights(self, n_atoms: int) -> "list[arb]":
-        """The same as balls, from the stored p."""
-        from flint import arb
-
-        p = arb(self.p)
+    def exact_weights(self, n_atoms: int) -> list[Fraction]:
+        """The same without rounding, from the stored p."""
+        p = Fraction(self.p)
         return [p**k * (1 - p) ** (n_atoms - k) for k in range(n_atoms + 1)]
 
     def active_variances(self, n_atoms: int) -> Array:
@@ -146,16 +140,12 @@ class ExchangeableGaussian:
 
     def subset_weights(self, n_atoms: int) -> Array:
         r""":math:`\pi_k / \binom nk` for k = 0..n; (n + 1,)."""
-        from scipy.special import comb
-
         self._check_atoms(n_atoms)
-        return self.size_probabilities / comb(self.n_atoms, np.arange(self.n_atoms + 1))
+        return self.size_probabilities / [comb(n_atoms, k) for k in range(n_atoms + 1)]
 
-    def exact_weights(self, n_atoms: int) -> "list[arb]":
-        """The same as balls, from the stored probabilities."""
-        from flint import arb
-
-        return [arb(float(self.size_probabilities[k])) / math.comb(n_atoms, k) for k in range(n_atoms + 1)]
+    def exact_weights(self, n_atoms: int) -> list[Fraction]:
+        """The same without rounding, from the stored probabilities."""
+        return [Fraction(pi) / comb(n_atoms, k) for k, pi in enumerate(self.size_probabilities.tolist())]
 
     def active_variances(self, n_atoms: int) -> Array:
         r""":math:`\lambda_k` for k = 0..n; (n + 1,)."""
@@ -235,15 +225,12 @@ def law_moments(law: CodeLaw, n_atoms: int) -> LawMoments:
     >>> [round(x, 12) for x in (m.a1, m.a2d, m.a2o, m.delta)]
     [0.25, 0.25, 0.0625, 0.1875]
     """
-    from scipy.special import comb
-
     n = check_count("n_atoms", n_atoms)
-    size = np.arange(n + 1)
     weights = law.subset_weights(n)
     variances = law.active_variances(n)
     # pi_k k / n = C(n-1, k-1) w_k: the sets of size k that hold a given atom; likewise for a given pair.
-    with_atom = comb(n - 1, size - 1) * weights
-    with_pair = comb(n - 2, size - 2) * weights if n > 1 else np.zeros(n + 1)
+    with_atom = [0, *(comb(n - 1, k - 1) for k in range(1, n + 1))] * weights
+    with_pair = [0, 0, *(comb(n - 2, k - 2) for k in range(2, n + 1))] * weights if n > 1 else np.zeros(n + 1)
     return LawMoments(float(with_atom @ variances), float(with_atom @ variances**2), float(with_pair @ variances**2))
 
 
@@ -271,3 +258,17 @@ def support_masks(n_atoms: int) -> BoolArray:
     """
     n = check_count("n_atoms", n_atoms, 1, _MOST_ENUMERATED_ATOMS)
     return np.asarray((np.arange(2**n)[:, None] >> np.arange(n - 1, -1, -1)) & 1, dtype=np.bool_)
+
+
+def make_calibration(law: CodeLaw, atoms: ArrayLike, noise: float, rng: np.random.Generator, n_rows: int) -> Array:
+    r"""Rows :math:`Y_i = D c_i + \xi_i,\ \xi_i \sim N_q(0, \nu I)` (eq:training-model), (n_rows, q).
+
+    All coefficients are drawn first, then all noise.  atoms: (q, n), columns of any norm, so that responses of
+    different strength can be simulated as well.  rng: `numpy.random.default_rng(seed)`.
+    """
+    atoms = check_array("atoms", atoms, (None, None))
+    check_instance("rng", rng, np.random.Generator)
+    noise = check_positive("noise", noise)
+    coefficients = law.sample(rng, check_count("n_rows", n_rows, 0), atoms.shape[1])  # (n_rows, n)
+    disturbance = np.sqrt(noise) * rng.standard_normal((n_rows, atoms.shape[0]))  # (n_rows, q)
+    return np.asarray(coefficients @ atoms.T + disturbance)

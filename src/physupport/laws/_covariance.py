@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from .._checks import check_array, check_symmetric
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ..banks import Bank, Moved, RangeSizes
+from ..banks import Bank, RangeSizes
 from ..io import RowSource, as_complex, mean_row, turned
-from ._law import Energy, Law, Part, Sampler, register
+from . import streams
+from ._law import CoverSizes, Energy, Law, Part, Sampler, register
 from ._noise import Strength, StrengthsSeen, two_sided
 from ._noisy import NoisyLaw, chi_square, whitened_energy
-from ._opponents import CovariancePoint, Proposal, kinds_with, leading_point
+from ._opponents import Point, Proposal, leading_point
 
 if TYPE_CHECKING:
-    from ._covariance_stream import CovarianceStream
     from ._mean import Mean
 
 
@@ -43,7 +43,7 @@ class Covariance(NoisyLaw):
         **Law.file_keys, "noise.between": False, "regions.strength.between": False,
     }  # fmt: skip
     if_unknown: ClassVar[Mapping[str, str]] = {"law": "gaussian", "rows": "random"}
-    opponents = kinds_with("key", covariance_point=CovariancePoint.decode)
+    mixed: ClassVar[tuple[str, ...]] = ("key", "covariance_point")
 
     def factors(self, bank: Bank, keys: IntArray) -> tuple[Array, Array]:
         r"""(k, q, r) factors F and (k,) noises of the covariances :math:`\nu I + FF^\top`; complex laws as pairs.
@@ -87,35 +87,29 @@ class Covariance(NoisyLaw):
 
         return draw
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "CovarianceStream":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "streams.CovarianceStream":
         """The rows (N, q), read once and scored under every deployment key; strengths are variances of the sources."""
-        from ._covariance_stream import covariance_stream
+        return streams.covariance_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
 
-        return covariance_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
-
-    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> CovariancePoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The leading eigenvectors of the second moments of the rows, and white noise."""
         table = np.concatenate([*proposal.rows.blocks()])
         return leading_point(as_complex(table.T).T if self.is_complex else table, proposal.rows.n_rows)
 
-    def moved(self, active: int) -> Moved:
+    @property
+    def cover_sizes(self) -> CoverSizes:
         r"""At most :math:`\sum_jT\lambda_j|\Delta a_j|^2/2\sigma^2`, which rows with their sources seen would have.
 
         Given independent sources x of variances :math:`\lambda`, the mean of a row moves by
         :math:`\sum_jx_j\Delta a_j`, whose mean square is the sum of those of all; not to see x makes laws nearer.
+        Every row has an amplitude of each source, of two real numbers if complex, and noise in each of its own.
         """
-        return Moved(0.5 * active, is_shift=False)
+        return CoverSizes(0.5, 1, is_shift=False, snr=self._snr, ranges=self._range_sizes)
 
-    def largest_snr(self, bank: Bank, n_rows: int) -> float:
-        """The ratio of the strongest source in the least noise."""
-        return self.snr(float(bank.strengths.max()), float(self.variances.min()), n_rows)
-
-    def snr(self, strength: float, noise: float, n_rows: int) -> float:
-        """Strengths are variances of the sources."""
+    def _snr(self, strength: float, noise: float, n_rows: int) -> float:
         return sqrt(n_rows * strength / self.entry_noise(noise))
 
-    def range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes:  # noqa: ARG002
-        """Every row has an amplitude of each source, of two real numbers if complex, and noise in each of its own."""
+    def _range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes:  # noqa: ARG002
         return RangeSizes(float(n_rows * width), (2.0 if self.is_complex else 1.0) * n_rows, is_shift=False)
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
@@ -125,8 +119,6 @@ class Covariance(NoisyLaw):
 
     def strengths_seen(self, bank: Bank, rows: RowSource) -> StrengthsSeen:
         """Along every active atom."""
-        # DROP
-
         return covariance_strengths(self, bank, rows)
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:

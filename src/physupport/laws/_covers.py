@@ -62,9 +62,10 @@ def check_cover(cover: Cover, bank: Bank | None, streams: Sequence[tuple[Law, in
         raise MisuseError("cover", "go with one stream, and with the bank that it made", f"{len(streams)} streams")
     ((law, n_rows),) = streams
     active = max(map(len, bank.positions))
-    unit = law.moved(active)
-    if unit is None:
+    sizes = law.cover_sizes
+    if sizes is None:
         raise MisuseError("cover", "go with a law that says how far its rows move", repr(law.name))
+    unit = sizes.moved(active)
     if cover.active != active or not _alike(np.array(cover.unit), np.array(unit)):
         raise MisuseError(
             "cover", f"be of {active} active elements of {law.name} rows", f"{cover.active}, {cover.unit}"
@@ -122,10 +123,10 @@ def _check_ranges(cover: Cover, bank: Bank, law: Law, n_rows: int) -> None:
 
 def _sizes(law: Law, n_rows: int, width: int, quietest: float | None) -> RangeSizes:
     """The sizes of ranges, in the least noise of a range or of the law."""
-    sizes = law.range_sizes(n_rows, width, _least_noise(law) if quietest is None else quietest)
-    if sizes is None:
+    sizes = law.cover_sizes
+    if sizes is None or sizes.ranges is None:
         raise MisuseError("ranges", "go with a law that says what strengths and noise do to its rows", repr(law.name))
-    return sizes
+    return sizes.ranges(n_rows, width, _least_noise(law) if quietest is None else quietest)
 
 
 def _least_noise(law: Law) -> float:
@@ -153,11 +154,11 @@ def _check_strengths(each: Range, region: str, bank: Bank) -> None:
 
 def _largest_snr(cover: Cover, bank: Bank, law: Law, n_rows: int) -> float | None:
     """The largest signal-to-noise ratio of the bank, or of the strongest and the quietest of its ranges."""
-    if not cover.ranges:
-        return law.largest_snr(bank, n_rows)
+    if law.cover_sizes is None or law.cover_sizes.snr is None:
+        return None
     strongest = max([float(bank.strengths.max()), *(each.high for each in cover.ranges if each.region is not None)])
     quietest = min([_least_noise(law), *(each.low for each in cover.ranges if each.region is None)])
-    return law.snr(strongest, quietest, n_rows)
+    return law.cover_sizes.snr(strongest, quietest, n_rows)
 
 
 def _alike(some: Array | None, others: Array) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,10 @@ from numpy.typing import ArrayLike
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource, as_complex, as_pairs
+from . import streams
 from ._law import Energy, Law, Part, Sampler, register
 from ._noisy import NoisyLaw, chi_square
-from ._opponents import DictionaryPoint, Proposal, kinds_with
-
-if TYPE_CHECKING:
-    from ._white_noise import DictionaryResiduals, WhiteNoiseStream
+from ._opponents import Point, Proposal, dictionary_point
 
 
 @register
@@ -28,11 +26,9 @@ class KnownCodes(NoisyLaw):
     name: ClassVar[str] = "known codes"
     part: ClassVar[Part] = "calibration"
     file_keys: ClassVar[Mapping[str, bool]] = {**Law.file_keys, "codes": False}
-    opponents = kinds_with("key", dictionary_point=DictionaryPoint.decode)
-
-    def n_codes(self, n_atoms: int) -> int:
-        """One for each atom."""
-        return n_atoms
+    mixed: ClassVar[tuple[str, ...]] = ("key", "dictionary_point")
+    takes_sets: ClassVar[bool] = False
+    has_codes: ClassVar[bool] = True
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, width) rows with standard normal codes, which the law leaves open."""
@@ -75,16 +71,18 @@ class KnownCodes(NoisyLaw):
         maps = [self._signal(bank.states.elements[:, chosen], codes).T for chosen in index]
         return np.array(maps), self.entry_noises(parts.nuisance)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[DictionaryResiduals]":
+    def stream(
+        self, bank: Bank, rows: RowSource, checkpoints: ArrayLike
+    ) -> "streams.WhiteNoiseStream[streams.DictionaryResiduals]":
         """The rows, scored under every state and noise."""
-        from ._white_noise import CodeColumns, known_code_stream
-
         q = len(bank.states.elements)
-        measured = CodeColumns(rows, slice(0, q), q)
-        codes = CodeColumns(rows, slice(q, rows.width), rows.width - q)
-        return known_code_stream(measured, codes, bank.states, self.variances, checkpoints, is_complex=self.is_complex)
+        measured = streams.CodeColumns(rows, slice(0, q), q)
+        codes = streams.CodeColumns(rows, slice(q, rows.width), rows.width - q)
+        return streams.known_code_stream(
+            measured, codes, bank.states, self.variances, checkpoints, is_complex=self.is_complex
+        )
 
-    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> DictionaryPoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The dictionary of least squares, and the noise that it leaves; of too few rows the largest of the law."""
         table = np.concatenate([*proposal.rows.blocks()]).T
         q = len(bank.states.elements)
@@ -92,8 +90,7 @@ class KnownCodes(NoisyLaw):
         atoms = np.linalg.lstsq(codes.T, measured.T, rcond=None)[0].T
         freedom = (proposal.rows.n_rows - int(np.linalg.matrix_rank(codes))) * len(measured)
         noise = float((np.abs(measured - atoms @ codes) ** 2).sum()) / freedom if freedom else 0.0
-        pairs = as_pairs(atoms, axis=0) if self.is_complex else np.asarray(atoms, dtype=np.float64)
-        return DictionaryPoint(pairs, noise if noise > 0.0 else float(self.variances.max()), self.is_complex)
+        return dictionary_point(atoms, noise if noise > 0.0 else float(self.variances.max()))
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
         r""":math:`\sum_i\|y_i - Dc_i\|^2/\nu`, chi-square."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from math import log, nan, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +14,11 @@ from .._stored import Refusal, check_form
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource
-from ._codes import MOST_ACTIVE, BernoulliGaussian, CodeLaw, decode_code_law, law_moments
+from . import streams
+from ._codes import MOST_ACTIVE, BernoulliGaussian, CodeLaw, decode_code_law, law_moments, make_calibration
 from ._law import Energy, Law, Part, register
 from ._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
-from ._opponents import LatentPoint, Proposal, kinds_with
-
-if TYPE_CHECKING:
-    from ._latent_stream import LatentStream
+from ._opponents import Point, Proposal, latent_point
 
 
 @register
@@ -39,10 +37,12 @@ class Latent(NoisyLaw):
     has_statistics: ClassVar[bool] = False
     has_sign: ClassVar[bool] = False
     file_keys: ClassVar[Mapping[str, bool]] = {**Law.file_keys, "activity": True}
-    opponents = kinds_with("key", "point", point=LatentPoint.decode)
+    opponents: ClassVar[tuple[str, ...]] = ("key", "point")
+    mixed: ClassVar[tuple[str, ...]] = ("key", "point")
+    takes_sets: ClassVar[bool] = False
 
     laws: Sequence[CodeLaw] | None = None
-    propose: Callable[[Array], LatentPoint] | None = None
+    propose: Callable[[Array], Point] | None = None
 
     def __post_init__(self) -> None:
         """Copies: a law must stay what it was when a protocol was frozen."""
@@ -84,16 +84,12 @@ class Latent(NoisyLaw):
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, q) rows of an explanation."""
-        from ._mixtures import make_calibration
-
         law, noise = self._at(bank, explanation)
         return make_calibration(law, bank.explanation(explanation).atoms, noise, rng, n_rows)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "LatentStream":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "streams.LatentStream":
         """The rows, scored under every state and nuisance."""
-        from ._latent_stream import latent_stream
-
-        return latent_stream(rows, bank.states, self.code_laws, self.variances, checkpoints)
+        return streams.latent_stream(rows, bank.states, self.code_laws, self.variances, checkpoints)
 
     def symmetries(self, bank: Bank, keys: IntArray) -> Array:
         r"""The nuisances, and the inner products of all atoms of the tuple.
@@ -107,20 +103,18 @@ class Latent(NoisyLaw):
         gram = np.swapaxes(atoms, 1, 2) @ atoms
         return np.hstack([parts.nuisance.reshape(keys.shape), gram.reshape(len(keys), -1)])
 
-    def own_opponent(self, rows: RowSource) -> LatentPoint | None:
+    def own_opponent(self, rows: RowSource) -> Point | None:
         """The opponent that the function `propose` makes of the rows."""
-        return None if self.propose is None else self.propose(np.concatenate([*rows.blocks()])).frozen()
+        return None if self.propose is None else self.propose(np.concatenate([*rows.blocks()]))
 
-    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> LatentPoint:
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:
         """Atoms, activity and noise that the rows make likely, none of them held to the bank; from a key of it on."""
-        # DROP
-
         parts = bank.calibration_parts(np.array([key]))
         nuisance = int(parts.nuisance[0])
         index = bank.states.element_index(parts.state)[0]
         energy = law_moments(self.code_laws[nuisance], len(index)).a1
         p = float(np.clip(energy, 0.01, MOST_ACTIVE - 0.01))
-        start = LatentPoint(bank.states.elements[:, index], p, float(self.variances[nuisance]))
+        start = latent_point(bank.states.elements[:, index], p, float(self.variances[nuisance]))
         return refined_point(np.concatenate([*proposal.rows.blocks()]), start)
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy:
@@ -193,12 +187,12 @@ _N_STEPS = 20
 _LEAST_ACTIVE = 1e-3
 
 
-def refined_point(rows: Array, start: LatentPoint) -> LatentPoint:
+def refined_point(rows: Array, start: Point) -> Point:
     """The most likely of the laws that expectation-maximisation passes through, the start among them.
 
     rows: (N, q) that propose.  Any of them would be an opponent: nothing about its validity hangs on how far this gets.
     """
-    n = start.atoms.shape[1]
+    n = start.numbers["atoms"].shape[1]
     every = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
     sets = [np.array(chosen, dtype=np.int64) for chosen in islice(every, _MOST_SETS)]
     point = start
@@ -210,26 +204,28 @@ def refined_point(rows: Array, start: LatentPoint) -> LatentPoint:
             best = point
             most = likelihood
         point = following
-    return best.frozen()
+    return best
 
 
-def _step(rows: Array, point: LatentPoint, sets: list[IntArray]) -> tuple[float, LatentPoint]:
+def _step(rows: Array, point: Point, sets: list[IntArray]) -> tuple[float, Point]:
     """The log likelihood of a law, up to a constant, and the law after it."""
     (n_rows, q) = rows.shape
-    n = point.atoms.shape[1]
-    noise = point.noise
+    dictionary = point.numbers["atoms"]
+    activity = point.numbers["p"]
+    noise = point.numbers["noise"]
+    n = dictionary.shape[1]
     logs = np.empty((len(sets), n_rows))
     means = np.zeros((len(sets), n_rows, n))
     spreads = np.zeros((len(sets), n, n))
     for i, active in enumerate(sets):
-        atoms = point.atoms[:, active]
+        atoms = dictionary[:, active]
         inverse = np.linalg.inv(atoms.T @ atoms + noise * np.eye(len(active)))
         product = rows @ atoms  # (N, r)
         code = product @ inverse
         means[i][:, active] = code
         spreads[i][np.ix_(active, active)] = noise * inverse
         volume = (q - len(active)) * log(noise) - np.linalg.slogdet(inverse)[1]
-        prior = len(active) * log(point.p) + (n - len(active)) * log(1.0 - point.p)
+        prior = len(active) * log(activity) + (n - len(active)) * log(1.0 - activity)
         logs[i] = prior - 0.5 * (volume - np.sum(product * code, axis=1) / noise)
     peak = logs.max(axis=0)
     weights = np.exp(logs - peak)
@@ -242,8 +238,8 @@ def _step(rows: Array, point: LatentPoint, sets: list[IntArray]) -> tuple[float,
     gram = np.einsum("itj,itk->jk", weighted, means) + np.einsum("it,ijk->jk", weights, spreads)
     atoms = cross @ np.linalg.pinv(gram)
     norms = np.linalg.norm(atoms, axis=0)
-    atoms = np.where(norms > 0.0, atoms / np.where(norms > 0.0, norms, 1.0), point.atoms)
+    atoms = np.where(norms > 0.0, atoms / np.where(norms > 0.0, norms, 1.0), dictionary)
     left = energy - 2.0 * float(np.sum(atoms * cross)) + float(np.sum((atoms @ gram) * atoms))
     active = weights.sum(axis=1) @ np.array([len(chosen) for chosen in sets])
     p = float(np.clip(active / (n_rows * n), _LEAST_ACTIVE, MOST_ACTIVE - _LEAST_ACTIVE))
-    return likelihood, LatentPoint(atoms, p, max(left / rows.size, noise * _LEAST_ACTIVE))
+    return likelihood, latent_point(atoms, p, max(left / rows.size, noise * _LEAST_ACTIVE))

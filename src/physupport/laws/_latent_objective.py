@@ -18,7 +18,7 @@ from .._errors import MisuseError
 from .._exp import LOG2_E, exp2_minus
 from .._typing import Array, IntArray
 from ._codes import support_masks
-from ._opponents import LatentPoint
+from ._opponents import Point, latent_point
 
 # Rows of one pass: their densities under 32 components stay in the cache.  The lines of work arrays lie a little
 # further apart: numbers whole pages apart look like one to a processor that writes the one and reads the other.
@@ -76,9 +76,9 @@ class LatentObjective:
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
-    def point(self, theta: Array) -> LatentPoint:
+    def point(self, theta: Array) -> Point:
         """The calibration law at theta."""
-        return LatentPoint(self._turn(theta[0]) @ self.atoms, float(expit(theta[1])), float(np.exp(theta[2])))
+        return latent_point(self._turn(theta[0]) @ self.atoms, float(expit(theta[1])), float(np.exp(theta[2])))
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Log likelihood of the rows and its gradient (3,)."""

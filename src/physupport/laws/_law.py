@@ -1,9 +1,10 @@
 """The contract of a law: one object knows all about its rows, and nothing outside this folder asks for its name."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from inspect import Parameter, signature
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +16,10 @@ from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
 from ._design import Design
 from ._noise import NoiseSeen, StrengthsSeen
-from ._opponents import BankKey, Mixture, Opponent, Proposal, Stream
+from ._opponents import POINT_FORMS, BankKey, Mixture, Opponent, Proposal, decode_mixture, decode_single
+from ._stream import Stream
 
 Part = Literal["calibration", "deployment"]
-
 
 # A key, keys (r,), a generator and a count to (count, r): log likelihoods of these keys, of so many records of rows
 # that are drawn under the key, each as long as one that is given.
@@ -32,6 +33,29 @@ class Energy(NamedTuple):
     expected: float
     deviation: float
     is_exact: bool = True  # whether it is chi-square then; else only mean and deviation are known
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CoverSizes:
+    r"""How far the law of all rows moves with its atoms, strengths and noise: what a cover is made from.
+
+    kappa: the divergence, at most, if one active atom moves by 1 in units of the noise,
+    :math:`\sqrt T|x||\Delta a|/\sigma = 1`; it grows as the square of that, and as this power of the number of active
+    atoms.  is_shift: whether the mean shifts.  snr: strength, noise and number of rows to :math:`\sqrt T|x|/\sigma`;
+    None where strengths are open.  ranges: number of rows, real numbers of a row and least noise to the effect of a
+    change of strengths and noise.
+    """
+
+    kappa: float
+    power: int
+    is_shift: bool
+    snr: Callable[[float, float, int], float] | None = None
+    ranges: Callable[[int, int, float], RangeSizes] | None = None
+
+    def moved(self, active: int) -> Moved:
+        """How far rows move if so many active atoms move by 1 each."""
+        return Moved(self.kappa * active**self.power, is_shift=self.is_shift)
 
 
 class Law(Protocol):
@@ -61,14 +85,13 @@ class Law(Protocol):
     mixes: ClassVar[tuple[str, ...]] = ()
     half_steps: ArrayLike | None = None  # (V,) of further columns that are derivatives, where there are some
     thresholds: Mapping[str, float] = MappingProxyType({})  # where has_strengths is False: what marks reach even so
-    opponents: ClassVar[Mapping[str, Callable[[object, str], Opponent]]] = {"key": BankKey.decode}
+    opponents: ClassVar[tuple[str, ...]] = ("key",)  # kinds of opponents that may stand alone
+    mixed: ClassVar[tuple[str, ...]] = ()  # those that a mixture may have; none: there are no mixtures
+    takes_sets: ClassVar[bool] = True  # whether explanations may differ in their number of atoms
+    has_codes: ClassVar[bool] = False  # whether channels are followed by a number for each atom, real or complex
 
     is_complex: bool = False  # rows and elements are pairs (Re, Im)
-
-    @property
-    def is_estimated(self) -> bool:
-        """True if the covariance of the noise is an estimate, whose errors the judge has to take into account."""
-        return False
+    covariance_freedom: int | None = None  # degrees of freedom of a covariance of the noise that is an estimate
 
     @property
     def own_judge(self) -> str:
@@ -81,15 +104,6 @@ class Law(Protocol):
     def check_bank(self, bank: Bank) -> None:
         """Refuse a bank that says otherwise of what a completed law has; left out: none does."""
 
-    def n_codes(self, n_atoms: int) -> int:  # noqa: ARG002
-        """Numbers of a row, real or complex, that follow the channels."""
-        return 0
-
-    @property
-    def takes_sets(self) -> bool:
-        """True if explanations may differ in their number of atoms, as they do where regions have sets of elements."""
-        return self.part == "deployment"
-
     @property
     def has_spans(self) -> bool:
         """True if the means of an explanation, where there is a `design`, are all that its columns span."""
@@ -97,7 +111,8 @@ class Law(Protocol):
 
     def width(self, bank: Bank) -> int:
         """Real numbers of a row: the channels and what follows them."""
-        return len(bank.states.elements) + (2 if self.is_complex else 1) * self.n_codes(bank.states.n_atoms)
+        n_codes = bank.states.n_atoms if self.has_codes else 0
+        return len(bank.states.elements) + (2 if self.is_complex else 1) * n_codes
 
     def nuisances(self, bank: Bank) -> Nuisances:
         """The nuisance settings that its keys run over."""
@@ -155,33 +170,6 @@ class Law(Protocol):
         """
         return None
 
-    def half_free(self, bank: Bank, proposal: Proposal, key: int) -> Mixture:
-        """The opponent of a key and, with half the weight, the free one: it costs log 2, and makes EMPTY possible."""
-        free = self.free_opponent(bank, proposal, key)
-        if free is None:
-            rule = f"be left out for rows of the law {self.name}, which has no free opponent, or always has it"
-            raise MisuseError("opponent", rule, "'free'")
-        return Mixture((self.opponent(bank, proposal, key), free), (0.5, 0.5))
-
-    def opponents_of(self, bank: Bank, proposal: Proposal, key: int) -> Iterator[Opponent]:
-        """All that proposal rows and their best key may give, for who checks a report; the free one comes last."""
-        yield (opponent := self.opponent(bank, proposal, key))
-        free = self.free_opponent(bank, proposal, key)
-        if free is not None:
-            yield Mixture((opponent, free), (0.5, 0.5))
-
-    def decode_opponent(self, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
-        """Read what `encode` of an opponent made; refuse anything else.  stream: its name."""
-        where = f"the numerator of {stream}"
-        entry = next(iter(node)) if len(node) == 1 else ""
-        known = {name: read for law in LAWS.values() for name, read in law.opponents.items()}
-        if entry not in known:
-            raise Refusal(f"{where} has other names than one of {', '.join(known)}")
-        opponent = {**known, **self.opponents}[entry](node[entry], where)
-        if entry not in self.opponents:
-            raise Refusal(f"{where} is a {entry}, which {self.name} rows cannot have")
-        return opponent
-
     def design(self, bank: Bank) -> Design | None:  # noqa: ARG002
         """The columns of every key, of rows that are linear in free coefficients; None of others."""
         return None
@@ -194,14 +182,10 @@ class Law(Protocol):
         """The energy of rows under an explanation; None if none of known law is to be had."""
         return None
 
-    def states_noise(self, bank: Bank) -> bool:  # noqa: ARG002
-        """True if a noise level is stated that the rows can refute by themselves, see `noise_seen`."""
-        return False
+    def noise_test(self, bank: Bank) -> Callable[[RowSource], NoiseSeen | None] | None:  # noqa: ARG002
+        """The exact test of every noise setting, whatever explanation is true; None if no noise is stated.
 
-    def noise_seen(self, bank: Bank, rows: RowSource) -> NoiseSeen | None:  # noqa: ARG002
-        """Test every noise setting, exactly and whatever explanation is true; None if rows say nothing of it.
-
-        Of key k the setting is k modulo their number.
+        It gives None where rows say nothing of the noise.  Of key k the setting is k modulo their number.
         """
         return None
 
@@ -213,26 +197,9 @@ class Law(Protocol):
         """(k,) Kullback-Leibler divergences of a key's law of a row from those of others; None without closed form."""
         return None
 
-    def moved(self, active: int) -> Moved | None:  # noqa: ARG002
-        r"""How far the law of all rows moves if so many active atoms move by 1 each, in units of the noise, at most.
-
-        That is :math:`\sqrt T|x||\Delta a|/\sigma = 1`, and the divergence grows as its square; None: nobody knows.
-        """
-        return None
-
-    def largest_snr(self, bank: Bank, n_rows: int) -> float | None:  # noqa: ARG002
-        r"""The largest :math:`\sqrt T|x|/\sigma` of an active atom that the bank has; None where it is left open."""
-        return None
-
-    def range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes | None:  # noqa: ARG002
-        """The effect of a change of strengths and noise on so many rows; None: nobody knows, or both are left open.
-
-        width: real numbers of a row.  noise: the least variance that is thought possible.
-        """
-        return None
-
-    def snr(self, strength: float, noise: float, n_rows: int) -> float | None:  # noqa: ARG002
-        r"""The :math:`\sqrt T|x|/\sigma` of an atom as strong as this; None where it is left open."""
+    @property
+    def cover_sizes(self) -> CoverSizes | None:
+        """How far rows move with atoms, strengths and noise; None: nobody knows."""
         return None
 
     def encode(self) -> dict[str, object]:
@@ -256,6 +223,40 @@ def check_mixes(law: Law, bank: Bank) -> None:
         takers = " or ".join(repr(other.name) for other in LAWS.values() if "span" in other.mixes)
         rule = f"be {takers} for elements with several columns that mix, such as dipoles of free orientation"
         raise MisuseError("law", rule, repr(law.name), "A single column of each would claim an orientation.")
+
+
+# Opponents of a law, as proposal rows give them and as documents have them.
+
+
+def opponents_of(law: Law, bank: Bank, proposal: Proposal, key: int, planned: str | None) -> Iterator[Opponent]:
+    """The planned opponent that proposal rows and their best key give; None: all that they may give.
+
+    A `free` one has half of its weight on the free opponent of the law, which costs log 2 and makes EMPTY possible.
+    """
+    own = law.opponent(bank, proposal, key)
+    if planned != "free":
+        yield own
+    if planned not in ("free", None):
+        return
+    free = law.free_opponent(bank, proposal, key)
+    if free is not None:
+        yield Mixture((own, free), (0.5, 0.5))
+    elif planned is not None:
+        rule = f"be left out for rows of the law {law.name}, which has no free opponent, or always has it"
+        raise MisuseError("opponent", rule, "'free'")
+
+
+def decode_opponent(law: Law, node: Mapping[str, object], stream: str = "the stream") -> Opponent:
+    """Read what `encode` of an opponent made; refuse anything else.  stream: its name."""
+    where = f"the numerator of {stream}"
+    entry = next(iter(node)) if len(node) == 1 else ""
+    if entry not in (*POINT_FORMS, "key", "mixture"):
+        raise Refusal(f"{where} has other names than one of key, mixture, {', '.join(POINT_FORMS)}")
+    if entry == "mixture" and law.mixed:
+        return decode_mixture(node[entry], where, law.mixed)
+    if entry not in law.opponents:
+        raise Refusal(f"{where} is a {entry}, which {law.name} rows cannot have")
+    return decode_single(node, where)
 
 
 LAWS: dict[str, type[Law]] = {}

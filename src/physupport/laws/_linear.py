@@ -1,9 +1,9 @@
 """Deployment as people have it: rows are a linear mix of responses and background, in Gaussian noise."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Self, cast, final
+from functools import cached_property, partial
+from typing import Any, ClassVar, NotRequired, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,9 @@ from .._codec import array_json, bound, bound_json, real
 from .._errors import MisuseError
 from .._stored import Real, Refusal, check_form
 from .._typing import Array, Field
-from ..banks import Bank, Moved
+from ..banks import Bank
 from ..io import RowSource, as_complex, as_pairs, mean_row
+from . import streams
 from ._design import (
     RANK_TOLERANCE,
     Design,
@@ -33,13 +34,10 @@ from ._design import (
     whitener_of,
     with_variants,
 )
-from ._law import Law, Part, register
+from ._law import CoverSizes, Law, Part, register
 from ._noise import NoiseLook, NoiseSeen
-from ._opponents import CovariancePoint, MeanPoint, Mixture, Proposal, check_checkpoints, kinds_with
-
-if TYPE_CHECKING:
-    from ._linear_stream import LinearStream
-
+from ._opponents import Mixture, Proposal
+from ._stream import check_checkpoints
 
 ROWS = ("same mean", "free", "random")
 _FORM = {
@@ -78,7 +76,8 @@ class Linear(Law):
     has_strengths: ClassVar[bool] = False
     has_sign: ClassVar[bool] = False
     is_linear: ClassVar[bool] = True
-    opponents = kinds_with(mean_point=MeanPoint.decode, covariance_point=CovariancePoint.decode)
+    opponents: ClassVar[tuple[str, ...]] = ()
+    mixed: ClassVar[tuple[str, ...]] = ("mean_point", "covariance_point")
     file_keys: ClassVar[Mapping[str, bool]] = {
         "noise": False, "noise.open": False, "rows": False, "regions.coefficient": False, "background": False,
         "elements.tangents": False, "cover.tangents": False, "elements.error": False,
@@ -109,11 +108,6 @@ class Linear(Law):
         check_options(self)
         object.__setattr__(self, "coefficients", dict(self.coefficients))
         object.__setattr__(self, "thresholds", dict(self.thresholds))
-
-    @property
-    def is_estimated(self) -> bool:
-        """True if C was estimated from rows without a signal."""
-        return self.covariance_freedom is not None
 
     @property
     def has_spans(self) -> bool:
@@ -220,23 +214,21 @@ class Linear(Law):
         fit = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
         return np.asarray(as_pairs(fit, axis=0) if self.is_complex else fit)[:, 0]
 
-    def states_noise(self, bank: Bank) -> bool:
-        """A number, or that of rows without a signal."""
-        return self.is_estimated or self.noises is not None or "noise" in bank.deployment.names
+    def noise_test(self, bank: Bank) -> Callable[[RowSource], NoiseSeen | None] | None:
+        """By the scatter of rows, or by what they have beside all elements and the background (`NoiseLook`)."""
+        is_stated = self.covariance_freedom is not None or self.noises is not None or "noise" in bank.deployment.names
+        return partial(self._noise_seen, bank) if is_stated else None
 
-    def noise_seen(self, bank: Bank, rows: RowSource) -> NoiseSeen | None:
-        """By their scatter, or by what they have beside all elements and the background (`NoiseLook`)."""
+    def _noise_seen(self, bank: Bank, rows: RowSource) -> NoiseSeen | None:
         design = self.design(bank)
         look = NoiseLook.of(design, rows.n_rows)
         known = tuple(sigma for sigma in design.deviations if sigma is not None)
         return None if look is None else look.seen(design.whitened_rows(rows, self.is_complex), known)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "LinearStream":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "streams.LinearStream":
         """Every key at its best coefficients, of rows that are whitened where a covariance is given."""
-        from ._linear_stream import LinearStream
-
         stops = check_checkpoints(checkpoints, rows.n_rows)
-        return LinearStream(self.design(bank), self.scored_rows(bank, rows), stops, self.is_complex)
+        return streams.LinearStream(self.design(bank), self.scored_rows(bank, rows), stops, self.is_complex)
 
     def scored_rows(self, bank: Bank, rows: RowSource) -> RowSource:  # noqa: ARG002
         """Whitened."""
@@ -249,14 +241,15 @@ class Linear(Law):
 
     def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Mixture:  # noqa: ARG002
         """The mixture that these rows make likely, see `LinearStream.opponent`."""
-        return cast("LinearStream", proposal.stream).opponent(proposal.keys)
+        return cast("streams.LinearStream", proposal.stream).opponent(proposal.keys)
 
-    def moved(self, active: int) -> Moved:
+    @property
+    def cover_sizes(self) -> CoverSizes:
         """The mean of all rows together moves by the sum of all; of coloured noise the least deviation counts.
 
         Random sources, which may be correlated, have this divergence where they are seen, and no more where not.
         """
-        return Moved(0.5 * active**2, is_shift=self.rows != "random")
+        return CoverSizes(0.5, 2, is_shift=self.rows != "random")
 
     def encode(self) -> dict[str, object]:
         """All of it; infinite bounds as texts."""

@@ -3,22 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Array, IntArray
-from ..banks import Bank, Moved, RangeSizes
+from ..banks import Bank, RangeSizes
 from ..io import RowSource
-from ._covariance import mean_divergences
-from ._law import Energy, Law, Part, Sampler, register
+from . import streams
+from ._covariance import mean_divergences, mean_strengths
+from ._law import CoverSizes, Energy, Law, Part, Sampler, register
 from ._noise import StrengthsSeen
 from ._noisy import NoisyLaw, chi_square, squares
-from ._opponents import MeanPoint, Proposal, kinds_with, mean_opponent
-
-if TYPE_CHECKING:
-    from ._white_noise import MeanResiduals, WhiteNoiseStream
+from ._opponents import Point, Proposal, mean_opponent
 
 
 @register
@@ -33,7 +31,7 @@ class Mean(NoisyLaw):
         **Law.file_keys, "noise.between": False, "regions.strength.between": False,
     }  # fmt: skip
     if_unknown: ClassVar[Mapping[str, str]] = {"law": "gaussian", "rows": "same mean"}
-    opponents = kinds_with("key", mean_point=MeanPoint.decode)
+    mixed: ClassVar[tuple[str, ...]] = ("key", "mean_point")
 
     def means(self, bank: Bank, keys: IntArray) -> tuple[Array, Array]:
         r"""(k, q) :math:`\sum_jx_ja_j`, and (k,) the variance of each real entry of a row."""
@@ -63,16 +61,16 @@ class Mean(NoisyLaw):
 
         return draw
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[MeanResiduals]":
+    def stream(
+        self, bank: Bank, rows: RowSource, checkpoints: ArrayLike
+    ) -> "streams.WhiteNoiseStream[streams.MeanResiduals]":
         """The rows (N, q), read once and scored under every deployment key; strengths are coefficients.
 
         If complex, the phase of a source belongs to its element.
         """
-        from ._white_noise import mean_stream
+        return streams.mean_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
 
-        return mean_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
-
-    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The mean of the rows, and their scatter."""
         return mean_opponent(proposal.rows, float(self.entry_noises().max()))
 
@@ -87,8 +85,6 @@ class Mean(NoisyLaw):
 
     def strengths_seen(self, bank: Bank, rows: RowSource) -> StrengthsSeen:
         """Along every active atom."""
-        from ._covariance import mean_strengths
-
         return mean_strengths(self, bank, rows)
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:
@@ -98,18 +94,13 @@ class Mean(NoisyLaw):
         divergences[keys == key] = 0.0
         return divergences
 
-    def moved(self, active: int) -> Moved:
-        """The mean moves by the sum of all."""
-        return Moved(0.5 * active**2, is_shift=True)
+    @property
+    def cover_sizes(self) -> CoverSizes:
+        """Strengths are coefficients, and the mean shifts by the sum of all; every number has noise of its own."""
+        return CoverSizes(0.5, 2, is_shift=True, snr=self._snr, ranges=self._range_sizes)
 
-    def largest_snr(self, bank: Bank, n_rows: int) -> float:
-        """The ratio of the strongest atom in the least noise."""
-        return self.snr(float(bank.strengths.max()), float(self.variances.min()), n_rows)
-
-    def snr(self, strength: float, noise: float, n_rows: int) -> float:
-        """Strengths are coefficients."""
+    def _snr(self, strength: float, noise: float, n_rows: int) -> float:
         return strength * sqrt(n_rows / self.entry_noise(noise))
 
-    def range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes:
-        """The mean shifts by what a coefficient changes by; every number of the rows has noise of its own."""
-        return RangeSizes(float(n_rows * width), self.snr(1.0, noise, n_rows), is_shift=True)
+    def _range_sizes(self, n_rows: int, width: int, noise: float) -> RangeSizes:
+        return RangeSizes(float(n_rows * width), self._snr(1.0, noise, n_rows), is_shift=True)

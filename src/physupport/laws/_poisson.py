@@ -13,11 +13,11 @@ from .._codec import array_json, real
 from .._errors import MisuseError
 from .._stored import Real, check_form
 from .._typing import Array
-from ..banks import Bank, Moved
+from ..banks import Bank
 from ..io import RowSource, mean_row
 from ._design import Design, check_variants, keep_names, options_in_order, with_variants
-from ._law import Law, Part, register
-from ._opponents import Stream
+from ._law import CoverSizes, Law, Part, register
+from ._stream import Stream
 
 # Of a fit that is only shown.
 _STEPS = 500
@@ -133,9 +133,10 @@ class Poisson(Law):
         """None: rows are split by another judge, as amounts are free."""
         raise MisuseError("judge", "be 'counts' for rows of the law poisson", "evidence", "Leave judge out.")
 
-    def moved(self, active: int) -> Moved:
+    @property
+    def cover_sizes(self) -> CoverSizes:
         r"""At most the distance of chi-square, :math:`\sum_i\Delta\mu_i^2/\mu_i`; :math:`\sigma^2` the least mean."""
-        return Moved(float(active**2), is_shift=False)
+        return CoverSizes(1.0, 2, is_shift=False)
 
     def encode(self) -> dict[str, object]:
         """All of it."""

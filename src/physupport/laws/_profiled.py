@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,15 +11,12 @@ from .._arrays import read_only
 from .._codec import array_json, real
 from .._stored import Refusal, check_form
 from .._typing import Array
-from ..banks import Bank, Moved
+from ..banks import Bank
 from ..io import RowSource, as_pairs
-from ._law import Energy, Part, register
+from . import streams
+from ._law import CoverSizes, Energy, Part, register
 from ._noisy import NOISY_FORM, NoisyLaw, chi_square, read_noises, squares
-from ._opponents import MeanPoint, Proposal, kinds_with, mean_opponent
-
-if TYPE_CHECKING:
-    from ._boxes import ProfiledResiduals
-    from ._white_noise import WhiteNoiseStream
+from ._opponents import Point, Proposal, mean_opponent
 
 
 @register
@@ -35,7 +32,9 @@ class ProfiledMean(NoisyLaw):
     name: ClassVar[str] = "profiled mean"
     part: ClassVar[Part] = "deployment"
     has_strengths: ClassVar[bool] = False  # any in the box are; those of the bank are marks
-    opponents = kinds_with("mean_point", mean_point=MeanPoint.decode)
+    opponents: ClassVar[tuple[str, ...]] = ("mean_point",)
+    mixed: ClassVar[tuple[str, ...]] = ("mean_point",)
+    takes_sets: ClassVar[bool] = False  # of a set no atom is the first, whose interval the box has
 
     box: tuple[ArrayLike, ArrayLike]
 
@@ -44,11 +43,6 @@ class ProfiledMean(NoisyLaw):
         super().__post_init__()
         lower, upper = self.box
         object.__setattr__(self, "box", (read_only(lower), read_only(upper)))
-
-    @property
-    def takes_sets(self) -> bool:
-        """Its box has an interval for each atom, and of a set no atom is the first."""
-        return False
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, q) rows with the strengths of an explanation as coefficients, moved into the box."""
@@ -61,36 +55,31 @@ class ProfiledMean(NoisyLaw):
         mean = np.clip(wanted, ends[0, 0], ends[1, 0])[active] @ residuals.table[elements[0, active]]
         return np.asarray(mean + np.sqrt(self.entry_noises(nuisance)) * rng.standard_normal((n_rows, len(mean))))
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "WhiteNoiseStream[ProfiledResiduals]":
+    def stream(
+        self, bank: Bank, rows: RowSource, checkpoints: ArrayLike
+    ) -> "streams.WhiteNoiseStream[streams.ProfiledResiduals]":
         """The rows (N, q), read once and scored under every deployment key at its best coefficients.
 
         Positive strengths only mark active atoms.  Of complex data real ends leave the coefficients real.
         """
-        from ._white_noise import white_noise_stream
-
         residuals = self._residuals(bank)
-        return white_noise_stream((rows,), residuals, residuals.table.shape[1], checkpoints)
+        return streams.white_noise_stream((rows,), residuals, residuals.table.shape[1], checkpoints)
 
-    def _residuals(self, bank: Bank) -> "ProfiledResiduals":
-        from ._boxes import box_residuals
+    def _residuals(self, bank: Bank) -> "streams.ProfiledResiduals":
+        return streams.box_residuals(bank, self.box, self.variances, self.is_complex)
 
-        return box_residuals(bank, self.box, self.variances, self.is_complex)
-
-    def opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
+    def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The law of a key at the coefficients that fit these rows best."""
-        from ._boxes import best_point
+        return streams.best_point(cast("streams.WhiteNoiseStream[streams.ProfiledResiduals]", proposal.stream), key)
 
-        return best_point(cast("WhiteNoiseStream[ProfiledResiduals]", proposal.stream), key)
-
-    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> MeanPoint:  # noqa: ARG002
+    def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The mean of the rows, and their scatter."""
         return mean_opponent(proposal.rows, float(self.entry_noises().max()))
 
     def fitted(self, bank: Bank, explanation: int, rows: RowSource) -> Array:
         """(q,) the mean with the coefficients of the box that fit best."""
-        from ._boxes import best_point
-
-        return best_point(self.stream(bank, rows, [rows.n_rows]), int(bank.deployment_keys(explanation)[0])).mean
+        point = streams.best_point(self.stream(bank, rows, [rows.n_rows]), int(bank.deployment_keys(explanation)[0]))
+        return np.asarray(point.numbers["mean"])
 
     def energy(self, bank: Bank, explanation: int, rows: RowSource) -> Energy | None:
         r""":math:`\min_{x\in\text{box}}\sum_i\|z_i - Ax\|^2/\nu`: the scatter, and how far the mean is off the box.
@@ -105,9 +94,10 @@ class ProfiledMean(NoisyLaw):
         (variance,) = self.entry_noises(nuisance)
         return chi_square(squares(rows, self.fitted(bank, explanation, rows), float(variance)), freedom)
 
-    def moved(self, active: int) -> Moved:
-        """The mean moves by the sum of all."""
-        return Moved(0.5 * active**2, is_shift=True)
+    @property
+    def cover_sizes(self) -> CoverSizes:
+        """The mean moves by the sum of all; strengths are open."""
+        return CoverSizes(0.5, 2, is_shift=True)
 
     def encode(self) -> dict[str, object]:
         """With the box: (2, n, 1) ends of real coefficients, or (2, n, 2) of complex ones as pairs (Re, Im)."""

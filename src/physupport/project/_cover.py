@@ -78,10 +78,10 @@ def project_cover(
     active = max(most_active(project), 1)
     is_known = listed is not None or (only_counts and spec.slopes is not None)
     boxes = _boxes(project, spec)
-    unit = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows}).moved(active)
-    if unit is None:
-        law = repr(settings.data.deployment.law)
-        raise project.misuse("cover", "go with a law that says how far its rows move", law)
+    law = make_law(settings.data.deployment.law, {"rows": settings.data.deployment.rows})
+    sizes = law.cover_sizes
+    if sizes is None:
+        raise project.misuse("cover", "go with a law that says how far its rows move", repr(law.name))
     with named_by_key(project, "cover"):
         cover = cover_boxes(
             None if is_known else _response(project),
@@ -94,7 +94,7 @@ def project_cover(
             tangents=spec.tangents,
             slopes=spec.slopes,
             bends=spec.bends,
-            unit=unit,
+            unit=sizes.moved(active),
             coordinates=settings.elements.coordinates,
             measure=settings.elements.unit,
             axis=read_axis(project),

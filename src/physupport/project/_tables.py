@@ -9,7 +9,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from ..io import Axis, Table, matches, order_of, part_of, read_file, read_shape, read_table
-from ..laws import law_named, laws_of_files, make_law
+from ..laws import law_named, laws_of_files
 from ._inputs import begin_channels, ordered, read_recorded
 from ._load import Project, named_by_key
 from ._schema import Calibration, Deployment, may_propose
@@ -40,7 +40,7 @@ def checked_tables(project: Project, physical: "Physical", n_atoms: int) -> dict
     tables = {}
     _check_files_differ(project)
     for name, spec in project.settings.data.streams.items():
-        n_codes = make_law(spec.law, {}).n_codes(n_atoms) if _codes(spec) is None else 0
+        n_codes = n_atoms if law_named(spec.law).has_codes and _codes(spec) is None else 0
         _check_width(project, name, _shape(project, name, spec), physical, n_codes)
         table = _read(project, name, spec)
         _check_numbers(project, name, table, physical)

@@ -1,8 +1,9 @@
 """The design of the global study: turns, banks, profiles, budgets and seeds, data, and a protocol for each profile."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Final, cast, final
+from typing import Any, Final, cast, final
 
 import numpy as np
 from numpy.random import default_rng
@@ -15,7 +16,7 @@ from ..banks import Bank, Nuisances, product_grid, projective_distances
 from ..laws import (
     BernoulliGaussian,
     LatentObjective,
-    LatentPoint,
+    Point,
     latent_box,
     make_calibration,
     propose_continuous,
@@ -182,7 +183,7 @@ def judge(condition: Condition, data_seed: int, seals: tuple[Seal, ...]) -> list
     ]
 
 
-def best_point(scale: float, rows: Array) -> LatentPoint:
+def best_point(scale: float, rows: Array) -> Point:
     """The law of the largest likelihood over the box; it may lie off the bank.
 
     rows: in random order, so that the first of them are like all, and lead to where all of them climb on.
@@ -194,9 +195,9 @@ def best_point(scale: float, rows: Array) -> LatentPoint:
     return whole.point(propose_continuous(whole, BOX, value=part.value, first=part).theta)
 
 
-def point_of(proposed: Proposed) -> LatentPoint:
-    """The law that the proposal rows proposed."""
-    return cast(LatentPoint, proposed.points[STREAM])
+def point_of(proposed: Proposed) -> Mapping[str, Any]:
+    """Numbers of the law that the proposal rows proposed."""
+    return cast(Point, proposed.points[STREAM]).numbers
 
 
 def _question(condition: Condition, profile: Profile, proposed: Proposed) -> Resolution:
@@ -205,7 +206,7 @@ def _question(condition: Condition, profile: Profile, proposed: Proposed) -> Res
     return Resolution.of_states(
         study_bank(condition),
         distances,
-        proposal_distances(condition.scale, point_of(proposed).atoms),
+        proposal_distances(condition.scale, point_of(proposed)["atoms"]),
         delta_fine=profile.fine * shell,
         delta_group=profile.group * shell,
     )
@@ -213,5 +214,5 @@ def _question(condition: Condition, profile: Profile, proposed: Proposed) -> Res
 
 def _policy(condition: Condition, proposed: Proposed) -> EndpointPolicy:
     point = point_of(proposed)
-    members = nuisance_order(nuisances(condition).values, [point.p, point.noise])
+    members = nuisance_order(nuisances(condition).values, [point["p"], point["noise"]])
     return EndpointPolicy((np.arange(len(ANGLES))[:, None] * len(members) + members).ravel())

@@ -154,13 +154,13 @@ def _proposal_row(condition: design.Condition, case: Case) -> dict[str, object]:
     """The proposed law, and the log likelihood that it gives to the proposal rows."""
     point = design.point_of(case.seal.proposed)
     (part,) = case.seal.parts
-    mixture = calibration_mixture(BernoulliGaussian(point.p), point.atoms, point.noise)
+    mixture = calibration_mixture(BernoulliGaussian(point["p"]), point["atoms"], point["noise"])
     return {
         "condition": case.scene,
         "data_seed": case.data_seed,
-        "phi": design.turn_of(condition.scale, point.atoms),
-        "p": point.p,
-        "nu": point.noise,
+        "phi": design.turn_of(condition.scale, point["atoms"]),
+        "p": point["p"],
+        "nu": point["noise"],
         "log_likelihood": float(mixture.log_density(part.table[part.split.proposal]).sum()),
     }
 

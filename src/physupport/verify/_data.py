@@ -16,7 +16,7 @@ from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_keys, contradiction
-from ..laws import Law, Opponent, Proposal
+from ..laws import Law, Opponent, Proposal, decode_opponent, opponents_of
 
 # Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
 # more than their usual width of about 1e-9, they are not those of the same rows.
@@ -126,7 +126,7 @@ def data_findings(
             yield f"the proposal rows of {name} do not match their hash"
         if _rows_hash(table, split.held_out) != data[name]:
             yield f"the held-out rows of {name} do not match their hash"
-        opponent = law.decode_opponent(stream["numerator"], name) if stream["fraction"] else None
+        opponent = decode_opponent(law, stream["numerator"], name) if stream["fraction"] else None
         rows = ArrayRows(table, split.held_out)
         factor = partial(_factor, name, law, opponent, rows, stream["checkpoints"], bank)
         held_out.append(SealedStream(name, rows, law, law.keys(bank), factor))
@@ -212,16 +212,8 @@ def _favoured(
     if own is not None:
         return opponent.agrees(own), None
     tied = best_keys(proposal.stream, proposal.keys, scores=proposal.scores)
-    made = (other for key in tied.tolist() for other in _opponents(law, bank, proposal, key, planned))
+    made = (other for key in tied.tolist() for other in opponents_of(law, bank, proposal, key, planned))
     return any(map(opponent.agrees, made)), np.isin(law.keys(bank)(np.arange(bank.size)), tied)
-
-
-def _opponents(law: Law, bank: Bank, proposal: Proposal, key: int, planned: str | None) -> Iterator[Opponent]:
-    """The opponents that a key may give: with a free one beside it and without, or the planned one alone."""
-    if planned is None:
-        yield from law.opponents_of(bank, proposal, key)
-    else:
-        yield law.half_free(bank, proposal, key) if planned == "free" else law.opponent(bank, proposal, key)
 
 
 def _factor(

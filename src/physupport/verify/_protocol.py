@@ -13,7 +13,7 @@ from .._stored import Hash, Node, Refusal, check_form
 from .._typing import BoolArray
 from ..banks import Bank, Cover
 from ..judges import JUDGES, JudgeSpec, decoded
-from ..laws import Law, check_cover, check_sets, decode_law
+from ..laws import Law, check_cover, check_sets, decode_law, decode_opponent
 from ._data import check_written
 
 # Policies of this package; one of the author's own may describe itself as it likes.
@@ -172,7 +172,7 @@ def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None, l
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
     streams = [*zip(protocol["streams"], laws, strict=False)]
     for stream, law in streams:
-        if bank is not None and judge is not None and judge.trusts_noise and law.states_noise(bank):
+        if bank is not None and judge is not None and judge.trusts_noise and law.noise_test(bank) is not None:
             yield f"the noise that is stated of {stream['name']} is taken as it stands: rows were not asked about it"
     for stream, law in streams:
         if stream["fraction"] and not _is_of_bank(stream, law):
@@ -185,7 +185,7 @@ def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None, l
 def _is_of_bank(stream: Node, law: Law) -> bool:
     """True if the bank gave the numerator; of a stream that is refused anyway it counts as if it had."""
     try:
-        return law.decode_opponent(stream["numerator"], stream["name"]).is_of_bank
+        return decode_opponent(law, stream["numerator"], stream["name"]).is_of_bank
     except (Refusal, MisuseError):
         return bool(stream["fraction"])  # without a proposal there is none
 
@@ -215,7 +215,7 @@ def _stream_findings(stream: Node, law: Law, judge: JudgeSpec | None, path: str)
     if not is_within or any(later <= earlier for earlier, later in pairwise(stops)):
         yield f"the checkpoints of {name} do not increase within its held-out rows"
     if is_split:
-        opponent = law.decode_opponent(stream["numerator"], name)
+        opponent = decode_opponent(law, stream["numerator"], name)
         check_written(f"the numerator of {name}", stream["numerator"], opponent.encode(), path)
     elif stream["numerator"]:
         yield f"{name} has a numerator although no row proposes"

@@ -11,9 +11,8 @@ from physupport.banks import array_bank
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.judges.rotation import ByRotation
-from physupport.laws import Linear
-from physupport.laws._linear_stream import LinearStream
-from physupport.laws._widths import Ball
+from physupport.laws import Linear, LinearStream
+from physupport.laws.streams._widths import Ball
 
 Q, ERROR, LEVEL = 16, 0.2, 0.1
 AXIS = np.arange(Q)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import lsq_linear
 
-from physupport.laws._boxes import (
+from physupport.laws.streams._boxes import (
     active_set,
     advance,
     duality_slack,

@@ -11,7 +11,7 @@ from physupport.banks import array_bank
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.laws import Linear
-from physupport.laws._widths import Cone
+from physupport.laws.streams._widths import Cone
 
 Q, ERROR, LEVEL = 8, 0.25, 0.1
 ANGLES = np.linspace(-1.0, 1.0, 5)

@@ -10,8 +10,7 @@ from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges import ByEvidence, Sealed, SealedStream
-from physupport.laws import Linear
-from physupport.laws._linear_stream import LinearStream
+from physupport.laws import Linear, LinearStream
 from physupport.questions import RegionalMap
 
 Q, N_ROWS = 10, 30

@@ -12,7 +12,7 @@ from physupport.io import ArrayRows
 from physupport.judges import ByEvidence, Sealed, SealedStream, Verdict
 from physupport.judges.rotation import ByRotation
 from physupport.laws import Linear
-from physupport.laws._widths import Nonnegative
+from physupport.laws.streams._widths import Nonnegative
 
 Q, LEVEL = 20, 0.1
 AXIS = np.arange(Q)
@@ -46,7 +46,7 @@ def test_a_solver_that_stops_early_makes_no_evidence(monkeypatch):
     columns = np.column_stack([STRONG[:, 1], WEAK[:, 1], BACKGROUND])
     row = 3.0 * STRONG[:, 1] + 2.0 * WEAK[:, 1] + 0.1 * np.random.default_rng(3).standard_normal(Q)
     (best,), _ = Nonnegative(2).energies(row[None], columns)
-    monkeypatch.setattr("physupport.laws._widths.nnls", lambda a, b: (np.zeros(a.shape[1]), 0.0))
+    monkeypatch.setattr("physupport.laws.streams._widths.nnls", lambda a, b: (np.zeros(a.shape[1]), 0.0))
     (square,), (error,) = Nonnegative(2).energies(row[None], columns)
     assert square > best + 1.0
     assert square - error <= best

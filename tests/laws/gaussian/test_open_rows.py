@@ -11,7 +11,7 @@ from physupport.banks import array_bank, product_grid
 from physupport.io import ArrayRows, as_pairs
 from physupport.judges import Verdict, bank_evidence, verdicts
 from physupport.laws import Linear
-from physupport.laws._linear_stream import cost_ball, least_cost
+from physupport.laws.streams._linear import cost_ball, least_cost
 
 Q, LEVEL = 8, 0.1
 ANGLES = np.linspace(-0.6, 0.6, 5)
@@ -129,7 +129,9 @@ def test_the_opponent_is_the_density_of_fitted_covariances_and_of_the_leading_ei
     mixture = law.opponent(bank, law.proposed(bank, ArrayRows(proposal)), 0)
     assert mixture.weights[-1] == 0.5
     stream, key = mixture.numerator(law.stream(bank, ArrayRows(held_out), [40]), ArrayRows(held_out))
-    logs = [multivariate_normal(np.zeros(Q), part.compared()[1]).logpdf(held_out).sum() for part in mixture.parts]
+    points = [part.numbers for part in mixture.parts]
+    covariances = [(p["atoms"] * p["strengths"]) @ p["atoms"].T + p["noise"] * np.eye(Q) for p in points]
+    logs = [multivariate_normal(np.zeros(Q), each).logpdf(held_out).sum() for each in covariances]
     assert stream.log_likelihood(np.array([key])).values[0, 0] == pytest.approx(
         np.logaddexp.reduce(logs + np.log(mixture.weights)), rel=1e-10
     )

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from physupport.io import ArrayRows, ReadRows
-from physupport.laws._sums import exact_moments, pieces_in_step, prefix_moments
+from physupport.laws.streams._sums import exact_moments, pieces_in_step, prefix_moments
 
 U = 2.0**-53
 

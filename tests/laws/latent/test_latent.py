@@ -11,12 +11,12 @@ from physupport.io import ArrayRows, ReadRows
 from physupport.laws import (
     BernoulliGaussian,
     ExchangeableGaussian,
-    _latent_stream as latent,
     calibration_mixture,
     latent_stream,
     make_calibration,
 )
 from physupport.laws._codes import support_masks
+from physupport.laws.streams import _latent as latent
 
 LAWS = {
     "all alike": (BernoulliGaussian(0.2), BernoulliGaussian(0.35), BernoulliGaussian(0.05)),

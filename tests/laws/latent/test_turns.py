@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from physupport.laws import BernoulliGaussian
-from physupport.laws._latent_errors import law_families
-from physupport.laws._latent_stream import Factors, nested_passes
+from physupport.laws.streams._latent import Factors, nested_passes
+from physupport.laws.streams._latent_errors import law_families
 
 
 def factors(atoms, noise):

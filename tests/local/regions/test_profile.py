@@ -9,7 +9,7 @@ from scipy.optimize import lsq_linear
 
 from physupport._checks import Interval
 from physupport._errors import MisuseError
-from physupport.laws._boxes import active_set, list_faces
+from physupport.laws.streams._boxes import active_set, list_faces
 from physupport.local import regions
 
 BOX = Interval(0.5, 2.0)

@@ -91,7 +91,7 @@ class ByRotation(JudgeSpec):
 
     def completed(self, bank: Bank, laws: Sequence[Law]) -> Self:
         """Add the test of the noise to the gate, if there is a gate and a law states a noise."""
-        stated = any(law.states_noise(bank) for law in laws if not self.splits(law))
+        stated = any(law.noise_test(bank) is not None for law in laws if not self.splits(law))
         return replace(self, noise=stated and self.outsiders is not None)
 
     def rotations(self, design: Design, n_rows: int, n_channels: int, seed: int) -> tuple[Rotation, ...]:

@@ -8,11 +8,12 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx
 
-from .._errors import MisuseError
-from .._typing import Array, Field, IntArray
-from ..io import RowSource, as_complex, as_pairs
-from ._design import Design
-from ._opponents import CovariancePoint, MeanPoint, Mixture, Scores, leading_point, likely_mixture
+from ..._errors import MisuseError
+from ..._typing import Array, Field, IntArray
+from ...io import RowSource, as_complex, as_pairs
+from .._design import Design
+from .._opponents import Mixture, Point, covariance_point, leading_point, likely_mixture, mean_point
+from .._stream import Scores
 from ._widths import Ball, Bounded, Cone, Nonnegative
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -181,7 +182,7 @@ class LinearStream:
         rank = np.linalg.matrix_rank(columns) if self.design.radii is None else len(mean)
         return mean, float(self.fit(key).rest[-1] / max(self.parts * (count * len(mean) - rank), 1))
 
-    def covariance(self, key: int) -> CovariancePoint:
+    def covariance(self, key: int) -> Point:
         """The covariance of sources and the noise that fit all rows best."""
         cone = self._cone(key)
         root = self._roots[0][-1]
@@ -194,7 +195,7 @@ class LinearStream:
         sigma = self.design.deviations[key % len(self.design.deviations)]
         noise = sigma**2 if sigma else float(best_noise(values, rest, len(basis) - len(values)))
         kept = np.flatnonzero(values > noise)
-        return CovariancePoint.of(basis @ vectors[:, ::-1][:, kept], values[kept] - noise, noise)
+        return covariance_point(basis @ vectors[:, ::-1][:, kept], values[kept] - noise, noise)
 
     def opponent(self, keys: IntArray) -> Mixture:
         """Keys that fit these rows about as well, by their likelihood, and with half the weight the rows' own law.
@@ -214,15 +215,15 @@ class LinearStream:
             leading = leading_point(self._roots[0][-1], int(self.checkpoints[-1]))
             return likely_mixture(scores, lambda i: self.covariance(int(keys[i])), leading)
         best = self.mean(int(keys[np.argmax(scores)]))[1]
-        free = MeanPoint(np.concatenate([*self.rows.blocks()]).mean(axis=0), best)
+        free = mean_point(np.concatenate([*self.rows.blocks()]).mean(axis=0), best)
         return likely_mixture(scores, lambda i: self._point(*self.mean(int(keys[i]))), free)
 
     def _random(self) -> "LinearStream":
         """The same rows and fits with coefficients that are random."""
         return replace(self, design=replace(self.design, is_random=True))
 
-    def _point(self, mean: Field, variance: float) -> MeanPoint:
-        return MeanPoint(as_pairs(mean[:, None], axis=0)[:, 0] if self.is_complex else mean, variance)
+    def _point(self, mean: Field, variance: float) -> Point:
+        return mean_point(as_pairs(mean[:, None], axis=0)[:, 0] if self.is_complex else mean, variance)
 
     def log_likelihood(self, keys: IntArray) -> Scores:
         """(k, c), fits of equal supports made once, and those of one dimension and noise scored together."""

@@ -16,15 +16,15 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import ArrayLike
 
-from .._arrays import check_indices
-from .._checks import check_array
-from .._compiled import cached_njit
-from .._errors import MisuseError
-from .._typing import Array, IntArray
-from ..banks import Bank, States, array_bank
-from ..io import RowSource, atom_table, doubled
+from ..._arrays import check_indices
+from ..._checks import check_array
+from ..._compiled import cached_njit
+from ..._errors import MisuseError
+from ..._typing import Array, IntArray
+from ...banks import Bank, States, array_bank
+from ...io import RowSource, atom_table, doubled
+from .._stream import Scores, check_checkpoints
 from ._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, add, div, dot, log, mul, settle, sub
-from ._opponents import Scores, check_checkpoints
 from ._sums import (
     ExactMoments,
     Moments,

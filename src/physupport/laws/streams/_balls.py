@@ -14,8 +14,8 @@ positive: all give the error infinity (or no number, which `settle` turns into i
 
 import numpy as np
 
-from .._compiled import cached_njit
-from .._typing import Array
+from ..._compiled import cached_njit
+from ..._typing import Array
 
 U = 2.0**-53
 UP = 1.0 + 2.0**-49

@@ -8,10 +8,10 @@ from typing import Final, final
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from .._exp import EXP2_ERROR, LN2, LOG_ERROR, U
-from .._typing import Array, BoolArray, IntArray
-from ..io import RowSource
-from ._codes import CodeLaw
+from ..._exp import EXP2_ERROR, LN2, LOG_ERROR, U
+from ..._typing import Array, BoolArray, IntArray
+from ...io import RowSource
+from .._codes import CodeLaw
 
 _SAFE = 1.0 + 2.0**-20
 # What underflows in squares and products of a row is below 2^-1000.  Turns enlarge it, but along a chain of them by no
@@ -105,8 +105,9 @@ def log_likelihood_balls(
     """
     with ctx.workprec(bits):
         variances = [float(v) for v in law.active_variances(atoms.shape[1])]
-        weights = law.exact_weights(atoms.shape[1])
-        sizes = [k for k, w in enumerate(weights) if not w.is_zero()]
+        exact = law.exact_weights(atoms.shape[1])
+        weights = [arb(w.numerator) / w.denominator for w in exact]
+        sizes = [k for k, w in enumerate(exact) if w]
         trees = [
             _Tree(atoms, noise, variance, {k: weights[k] for k in sizes if k and variances[k] == variance})
             for variance in sorted({variances[k] for k in sizes if k})
@@ -192,7 +193,6 @@ def _short_blocks(rows: RowSource, checkpoints: IntArray) -> Iterator[Array]:
 
 # Multipliers and weights inside 2^-450 .. 2^450 keep every product of the row loops a normal number.
 RANGE: Final = 2.0**450
-_GUARD_BITS: Final = 128
 _ABSENT: Final = -1.0
 
 
@@ -228,13 +228,12 @@ class Family:
 
 
 def law_families(laws: tuple[CodeLaw, ...], noises: Array, n_atoms: int) -> tuple[Family, ...]:
-    """Sort the nuisances; their weights are rounded once, from 128 bits."""
+    """Sort the nuisances; their weights are rounded once."""
     # Before the weights, because this is where a law refuses a number of atoms that it was not written for.
     variances = np.array([law.active_variances(n_atoms) for law in laws], dtype=np.float64)  # (m, n + 1)
-    with ctx.workprec(_GUARD_BITS):
-        balls = [law.exact_weights(n_atoms) for law in laws]
-        weights = np.array([[float(w) for w in row] for row in balls])
-        occurs = np.array([[not w.is_zero() for w in row] for row in balls])
+    exact = [law.exact_weights(n_atoms) for law in laws]
+    weights = np.array([[float(w) for w in row] for row in exact])
+    occurs = np.array([[w != 0 for w in row] for row in exact])
     trusted = np.all(~occurs | ((weights > 1.0 / RANGE) & (weights < RANGE)), axis=1)
     kinds = [_kind(o, v) for o, v in zip(occurs, variances, strict=True)]
     families = []

@@ -13,9 +13,9 @@ from typing import final
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, fmpz_mat
 
-from .._compiled import cached_njit
-from .._typing import Array, IntArray
-from ..io import RowSource
+from ..._compiled import cached_njit
+from ..._typing import Array, IntArray
+from ...io import RowSource
 from ._balls import TINY, UP, U
 
 # Pieces of the sources, in step, to the pairs (left, right) whose products left.T @ right are wanted.

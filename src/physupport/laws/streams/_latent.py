@@ -9,18 +9,18 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
-from .._arrays import check_indices
-from .._checks import check_array, check_count
-from .._errors import MisuseError
-from .._exp import LN2, LOG_ERROR, U, log_mantissas
-from .._typing import Array, BoolArray, IntArray
-from ..banks import States
-from ..io import RowSource
-from ._codes import CodeLaw
+from ..._arrays import check_indices
+from ..._checks import check_array, check_count
+from ..._errors import MisuseError
+from ..._exp import LN2, LOG_ERROR, U, log_mantissas
+from ..._typing import Array, BoolArray, IntArray
+from ...banks import States
+from ...io import RowSource
+from .._codes import CodeLaw
+from .._stream import Scores, check_checkpoints
 from ._latent_errors import RANGE, Family, Run, final_errors, law_families, log_likelihood_balls, total_errors
 from ._latent_kernels import B, Work, add_squares, inner_products, make_work, score_mixed, score_nested
 from ._latent_trees import mixed_trees, nested_trees
-from ._opponents import Scores, check_checkpoints
 from ._threads import in_pieces
 
 _GUARD_BITS: Final = 128

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from .._compiled import cached_njit, inner_njit
-from .._typing import Array, IntArray
+from ..._compiled import cached_njit, inner_njit
+from ..._typing import Array, IntArray
 from ._balls import TINY, UP, U, add, div, dot, mul, sqrt, sub
 from ._latent_kernels import count_bits
 

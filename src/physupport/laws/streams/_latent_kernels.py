@@ -6,9 +6,9 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from .._compiled import cached_njit, inner_njit
-from .._exp import exp2_minus, exponent_of, mantissa_of
-from .._typing import Array, IntArray
+from ..._compiled import cached_njit, inner_njit
+from ..._exp import exp2_minus, exponent_of, mantissa_of
+from ..._typing import Array, IntArray
 
 B = 256
 # Numbers a multiple of 2 KiB apart look like one to a processor that has just written the one and reads the other, and

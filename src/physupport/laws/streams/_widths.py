@@ -21,8 +21,8 @@ import numpy as np
 from flint import acb_mat, arb, arb_mat
 from scipy.optimize import nnls
 
-from .._typing import Array, BoolArray, Field, IntArray
-from ._design import RANK_TOLERANCE, Design
+from ..._typing import Array, BoolArray, Field, IntArray
+from .._design import RANK_TOLERANCE, Design
 
 _EPS = float(np.finfo(np.float64).eps)
 # Directions of columns with less than this are rounding.

@@ -1,0 +1,92 @@
+"""Rows scored under opponents off the bank: one density given by its numbers, or a mixture of several."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from flint import arb, ctx
+
+from ..._typing import Array, IntArray
+from ...banks import array_bank, array_states
+from ...io import RowSource
+from .._codes import BernoulliGaussian
+from .._stream import Scores, Stream
+from ._covariance import CovarianceStream, covariance_stream
+from ._latent import LatentStream, latent_stream
+from ._white_noise import CodeColumns, DictionaryResiduals, WhiteNoiseStream, known_code_stream, point_stream
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def density_stream(kind: str, numbers: Mapping[str, Any], rows: RowSource, checkpoints: IntArray) -> Stream:
+    """The rows scored under one density, the only key; kind and numbers: those of a `Point`."""
+    streams = {
+        "mean_point": point_stream,
+        "covariance_point": _covariance_stream,
+        "dictionary_point": _dictionary_stream,
+        "point": _latent_stream,
+    }
+    return streams[kind](rows, checkpoints=checkpoints, **numbers)  # type: ignore[operator, no-any-return]
+
+
+def _covariance_stream(
+    rows: RowSource, checkpoints: IntArray, atoms: Array, strengths: Array, noise: float, is_complex: bool
+) -> CovarianceStream:
+    count = len(strengths)
+    columns = atoms if count else np.eye(len(atoms))[:, :1]
+    bank = array_bank(columns[None], [tuple(range(count))], strengths=strengths if count else 1.0)
+    return covariance_stream(bank, rows, [noise], checkpoints, is_complex=is_complex)
+
+
+def _dictionary_stream(
+    rows: RowSource, checkpoints: IntArray, atoms: Array, noise: float, is_complex: bool
+) -> WhiteNoiseStream[DictionaryResiduals]:
+    """The rows with unit atoms, and codes that have the norms instead."""
+    q = len(atoms)
+    norms = np.linalg.norm(atoms, axis=0)
+    unit = np.where(norms > 0.0, atoms / np.where(norms > 0.0, norms, 1.0), np.eye(q)[:, :1])
+    factors = np.repeat(norms, 2) if is_complex else norms
+    measured = CodeColumns(rows, slice(0, q), q)
+    codes = CodeColumns(rows, slice(q, rows.width), rows.width - q, factors)
+    return known_code_stream(measured, codes, array_states(unit[None]), [noise], checkpoints, is_complex=is_complex)
+
+
+def _latent_stream(rows: RowSource, checkpoints: IntArray, atoms: Array, p: float, noise: float) -> LatentStream:
+    return latent_stream(rows, array_states(atoms[None]), [BernoulliGaussian(p)], [noise], checkpoints)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureStream:
+    r"""One key: :math:`\log\sum_iw_ie^{x_i}`, within the largest error of the :math:`x_i`, and rounding."""
+
+    is_density: ClassVar[bool] = True
+    n_keys: ClassVar[int] = 1
+
+    members: tuple[tuple[Stream, int], ...]
+    weights: tuple[float, ...]
+    checkpoints: IntArray
+
+    def log_likelihood(self, keys: IntArray) -> Scores:
+        """(k, c), of the only key there is."""
+        scored = [stream.log_likelihood(np.array([key])) for stream, key in self.members]
+        values = np.stack([scores.values[0] for scores in scored]) + np.log(self.weights)[:, None]  # (n, c)
+        largest = values.max(axis=0)
+        total = largest + np.log(np.exp(values - largest).sum(axis=0))
+        sizes = np.abs(values).max(axis=0) + len(values) + 8.0
+        errors: Array = np.stack([scores.errors[0] for scores in scored]).max(axis=0) + 16.0 * _EPS * sizes
+        is_known = np.isfinite(total) & np.isfinite(errors)
+        total = np.where(is_known, total, 0.0)
+        errors = np.where(is_known, errors, np.inf)
+        return Scores(np.tile(total, (len(keys), 1)), np.tile(errors, (len(keys), 1)))
+
+    def enclosure(self, key: int, bits: int) -> list[arb]:  # noqa: ARG002
+        """The same in balls; terms far below the largest are exponents that a ball holds."""
+        balls = [stream.enclosure(member, bits) for stream, member in self.members]
+        with ctx.workprec(bits):
+            weights = [arb(weight) for weight in self.weights]
+            return [
+                sum((w * (x - column[0]).exp() for w, x in zip(weights, column, strict=True)), arb(0)).log() + column[0]
+                for column in zip(*balls, strict=True)
+            ]
