@@ -59,7 +59,6 @@ from ._mixtures import (
 )
 from ._noise import (
     NoiseLook as NoiseLook,
-    NoiseSeen as NoiseSeen,
     agreement as agreement,
     noise_ratio as noise_ratio,
     tells_strengths as tells_strengths,

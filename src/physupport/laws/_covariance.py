@@ -18,6 +18,7 @@ from ._law import CoverSizes, Energy, Law, Part, Sampler, register
 from ._noise import Strength, StrengthsSeen, two_sided
 from ._noisy import NoisyLaw, chi_square, whitened_energy
 from ._opponents import Point, Proposal, leading_point
+from ._stream import Stream
 
 if TYPE_CHECKING:
     from ._mean import Mean
@@ -87,7 +88,7 @@ class Covariance(NoisyLaw):
 
         return draw
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "streams.CovarianceStream":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows (N, q), read once and scored under every deployment key; strengths are variances of the sources."""
         return streams.covariance_stream(bank, rows, self.variances, checkpoints, is_complex=self.is_complex)
 

@@ -15,6 +15,7 @@ from . import streams
 from ._law import Energy, Law, Part, Sampler, register
 from ._noisy import NoisyLaw, chi_square
 from ._opponents import Point, Proposal, dictionary_point
+from ._stream import Stream
 
 
 @register
@@ -71,9 +72,7 @@ class KnownCodes(NoisyLaw):
         maps = [self._signal(bank.states.elements[:, chosen], codes).T for chosen in index]
         return np.array(maps), self.entry_noises(parts.nuisance)
 
-    def stream(
-        self, bank: Bank, rows: RowSource, checkpoints: ArrayLike
-    ) -> "streams.WhiteNoiseStream[streams.DictionaryResiduals]":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows, scored under every state and noise."""
         q = len(bank.states.elements)
         measured = streams.CodeColumns(rows, slice(0, q), q)

@@ -19,6 +19,7 @@ from ._codes import MOST_ACTIVE, BernoulliGaussian, CodeLaw, decode_code_law, la
 from ._law import Energy, Law, Part, register
 from ._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
 from ._opponents import Point, Proposal, latent_point
+from ._stream import Stream
 
 
 @register
@@ -87,7 +88,7 @@ class Latent(NoisyLaw):
         law, noise = self._at(bank, explanation)
         return make_calibration(law, bank.explanation(explanation).atoms, noise, rng, n_rows)
 
-    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> "streams.LatentStream":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows, scored under every state and nuisance."""
         return streams.latent_stream(rows, bank.states, self.code_laws, self.variances, checkpoints)
 

@@ -17,6 +17,7 @@ from ._law import CoverSizes, Energy, Law, Part, Sampler, register
 from ._noise import StrengthsSeen
 from ._noisy import NoisyLaw, chi_square, squares
 from ._opponents import Point, Proposal, mean_opponent
+from ._stream import Stream
 
 
 @register
@@ -61,9 +62,7 @@ class Mean(NoisyLaw):
 
         return draw
 
-    def stream(
-        self, bank: Bank, rows: RowSource, checkpoints: ArrayLike
-    ) -> "streams.WhiteNoiseStream[streams.MeanResiduals]":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows (N, q), read once and scored under every deployment key; strengths are coefficients.
 
         If complex, the phase of a source belongs to its element.

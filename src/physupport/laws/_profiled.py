@@ -17,6 +17,7 @@ from . import streams
 from ._law import CoverSizes, Energy, Part, register
 from ._noisy import NOISY_FORM, NoisyLaw, chi_square, read_noises, squares
 from ._opponents import Point, Proposal, mean_opponent
+from ._stream import Stream
 
 
 @register
@@ -47,7 +48,7 @@ class ProfiledMean(NoisyLaw):
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
         """(n_rows, q) rows with the strengths of an explanation as coefficients, moved into the box."""
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
-        residuals = self._residuals(bank)
+        residuals = streams.box_residuals(bank, self.box, self.variances, self.is_complex)
         elements, ends, nuisance = residuals.parts(bank.deployment_keys(explanation))
         wanted = np.zeros_like(ends[0, 0])
         wanted[:: residuals.bounds.shape[2]] = parts.strengths[0]
@@ -55,22 +56,17 @@ class ProfiledMean(NoisyLaw):
         mean = np.clip(wanted, ends[0, 0], ends[1, 0])[active] @ residuals.table[elements[0, active]]
         return np.asarray(mean + np.sqrt(self.entry_noises(nuisance)) * rng.standard_normal((n_rows, len(mean))))
 
-    def stream(
-        self, bank: Bank, rows: RowSource, checkpoints: ArrayLike
-    ) -> "streams.WhiteNoiseStream[streams.ProfiledResiduals]":
+    def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows (N, q), read once and scored under every deployment key at its best coefficients.
 
         Positive strengths only mark active atoms.  Of complex data real ends leave the coefficients real.
         """
-        residuals = self._residuals(bank)
+        residuals = streams.box_residuals(bank, self.box, self.variances, self.is_complex)
         return streams.white_noise_stream((rows,), residuals, residuals.table.shape[1], checkpoints)
-
-    def _residuals(self, bank: Bank) -> "streams.ProfiledResiduals":
-        return streams.box_residuals(bank, self.box, self.variances, self.is_complex)
 
     def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The law of a key at the coefficients that fit these rows best."""
-        return streams.best_point(cast("streams.WhiteNoiseStream[streams.ProfiledResiduals]", proposal.stream), key)
+        return streams.best_point(proposal.stream, key)
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The mean of the rows, and their scatter."""
@@ -87,7 +83,9 @@ class ProfiledMean(NoisyLaw):
         Chi-square with a degree of freedom less for every coefficient where these fit best inside the box; on its
         faces more are left, and the reference is a little too small.
         """
-        elements, _, nuisance = self._residuals(bank).parts(bank.deployment_keys(explanation))
+        elements, _, nuisance = streams.box_residuals(bank, self.box, self.variances, self.is_complex).parts(
+            bank.deployment_keys(explanation)
+        )
         freedom = rows.n_rows * rows.width - int(np.count_nonzero(elements[0] >= 0))
         if freedom < 1:
             return None

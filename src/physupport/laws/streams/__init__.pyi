@@ -1,19 +1,11 @@
-from ._boxes import (
-    ProfiledResiduals as ProfiledResiduals,
-    best_point as best_point,
-    box_residuals as box_residuals,
-    fit_boxes as fit_boxes,
-)
-from ._covariance import CovarianceStream as CovarianceStream, covariance_stream as covariance_stream
+from ._boxes import best_point as best_point, box_residuals as box_residuals, fit_boxes as fit_boxes
+from ._covariance import covariance_stream as covariance_stream
 from ._densities import MixtureStream as MixtureStream, density_stream as density_stream
-from ._latent import LatentStream as LatentStream, latent_stream as latent_stream
+from ._latent import latent_stream as latent_stream
 from ._linear import LinearStream as LinearStream
 from ._threads import in_pieces as in_pieces
 from ._white_noise import (
     CodeColumns as CodeColumns,
-    DictionaryResiduals as DictionaryResiduals,
-    MeanResiduals as MeanResiduals,
-    WhiteNoiseStream as WhiteNoiseStream,
     known_code_stream as known_code_stream,
     mean_stream as mean_stream,
     point_stream as point_stream,

@@ -10,19 +10,19 @@ arithmetic.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, cast, final
 
 import numpy as np
 from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
-from ..._arrays import check_indices
 from ..._compiled import cached_njit
 from ..._errors import MisuseError
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...io import as_pairs, atom_table, doubled
 from .._opponents import Point, mean_point
+from .._stream import Stream
 from ._balls import add, div, dot, mul, sub
 from ._sums import ExactMoments, exact_box_residual
 from ._white_noise import (
@@ -394,11 +394,11 @@ def box_residuals(
     return ProfiledResiduals(bank, check_noises(variances, is_complex, len(bank.deployment)), has_phase, bounds, table)
 
 
-def best_point(stream: WhiteNoiseStream[ProfiledResiduals], key: int) -> Point:
-    """The mean (q,) that fits all rows best, with the noise variance of a real entry."""
-    key = int(check_indices("keys", [key], stream.n_keys)[0])
-    active, _, noise, coefficients = stream.residuals.fit(key, stream.moments)
-    return mean_point(coefficients[-1] @ stream.residuals.table[active], noise)
+def best_point(stream: Stream, key: int) -> Point:
+    """The mean (q,) that fits all rows of a profiled stream best, with the noise variance of a real entry."""
+    profiled = cast(WhiteNoiseStream[ProfiledResiduals], stream)
+    active, _, noise, coefficients = profiled.residuals.fit(key, profiled.moments)
+    return mean_point(coefficients[-1] @ profiled.residuals.table[active], noise)
 
 
 def _check_box(lower: ArrayLike, upper: ArrayLike, n_atoms: int, is_complex: bool) -> Array:

@@ -136,9 +136,9 @@ def test_the_opponent_is_the_density_of_fitted_covariances_and_of_the_leading_ei
         np.logaddexp.reduce(logs + np.log(mixture.weights)), rel=1e-10
     )
     free = mixture.parts[-1]
-    assert len(free.strengths) in (1, 2)  # the second of two sources correlated .9 has a tenth of the power
+    assert len(free.numbers["strengths"]) in (1, 2)  # the second of two sources correlated .9 has a tenth of the power
     leading = np.linalg.eigh(proposal.T @ proposal)[1][:, -1]
-    assert abs(leading @ free.atoms[:, 0]) == pytest.approx(1.0, abs=1e-9)
+    assert abs(leading @ free.numbers["atoms"][:, 0]) == pytest.approx(1.0, abs=1e-9)
 
 
 def kept(rows, law, bank, *, half=2, stops_early=0.0):
