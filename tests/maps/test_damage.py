@@ -284,22 +284,16 @@ def test_who_opens_such_a_map_has_a_message_too(out, case, signals):
 
 @pytest.mark.parametrize("held", [b"{", b"[]", b"\xff", b"", b'{"shape": [1000000000, 1000000000], "dtype": "<f8"}'])
 def test_the_description_of_an_array_is_made_again(again, whole, out, held, signals):
-    path = out / "map.zarr/label/.zarray"
-    path.write_bytes(held)
-    with pytest.raises(MisuseError, match=r"label/\.zarray"):
-        said(out, signals)
+    """It is for other programs: this one reads what map.json says of the array."""
+    (out / "map.zarr/label/.zarray").write_bytes(held)
+    assert said(out, signals) == said(whole, signals)
     assert again()[1] == []
     assert content(out) == content(whole)
 
 
-def test_arrays_that_claim_more_than_there_is_are_refused_before_memory_is_taken(out, signals):
-    path = out / "map.zarr/kept/.zarray"
-    about = json.loads(path.read_text())
-    path.write_text(json.dumps(about | {"shape": [100, 10**12], "chunks": [32, 10**12]}))
+def test_arrays_that_claim_more_than_there_is_are_refused_before_memory_is_taken(out):
+    changed(shape=[10**15])(out)
     with pytest.raises(MisuseError, match=r"map must have arrays that memory has room for|kept/0.* must be"):
-        SignalMap.open(out).array("kept")
-    path.write_text(json.dumps(about | {"dtype": "|O"}))
-    with pytest.raises(MisuseError, match=r"kept/\.zarray: dtype must be a type of numbers, got '\|O'"):
         SignalMap.open(out).array("kept")
 
 

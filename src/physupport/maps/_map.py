@@ -25,7 +25,7 @@ from .._version import __version__
 from ._protocol import GATES, LABELS, BlockWork, MapProtocol, Pieces, chosen_level
 from ._result import SignalMap
 from ._signals import Axis, Signals, as_signals
-from ._store import Store
+from ._store import LAYERS, Store
 
 _RETRIES = 5
 _ANSWER = 5  # seconds in which a scheduler that is there answers, also from far away; twice that for all it says
@@ -230,10 +230,10 @@ def map_signals(
     with Store.held(Path(out), _about(opened, protocol, check_count("block", block))) as store:
         layers = ("first", "share") if protocol.rate is not None else ("first",)
         for layer in layers:
-            for name, (dtype, further) in protocol.fields(layer).items():
-                store.add(name, dtype, further, {"units": store.about["unit"]} if name in _MEASURED else {})
+            for name in LAYERS[layer]:
+                store.add(name, {"units": store.about["unit"]} if name in _MEASURED else {})
         _check_same(store, opened, layers)
-        if not _is_complete(store, protocol, layers):
+        if not _is_complete(store, layers):
             store.check_room()
             work = protocol.work(opened.count, count, opened.repeats)
             with workers(work, scheduler, count) as at_work:
@@ -252,8 +252,7 @@ _MEASURED = ("amplitude", "noise")
 def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any]:
     """Describe the map for readers of the folder, with a hash of all that decides."""
     question = protocol.question
-    arrays = [name for layer in ("first", "share") for name in protocol.fields(layer)]
-    taken = {*arrays, "region", "byte"}
+    taken = {*LAYERS["first"], *LAYERS["share"], "region", "byte"}
     for axis in signals.axes:
         if axis in taken or not axis.strip() or any(sign in axis for sign in "/\\") or axis.startswith("."):
             rule = "have names of axes that differ from each other and from the arrays of a map, and could name files"
@@ -276,7 +275,7 @@ def _about(signals: Signals, protocol: MapProtocol, block: int) -> dict[str, Any
         "rate": protocol.rate,
         "levels": protocol.levels(signals.count).tolist(),
         "are_e_values": protocol.judge.are_e_values,
-        "arrays": [name for layer in layers for name in protocol.fields(layer)],
+        "arrays": [name for layer in layers for name in LAYERS[layer]],
         "regions": [
             {"name": region.name, "elements": [*region.elements], "groups": [name for name, _ in region.groups]}
             for region in question.asked_regions
@@ -301,10 +300,10 @@ def _check_same(store: Store, signals: Signals, layers: tuple[str, ...]) -> None
             raise MisuseError("signals", rule, f"others in block {block}", remedy)
 
 
-def _is_complete(store: Store, protocol: MapProtocol, layers: tuple[str, ...]) -> bool:
+def _is_complete(store: Store, layers: tuple[str, ...]) -> bool:
     """True if there is nothing left to do; what was lost or cut since it was done is to be done again."""
     for layer in layers:
-        store.unmark_damaged(layer, protocol.fields(layer))
+        store.unmark_damaged(layer)
     share = store.about["share"]
     filled = [layer for layer in layers if layer == "first" or (share is not None and share["level"] > 0.0)]
     if store.about["is_complete"] and store.has_all_chunks() and all(store.is_done(layer).all() for layer in filled):

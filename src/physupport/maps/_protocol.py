@@ -250,16 +250,6 @@ class MapProtocol:
         levels = self.levels(count)
         return BlockWork(self.judge.block_judge(levels, threads, repeats), Labeller.of(self.question), len(levels))
 
-    def fields(self, layer: str) -> dict[str, tuple[str, dict[str, int]]]:
-        """Types and further axes of the arrays of a layer."""
-        regions = {"region": len(self.question.regions)}
-        n_bytes = {"byte": -(-self.question.n_explanations // 8)}
-        sets = {"label": ("<u1", regions), "group": ("<i2", regions), "kept": ("<u1", n_bytes)}
-        if layer == "share":
-            return {f"share_{name}": form for name, form in sets.items()}
-        numbers = {"best": "<i4", "amplitude": "<f8", "noise": "<f8", "outsider": "<i4", "gate": "<u1", "misfit": "<f8"}
-        return sets | {name: (form, {}) for name, form in numbers.items()} | {"evidence": ("<u1", regions)}
-
 
 def _real(rows: NDArray[np.generic]) -> NDArray[np.generic]:
     return as_pairs(rows) if rows.dtype.kind == "c" else rows

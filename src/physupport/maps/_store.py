@@ -6,7 +6,7 @@ written here, and read by zarr, xarray and whatever else knows the format.
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,16 +77,24 @@ class Blocks:
         return int(np.ravel_multi_index(place, self.grid)), within
 
 
+# Arrays with an entry a signal: types, and the axis of entries of several numbers, one a region or bytes of a set.
+_FIELDS = {
+    "label": ("|u1", "region"), "group": ("<i2", "region"), "kept": ("|u1", "byte"), "best": ("<i4", ""),
+    "amplitude": ("<f8", ""), "noise": ("<f8", ""), "outsider": ("<i4", ""), "gate": ("|u1", ""),
+    "misfit": ("<f8", ""), "evidence": ("|u1", "region"),
+}  # fmt: skip
+# The arrays of each layer.
+LAYERS = {"first": (*_FIELDS,), "share": ("share_label", "share_group", "share_kept")}
+
 _AGAIN = "Delete it: the same call makes it again."
 _Count = Annotated[int, Field(gt=0), in_words("a whole number above 0")]
-_File = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$"), in_words("the name of an array")]
-_Numbers = Annotated[Literal["|u1", "<i2", "<i4", "<f8"], in_words("a type of numbers")]
+_Array = Annotated[Literal[*LAYERS["first"], *LAYERS["share"]], in_words("the name of an array")]  # type: ignore[valid-type]
 _Share = TypedDict("_Share", {"rate": Real, "signals": int, "level": Real, "statements": int})
 _Region = TypedDict("_Region", {"name": str, "elements": list[str], "groups": list[str]})
 # Of map.json, what is used of a map that is there; the digest covers the others.
 _ABOUT_FORM: dict[str, object] = {
     "digest": str, "protocol": dict[str, Any], "shape": list[_Count], "block": _Count, "axes": list[str],
-    "bands": list[str], "unit": str, "level": Real, "levels": list[Real], "arrays": list[_File],
+    "bands": list[str], "unit": str, "level": Real, "levels": list[Real], "arrays": list[_Array],
     "regions": list[_Region], "slots": dict[str, Any], "outsiders": list[str], "labels": list[str],
     "gates": list[str],
     "share": Annotated[_Share | None, in_words("null or an object")], "is_complete": bool,
@@ -148,19 +156,6 @@ def check_same_about(path: Path, earlier: dict[str, Any], about: dict[str, Any])
     )  # fmt: skip
     if differing or not are_same:
         raise damaged(path, f"another {(*differing, 'levels')[0]}")
-
-
-def check_declared(path: Path, about: dict[str, Any], blocks: Blocks) -> dict[str, Any]:
-    """Return the content of .zarray, of an array with one chunk a block."""
-    axes = len(blocks.shape)
-    with misuse_named(lambda argument: f"{path}: {argument}"):
-        for name, form in {"shape": list[_Count], "chunks": list[_Count], "dtype": _Numbers}.items():
-            check_form(about.get(name), form, name)
-    shape = tuple(about["shape"])
-    chunks = tuple(about["chunks"])
-    if shape[:axes] != blocks.shape or chunks[:axes] != blocks.chunk or shape[axes:] != chunks[axes:]:
-        raise damaged(path, f"shape {shape} in chunks of {chunks}")
-    return about
 
 
 def check_entries(path: Path, name: str, values: NDArray[Any], about: dict[str, Any]) -> None:
@@ -232,8 +227,8 @@ class Store:
         return store
 
     def check_room(self) -> None:
-        """Refuse to begin what the disk has no room for; every array has been added."""
-        sizes = [len(self.blocks) * _chunk_bytes(about) for about in map(self._declared, self.names)]
+        """Refuse to begin what the disk has no room for."""
+        sizes = [len(self.blocks) * self._chunk_bytes(name) for name in self.names]
         there = sum(path.stat().st_size for path in self.group.rglob("*") if path.is_file())
         if (free := disk_usage(self.folder).free) < sum(sizes) - there:
             wanted = f"{(sum(sizes) - there) / 1e9:.2g} GB more for the arrays"
@@ -262,16 +257,29 @@ class Store:
         """The blocks of the signals."""
         return Blocks(tuple(self.about["shape"]), int(self.about["block"]))
 
-    def add(self, name: str, dtype: str, further: dict[str, int], attributes: dict[str, Any]) -> None:
-        """An array of one entry a signal, or several along further axes, none of them written yet."""
+    def add(self, name: str, attributes: dict[str, Any]) -> None:
+        """Declare an array, none of whose entries is written yet."""
+        dtype, further = self._form(name)
         shape = (*self.blocks.shape, *further.values())
         chunks = (*self.blocks.chunk, *further.values())
         _declare(self.group / name, dtype, shape, chunks, [*self.about["axes"], *further], attributes)
 
+    def _form(self, name: str) -> tuple[np.dtype[Any], dict[str, int]]:
+        """The type of the numbers of an array, and the axis that it has beside those of the signals."""
+        if name not in self.names:
+            raise MisuseError("map", f"have {name}", f"none in {self.folder}")
+        dtype, axis = _FIELDS[name.removeprefix("share_")]
+        lengths = {"region": len(self.about["regions"]), "byte": -(-self.about["slots"]["shape"][0] // 8)}
+        return np.dtype(dtype), {axis: lengths[axis]} if axis else {}
+
+    def _chunk_bytes(self, name: str) -> int:
+        dtype, further = self._form(name)
+        return prod((*self.blocks.chunk, *further.values())) * dtype.itemsize
+
     def add_whole(self, name: str, values: NDArray[Any], axes: list[str], attributes: dict[str, Any]) -> None:
         """A small array, such as where along an axis the signals lie."""
         given = np.ascontiguousarray(values)
-        _declare(self.group / name, given.dtype.str, given.shape, given.shape, axes, attributes)
+        _declare(self.group / name, given.dtype, given.shape, given.shape, axes, attributes)
         _write(self.group / name / ".".join("0" * given.ndim), given.tobytes())
 
     def finish(self, attributes: dict[str, Any]) -> None:
@@ -280,10 +288,9 @@ class Store:
         Chunks that nobody had anything to write into are written as 0: readers differ in what they take a lack for.
         """
         for name in self.names:
-            about = self._declared(name)
             for block in range(len(self.blocks)):
-                if not self._is_whole(name, about, block):
-                    _write(self._path(name, about, block), np.zeros(about["chunks"], dtype=about["dtype"]).tobytes())
+                if not self._is_whole(name, block):
+                    _write(self._path(name, block), bytes(self._chunk_bytes(name)))
         _write(self.group / ".zgroup", _json({"zarr_format": 2}))
         _write(self.group / ".zattrs", _json(attributes))
         whole = [name for name in (*self.about["axes"], "region") if (self.group / name).exists()]
@@ -298,35 +305,34 @@ class Store:
 
     def array(self, name: str) -> NDArray[Any]:
         """All of an array; entries that are not written yet are 0."""
-        about = self._declared(name)
+        dtype, further = self._form(name)
+        shape = (*self.blocks.shape, *further.values())
         try:
-            out = np.zeros(about["shape"], dtype=about["dtype"])
+            out = np.zeros(shape, dtype=dtype)
         except (MemoryError, ValueError):
-            raise MisuseError("map", "have arrays that memory has room for", f"{name}, {about['shape']}") from None
+            raise MisuseError("map", "have arrays that memory has room for", f"{name}, {shape}") from None
         for block in range(len(self.blocks)):
-            out[self.blocks.slices(block)] = self._chunk(name, about, block)
+            out[self.blocks.slices(block)] = self._chunk(name, block)
         return out
 
     def entry(self, name: str, index: tuple[int, ...]) -> NDArray[Any]:
         """The entry of one signal in an array."""
         block, within = self.blocks.of(index)
-        return np.asarray(self._chunk(name, self._declared(name), block)[within])
+        return np.asarray(self._chunk(name, block)[within])
 
     def read(self, name: str, block: int) -> NDArray[Any]:
         """(S, ...) the entries of a block."""
-        found = self._chunk(name, self._declared(name), block)
+        found = self._chunk(name, block)
         return found.reshape(-1, *found.shape[len(self.blocks.shape) :])
 
     def write(self, pieces: dict[str, NDArray[Any]], block: int) -> None:
         """Entries (S, ...) of all signals of a block."""
+        sizes = [part.stop - part.start for part in self.blocks.slices(block)]
         for name, piece in pieces.items():
-            about = self._declared(name)
-            slices = self.blocks.slices(block)
-            further = tuple(about["shape"][len(slices) :])
-            whole = np.zeros((*self.blocks.chunk, *further), dtype=about["dtype"])
-            sizes = tuple(part.stop - part.start for part in slices)
-            whole[tuple(slice(size) for size in sizes)] = piece.reshape(*sizes, *further)
-            _write(self._path(name, about, block), whole.tobytes())
+            dtype, further = self._form(name)
+            whole = np.zeros((*self.blocks.chunk, *further.values()), dtype=dtype)
+            whole[tuple(map(slice, sizes))] = piece.reshape(*sizes, *further.values())
+            _write(self._path(name, block), whole.tobytes())
 
     def is_done(self, layer: str) -> NDArray[np.bool_]:
         """(blocks,) whose hashes are written."""
@@ -357,57 +363,53 @@ class Store:
         except OSError as error:
             raise _unwritable(path, error) from None
 
-    def unmark_damaged(self, layer: str, names: Iterable[str]) -> None:
+    def unmark_damaged(self, layer: str) -> None:
         """Blocks of a layer count as not done where a chunk of one of its arrays is lost or cut."""
-        declared = {name: self._declared(name) for name in names}
         for block in np.flatnonzero(self.is_done(layer)).tolist():
-            if not all(self._is_whole(name, about, block) for name, about in declared.items()):
+            if not all(self._is_whole(name, block) for name in LAYERS[layer]):
                 self.mark(layer, block, bytes(32).hex())
 
     def has_all_chunks(self) -> bool:
         """True if every chunk of every array has its size."""
-        declared = {name: self._declared(name) for name in self.names}
-        blocks = range(len(self.blocks))
-        return all(self._is_whole(name, about, block) for name, about in declared.items() for block in blocks)
+        return all(self._is_whole(name, block) for name in self.names for block in range(len(self.blocks)))
 
     def _hashes_path(self, layer: str) -> Path:
         return self.folder / f"{layer}_hashes.npy"
 
-    def _declared(self, name: str) -> dict[str, Any]:
-        path = self.group / name / ".zarray"
-        if not path.exists():
-            raise MisuseError("map", f"have {name}", f"none in {self.folder}", "The map may not be finished.")
-        with _remedied("Delete it: the same call makes it again."):
-            return check_declared(path, document(path), self.blocks)
+    def _is_whole(self, name: str, block: int) -> bool:
+        path = self._path(name, block)
+        return is_own(path) and path.stat().st_size == self._chunk_bytes(name)
 
-    def _is_whole(self, name: str, about: dict[str, Any], block: int) -> bool:
-        path = self._path(name, about, block)
-        return is_own(path) and path.stat().st_size == _chunk_bytes(about)
+    def _path(self, name: str, block: int) -> Path:
+        places = [*self.blocks.place(block), *(0 for _ in self._form(name)[1])]
+        return self.group / name / ".".join(map(str, places))
 
-    def _path(self, name: str, about: dict[str, Any], block: int) -> Path:
-        further = [0] * (len(about["shape"]) - len(self.blocks.shape))
-        return self.group / name / ".".join(map(str, [*self.blocks.place(block), *further]))
-
-    def _chunk(self, name: str, about: dict[str, Any], block: int) -> NDArray[Any]:
+    def _chunk(self, name: str, block: int) -> NDArray[Any]:
         """The part of an array that a block covers."""
-        path = self._path(name, about, block)
-        sizes = [part.stop - part.start for part in self.blocks.slices(block)]
-        if not (self.about["is_complete"] or os.path.lexists(path)):
-            return np.zeros((*sizes, *about["shape"][len(sizes) :]), dtype=about["dtype"])
-        whole = np.frombuffer(file_bytes(path, _chunk_bytes(about)), dtype=about["dtype"]).reshape(about["chunks"])
+        dtype, further = self._form(name)
+        path = self._path(name, block)
+        if self.about["is_complete"] or os.path.lexists(path):
+            held = file_bytes(path, self._chunk_bytes(name))
+        else:
+            held = bytes(self._chunk_bytes(name))
+        whole = np.frombuffer(held, dtype=dtype).reshape(*self.blocks.chunk, *further.values())
         check_entries(path, name, whole, self.about)
-        return np.asarray(whole[tuple(slice(size) for size in sizes)])
+        return np.asarray(whole[tuple(slice(part.stop - part.start) for part in self.blocks.slices(block))])
 
 
 def _declare(
-    path: Path, dtype: str, shape: tuple[int, ...], chunks: tuple[int, ...], axes: list[str], attributes: dict[str, Any]
+    path: Path,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    chunks: tuple[int, ...],
+    axes: list[str],
+    attributes: dict[str, Any],
 ) -> None:
-    kind = np.dtype(dtype)
     about = {
         "zarr_format": 2,
         "shape": [*shape],
         "chunks": [*chunks],
-        "dtype": kind.newbyteorder("<").str,
+        "dtype": dtype.newbyteorder("<").str,
         "compressor": None,
         "fill_value": None,  # or else readers that mask would take it for missing
         "order": "C",
@@ -420,11 +422,6 @@ def _declare(
 
 def _json(value: object) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True).encode("ascii")
-
-
-def _chunk_bytes(about: dict[str, Any]) -> int:
-    size: int = prod(about["chunks"]) * np.dtype(about["dtype"]).itemsize
-    return size
 
 
 def _make(folder: Path, *, within: bool = False) -> None:
