@@ -128,7 +128,7 @@ def check_open(name: str, value: float, lower: float, upper: float) -> float:
 
 def check_number(name: str, value: object) -> float:
     """One real number; texts, truth values and arrays of several are refused."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+    if type(value) is bool or not isinstance(value, int | float | np.integer | np.floating):
         raise MisuseError(name, "be a real number", shown(value))
     exact = int(value) if isinstance(value, np.integer) else value
     try:
@@ -162,7 +162,7 @@ def check_share(name: str, value: float) -> float:
 
 def check_count(name: str, value: int, least: int = 1, most: int | None = None) -> int:
     """A whole number within bounds."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    is_whole = isinstance(value, int | np.integer) and type(value) is not bool
     if not is_whole or value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"between {least} and {most}"
         raise MisuseError(name, f"be a whole number {bounds}", shown(value))
@@ -180,11 +180,11 @@ def check_distinct(name: str, values: Sequence[object]) -> None:
 
 def check_texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
     """Nonempty texts; a single text is not a list of its letters."""
-    texts = (values,) if isinstance(values, str) else tuple(values)
-    for text in texts:
-        if isinstance(values, str) or not isinstance(text, str) or not text:
+    is_text = isinstance(values, str)
+    for text in (values,) if is_text else values:
+        if is_text or not isinstance(text, str) or not text:
             raise MisuseError(name, "be a list of nonempty texts", repr(text))
-    return texts
+    return tuple(values)
 
 
 def check_support(name: str, value: Iterable[int], n_atoms: int, least: int = 1) -> tuple[int, ...]:

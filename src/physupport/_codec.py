@@ -25,7 +25,7 @@ def described(name: str, value: object) -> dict[str, object]:
         plain = json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise MisuseError(name, "describe itself in what JSON can hold", error) from None
-    if not isinstance(plain, dict):
+    if type(plain) is not dict:
         raise MisuseError(name, "describe itself as names with values", type(plain).__name__)
     return plain
 
@@ -69,28 +69,26 @@ def whole(node: object, *shape: int | None) -> IntArray:
 
 def bounds(node: object, count: int) -> Array:
     """(count,) bounds of margins, which may be infinite."""
-    if isinstance(node, dict):
+    if type(node) is dict:
         return real(node, count)
-    if not isinstance(node, list) or len(node) != count:
+    if type(node) is not list or len(node) != count:
         raise MisuseError("bounds", f"be {count}, one for each query", told(node))
     return np.array([bound(value) for value in node], dtype=np.float64)
 
 
 def bound(value: object) -> float:
     """One bound: a number, or one of the texts `inf` and `-inf`."""
-    if isinstance(value, float):
-        return value
-    if value in ("inf", "-inf"):
-        return float(str(value))
-    raise MisuseError("bound", "be a number, 'inf' or '-inf'", told(value))
+    if type(value) is not float and value not in ("inf", "-inf"):
+        raise MisuseError("bound", "be a number, 'inf' or '-inf'", told(value))
+    return float(value)
 
 
 def _array(node: object, kind: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
     names = {"type", "shape"}
-    if not isinstance(node, dict) or {*node} not in (names | {"values"}, names | {"packed"}) or node["type"] != kind:
+    if type(node) is not dict or {*node} not in (names | {"values"}, names | {"packed"}) or node["type"] != kind:
         raise MisuseError("array", f"be of {kind} numbers, with type, shape and values or packed", told(node))
     axes = node["shape"]
-    if not isinstance(axes, list) or not all(type(axis) is int and axis >= 0 for axis in axes):
+    if type(axes) is not list or not all(type(axis) is int and axis >= 0 for axis in axes):
         raise MisuseError("array", "have whole numbers for a shape", told(axes))
     if len(axes) != len(shape) or any(want not in (None, have) for want, have in zip(shape, axes, strict=True)):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
@@ -108,8 +106,7 @@ def _array(node: object, kind: str, shape: tuple[int | None, ...]) -> NDArray[An
 
 
 def _listed(values: object, kind: str) -> NDArray[Any]:
-    wanted: tuple[type, ...] = (int, float) if kind == "real" else (int,)
-    if not isinstance(values, list) or not all(isinstance(v, wanted) and not isinstance(v, bool) for v in values):
+    if type(values) is not list or not {*map(type, values)} <= ({int, float} if kind == "real" else {int}):
         raise ValueError("something else")
     return np.array(values, dtype=np.float64 if kind == "real" else np.int64)
 
@@ -146,7 +143,7 @@ def loaded(text: str, name: str = "report") -> dict[str, Any]:
         raise MisuseError(name, "be strict JSON", error) from None
     except RecursionError:
         raise MisuseError(name, "be strict JSON", "objects or lists nested too deeply") from None
-    if not isinstance(document, dict):
+    if type(document) is not dict:
         raise MisuseError(name, "be a JSON object", type(document).__name__)
     return document
 

@@ -15,7 +15,7 @@ NAMES = ["group and ambiguity", "resolution wide", "four regions"]
 def test_a_rewording_changes_what_is_shown_and_nothing_that_is_proven(reports, name, monkeypatch):
     stored = reports[name].report.document
     monkeypatch.setattr(_report, "outcome_sentence", lambda _: "Reworded.")
-    monkeypatch.setattr(_report, "field_sentences", lambda document: ["Reworded too."] * len(document["fields"]))
+    monkeypatch.setattr(_report, "sentence", lambda _: "Reworded too.")
     assert Report(stored).sentence == "Reworded."
     assert {field.sentence for field in Report(stored).fields} == {"Reworded too."}
     assert verify(stored).findings == ()

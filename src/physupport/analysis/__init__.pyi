@@ -4,8 +4,4 @@ from ._estimator import PhysicalSupport as PhysicalSupport
 from ._plans import ProposedStream as ProposedStream, StreamPlan as StreamPlan
 from ._protocol import AnalysisProtocol as AnalysisProtocol, Proposed as Proposed, Seal as Seal
 from ._result import Result as Result
-from ._running import (
-    begin_running as begin_running,
-    running_report as running_report,
-    running_result as running_result,
-)
+from ._running import begin_running as begin_running, running_result as running_result

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._checks import check_count
-from .._codec import described, dumped, loaded
+from .._codec import described
 from .._errors import MisuseError, NotFiniteError
 from .._hashes import chain_hash, content_hash
 from .._version import __version__
@@ -124,7 +124,7 @@ def report(seal: Seal, trace: Trace) -> Report:
         "digests": digests,
     }
     document["digests"] = digests | {"document": document_hash(document)}
-    return Report(loaded(dumped(document)))
+    return Report(described("document", document))
 
 
 def recovered_trace(seal: Seal, report: Report) -> Trace:

@@ -26,16 +26,15 @@ def named_policy(
 
     A question that is a function of what was proposed gets a policy that is such a function.
     """
+    if name is not None and name not in POLICIES:
+        raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
     if callable(question):
-        if name is not None:
-            _check_name(name)
-        return lambda proposed: _made(name, question(proposed), seed)
-    return _made(name, question, seed)
+        return lambda proposed: _named_policy(name, question(proposed), seed)
+    return _named_policy(name, question, seed)
 
 
-def _made(name: PolicyName | None, question: Question, seed: int) -> Policy:
-    chosen = question.policies[0] if name is None else name
-    _check_name(chosen)
+def _named_policy(name: PolicyName | None, question: Question, seed: int) -> Policy:
+    chosen = name or question.policies[0]
     if chosen not in question.policies:
         *others, last = question.policies
         raise MisuseError("policy", f"be {', '.join(others)} or {last} for this question", repr(name))
@@ -46,11 +45,6 @@ def _made(name: PolicyName | None, question: Question, seed: int) -> Policy:
         return RandomOrder(seed)
     plain: dict[str, type[Policy]] = {"regional": RegionalPolicy, "endpoints": EndpointPolicy, "fixed": FixedOrder}
     return plain[chosen]()
-
-
-def _check_name(name: str) -> None:
-    if name not in POLICIES:
-        raise MisuseError("policy", f"be a policy, a function of what was proposed, or one of {POLICIES}", repr(name))
 
 
 AnyQuestion = Question | Callable[[Proposed], Question]

@@ -21,7 +21,7 @@ from ._plans import ProposedStream, StreamPlan
 from ._protocol import AnalysisProtocol, Proposed
 from ._result import Result
 from ._rows import stream_rows, table_of
-from ._running import begin_running, running_report
+from ._running import begin_running, running_result
 
 Rows = ArrayLike | Table
 Rules = Question | Mapping[str, RegionRule | float] | None
@@ -169,7 +169,7 @@ class PhysicalSupport:
         read = stream_rows("deployment", table, protocol.streams["deployment"], self.bank_)
         with located({"deployment": table}):
             self._running = self._running.after(read)
-        self.report_ = running_report(protocol, self._running)
+        self.report_ = running_result(protocol, self._running).report
         return self.report_
 
     def predict(self, deployment: Rows | None) -> NDArray[np.str_]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import MisuseError
+from .._typing import IntArray
 from ..banks import Bank
 from ..io import Axis, Table, as_pairs, as_table, order_of, part_of, same_unit
 from ..laws import option_channels
@@ -92,10 +93,6 @@ def check_same_unit(tables: Mapping[str, Table]) -> None:
             raise MisuseError(f"unit of {name}", f"be {expected}, as that of {first}", unit, remedy)
 
 
-# Rows that are compared for being the same.
-_WEIGHTS_SEED = 7
-
-
 def check_separate(tables: Mapping[str, Table]) -> None:
     """Refuse streams that share their rows: evidence of both is multiplied, which takes independent rows."""
     width = min(table.values.shape[1] for table in tables.values())  # codes may follow the channels
@@ -110,19 +107,14 @@ def check_separate(tables: Mapping[str, Table]) -> None:
                 raise MisuseError(labelled(name, tables[name]), f"have other rows than {first}", "the same", remedy)
 
 
-def _keys(table: Table, width: int) -> NDArray[np.uint64]:
+def _keys(table: Table, width: int) -> IntArray:
     """(n,) a number for the first entries of each row, the same of the same rows and by chance of others: 2^-64."""
-    rng = np.random.default_rng(_WEIGHTS_SEED)
-    count = width * (2 if table.values.dtype.kind == "c" else 1)
-    weights = rng.integers(1, 2**64, count, dtype=np.uint64, endpoint=False) | np.uint64(1)
-    keys = []
+    keys: list[int] = []
     for start in range(0, len(table.values), _LOOKED_AT_ROWS):
         rows = part_of(table.values, slice(start, start + _LOOKED_AT_ROWS))[:, :width]
-        plain = as_pairs(rows) if rows.dtype.kind == "c" else np.ascontiguousarray(rows, dtype=np.float64)
-        bits = (plain + 0.0).view(np.uint64)  # minus zero is zero
-        mixed = (bits ^ (bits >> np.uint64(31))) * weights
-        keys.append((mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64))
-    return np.concatenate(keys)
+        real = as_pairs(rows) if rows.dtype.kind == "c" else rows.astype(np.float64)
+        keys += [hash(row.tobytes()) for row in real + 0.0]  # minus zero is zero
+    return np.array(keys)
 
 
 def labelled(name: str, table: Table) -> str:

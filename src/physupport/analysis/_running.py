@@ -6,7 +6,6 @@ import numpy as np
 
 from .._errors import MisuseError
 from ..judges import Bounds, ByEvidence, Evidence, RunningEvidence
-from ..report import Report
 from ._analyse import report
 from ._plans import ProposedStream
 from ._protocol import AnalysisProtocol
@@ -40,13 +39,8 @@ def _check_running(protocol: AnalysisProtocol) -> None:
         raise MisuseError("cover", "be left out for rows that keep arriving", "one", remedy)
 
 
-def running_report(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Report:
-    """The result of all rows so far, under a protocol of its own that names them."""
-    return running_result(protocol, evidence).report
-
-
 def running_result(protocol: AnalysisProtocol, evidence: RunningEvidence) -> Result:
-    """The same with the run behind it, to look closer; no table of rows is kept."""
+    """The result of all rows so far, under a protocol of its own that names them; no table of rows is kept."""
     seal = replace(protocol, streams={}).freeze(evidence.judge(protocol.run_level))
     trace = seal.run()
     return Result(seal, trace, report(seal, trace), {}, {})

@@ -54,8 +54,9 @@ _Stream = TypedDict("_Stream", {
     "name": str, "rows": int, "width": int, "fraction": Real, "proposal_rows": Hash, "checkpoints": list[int],
     "law": dict[str, Any], "numerator": dict[str, Any],
 })  # fmt: skip
+_Judge = TypedDict("_Judge", {"judge": str, "assumes": str})  # and what it fixed beforehand
 _Protocol = TypedDict("_Protocol", {
-    "bank": Hash | None, "size": int, "question": dict[str, Any], "level": Real, "judge": dict[str, Any], "seed": int,
+    "bank": Hash | None, "size": int, "question": dict[str, Any], "level": Real, "judge": _Judge, "seed": int,
     "streams": list[_Stream], "proposals": list[int], "plausibility": Hash | None, "policy": dict[str, Any],
     "budget": int, "until_witnessed": bool, "stop": Literal["label", "set"], "cover": NotRequired[CoverForm],
 })  # fmt: skip
@@ -78,8 +79,8 @@ _Facts = TypedDict("_Facts", {
     "cannot_exclude": NotRequired[list[str]], "is_complete": NotRequired[bool], "unlisted": NotRequired[_Unlisted],
     "replicate_noise": NotRequired[_Noise],
 })  # fmt: skip
-for _form in (_Facts, _Unlisted, _Noise):
-    _extra: Literal["allow", "forbid"] = "allow" if _form is _Facts else "forbid"
+for _form in (_Judge, _Facts, _Unlisted, _Noise):
+    _extra: Literal["allow", "forbid"] = "allow" if _form in (_Judge, _Facts) else "forbid"
     _form.__pydantic_config__ = ConfigDict(strict=True, extra=_extra)  # type: ignore[union-attr]
 
 

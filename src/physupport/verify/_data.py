@@ -14,7 +14,7 @@ from .._hashes import rows_hash
 from .._stored import Node, Refusal
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
-from ..io import ArrayRows, as_pairs, split_rows, undivided_rows
+from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_keys, contradiction
 from ..laws import Law, Opponent, Proposal, decode_opponent, opponents_of
 
@@ -32,11 +32,11 @@ def differences(stored: Any, derived: Any, path: str, source: str, *, rounds: bo
 
     source: what the derived value comes from, in words.  rounds: numbers may differ by what another machine rounds.
     """
-    if isinstance(stored, dict) and isinstance(derived, dict):
+    if type(stored) is type(derived) is dict:
         for name in dict.fromkeys([*stored, *derived]):
             entries = stored.get(name, _MISSING), derived.get(name, _MISSING)
             yield from differences(*entries, f"{path}.{name}" if path else name, source, rounds=rounds)
-    elif isinstance(stored, list) and isinstance(derived, list):
+    elif type(stored) is type(derived) is list:
         for number, entries in enumerate(zip_longest(stored, derived, fillvalue=_MISSING)):
             yield from differences(*entries, f"{path}[{number}]", source, rounds=rounds)
     elif derived is _MISSING:
@@ -101,30 +101,14 @@ def data_findings(
     opponents: the name of that of each stream, where it is known how the numerators were to be proposed.
     """
     protocol = document["protocol"]
-    data = document["data"]
-    streams = protocol["streams"]
-    names = [stream["name"] for stream in streams]
-    tables = {name: as_pairs(table) if table.dtype.kind == "c" else table for name, table in tables.items()}
-    if {*names} != {*tables} or {*names} != {*data} or len({*names}) < len(names):
-        raise Refusal(f"the streams are {names}, those of the data {sorted(tables)}")
-    for stream in streams:
-        shape = tables[stream["name"]].shape
-        if shape != (stream["rows"], stream["width"]):
-            raise Refusal(f"the {stream['name']} rows have shape {shape}, not {(stream['rows'], stream['width'])}")
-    seed = SeedSequence(protocol["seed"])
-    seeds = [seed] if len(streams) == 1 else seed.spawn(len(streams))
     plausibility = np.zeros(bank.size)
     favoured = list[BoolArray]()
     held_out = []
-    for stream, law, child in zip(streams, laws, seeds, strict=True):
+    for stream, law, table, split in zip(protocol["streams"], laws, *_splits(document, tables), strict=True):
         name = stream["name"]
-        table = tables[name]
-        split = undivided_rows(stream["rows"])
-        if stream["fraction"]:
-            split = split_rows(stream["rows"], stream["fraction"], child)
         if _rows_hash(table, split.proposal) != stream["proposal_rows"]:
             yield f"the proposal rows of {name} do not match their hash"
-        if _rows_hash(table, split.held_out) != data[name]:
+        if _rows_hash(table, split.held_out) != document["data"][name]:
             yield f"the held-out rows of {name} do not match their hash"
         opponent = decode_opponent(law, stream["numerator"], name) if stream["fraction"] else None
         rows = ArrayRows(table, split.held_out)
@@ -140,29 +124,59 @@ def data_findings(
         if not is_best:
             best = "the best of the bank" if planned is None else f"what the opponent {planned!r} is"
             yield f"the numerator of {name} is not {best} on the proposal rows"
-    told = protocol["proposals"]
-    if len(told) != len(favoured) or not all(mask[e] for mask, e in zip(favoured, told, strict=True)):
+    proposals = protocol["proposals"]
+    if len(proposals) != len(favoured) or not all(mask[e] for mask, e in zip(favoured, proposals, strict=True)):
         yield "the proposals of the protocol are not what the proposal rows favour"
     if protocol["plausibility"] not in (None, rows_hash([plausibility[:, None]], (bank.size, 1))):
         notes.append(PLAUSIBILITY)
+    if judge is not None:
+        sealed = Sealed(bank, protocol["level"], tuple(held_out), protocol["seed"])
+        yield from _judge_findings(document, judge, sealed, trace, possible, notes)
+
+
+def _splits(document: Node, tables: Tables) -> tuple[list[NDArray[np.generic]], list[SplitRows]]:
+    """The table of each stream, complex rows as pairs, and which of its rows propose."""
+    streams = document["protocol"]["streams"]
+    names = [stream["name"] for stream in streams]
+    if {*names} != {*tables} or {*names} != {*document["data"]} or len({*names}) < len(names):
+        raise Refusal(f"the streams are {names}, those of the data {sorted(tables)}")
+    chosen = [as_pairs(tables[name]) if tables[name].dtype.kind == "c" else tables[name] for name in names]
+    seed = SeedSequence(document["protocol"]["seed"])
+    splits = []
+    for stream, table, child in zip(
+        streams, chosen, [seed] if len(streams) == 1 else seed.spawn(len(streams)), strict=True
+    ):
+        wanted = stream["rows"], stream["width"]
+        if table.shape != wanted:
+            raise Refusal(f"the {stream['name']} rows have shape {table.shape}, not {wanted}")
+        share = stream["fraction"]
+        splits.append(split_rows(len(table), share, child) if share else undivided_rows(len(table)))
+    return chosen, splits
+
+
+def _judge_findings(
+    document: Node,
+    judge: JudgeSpec,
+    sealed: Sealed,
+    trace: tuple[IntArray, Verdicts],
+    possible: BoolArray,
+    notes: list[str],
+) -> Iterator[str]:
+    """Verdicts, facts and contradictions of the streams that the judge gives otherwise."""
     theirs = document["program"].get("numpy")
-    if judge is not None and judge.draws_by_numpy and theirs != np.__version__:
+    if judge.draws_by_numpy and theirs != np.__version__:
         notes.append(
             f"the judge draws by the random numbers of NumPy, {np.__version__} here and {theirs} where the report was "
             "written: should verdicts differ, check with that version before anything else"
         )
-    if judge is not None:
-        sealed = Sealed(bank, protocol["level"], tuple(held_out), protocol["seed"])
-        opened = judge.open(sealed)
-        if len(trace[0]):
-            yield from _verdict_findings(opened.verdicts(trace[0]), *trace)
-        facts = opened.facts(np.flatnonzero(possible))
-        yield from differences(
-            document["gate"], facts and described("facts", facts), "gate", "the rows give", rounds=True
-        )
-        again = None if possible.any() else contradiction(judge, sealed)
-        if unsaid(document.get("contradiction")) != again:
-            yield "what each stream keeps by itself is not what the rows give"
+    opened = judge.open(sealed)
+    if len(trace[0]):
+        yield from _verdict_findings(opened.verdicts(trace[0]), *trace)
+    facts = opened.facts(np.flatnonzero(possible))
+    yield from differences(document["gate"], facts and described("facts", facts), "gate", "the rows give", rounds=True)
+    again = None if possible.any() else contradiction(judge, sealed)
+    if unsaid(document.get("contradiction")) != again:
+        yield "what each stream keeps by itself is not what the rows give"
 
 
 def unsaid(contradiction: Node | None) -> Node | None:

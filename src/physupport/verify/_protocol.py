@@ -60,8 +60,8 @@ def protocol_findings(document: Node, judge: JudgeSpec | None, laws: Sequence[La
     for number, (stream, law) in enumerate(numerators):
         yield from _stream_findings(stream, law, judge, f"protocol.streams[{number}].numerator")
     # Rows whose coefficients are not the strengths of the bank say nothing about these.
-    rules = protocol["question"].get("regions", [])
-    thresholds = {rule["region"]: rule.get("absence_threshold") for rule in rules if isinstance(rule, dict)}
+    rules = protocol["question"]["regions"] if document["question"]["kind"] == "regional map" else []
+    thresholds = {rule["region"]: rule["absence_threshold"] for rule in rules}
     for each in protocol.get("cover", {}).get("ranges", ()):
         if (thresholds.get(each["region"]) or 0.0) > each["low"]:
             yield f"region {each['region']!r} has an absence threshold that strengths of one cell lie on both sides of"
@@ -84,9 +84,8 @@ def bank_findings(document: Node, bank: Bank, judge: JudgeSpec | None, laws: Seq
             continue
         if stream["width"] != law.width(bank):
             yield f"the rows of {name} have {stream['width']} entries, not the {law.width(bank)} that the bank needs"
-        mixed = stream["numerator"].get("mixture")
-        parts = [part["law"] for part in mixed] if isinstance(mixed, list) else [stream["numerator"]]
-        if not all(0 <= part["key"] < law.n_keys(bank) for part in parts if isinstance(part.get("key"), int)):
+        parts = stream["numerator"].get("mixture", [{"law": stream["numerator"]}])
+        if not all(0 <= part["law"].get("key", 0) < law.n_keys(bank) for part in parts):
             yield f"the numerator of {name} lies outside the bank"
     if judge is not None and streams:
         # Such as the test of a stated noise.
@@ -101,10 +100,7 @@ def bank_findings(document: Node, bank: Bank, judge: JudgeSpec | None, laws: Seq
 def judge_of(protocol: Node) -> JudgeSpec | None:
     """Who decided, if the kind is known here."""
     content = protocol["judge"]
-    kind = content.get("judge")
-    if not isinstance(kind, str) or not isinstance(content.get("assumes"), str):
-        raise Refusal("the judge does not say what it is and what it assumes")
-    if kind not in JUDGES:
+    if content["judge"] not in JUDGES:
         return None
     judge = decoded(content)
     check_written("the judge", content, judge.encode(), "protocol.judge")
@@ -168,7 +164,7 @@ def _is_at(p: float, level: float) -> bool:
 def protocol_notes(protocol: Node, judge: JudgeSpec | None, bank: Bank | None, laws: Sequence[Law]) -> Iterator[str]:
     """Notes on what is not checked: unknown judges, and numerators off the bank."""
     if protocol["streams"] and judge is None:
-        kind = protocol["judge"].get("judge")
+        kind = protocol["judge"]["judge"]
         yield f"verdicts are taken as they stand: a judge of the kind {kind!r}, not known here, gave them"
     streams = [*zip(protocol["streams"], laws, strict=False)]
     for stream, law in streams:
@@ -191,12 +187,11 @@ def _is_of_bank(stream: Node, law: Law) -> bool:
 
 
 def _check_policy(policy: Node) -> None:
-    kind = policy.get("policy")
-    if isinstance(kind, str) and kind in _POLICIES:
-        check_form(policy, _POLICIES[kind], "the policy")
-    if kind == "witness first":
-        for obligation in policy["obligations"]:
-            check_form(dict(zip("ab", obligation, strict=True)), {"a": str, "b": Hash}, "an obligation of the policy")
+    form = _POLICIES.get(str(policy.get("policy")))
+    if form is not None:
+        check_form(policy, form, "the policy")
+    for obligation in policy["obligations"] if policy.get("policy") == "witness first" else ():
+        check_form(dict(zip("ab", obligation, strict=True)), {"a": str, "b": Hash}, "an obligation of the policy")
 
 
 def _stream_findings(stream: Node, law: Law, judge: JudgeSpec | None, path: str) -> Iterator[str]:
