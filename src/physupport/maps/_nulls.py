@@ -279,8 +279,7 @@ def _rivals(
     list(pool.map(fill, range(table.size)))
     ranks = table.ranks
     is_mixed = bool(ranks.min() < ranks.max())
-    assert spec.penalty is not None
-    floor = 1.0 - float(np.exp(-2.0 * spec.penalty / size)) if is_mixed else 0.0
+    floor = 1.0 - float(np.exp(-2.0 * spec.own_penalty / size)) if is_mixed else 0.0
     nothing = int(ranks.argmin()) if is_mixed else -1
     signs = _signs(spec)
     assert signs is not None

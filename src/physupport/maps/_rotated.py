@@ -68,7 +68,7 @@ class RotatedSignals(SignalJudge):
             "assumes": "the noise of every signal is white and Gaussian, of unknown level unless given",
             "draws": [spec.seed, spec.draws, spec.gate_draws],
             "table": [FAILURE, WANTED_RIVALS, WANTED_OUTSIDERS, GOOD_DRAWS],
-            "statistic": [spec.rows, spec.penalty, spec.sigma, repr(spec.companions)],
+            "statistic": [spec.rows, spec.own_penalty, spec.sigma, repr(spec.companions)],
             "atoms": pieces_hash(repr(table.atoms.shape), table.atoms, np.asarray(table.background)),
             "supports": pieces_hash(repr(table.supports)),
             "outsiders": looked_for,

@@ -10,6 +10,11 @@ from physupport.judges.rotation import Companions, MeanRows, Rotation, RotationT
 from physupport.judges.rotation._kernels import _chance
 from physupport.judges.rotation._table import near_together
 
+
+def mean_rows(table, rows, draws, seed, penalty, sigma=None, **settings):
+    return MeanRows(Rotation(table, "same mean", seed, draws, penalty=penalty, sigma=sigma, **settings), rows)
+
+
 Q, N, DRAWS = 60, 100, 60
 
 
@@ -19,6 +24,11 @@ def lines():
     rng = np.random.default_rng(3)
     centres = rng.permutation(np.linspace(3, Q - 4, N))
     return rng.choice([-1.0, 1.0], N) * np.exp(-0.5 * ((np.arange(Q)[:, None] - centres) / 2.0) ** 2)
+
+
+def bounded(signs):
+    """Bounds that say these signs of coefficients."""
+    return Companions(low=np.where(signs > 0, 0.0, -np.inf), high=np.where(signs < 0, 0.0, np.inf))
 
 
 def energies(engine, vectors, signs):
@@ -40,7 +50,7 @@ def test_counts_are_those_of_all_rivals_in_all_draws(kind, strength, lines):
     table = RotationTable(lines, [(i,) for i in range(N)] + (triples if kind == "triples" else []), np.ones((Q, 1)))
     signs = np.sign(np.arange(N) % 3 - 1) if kind == "both" else np.full(N, int(kind != "free"))
     row = strength * lines[:, 7] + np.random.default_rng(1).standard_normal(Q)
-    engine = MeanRows(table, row, DRAWS, 5, 0.8, signs=signs)
+    engine = mean_rows(table, row, DRAWS, 5, 0.8, companions=bounded(signs))
     counted = engine.rivals(np.arange(table.size), 0.2, is_full=True).least
     weights = np.exp(2.0 * 0.8 * (engine.ranks - 1) / engine.freedom)  # of `Contest`
     whole, normals = engine.vector @ engine.vector, engine.normals[0]
@@ -81,8 +91,8 @@ def test_rivals_of_one_sign_lose_the_truth_at_their_level_and_keep_less(sigma, t
     signs = np.ones(40, dtype=np.int64)
     for run in range(runs):
         row = 2.5 * table.atoms[:, 11] + np.random.default_rng([4, run]).standard_normal(Q)
-        for i, one in enumerate((None, signs)):
-            engine = MeanRows(table, row, 199, run, 0.0, sigma, signs=one)
+        for i, one in enumerate((None, bounded(signs))):
+            engine = mean_rows(table, row, 199, run, 0.0, sigma, companions=one)
             counts = engine.rivals(np.arange(40), 0.1)
             is_kept = (counts.least >= 19) & ~(counts.bound <= 0.001)
             kept[i] += is_kept.sum()
@@ -98,7 +108,7 @@ def test_the_screen_rejects_nothing_that_a_rival_against_its_sign_reaches_in_eve
     table, signs, runs, against = RotationTable(atoms, [(0,), (1,), (0, 1)]), np.ones(2, dtype=np.int64), 60, 0
     for run in range(runs):
         row = atoms.sum(axis=1) * 0.3 + np.random.default_rng([8, run]).standard_normal(Q)
-        engine = MeanRows(table, row, 199, run, 1.0, signs=signs)
+        engine = mean_rows(table, row, 199, run, 1.0, companions=bounded(signs))
         whole, fast = (engine.rivals(np.array([2]), 0.1, is_full=is_full) for is_full in (True, False))
         assert whole.least[0] <= 199 * min(1.0, fast.bound[0]) + 6.0 * np.sqrt(199)
         against += bool((row[:2] < 0.0).all())

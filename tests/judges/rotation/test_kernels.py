@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import beta, chi2
 
-from physupport.judges.rotation import MeanRows, RotationTable
+from physupport.judges.rotation import MeanRows, Rotation, RotationTable
 from physupport.judges.rotation._kernels import (
     BLOCK,
     PAIR_BLOCK,
@@ -26,6 +26,11 @@ from physupport.judges.rotation._kernels import (
 )
 from physupport.judges.rotation._pairs import Tables, has_pairs
 from physupport.judges.rotation._table import Draws, near_together
+
+
+def mean_rows(table, rows, draws, seed, penalty, sigma=None, **settings):
+    return MeanRows(Rotation(table, "same mean", seed, draws, penalty=penalty, sigma=sigma, **settings), rows)
+
 
 SIZE, DRAWS = 11, 60
 
@@ -367,7 +372,7 @@ def test_pairs_go_their_own_way_only_where_it_is_shorter_and_exact(tools):
     assert not has_pairs(RotationTable(np.hstack([lines, lines[:, :1]]), [*pairs, (0, 24)]))  # of rank one
     near = np.hstack([lines, lines[:, :1] + 1e-4 * lines[:, 5:6]])
     rows = np.random.default_rng(0).standard_normal((1, 60))
-    engine = MeanRows(RotationTable(near, [*pairs, (0, 24)]), rows, 99, 0, 1.5)
+    engine = mean_rows(RotationTable(near, [*pairs, (0, 24)]), rows, 99, 0, 1.5)
     assert has_pairs(engine.table)
     assert engine._pairs is None  # nearly parallel: rounding would decide
 

@@ -6,6 +6,15 @@ import pytest
 from physupport.judges import Verdict
 from physupport.judges.rotation import FreeRows, MeanRows, Rotation, RotationTable
 
+
+def mean_rows(table, rows, draws, seed, penalty, sigma=None, **settings):
+    return MeanRows(Rotation(table, "same mean", seed, draws, penalty=penalty, sigma=sigma, **settings), rows)
+
+
+def free_rows(table, rows, draws, seed, penalty, sigma=None):
+    return FreeRows(Rotation(table, "free", seed, draws, penalty=penalty, sigma=sigma), rows)
+
+
 DRAWS = 40
 
 
@@ -60,7 +69,7 @@ def rotated(engine, rows, e, b, tools):
     scatter = (np.abs(rows - mean) ** 2).sum()
     radius = np.sqrt((np.abs(residual) ** 2).sum() + scatter)
     scale = radius / np.sqrt((np.abs(normal) ** 2).sum() + chi_squares[b])
-    if engine.sigma is not None:
+    if engine.spec.sigma is not None:
         scale = engine.own_sigma
     turned = projector @ mean + scale * normal / np.sqrt(n_rows)
     stretch = scale * np.sqrt(chi_squares[b] / scatter) if scatter > 0 else 0.0
@@ -71,7 +80,7 @@ def rotated(engine, rows, e, b, tools):
 def test_exceedances_are_those_of_rotating_and_refitting(name, tools):
     table, n_rows, sigma = settings(tools)[name]
     rows, penalty = make_rows(table, n_rows, 5), 0.7
-    engine = MeanRows(table, rows, DRAWS, 3, penalty, sigma)
+    engine = mean_rows(table, rows, DRAWS, 3, penalty, sigma)
     counted = engine.rivals(np.arange(table.size), 0.3, is_full=True).least
     for e in range(table.size):
         observed = tools.statistic(table, rows, e, penalty, sigma)
@@ -110,7 +119,7 @@ def test_second_moments_of_free_rows_have_the_law_of_rotated_rows(n_rows, sigma,
         return (real + 1j * rng.standard_normal(shape)) / np.sqrt(2) if is_complex else real
 
     rows = normal(n_rows, 2) @ (0.7 * table.atoms[:, 1:3].T) + normal(n_rows, 12)
-    engine = FreeRows(table, rows, draws, 3, penalty, sigma)
+    engine = free_rows(table, rows, draws, 3, penalty, sigma)
     counted = engine.rivals(np.arange(table.size), 0.3, is_full=True).least
     for e in range(table.size):
         projector = tools.projector(tools.design(table, e))
@@ -133,7 +142,7 @@ def test_second_moments_of_free_rows_have_the_law_of_rotated_rows(n_rows, sigma,
 def test_an_early_stop_gives_the_verdict_of_the_full_run(name, tools):
     table, n_rows, sigma = settings(tools)[name]
     for seed in range(5):
-        engine = MeanRows(table, make_rows(table, n_rows, seed), 199, seed, 1.0, sigma)
+        engine = mean_rows(table, make_rows(table, n_rows, seed), 199, seed, 1.0, sigma)
         for level in (0.02, 0.1, 0.4):
             number = int(0.99 * level * 200)
             full = engine.rivals(np.arange(table.size), level, is_full=True)
@@ -152,7 +161,7 @@ def test_an_early_stop_gives_the_verdict_of_the_full_run(name, tools):
 def test_the_screen_bounds_the_share_of_exceedances(tools):
     for name in NAMES:
         table, n_rows, sigma = settings(tools)[name]
-        engine = MeanRows(table, make_rows(table, n_rows, 1), 2000, 3, 1.0, sigma)
+        engine = mean_rows(table, make_rows(table, n_rows, 1), 2000, 3, 1.0, sigma)
         found = engine.rivals(np.arange(table.size), 0.3)
         shares = engine.rivals(np.arange(table.size), 0.3, is_full=True).least / 2000
         is_tested = np.isfinite(found.bound)

@@ -9,6 +9,11 @@ from scipy.stats import binom
 from physupport.judges import Verdict
 from physupport.judges.rotation import MeanRows, Rotation, RotationJudge, RotationTable
 
+
+def mean_rows(table, rows, draws, seed, penalty, sigma=None, **settings):
+    return MeanRows(Rotation(table, "same mean", seed, draws, penalty=penalty, sigma=sigma, **settings), rows)
+
+
 N = 24
 SETTINGS = {"one row": (1, None), "rows": (6, None), "noise known": (1, 1.0)}
 
@@ -32,9 +37,7 @@ def spans(monkeypatch):
     def counts(engine, *args, **kwargs):
         with monkeypatch.context() as patch:
             patch.setattr("physupport.judges.rotation._mean.has_pairs", lambda _: False)
-            return MeanRows(engine.table, engine.rows, engine.draws, engine.seed, engine.penalty, engine.sigma).rivals(
-                *args, **kwargs
-            )
+            return MeanRows(engine.spec, engine.rows).rivals(*args, **kwargs)
 
     return counts
 
@@ -44,7 +47,7 @@ def spans(monkeypatch):
 def test_all_draws_exceed_as_often_as_with_spans(name, is_whole, tools, spans):
     table, (n_rows, sigma) = make_table(tools, is_whole=is_whole), SETTINGS[name]
     for strength in (0.5, 3.0):
-        engine = MeanRows(table, make_rows(table, n_rows, strength), 99, 3, 1.5, sigma)
+        engine = mean_rows(table, make_rows(table, n_rows, strength), 99, 3, 1.5, sigma)
         assert engine._pairs is not None
         ours = engine.rivals(np.arange(table.size), 0.1, is_full=True)
         assert ours.least.tolist() == spans(engine, np.arange(table.size), 0.1, is_full=True).least.tolist()
@@ -55,7 +58,7 @@ def test_all_draws_exceed_as_often_as_with_spans(name, is_whole, tools, spans):
 def test_what_a_shortcut_rejects_few_of_all_draws_exceed(name, tools, spans):
     """With 799 draws: p-values below 1/100 have shares far below the level of a tenth."""
     table, (n_rows, sigma) = make_table(tools), SETTINGS[name]
-    engine = MeanRows(table, make_rows(table, n_rows, 2.0), 799, 3, 1.5, sigma)
+    engine = mean_rows(table, make_rows(table, n_rows, 2.0), 799, 3, 1.5, sigma)
     found, everything = engine.rivals(np.arange(table.size), 0.1), np.arange(table.size)
     full = engine.rivals(everything, 0.1, is_full=True).least
     is_ahead = (found.bound <= 0.001) | (found.glanced > 0.0)

@@ -8,6 +8,10 @@ from physupport.judges.rotation import MeanRows, Rotation, RotationTable
 from physupport.laws import whitening
 
 
+def mean_rows(table, rows, draws, seed, penalty, sigma=None, **settings):
+    return MeanRows(Rotation(table, "same mean", seed, draws, penalty=penalty, sigma=sigma, **settings), rows)
+
+
 def test_spans_are_those_of_the_atoms_beside_the_background(tools):
     lines, baseline = tools.make_lines(), tools.polynomial(40, 2)
     table = RotationTable(lines, [(), (3,), (1, 5), (0, 4, 8)], baseline)
@@ -88,6 +92,6 @@ def test_rounding_keeps_an_explanation_that_ties_with_the_best(tools):
     table = RotationTable(atoms, [(0, 1), (4, 5), (2, 3)], tools.polynomial(40, 2))
     for strength in (30.0, 1e3, 1e6):
         row = strength * lines[:, 0] + 1e4 * strength + np.random.default_rng(1).standard_normal(40)
-        counts = MeanRows(table, row, 199, 1, 1.0).rivals(np.arange(3), 0.1, is_full=True)
+        counts = mean_rows(table, row, 199, 1, 1.0).rivals(np.arange(3), 0.1, is_full=True)
         assert counts.least[:2].tolist() == [199, 199]
         assert counts.least[2] == 0

@@ -1,8 +1,7 @@
 """Rows with coefficients of their own, such as snapshots of unknown waveforms: rotations of second moments."""
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from scipy.special import betainc, chdtrc
@@ -11,6 +10,9 @@ from ..._typing import Array, Field, IntArray
 from ._outsiders import LEAST_LEFT, ROUNDING, Finding, leading_share, leading_shares, turned
 from ._rows import SCREEN_SHARE, Contest, Rotations, exceeding, most_rejected
 from ._table import EPS, OUTSIDERS, RIVALS, Draws
+
+if TYPE_CHECKING:
+    from ._judge import Rotation
 
 _ENTRIES = 8_000_000
 
@@ -31,7 +33,6 @@ def _lower(matrix: Field) -> Field:
 
 
 @final
-@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
 class FreeRows(Rotations):
     r"""T rows :math:`z_t = N_e\theta_t + \sigma\varepsilon_t`, all of it through their second moments.
 
@@ -39,37 +40,22 @@ class FreeRows(Rotations):
     :math:`W^* = PW + R\,QG/|QG|` is another draw of it.  Fits are :math:`|P_jW|^2 = \mathrm{tr}(P_jWW^H)`.
     """
 
-    has_common_mean: ClassVar[bool] = False
-
-    @property
-    def freedom(self) -> int:
-        """Real coordinates of W."""
-        return self.parts * int(self.table.complement.shape[1]) * len(self.rows)
-
-    @cached_property
-    def ranks(self) -> IntArray:
-        """(M,) real coordinates of the coefficients of all rows."""
-        return self.table.ranks * self.parts * len(self.rows)
-
-    @cached_property
-    def reduced(self) -> Field:
-        """(m, min(m, T)) with the second moments of W."""
+    def __init__(self, spec: "Rotation", rows: Field) -> None:
+        Rotations.__init__(self, spec, rows)
         beside = self.table.complement.conj().T @ self.rows.T  # (m, T)
-        if beside.shape[0] >= beside.shape[1]:
-            return np.asarray(beside)
-        return _lower(beside)
+        # (m, min(m, T)) with the second moments of W.
+        self.reduced: Field = np.asarray(beside) if beside.shape[0] >= beside.shape[1] else _lower(beside)
+        along = self.table.bases.conj() @ self.reduced  # (M, r, p)
+        fits = (np.abs(along) ** 2).sum(axis=(1, 2))
+        energy = float((np.abs(self.reduced) ** 2).sum())
+        self.contest = Contest.of(fits, self.ranks, energy, self.freedom, spec.own_penalty, self.own_sigma)
+        # Rounding over the energy: inner products of m^2 terms, second moments of m + T, rows before their background.
+        unit = EPS * 32.0 * (len(beside) ** 2 + len(self.rows) + 16)
+        self._unit = float(unit * (1.0 + np.linalg.norm(self.rows) / (np.linalg.norm(self.reduced) + 1e-300)))
 
     def span(self, e: int) -> Field:
         """(m, r) orthonormal basis of e."""
         return np.asarray(self.table.bases[e, : self.table.ranks[e]].T)
-
-    @cached_property
-    def contest(self) -> Contest:
-        """The fits of all explanations, and how they compete."""
-        along = self.table.bases.conj() @ self.reduced  # (M, r, p)
-        fits = (np.abs(along) ** 2).sum(axis=(1, 2))
-        energy = float((np.abs(self.reduced) ** 2).sum())
-        return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
 
     def residual(self, e: int) -> Field:
         """(m, p) QW, reduced."""
@@ -80,12 +66,6 @@ class FreeRows(Rotations):
         """R^2 and its degrees of freedom."""
         return float((np.abs(self.residual(e)) ** 2).sum()), self.freedom - int(self.ranks[e])
 
-    @cached_property
-    def _unit(self) -> float:
-        """Over the energy: inner products of m^2 terms, second moments of m + T, and rows before their background."""
-        unit = EPS * 32.0 * (self.table.complement.shape[1] ** 2 + len(self.rows) + 16)
-        return float(unit * (1.0 + np.linalg.norm(self.rows) / (np.linalg.norm(self.reduced) + 1e-300)))
-
     def rounding(self, e: int) -> float:
         """Rounding error as a length: of the rows, and of the span that is taken off."""
         return float((self._unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.reduced))
@@ -93,7 +73,7 @@ class FreeRows(Rotations):
     @cached_property
     def moment_draws(self) -> tuple[Field, Field]:
         """The draws that all explanations share."""
-        return self._moment_draws(RIVALS, self.draws, int(self.table.ranks.max()))
+        return self._moment_draws(RIVALS, self.spec.draws, int(self.table.ranks.max()))
 
     def _moment_draws(self, purpose: int, count: int, rank: int) -> tuple[Field, Field]:
         r"""Draws of :math:`GG^H` (B, m, m) for G (m, T) normal, with the first r columns of G, (B, m, min(r, T)).
@@ -104,7 +84,7 @@ class FreeRows(Rotations):
         """
         size = self.table.complement.shape[1]
         n_rows = len(self.rows)
-        drawn = Draws(self.seed, purpose)
+        drawn = Draws(self.spec.seed, purpose)
         first = drawn.field_normal((count, size, min(rank, n_rows)), self.is_complex)
         rest = drawn.wishart_factor(count, size, n_rows - min(rank, n_rows), self.is_complex)
         return first, first @ first.conj().swapaxes(1, 2) + rest @ rest.conj().swapaxes(1, 2)
@@ -159,19 +139,19 @@ class FreeRows(Rotations):
         slack = self._unit + 8.0 * (self.table.errors + self.table.errors[e])
         least = self.contest.least(slack * whole)
         if not self.contest.fits[e] < least[e] - slack[e] * whole:
-            return self.draws, self.draws, np.inf
+            return self.spec.draws, self.spec.draws, np.inf
         bound = np.inf if is_full else self._bound(e, least - 2.0 * slack * whole, energy, freedom)
         if bound <= SCREEN_SHARE * level:
-            return 0, self.draws, bound
+            return 0, self.spec.draws, bound
 
         def reached(chosen: slice) -> int:
             moments = self.rotated(e, self.moment_draws, chosen)
             most = max(whole, float(np.einsum("bii->b", moments).real.max()))
             return int(self._is_reached(moments, least - slack * most).sum())
 
-        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
-        enough, fewest = (self.draws + 1, 0) if is_full else (number, number)
-        return *exceeding(self.draws, enough, reached, fewest), bound
+        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.spec.draws)
+        enough, fewest = (self.spec.draws + 1, 0) if is_full else (number, number)
+        return *exceeding(self.spec.draws, enough, reached, fewest), bound
 
     def _bound(self, e: int, least: Array, energy: float, freedom: int) -> float:
         """The sum over rivals of Beta (chi-square) tails, as for a vector of m T coordinates."""
@@ -190,7 +170,7 @@ class FreeRows(Rotations):
 
     @cached_property
     def _gate_moments(self) -> tuple[Field, Field]:
-        return self._moment_draws(OUTSIDERS, self.gate_draws, 0)
+        return self._moment_draws(OUTSIDERS, self.spec.gate_draws, 0)
 
     def columns(self, e: int, enough: int) -> Finding:
         """Largest part of the residual energy along what e leaves of a column."""
@@ -213,17 +193,17 @@ class FreeRows(Rotations):
             return int((~((hermitian_coordinates(rotated) @ entries.T).max(axis=1) < least)).sum())
 
         place = self.gate.places[int(seen[observed.argmax()])]
-        return self.finding("columns", place, exceeding(self.gate_draws, enough, reached))
+        return self.finding("columns", place, exceeding(self.spec.gate_draws, enough, reached))
 
     @cached_property
     def _shares(self) -> dict[int, Array]:
         """By rank, (B,)."""
         size = self.table.complement.shape[1]
         n_rows = len(self.rows)
-        seed = self.seed
+        seed = self.spec.seed
         is_complex = self.is_complex
         ranks = np.unique(self.table.ranks).tolist()
-        return {rank: leading_shares(seed, self.gate_draws, size - rank, n_rows, is_complex) for rank in ranks}
+        return {rank: leading_shares(seed, self.spec.gate_draws, size - rank, n_rows, is_complex) for rank in ranks}
 
     def spectrum(self, e: int, enough: int) -> Finding:  # noqa: ARG002
         """Leading eigenvalue of the residual second moments over their trace; its law depends on dimensions alone."""

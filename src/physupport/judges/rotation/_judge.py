@@ -167,7 +167,7 @@ def _complex_tails(values: Field, errors: Array, off: Array, freedom: int | None
     return np.asarray(np.exp(-0.5 * square) if freedom is None else (1.0 + square / freedom) ** (-0.5 * freedom))
 
 
-_KINDS = ("free", "same mean")
+_KINDS: dict[str, type[Rotations]] = {"free": FreeRows, "same mean": MeanRows}
 # Of a log p-value in closed form; far more than its rounding.
 _CLOSED_ERROR = 1e-9
 
@@ -212,9 +212,13 @@ class Rotation:
                 raise MisuseError("sigma and largest_noise", "be left out where the covariance is estimated", "one")
         if self.sigma is not None:
             check_sizes("sigma", np.array([check_positive("sigma", self.sigma)]))
+        check_nonnegative("penalty", self.own_penalty)
+
+    @property
+    def own_penalty(self) -> float:
+        """The penalty, half the log of the number of coordinates unless given."""
         coordinates = self.table.complement.shape[1] * (2 if self.table.is_complex else 1)
-        penalty = 0.5 * float(np.log(coordinates)) if self.penalty is None else self.penalty
-        object.__setattr__(self, "penalty", check_nonnegative("penalty", penalty))
+        return 0.5 * float(np.log(coordinates)) if self.penalty is None else self.penalty
 
     def judge(self, rows: Field, level: float) -> "RotationJudge":
         """The judge of rows (T, q), real or complex."""
@@ -287,24 +291,13 @@ class RotationJudge:
         check_open("level", self.level, 0.0, 1.0)
         spec = self.spec
         levels = self.levels(self.level)
-        object.__setattr__(self, "rows", self._kind_of_rows())
+        kind = PooledRows if spec.covariance_freedom is not None else _KINDS[spec.rows]
+        object.__setattr__(self, "rows", kind(spec, self.data))
         check_draws(levels.rivals * (1.0 - SCREEN_SHARE), spec.draws)
         if spec.companions is not None:
             spec.companions.check(self.rows)
         if spec.outsiders is not None and spec.outsiders.drawn:
             check_draws(levels.gate, spec.gate_draws)
-
-    def _kind_of_rows(self) -> Rotations:
-        spec = self.spec
-        assert spec.penalty is not None
-        fixed = (spec.table, self.data, spec.draws, spec.seed, spec.penalty, spec.sigma, spec.outsiders)
-        is_free = spec.rows == "free"
-        if spec.covariance_freedom is not None:
-            return PooledRows(*fixed, spec.gate_draws, is_free, spec.covariance_freedom)
-        if is_free:
-            return FreeRows(*fixed, spec.gate_draws)
-        signs = None if spec.companions is None else spec.companions.signs(spec.table.atoms.shape[1])
-        return MeanRows(*fixed, spec.gate_draws, signs)
 
     @property
     def size(self) -> int:

@@ -1,8 +1,7 @@
 """One row, or rows with a common mean: rotations of a vector, and the gate for what it leaves."""
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -22,6 +21,9 @@ from ._pairs import Pairs, has_pairs
 from ._rows import SCREEN_SHARE, Contest, Counts, Rotations, exceeding, most_rejected
 from ._table import EPS, OUTSIDERS, RIVALS, Draws, near_together
 
+if TYPE_CHECKING:
+    from ._judge import Rotation
+
 # Products of draws and bases are kept up to this many bytes, and made again in chunks of draws beyond.
 _MOST_KEPT = 400_000_000
 _CHUNK = 64
@@ -38,7 +40,6 @@ def real_rows(bases: Field) -> Array:
 
 
 @final
-@dataclass(frozen=True, eq=False)  # no slots: products are made when first asked for
 class MeanRows(Rotations):
     r"""T rows :math:`z_t = N_e\theta + \sigma\varepsilon_t`: they enter by :math:`\sqrt T\bar z` and their scatter S.
 
@@ -46,82 +47,57 @@ class MeanRows(Rotations):
     variance :math:`\sigma^2` in each coordinate, and :math:`S \sim \sigma^2\chi^2`.  Given
     :math:`(Pw, R^2 = |Qw|^2 + S)` the direction of the residual is uniform, so
     :math:`w^* = Pw + R\,Qg/\sqrt{|Qg|^2 + h}` with g normal and h chi-square is another draw of w.
-    sigma: standard deviation of a row's noise if it is known, of complex noise :math:`E|\varepsilon|^2 = \sigma^2`.
-    signs: (E,) 1 or -1 of atoms whose coefficients have that sign, 0 of others: such an atom alone, as a rival, fits to
-    :math:`\max(0, u^Tw)^2`.
+    An atom alone whose coefficient has a sign, by the companions, fits as a rival to :math:`\max(0, u^Tw)^2`.
     """
 
-    has_common_mean: ClassVar[bool] = True
+    def __init__(self, spec: "Rotation", rows: Field) -> None:
+        Rotations.__init__(self, spec, rows)
+        sides = self._sides()
+        self.bases = self._turned_bases(sides)  # (M, r, m) real orthonormal rows
+        self.floors = np.where(sides != 0, 0.0, -np.inf)  # (M,) that the first product with a basis is raised to
+        mean = self.rows.mean(axis=0)
+        self.vector: Array = self.beside(np.sqrt(len(self.rows)) * mean[:, None])[0]  # (m,) w
+        self.scatter = float((np.abs(self.rows - mean) ** 2).sum()) if len(self.rows) > 1 else 0.0  # S
+        fits = self._fits(self.bases @ self.vector, self.floors)
+        energy = float(self.vector @ self.vector) + self.scatter
+        self.contest = Contest.of(fits, self.ranks, energy, self.freedom, spec.own_penalty, self.own_sigma)
+        # Rounding error of an energy |P_j w*|^2 over the energy of the draw, spans apart.  Inner products of m terms
+        # are off by at most m eps times both norms, 2 r of them enter with their squares, and the row itself, before
+        # the background was taken off, by q eps of its own norm.
+        terms = 16.0 * (len(self.vector) + 8) * self.bases.shape[1]
+        ratio = (np.linalg.norm(self.rows) + 1e-300) / (np.linalg.norm(self.vector) + 1e-300)
+        self.unit = float(EPS * (terms + 8.0 * (self.rows.shape[1] + len(self.rows)) * ratio))
 
-    signs: IntArray | None = None
+    def _sides(self) -> IntArray:
+        """(M,) signs of the coefficients of single atoms; 0 of other supports, and where pairs have their own way."""
+        table = self.table
+        sides = np.zeros(table.size, dtype=np.int64)
+        if self.spec.companions is not None and self.parts == 1 and not has_pairs(table):
+            alone = [e for e, support in enumerate(table.supports) if len(support) == 1]
+            signs = self.spec.companions.signs(table.atoms.shape[1])
+            sides[alone] = signs[[table.supports[e][0] for e in alone]]
+        return sides
 
-    @cached_property
-    def bases(self) -> Array:
-        """(M, r, m) real orthonormal rows; where a fit has a sign the first is turned to it."""
+    def _turned_bases(self, sides: IntArray) -> Array:
+        """Where a fit has a sign the first row of its basis is turned to it."""
         bases = self.table.bases
         rows = real_rows(bases.astype(np.complex128) if self.parts == 2 else bases)
-        signed = np.flatnonzero(self._sides)
+        signed = np.flatnonzero(sides)
         if not signed.size:
             return rows
         atoms = self.beside(self.table.atoms[:, [self.table.supports[e][0] for e in signed]])
         turns = np.ones(len(rows))
-        turns[signed] = self._sides[signed] * np.sign((atoms * rows[signed, 0]).sum(axis=1))
+        turns[signed] = sides[signed] * np.sign((atoms * rows[signed, 0]).sum(axis=1))
         return np.asarray(rows * turns[:, None, None])
-
-    @cached_property
-    def _sides(self) -> IntArray:
-        """(M,) signs of the coefficients of single atoms; 0 of other supports, and where pairs have their own way."""
-        sides = np.zeros(self.table.size, dtype=np.int64)
-        if self.signs is not None and self.parts == 1 and not has_pairs(self.table):
-            alone = [e for e, support in enumerate(self.table.supports) if len(support) == 1]
-            sides[alone] = self.signs[[self.table.supports[e][0] for e in alone]]
-        return sides
-
-    @cached_property
-    def _floors(self) -> Array:
-        """(M,) that the first product with a basis is raised to."""
-        return np.where(self._sides != 0, 0.0, -np.inf)
 
     def _fits(self, along: Array, floors: Array) -> Array:
         """(k,) energies of products (k, r) with bases."""
         return np.asarray(np.maximum(along[:, 0], floors) ** 2 + (along[:, 1:] ** 2).sum(axis=1))
 
-    @cached_property
-    def ranks(self) -> IntArray:
-        """(M,) in real coordinates."""
-        return self.table.ranks * self.parts
-
     def beside(self, columns: Field) -> Array:
         """Columns (q, k) beside the background: (k, m), real coordinates."""
         left = (self.table.complement.conj().T @ columns).T
         return np.concatenate([left.real, left.imag], axis=-1) if self.parts == 2 else np.asarray(left)
-
-    @cached_property
-    def vector(self) -> Array:
-        """(m,) w."""
-        return np.asarray(self.beside(np.sqrt(len(self.rows)) * self.rows.mean(axis=0)[:, None])[0])
-
-    @cached_property
-    def scatter(self) -> float:
-        """S."""
-        return float((np.abs(self.rows - self.rows.mean(axis=0)) ** 2).sum()) if len(self.rows) > 1 else 0.0
-
-    @property
-    def scatter_freedom(self) -> int:
-        """Degrees of freedom of the scatter S."""
-        return self.parts * int(self.rows.shape[1]) * (len(self.rows) - 1)
-
-    @property
-    def freedom(self) -> int:
-        """Real coordinates beside the background, scatter included."""
-        return self.parts * int(self.table.complement.shape[1]) + self.scatter_freedom
-
-    @cached_property
-    def contest(self) -> Contest:
-        """The fits of all explanations, and how they compete."""
-        fits = self._fits(self.bases @ self.vector, self._floors)
-        energy = float(self.vector @ self.vector) + self.scatter
-        return Contest.of(fits, self.ranks, energy, self.freedom, self.penalty, self.own_sigma)
 
     def residual(self, e: int) -> Array:
         """(m,) Qw."""
@@ -141,10 +117,10 @@ class MeanRows(Rotations):
     @cached_property
     def normals(self) -> tuple[Array, Array, Array]:
         """(B, m) g, (B,) its squared norms, and (B,) h."""
-        return self._drawn(RIVALS, self.draws)
+        return self._drawn(RIVALS, self.spec.draws)
 
     def _drawn(self, purpose: int, count: int) -> tuple[Array, Array, Array]:
-        drawn = Draws(self.seed, purpose)
+        drawn = Draws(self.spec.seed, purpose)
         normals = drawn.normal((count, len(self.vector)))
         scatter = drawn.chi_square(self.scatter_freedom, (count,))
         return normals, np.asarray((normals**2).sum(axis=1)), scatter
@@ -179,23 +155,11 @@ class MeanRows(Rotations):
 
     @property
     def _is_kept(self) -> bool:
-        return 8 * self.draws * len(self._flat) <= _MOST_KEPT
+        return 8 * self.spec.draws * len(self._flat) <= _MOST_KEPT
 
     def rounding(self, e: int) -> float:
         """Rounding error as a length: of the vector, and of the span that is taken off."""
         return float((self.unit + 8.0 * self.table.errors[e]) * np.linalg.norm(self.vector))
-
-    @cached_property
-    def unit(self) -> float:
-        """Rounding error of an energy |P_j w*|^2 over the energy of the draw, spans apart.
-
-        Inner products of m terms are off by at most m eps times both norms, 2 r of them enter with their squares, and
-        the row itself, before the background was taken off, by q eps of its own norm.
-        """
-        rows = np.linalg.norm(self.rows) + 1e-300
-        vector = np.linalg.norm(self.vector) + 1e-300
-        terms = 16.0 * (len(self.vector) + 8) * self.bases.shape[1]
-        return float(EPS * (terms + 8.0 * (self.rows.shape[1] + len(self.rows)) * rows / vector))
 
     def rivals(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
         """Explanations in batches, and in each the draws in chunks that all share."""
@@ -213,7 +177,7 @@ class MeanRows(Rotations):
         errors = self.table.errors
         order = self._order
         least = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
-        floors = padded(self._floors[order], -np.inf)
+        floors = padded(self.floors[order], -np.inf)
         return padded(least[order], np.inf), padded(errors[order]), padded(self.ranks[order], 0), floors
 
     def _batch(self, explanations: IntArray, level: float, *, is_full: bool) -> Array:
@@ -231,7 +195,7 @@ class MeanRows(Rotations):
         least = needed - 8.0 * (errors + own_errors) * whole[:, None]  # (k, M')
         places = np.argsort(self._order)[explanations]
         rows = np.arange(len(explanations))
-        fits = self._fits(along, self._floors[explanations])
+        fits = self._fits(along, self.floors[explanations])
         is_best = ~(fits < least[rows, places] - self.unit * whole)
         grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, along.shape[1], -1)
         bounds = np.full(len(explanations), np.inf)
@@ -242,11 +206,11 @@ class MeanRows(Rotations):
             lengths = np.full(len(radii), self.own_sigma) if is_known else radii
             settings = (slack, lengths, self.freedom - self.ranks[explanations], is_known, ~is_best, limit)
             screen_batch(grams, along, ranks, floors, least, *settings, bounds)
-        counted = np.stack([np.where(is_best, self.draws, 0), np.full(len(rows), self.draws), bounds])
+        counted = np.stack([np.where(is_best, self.spec.draws, 0), np.full(len(rows), self.spec.draws), bounds])
         chosen = np.flatnonzero(~is_best & ~(bounds <= limit))
         # p <= level exactly if fewer than `number` exceed; a full run neither has enough nor too few.
-        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
-        stops = (self.draws + 1, 0) if is_full else (number, number)
+        number = most_rejected(level * (1.0 - SCREEN_SHARE), self.spec.draws)
+        stops = (self.spec.draws + 1, 0) if is_full else (number, number)
         problem = (grams[chosen], along[chosen], floors, least[chosen], radii[chosen])
         counted[:2, chosen] = self._counted(bases[chosen], problem, stops)
         return counted
@@ -256,10 +220,10 @@ class MeanRows(Rotations):
     ) -> IntArray:
         """(2, k) fewest and most exceedances; problem: as `count_batch` takes it."""
         counted = np.zeros(len(bases), dtype=np.int64)
-        remaining = np.full(len(bases), self.draws)
-        step = self.draws if self._is_kept else _CHUNK
-        for start in range(0, self.draws if len(bases) else 0, step):
-            chosen = slice(start, min(start + step, self.draws))
+        remaining = np.full(len(bases), self.spec.draws)
+        step = self.spec.draws if self._is_kept else _CHUNK
+        for start in range(0, self.spec.draws if len(bases) else 0, step):
+            chosen = slice(start, min(start + step, self.spec.draws))
             normals, squares, scatter = (drawn[chosen] for drawn in self.normals)
             drawn = (self._products(chosen.start, chosen.stop), bases @ normals.T, squares, scatter)
             count_batch(*drawn, *problem, self.own_sigma, self.unit, counted, remaining, *stops)
@@ -267,7 +231,7 @@ class MeanRows(Rotations):
 
     @cached_property
     def _gate_normals(self) -> tuple[Array, Array, Array]:
-        return self._drawn(OUTSIDERS, self.gate_draws)
+        return self._drawn(OUTSIDERS, self.spec.gate_draws)
 
     @cached_property
     def _directions(self) -> tuple[Array, Array, Array]:
@@ -276,7 +240,7 @@ class MeanRows(Rotations):
         parts = [columns, 1j * columns] if self.parts == 2 else [columns]
         beside = np.stack([self.beside(part) for part in parts])
         flat = beside.reshape(-1, beside.shape[-1])
-        products = padded((self._gate_normals[0] @ flat.T).reshape(self.gate_draws, len(parts), -1))
+        products = padded((self._gate_normals[0] @ flat.T).reshape(self.spec.gate_draws, len(parts), -1))
         return beside, products, longest(products)
 
     def columns(self, e: int, enough: int) -> Finding:
@@ -314,7 +278,7 @@ class MeanRows(Rotations):
             0,
             enough,
             0,
-            self.gate_draws,
+            self.spec.gate_draws,
         )
         is_own = bool(left[place] <= (1.0 - OWN_SHARE) * (beside[0, place] ** 2).sum())
         return self.finding("columns", self.gate.places[place], (counted, counted + remaining), is_own=is_own)
@@ -332,7 +296,7 @@ class MeanRows(Rotations):
             return int((~(self._autocorrelations(drawn, asked).max(axis=1) < least)).sum())
 
         place = f"lag {asked[int(observed.argmax())]}"
-        return self.finding("lags", place, exceeding(self.gate_draws, enough, reached))
+        return self.finding("lags", place, exceeding(self.spec.gate_draws, enough, reached))
 
     def _autocorrelations(self, left: Array, lags: tuple[int, ...]) -> Array:
         """(b, lags) of residuals (b, m)."""
@@ -346,7 +310,7 @@ class MeanRows(Rotations):
     def _scatter_exceedances(self) -> int:
         rows = self.rows
         shape = (rows.shape[1], len(rows) - 1)
-        drawn = leading_shares(self.seed, self.gate_draws, *shape, is_complex=self.parts == 2)
+        drawn = leading_shares(self.spec.seed, self.spec.gate_draws, *shape, is_complex=self.parts == 2)
         off = self._scatter_rounding
         return int((~(drawn < leading_share((rows - rows.mean(axis=0)).T, off))).sum())
 

@@ -161,7 +161,7 @@ class Pairs:
 
     def counts(self, explanations: IntArray, level: float, *, is_full: bool = False) -> Counts:
         """In batches, the explanations of one on threads; is_full: nothing is rejected before all draws are made."""
-        draws = self.rows.draws
+        draws = self.rows.spec.draws
         limit = SCREEN_SHARE * level
         number = most_rejected(level * (1.0 - SCREEN_SHARE - GLANCE_SHARE), draws)
         glance = int(1.0 / (GLANCE_SHARE * level))
@@ -213,7 +213,7 @@ class Pairs:
         """(2, k) least and most exceedances: all draws of what fits best, and none that were not asked for."""
         rows = self.rows
         exceedances = np.zeros((2, len(is_open)))
-        exceedances[:, batch.is_best] = rows.draws
+        exceedances[:, batch.is_best] = rows.spec.draws
         chosen = np.flatnonzero(is_open)
         normals, squares, scatter = rows.normals
         inner = batch.bases[chosen] @ normals.T  # (k, l, B)

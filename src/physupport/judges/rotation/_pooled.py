@@ -10,9 +10,8 @@ Given S the directions d are fixed, so the same statistic of draws of H has the 
 few rows gave the estimate.  Its inverse is Beta((n - m + 1) / 2, t / 2), the F test of one further column.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from scipy.special import betainc, betaincc
@@ -22,6 +21,9 @@ from ..._typing import Array, Field, IntArray
 from ._outsiders import LEFT, OWN_SHARE, SCATTER, Finding
 from ._rows import LEAST_FREEDOM, SCREEN_SHARE, Rotations, exceeding, most_rejected
 from ._table import EPS, OUTSIDERS, RIVALS, SPECTRA, Draws
+
+if TYPE_CHECKING:
+    from ._judge import Rotation
 
 # Of a column, what is left beside an explanation; less is taken for rounding.
 _LEAST_LEFT = 1e-6
@@ -55,7 +57,6 @@ def drawn_roots(draws: Draws, count: int, size: int, n_rows: int, degrees: int, 
 
 
 @final
-@dataclass(frozen=True, eq=False)  # no slots: draws are made when first asked for
 class PooledRows(Rotations):
     r"""Rows that were whitened by an estimate of the covariance with so many degrees of freedom.
 
@@ -63,79 +64,42 @@ class PooledRows(Rotations):
     All is turned to coordinates beside the background in which A is the identity.
     """
 
-    is_free: bool = False
-    degrees: int = 0
-
-    def __post_init__(self) -> None:
-        """An estimate that leaves degrees of freedom."""
-        Rotations.__post_init__(self)
+    def __init__(self, spec: "Rotation", rows: Field) -> None:
+        Rotations.__init__(self, spec, rows)
         size = int(self.table.complement.shape[1])
+        self.degrees = spec.covariance_freedom or 0
+        self.n_noise = self.degrees + len(self.rows) - self.n_signal  # n: of noise alone, those of the scatter included
         if self.n_noise - size < LEAST_FREEDOM:
             least = size + LEAST_FREEDOM - (self.n_noise - self.degrees)
             rule = f"have at least {least} degrees of freedom for {size} dimensions beside the background"
             remedy = "Record more rows without a signal, or more rows of the same mean."
             raise MisuseError("the estimate of the covariance", rule, self.degrees, remedy)
-
-    @property
-    def has_common_mean(self) -> bool:
-        """Unless every row has coefficients of its own."""
-        return not self.is_free
-
-    @property
-    def states_noise(self) -> bool:
-        """True: the estimate states it."""
-        return True
-
-    @property
-    def n_signal(self) -> int:
-        """t: rows that have a signal."""
-        return len(self.rows) if self.is_free else 1
-
-    @property
-    def n_noise(self) -> int:
-        """n: rows of noise alone, those of the scatter included."""
-        return self.degrees + len(self.rows) - self.n_signal
-
-    @property
-    def freedom(self) -> int:
-        """Real coordinates of the rows with a signal, beside the background."""
-        return self.parts * int(self.table.complement.shape[1]) * self.n_signal
-
-    @cached_property
-    def ranks(self) -> IntArray:
-        """(M,) real coordinates of all their coefficients."""
-        return self.table.ranks * self.parts * self.n_signal
-
-    @cached_property
-    def scatter(self) -> Field:
-        """(m, T) rows beside the background and their mean."""
         beside = self.table.complement.conj().T @ self.rows.T
-        return np.asarray(beside - beside.mean(axis=1, keepdims=True))
-
-    @cached_property
-    def _root(self) -> Field:
-        """(m, m) that makes A the identity."""
-        moments = self.degrees * np.eye(self.table.complement.shape[1])
-        if not self.is_free:
+        self.scatter: Field = beside - beside.mean(axis=1, keepdims=True)  # (m, T) rows beside their mean
+        moments = self.degrees * np.eye(size)
+        if self.has_common_mean:
             moments = moments + self.scatter @ self.scatter.conj().T
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(moments)))
+        self._root: Field = np.linalg.inv(np.linalg.cholesky(moments))  # (m, m) makes A the identity
+        self._atoms = self.beside(self.table.atoms)
+        self.signal = self._signal()
+        # Rounding of the rows, and that of a span over the angle by which it is turned.
+        values = np.linalg.svd(self._root, compute_uv=False)
+        terms = 32.0 * EPS * (len(values) + len(self.rows) + 16)
+        self._unit = float(terms * values[0] * np.linalg.norm(self.rows))
+        self._turn = float(8.0 * values[0] / values[-1] * np.linalg.norm(self.signal))
+        self._roots: dict[tuple[int, int], tuple[Field, Array]] = {}
 
     def beside(self, columns: Field) -> Field:
         """Columns (q, k) beside the background (m, k), A being the identity."""
         return np.asarray(self._root @ (self.table.complement.conj().T @ columns))
 
-    @cached_property
-    def signal(self) -> Field:
+    def _signal(self) -> Field:
         """(m, k) rows with a signal, or as few columns with their second moments."""
-        rows = self.rows if self.is_free else np.sqrt(len(self.rows)) * self.rows.mean(axis=0, keepdims=True)
+        rows = np.sqrt(len(self.rows)) * self.rows.mean(axis=0, keepdims=True) if self.has_common_mean else self.rows
         beside = self.beside(rows.T)
         if beside.shape[1] <= beside.shape[0]:
             return beside
         return np.asarray(np.linalg.qr(beside.conj().T)[1].conj().T)
-
-    @cached_property
-    def _atoms(self) -> Field:
-        return self.beside(self.table.atoms)
 
     def _split(self, e: int) -> tuple[Field, Field]:
         """Orthonormal bases (m, r) and (m, m - r) of what e spans, and of all that it leaves."""
@@ -177,16 +141,7 @@ class PooledRows(Rotations):
 
     def rounding(self, e: int) -> float:
         """Rounding error as a length: of rows before their background was taken off, and of the span taken off."""
-        rows, turned = self._units
-        return float(rows + turned * (self.table.errors[e] + len(self._root) * EPS))
-
-    @cached_property
-    def _units(self) -> tuple[float, float]:
-        """Rounding of the rows, and that of a span over the angle by which it is turned."""
-        values = np.linalg.svd(self._root, compute_uv=False)
-        terms = 32.0 * EPS * (len(values) + len(self.rows) + 16)
-        rows = terms * values[0] * np.linalg.norm(self.rows)
-        return float(rows), float(8.0 * values[0] / values[-1] * np.linalg.norm(self.signal))
+        return float(self._unit + self._turn * (self.table.errors[e] + len(self._root) * EPS))
 
     @cached_property
     def scores(self) -> Array:
@@ -200,18 +155,14 @@ class PooledRows(Rotations):
                 left = self.signal - bases @ (bases.conj().swapaxes(1, 2) @ self.signal)
                 determinants[chosen] = np.linalg.slogdet(moments + left.conj().swapaxes(1, 2) @ left)[1]
         count = self.parts * (self.n_noise + self.n_signal)
-        return np.asarray(-0.5 * count * determinants - self.penalty * self.ranks)
-
-    @cached_property
-    def _roots(self) -> dict[tuple[int, int], tuple[Field, Array]]:
-        return {}
+        return np.asarray(-0.5 * count * determinants - self.spec.own_penalty * self.ranks)
 
     def roots(self, e: int, count: int, purpose: int) -> tuple[Field, Array]:
         """(count, k, m) `drawn_roots` of all explanations of one rank, and their singular values (count, k)."""
         rank = int(self.table.ranks[e])
         if (rank, purpose) not in self._roots:
             shape = (len(self._root) - rank, self.n_signal, self.n_noise)
-            draws = Draws(self.seed, purpose + 16 * rank)
+            draws = Draws(self.spec.seed, purpose + 16 * rank)
             roots = drawn_roots(draws, count, *shape, is_complex=self.is_complex)
             self._roots[rank, purpose] = roots, np.linalg.svd(roots, compute_uv=False)
         return self._roots[rank, purpose]
@@ -220,12 +171,12 @@ class PooledRows(Rotations):
         """Every atom of the table is a further column of each explanation; the one that fits best counts."""
         found = self.ratios(e, self._atoms)
         if not found.chosen.size:
-            return self.draws, self.draws, np.inf
+            return self.spec.draws, self.spec.draws, np.inf
         bound = np.inf if is_full else self.tail(e, found.least) * len(found.values)
         if bound <= SCREEN_SHARE * level:
-            return 0, self.draws, bound
-        enough = self.draws + 1 if is_full else most_rejected(level * (1.0 - SCREEN_SHARE), self.draws)
-        return *self.exceedances(e, found, self.draws, enough, RIVALS), bound
+            return 0, self.spec.draws, bound
+        enough = self.spec.draws + 1 if is_full else most_rejected(level * (1.0 - SCREEN_SHARE), self.spec.draws)
+        return *self.exceedances(e, found, self.spec.draws, enough, RIVALS), bound
 
     def further(self, e: int) -> Finding | None:
         """The atom that fits best beside e."""
@@ -235,9 +186,9 @@ class PooledRows(Rotations):
         place = int(found.values.argmax())
         atom = int(found.chosen[place])
         name = self.table.names[atom] if self.table.names else f"atom {atom}"
-        counted = self.exceedances(e, found, self.draws, self.draws + 1, RIVALS)
+        counted = self.exceedances(e, found, self.spec.draws, self.spec.draws + 1, RIVALS)
         is_own = bool(found.shares[place] <= 1.0 - OWN_SHARE)
-        return Finding("columns", f"element {name}", *counted, self.draws, is_own)
+        return Finding("columns", f"element {name}", *counted, self.spec.draws, is_own)
 
     def tail(self, e: int, ratio: float) -> float:
         """The probability that one column, chosen beforehand, has a ratio as large as this."""
@@ -266,16 +217,16 @@ class PooledRows(Rotations):
         if not found.chosen.size:
             return self.finding("columns", "nowhere")
         place = int(found.values.argmax())
-        counted = self.exceedances(e, found, self.gate_draws, enough, OUTSIDERS)
+        counted = self.exceedances(e, found, self.spec.gate_draws, enough, OUTSIDERS)
         is_own = bool(found.shares[place] <= 1.0 - OWN_SHARE)
         return self.finding("columns", self.gate.places[int(found.chosen[place])], counted, is_own=is_own)
 
     def spectrum(self, e: int, enough: int) -> Finding:  # noqa: ARG002
         """Leading eigenvalue of B over A: of what e leaves of free rows, or of the scatter of others."""
-        if not self.is_free:
+        if self.has_common_mean:
             return self.finding("spectrum", SCATTER, (self._scatter_exceedances, self._scatter_exceedances))
         largest = np.linalg.norm(self.residual(e), 2) - self.rounding(e)
-        _, drawn = self.roots(e, self.gate_draws, OUTSIDERS)
+        _, drawn = self.roots(e, self.spec.gate_draws, OUTSIDERS)
         exceedances = int((~(drawn[:, 0] < largest * (1.0 - _ROUNDING))).sum())
         return self.finding("spectrum", "a direction of its own", (exceedances, exceedances))
 
@@ -283,7 +234,7 @@ class PooledRows(Rotations):
     def _scatter_exceedances(self) -> int:
         """Exceedances of the scatter, the same for all explanations: no mean enters."""
         shape = (len(self.scatter), len(self.rows) - 1, self.degrees)
-        drawn = drawn_roots(Draws(self.seed, SPECTRA), self.gate_draws, *shape, is_complex=self.is_complex)
+        drawn = drawn_roots(Draws(self.spec.seed, SPECTRA), self.spec.gate_draws, *shape, is_complex=self.is_complex)
         off = 8.0 * EPS * (len(self.rows) + 8) * np.linalg.norm(self.rows)
         largest = (np.linalg.norm(self.scatter, 2) - off) / np.sqrt(self.degrees)
         return int((~(np.linalg.norm(drawn, 2, axis=(1, 2)) < largest * (1.0 - _ROUNDING))).sum())
@@ -299,9 +250,9 @@ class PooledRows(Rotations):
             shape = (half * (self.n_noise - len(left) + 1), half * len(left))
             p = 2.0 * min(float(betainc(*shape, np.exp(-above))), float(betaincc(*shape, np.exp(-below))))
         else:
-            drawn = np.log1p(self.roots(e, self.gate_draws, OUTSIDERS)[1] ** 2).sum(axis=1)
+            drawn = np.log1p(self.roots(e, self.spec.gate_draws, OUTSIDERS)[1] ** 2).sum(axis=1)
             counts = (~(drawn < above * (1.0 - _ROUNDING))).sum(), (~(drawn > below * (1.0 + _ROUNDING))).sum()
-            p = 2.0 * (1 + int(min(counts))) / (1 + self.gate_draws)
+            p = 2.0 * (1 + int(min(counts))) / (1 + self.spec.gate_draws)
         expected = self.n_signal * len(left) / max(self.n_noise - len(left) - 1, 1)
         return self.finding("noise", LEFT, closed=min(1.0, p), ratio=float((values**2).sum() / expected))
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -11,7 +11,10 @@ from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
 from ...laws import noise_ratio, two_sided
 from ._outsiders import LEFT, Finding, Outsiders, white_lags
-from ._table import RotationTable, check_rows
+from ._table import check_rows
+
+if TYPE_CHECKING:
+    from ._judge import Rotation
 
 # Of the level of a rotation test, what the closed-form screen takes; the rest is for the draws.
 SCREEN_SHARE = 0.01
@@ -124,75 +127,44 @@ def exceeding(draws: int, enough: int, reached: Callable[[slice], int], fewest: 
     return counted, counted + draws - done
 
 
-@dataclass(frozen=True, eq=False)  # no slots: kinds of rows inherit, and keep what they work out
 class Rotations:
     """Rows of one kind under a table of explanations: their fits, their rotation test against rivals, and the gate.
 
     The tests of the gate are named as `Outsiders.parts`; each stops once enough draws exceed what the rows show.
     """
 
-    table: RotationTable
-    rows: Field  # (T, q)
-    draws: int
-    seed: int
-    penalty: float
-    sigma: float | None = None
-    outsiders: Outsiders | None = None
-    gate_draws: int = 0
+    contest: Contest  # the fits of all explanations, and how they compete
 
-    def __post_init__(self) -> None:
+    def __init__(self, spec: "Rotation", rows: Field) -> None:
         """Check that table and gate can be about these rows, and that residuals have some dimensions."""
-        object.__setattr__(self, "rows", check_rows(self.table, self.rows))
+        table = spec.table
+        self.spec = spec
+        self.table = table
+        self.rows = check_rows(table, rows)  # (T, q)
+        self.is_complex = table.is_complex or bool(np.iscomplexobj(self.rows))
+        self.parts = 2 if self.is_complex else 1  # real coordinates of a number
+        # Of the noise in a real coordinate; 0 where it is not known.
+        self.own_sigma = 0.0 if spec.sigma is None else spec.sigma / float(np.sqrt(self.parts))
+        self.has_common_mean = spec.rows == "same mean"
+        n_rows, n_channels = self.rows.shape
+        self.n_signal = 1 if self.has_common_mean else n_rows  # rows that have coefficients of their own
+        # The scatter about a common mean is rotated, too, unless it is pooled with an estimate of the covariance.
+        is_known = spec.covariance_freedom is None
+        self.scatter_freedom = self.parts * n_channels * (n_rows - self.n_signal) if is_known else 0
+        # Real coordinates of all that is rotated, and (M,) those that an explanation fits.
+        self.freedom = self.parts * table.complement.shape[1] * self.n_signal + self.scatter_freedom
+        self.ranks = table.ranks * (self.parts * self.n_signal)
         check_freedom(self.freedom - int(self.ranks.max()))
-        if self.outsiders is not None:
-            facts = {"has_common_mean": self.has_common_mean, "is_noise_stated": self.states_noise}
-            self.outsiders.check(len(self.rows), len(self.table.atoms), is_complex=self.is_complex, **facts)
+        if spec.outsiders is not None:
+            stated = self.own_sigma > 0.0 or not is_known
+            facts = {"has_common_mean": self.has_common_mean, "is_noise_stated": stated, "is_complex": self.is_complex}
+            spec.outsiders.check(n_rows, len(table.atoms), **facts)
 
     @property
     def gate(self) -> Outsiders:
-        """What the gate looks for, where there is one."""
-        assert self.outsiders is not None
-        return self.outsiders
-
-    @property
-    def has_common_mean(self) -> bool:
-        """True if all rows have the same coefficients."""
-        raise NotImplementedError
-
-    @property
-    def is_complex(self) -> bool:
-        """True if rows or columns are."""
-        return self.table.is_complex or bool(np.iscomplexobj(self.rows))
-
-    @property
-    def parts(self) -> int:
-        """Real coordinates of a number: 2 if complex."""
-        return 2 if self.is_complex else 1
-
-    @property
-    def own_sigma(self) -> float:
-        """Standard deviation of the noise in a real coordinate; 0 where it is not known."""
-        return 0.0 if self.sigma is None else self.sigma / float(np.sqrt(self.parts))
-
-    @property
-    def states_noise(self) -> bool:
-        """True if rows can refute a noise: one of known deviation, or one that was estimated from other rows."""
-        return self.own_sigma > 0.0
-
-    @property
-    def freedom(self) -> int:
-        """Real coordinates of the rows beside the background."""
-        raise NotImplementedError
-
-    @property
-    def ranks(self) -> IntArray:
-        """(M,) real coordinates that an explanation fits."""
-        raise NotImplementedError
-
-    @property
-    def contest(self) -> Contest:
-        """The fits of all explanations, and how they compete."""
-        raise NotImplementedError
+        """The effects that the gate looks for, where there is one."""
+        assert self.spec.outsiders is not None
+        return self.spec.outsiders
 
     @property
     def scores(self) -> Array:
@@ -273,25 +245,25 @@ class Rotations:
         ratio: float | None = None,
     ) -> Finding:
         """A finding with so many exceedances, at least and at most; all of the gate's draws unless given."""
-        least, most = counted or (self.gate_draws, self.gate_draws)
-        return Finding(part, place, least, most, self.gate_draws, is_own, closed, ratio)
+        least, most = counted or (self.spec.gate_draws, self.spec.gate_draws)
+        return Finding(part, place, least, most, self.spec.gate_draws, is_own, closed, ratio)
 
     @np.errstate(divide="ignore", invalid="ignore")  # of residuals of 0; what is no number counts as an exceedance
     def findings(self, e: int, enough: int | None = None, parts: tuple[str, ...] | None = None) -> tuple[Finding, ...]:
         """Run parts of the gate, all of them unless given, each with all its draws or until enough exceed."""
-        if self.outsiders is None:
+        if self.spec.outsiders is None:
             return ()
-        most = self.gate_draws + 1 if enough is None else enough
-        return tuple(getattr(self, part)(e, most) for part in (self.outsiders.parts if parts is None else parts))
+        most = self.spec.gate_draws + 1 if enough is None else enough
+        return tuple(getattr(self, part)(e, most) for part in (self.spec.outsiders.parts if parts is None else parts))
 
     def gate_counts(self, explanations: IntArray, outsiders: Outsiders, level: float) -> Counts:
         """Count exceedances of the part with fewest, which decides: enough of them retain, as all draws would.
 
         Of a gate that makes no draws all exceed.
         """
-        number = most_rejected(level, self.gate_draws)
+        number = most_rejected(level, self.spec.gate_draws)
         found = [self.findings(int(e), number, outsiders.drawn) for e in explanations]
-        nothing = self.gate_draws
+        nothing = self.spec.gate_draws
         least = [min((part.exceedances for part in parts), default=nothing) for parts in found]
         most = [min((part.most for part in parts), default=nothing) for parts in found]
         return Counts(np.array(least, dtype=np.int64), np.array(most, dtype=np.int64), np.full(len(found), np.inf))
@@ -304,5 +276,5 @@ class Rotations:
         """
         lags = white_lags(len(self.rows), len(self.table.atoms), self.has_common_mean)
         if lags:
-            return self.lags(e, self.gate_draws + 1, lags)
-        return self.spectrum(e, self.gate_draws + 1) if len(self.rows) >= 3 else None
+            return self.lags(e, self.spec.gate_draws + 1, lags)
+        return self.spectrum(e, self.spec.gate_draws + 1) if len(self.rows) >= 3 else None
