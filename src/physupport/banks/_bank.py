@@ -73,33 +73,43 @@ class Bank:
     deployment: Nuisances = field(default_factory=Nuisances)
     positions: tuple[tuple[int, ...], ...] = field(init=False, repr=False)  # of each support, its active atoms
     region_levels: Array = field(init=False, repr=False)  # (n_supports, R) strength of each element of a region, or 0
+    has_sets: bool = field(init=False, repr=False)  # some region may have several elements at once, or fewer
+    n_supports: int = field(init=False, repr=False)  # rows of the strengths
+    size: int = field(init=False, repr=False)  # number of explanations
+    n_calibration_keys: int = field(init=False, repr=False)  # distinct calibration laws
+    n_deployment_keys: int = field(init=False, repr=False)  # distinct deployment laws
     _starts: IntArray = field(init=False, repr=False)  # (n_supports + 1,) first deployment key of each support
 
     def __post_init__(self) -> None:
-        strengths = _check_strengths(self.strengths, self.states.n_atoms)
-        positions = tuple(tuple(np.flatnonzero(row).tolist()) for row in strengths)
-        object.__setattr__(self, "strengths", strengths)
-        object.__setattr__(self, "positions", positions)
-        for block in self.states.blocks:
+        states = self.states
+        strengths = _check_strengths(self.strengths, states.n_atoms)
+        for block in states.blocks:
             if (strengths[:, block] != strengths[:, block[:1]]).any():
                 raise MisuseError("strengths", "be the same for all atoms of a region", f"others at atoms {block}")
-        firsts = [block[0] for block in self.states.blocks]
-        is_shared = firsts == [*range(self.states.n_atoms)]  # one atom a region: the same table, which may be large
-        object.__setattr__(self, "region_levels", strengths if is_shared else strengths[:, firsts])
-        check_size("explanations", self.size)
-        counts = [self.states.n_active(active) * len(self.deployment) for active in positions]
-        check_size("deployment keys", sum(counts))
-        object.__setattr__(self, "_starts", read_only(np.cumsum([0, *counts]), np.int64))
+        firsts = [block[0] for block in states.blocks]
+        is_shared = firsts == [*range(states.n_atoms)]  # one atom a region: the same table, which may be large
+        n_calibration_keys = states.n_states * len(self.calibration)
+        size = check_size("explanations", n_calibration_keys * len(strengths) * len(self.deployment))
+        positions = [tuple(np.flatnonzero(row).tolist()) for row in strengths]
+        counts = [states.n_active(active) * len(self.deployment) for active in positions]
+        parts = {
+            "strengths": strengths,
+            "positions": tuple(positions),
+            "region_levels": strengths if is_shared else strengths[:, firsts],
+            "has_sets": max(map(len, states.blocks)) > 1,
+            "n_supports": len(strengths),
+            "size": size,
+            "n_calibration_keys": n_calibration_keys,
+            "n_deployment_keys": check_size("deployment keys", sum(counts)),
+            "_starts": read_only(np.cumsum([0, *counts]), np.int64),
+        }
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         nuisances = len(self.calibration) * len(self.deployment)
         parts = {"dictionary states": self.states.n_states, "supports": self.n_supports, "nuisances": nuisances}
         return f"Bank({self.size:,} explanations: {', '.join(f'{count:,} {noun}' for noun, count in parts.items())})"
-
-    @property
-    def has_sets(self) -> bool:
-        """True if some region may have several elements at once; then states differ in their number of atoms."""
-        return any(len(block) > 1 for block in self.states.blocks)
 
     @property
     def variants(self) -> Array | None:
@@ -119,16 +129,6 @@ class Bank:
     def is_line(self) -> bool:
         """True if, beside nuisances, explanations differ in one smooth coordinate alone and stand in its order."""
         return self.n_supports == 1 and self.states.is_line
-
-    @property
-    def n_supports(self) -> int:
-        """Rows of the strengths."""
-        return len(self.strengths)
-
-    @property
-    def size(self) -> int:
-        """Number of explanations."""
-        return self.states.n_states * self.n_supports * len(self.calibration) * len(self.deployment)
 
     def __len__(self) -> int:
         return self.size
@@ -157,11 +157,6 @@ class Bank:
         outer = (parts[0] * self.n_supports + parts[1]) * len(self.calibration) + parts[2]
         return outer * len(self.deployment) + parts[3]
 
-    @property
-    def n_calibration_keys(self) -> int:
-        """Distinct calibration laws."""
-        return self.states.n_states * len(self.calibration)
-
     def calibration_keys(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k,): state * number of calibration nuisances + calibration nuisance."""
         columns = self.split(index)
@@ -170,11 +165,6 @@ class Bank:
     def calibration_parts(self, keys: ArrayLike) -> CalibrationParts:
         """Inverse of the calibration keys."""
         return CalibrationParts(*np.divmod(check_indices("keys", keys, self.n_calibration_keys), len(self.calibration)))
-
-    @property
-    def n_deployment_keys(self) -> int:
-        """Distinct deployment laws."""
-        return int(self._starts[-1])
 
     def deployment_keys(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k,): equal exactly when support, element of each active atom and deployment nuisance are equal."""

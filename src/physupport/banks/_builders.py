@@ -15,7 +15,7 @@ from ..io import Axis, as_reader_output, in_order
 from ..responses import Settings
 from ._bank import Bank
 from ._library import Library, library_states
-from ._states import Nuisances, array_states
+from ._states import Nuisances, States, array_states
 
 # Rows of strengths, one for each support and each combination of its strengths: more are refused before one is made.
 MOST_SUPPORTS = 2**20
@@ -68,30 +68,25 @@ def region_supports(
 
 
 def strength_rows(
-    supports: Iterable[Sequence[str]],
-    strengths: Mapping[str, float | Sequence[float]],
-    regions: Sequence[str],
-    n_atoms: int,
-    blocks: Sequence[Sequence[int]] | None = None,
+    supports: Iterable[Sequence[str]], strengths: Mapping[str, float | Sequence[float]], states: States
 ) -> Array:
     """(n_supports, n_atoms): a row for every support and every combination of the strengths of its regions.
 
     The support varies slowest, then the strength of its first region in the order of the atoms.  A support given as
-    text is a list of regions with names of one letter.  blocks: the atoms of each region, one each unless given.
+    text is a list of regions with names of one letter.
     """
-    place = {name: number for number, name in enumerate(regions)}
+    place = {name: number for number, name in enumerate(states.regions)}
     values = {name: _check_levels(name, strengths[name], place) for name in strengths}
     rows: list[Array] = []
     for support in supports:
         names = _check_support(tuple(support), place, values)
-        check_supports(len(rows) + prod(len(values[name]) for name in names))
-        for levels in product(*(values[name] for name in names)):
-            row = np.zeros(n_atoms)
+        check_supports(len(rows) + prod([len(values[name]) for name in names]))
+        for levels in product(*[values[name] for name in names]):
+            row = np.zeros(states.n_atoms)
             for name, strength in zip(names, levels, strict=True):
-                number = place[name]
-                row[[number] if blocks is None else [*blocks[number]]] = strength
+                row[[*states.blocks[place[name]]]] = strength
             rows.append(row)
-    return np.array(rows).reshape(len(rows), n_atoms)
+    return np.array(rows).reshape(len(rows), states.n_atoms)
 
 
 def _check_levels(name: str, levels: float | Sequence[float], regions: Mapping[str, int]) -> tuple[float, ...]:
@@ -166,7 +161,7 @@ def library_bank(
     names = library.region_names if regions is None else tuple(regions)
     states = library_states(library, names, columns, _ranges(names, counts or {}), settings)
     check_different(library, names)
-    rows = strength_rows(supports, strengths, states.regions, states.n_atoms, states.blocks)
+    rows = strength_rows(supports, strengths, states)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
 
 

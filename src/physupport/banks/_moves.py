@@ -1,7 +1,9 @@
 """How far laws of rows are apart, what a level becomes over such a distance, and ranges of strengths and noise."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp, expm1, floor, log, log1p, sqrt
 from typing import NamedTuple, final
 
@@ -199,20 +201,12 @@ def with_counts(ranges: Sequence[Range], active: int, eta: float) -> tuple[Range
 
     found = []
     for own in ranges:
-        high = 1
-        while not fits(own, high):
-            high *= 2
-            if high > MOST_CELLS:
-                remedy = "Make it smaller, or allow a larger eta."
-                raise MisuseError(own.title, f"need at most {MOST_CELLS} cells", f"{high} or more", remedy)
-        low = high // 2  # does not fit, or is 0; all counts above one that fits do, too
-        while high - low > 1:
-            middle = (low + high) // 2
-            if fits(own, middle):
-                high = middle
-            else:
-                low = middle
-        found.append(replace(own, count=high))
+        if not fits(own, MOST_CELLS):
+            remedy = "Make it smaller, or allow a larger eta."
+            raise MisuseError(own.title, f"need at most {MOST_CELLS} cells", f"{2 * MOST_CELLS} or more", remedy)
+        # All counts above one that fits do, too.
+        count = bisect_left(range(1, MOST_CELLS), True, key=partial(fits, own)) + 1
+        found.append(replace(own, count=count))
     return tuple(found)
 
 

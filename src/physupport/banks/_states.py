@@ -178,6 +178,9 @@ class States:
     n_states: int = field(init=False, repr=False)  # states are 0 .. n_states - 1
     n_atoms: int = field(init=False, repr=False)  # of every state, n
     blocks: tuple[tuple[int, ...], ...] = field(init=False, repr=False)  # the first atoms, by region
+    extra: Array = field(init=False, repr=False)  # (q, m) the last elements: those of no library
+    _sizes: tuple[int, ...] = field(init=False, repr=False)  # choices of each set
+    _n_choices: int = field(init=False, repr=False)  # states of one setting
     _owner: IntArray = field(init=False, repr=False)  # (n,) which of the sets every atom belongs to
     _keys: dict[tuple[int, ...], tuple[IntArray, IntArray]] = field(init=False, repr=False, default_factory=dict)
 
@@ -185,21 +188,19 @@ class States:
         owner = np.repeat(np.arange(len(self.sets)), [each.high for each in self.sets])
         starts = np.searchsorted(owner, np.arange(len(self.sets) + 1)).tolist()
         n_blocks = len(self.sets) if self.library is None else len(self.regions)
-        object.__setattr__(self, "n_states", check_size("states", len(self.table) * self._n_choices))
-        object.__setattr__(self, "n_atoms", len(owner))
-        object.__setattr__(self, "blocks", tuple(tuple(range(*starts[j : j + 2])) for j in range(n_blocks)))
-        object.__setattr__(self, "_owner", read_only(owner, np.int64))
-
-    @property
-    def _n_choices(self) -> int:
-        """States of one setting."""
-        return prod(each.size for each in self.sets)
-
-    @property
-    def extra(self) -> Array:
-        """(q, m) the columns that all states of a library share, and that are none of its elements."""
+        sizes = [each.size for each in self.sets]
         n_elements = 0 if self.library is None else len(self.table) * len(self.library.ids)
-        return self.elements[:, n_elements:]
+        parts = {
+            "n_states": check_size("states", len(self.table) * prod(sizes)),
+            "n_atoms": len(owner),
+            "blocks": tuple([tuple(range(*starts[j : j + 2])) for j in range(n_blocks)]),
+            "extra": self.elements[:, n_elements:],
+            "_sizes": tuple(sizes),
+            "_n_choices": prod(sizes),
+            "_owner": read_only(owner, np.int64),
+        }
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
 
     @property
     def responses(self) -> Array:
@@ -239,14 +240,15 @@ class States:
         setting, digits = self._digits(check_indices("states", states, self.n_states), range(len(self.sets)))
         owners = self._owners(positions)
         keys = self._setting_keys(owners)[1][setting]
-        for j in (j for j in owners if self.sets[j].size > 1):
-            keys = keys * self.sets[j].size + digits[j]
+        for j in owners:
+            if self._sizes[j] > 1:
+                keys = keys * self._sizes[j] + digits[j]
         return keys
 
     def n_active(self, positions: tuple[int, ...]) -> int:
         """Number of keys at these atoms; each of 0 .. n_active - 1 is some state's."""
         owners = self._owners(positions)
-        return len(self._setting_keys(owners)[0]) * prod(self.sets[j].size for j in owners)
+        return len(self._setting_keys(owners)[0]) * prod(map(self._sizes.__getitem__, owners))
 
     def active_elements(self, keys: ArrayLike, positions: tuple[int, ...]) -> IntArray:
         """(k,) -> (k, r): the elements that a key stands for, in the order of the atoms, -1 for none."""
@@ -257,7 +259,7 @@ class States:
 
     def _elements(self, setting: IntArray, owners: Sequence[int], digits: Sequence[IntArray]) -> IntArray:
         """(k, r) the elements at some sets, by the settings and the choices of each set, (k,)."""
-        if all(len(self.members[j]) == 1 for j in owners):
+        if max((len(self.members[j]) for j in owners), default=1) == 1:
             return self.table[setting][:, [self.members[j][0] for j in owners]]
         parts = zip(owners, digits, strict=True)
         chosen = np.hstack([np.append(self.members[j], -1)[self.sets[j].members(digit)] for j, digit in parts])
@@ -270,8 +272,8 @@ class States:
         digits = list[IntArray]()
         for j in reversed(owners):
             digit = zeros
-            if self.sets[j].size > 1:
-                rest, digit = np.divmod(rest, self.sets[j].size)
+            if self._sizes[j] > 1:
+                rest, digit = np.divmod(rest, self._sizes[j])
             digits.append(digit)
         return rest, digits[::-1]
 
@@ -356,7 +358,7 @@ class States:
             "shared": array(np.ascontiguousarray(self.extra)),
         }
         counts = [[each.low, each.high] for each in self.sets[: len(self.regions)]]
-        if any(high > 1 for _, high in counts):
+        if self.n_atoms > len(self.sets):
             content["counts"] = counts
         if library.unit:
             content["unit"] = library.unit
