@@ -1,11 +1,13 @@
 """Intervals hold every value in between, jets every derivative, and formulas are only formulas."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from physupport import MisuseError
 from physupport.responses import Formula
-from physupport.responses._expression import Enclosure, Expression, Jet
+from physupport.responses._expression import Enclosure, Jet, floats, jets, parsed, worked
 
 FORMULAS = [
     "exp(-((t - x) / y)**2 / 2)",
@@ -22,14 +24,14 @@ def boxes(rng, count):
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_values_and_derivatives_in_a_box_lie_within_their_intervals(text):
-    rng, formula, t = np.random.default_rng(1), Expression(text), 0.7
+    rng, formula, t = np.random.default_rng(1), parsed(text), 0.7
     low, high = boxes(rng, 40)
     x, y = (Jet.variable(Enclosure(low[k], high[k]), k, 2) for k in range(2))
-    jet = formula.jet({"t": Jet.constant(Enclosure.of(t), 2), "x": x, "y": y}, 2)
+    jet = worked(formula, {"t": Jet.constant(Enclosure.of(t), 2), "x": x, "y": y}, partial(jets, 2))
     step = 1e-4  # of differences, whose error is below a part in 10^6 of the derivatives' own size here
 
     def at(a, b):
-        return formula.at({"t": t, "x": a, "y": b})
+        return worked(formula, {"t": t, "x": a, "y": b}, floats)
 
     for _ in range(30):
         a, b = low + rng.uniform(size=low.shape) * (high - low)
@@ -47,16 +49,16 @@ def test_values_and_derivatives_in_a_box_lie_within_their_intervals(text):
 
 def test_a_point_has_narrow_intervals_and_what_is_not_defined_none_that_end():
     point = Jet.variable(Enclosure.of(np.array([0.3])), 0, 1)
-    found = Expression("exp(sin(x)) / (1 + x**2)").jet({"x": point}, 1)
+    found = worked(parsed("exp(sin(x)) / (1 + x**2)"), {"x": point}, partial(jets, 1))
     exact = np.exp(np.sin(0.3)) / 1.09
     assert found.value.low < exact < found.value.high
     assert found.value.high - found.value.low < 1e-12
     wide = Jet.variable(Enclosure(np.array([-1.0]), np.array([1.0])), 0, 1)
     with np.errstate(all="ignore"):
-        assert np.isinf(Expression("1 / x").jet({"x": wide}, 1).value.high).all()
-        assert np.isinf(Expression("log(x)").jet({"x": wide}, 1).value.low).all()
-    assert (Expression("x**2").jet({"x": wide}, 1).value.low == 0.0).all()
-    assert (Expression("sin(9 * x)").jet({"x": wide}, 1).value.high == 1.0).all()
+        assert np.isinf(worked(parsed("1 / x"), {"x": wide}, partial(jets, 1)).value.high).all()
+        assert np.isinf(worked(parsed("log(x)"), {"x": wide}, partial(jets, 1)).value.low).all()
+    assert (worked(parsed("x**2"), {"x": wide}, partial(jets, 1)).value.low == 0.0).all()
+    assert (worked(parsed("sin(9 * x)"), {"x": wide}, partial(jets, 1)).value.high == 1.0).all()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_a_point_has_narrow_intervals_and_what_is_not_defined_none_that_end():
 )
 def test_what_is_no_formula_is_refused_and_never_run(text, words):
     with pytest.raises(MisuseError, match=words.replace("*", r"\*")):
-        Expression(text)
+        parsed(text)
 
 
 def test_a_formula_is_a_response_with_its_own_width():

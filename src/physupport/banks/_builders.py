@@ -14,7 +14,7 @@ from .._typing import Array
 from ..io import Axis, as_reader_output, in_order
 from ..responses import Settings
 from ._bank import Bank
-from ._library import Library, library_states
+from ._library import Counts, Library, library_states
 from ._states import Nuisances, States, array_states
 
 # Rows of strengths, one for each support and each combination of its strengths: more are refused before one is made.
@@ -140,7 +140,7 @@ def library_bank(
     regions: Sequence[str] | None = None,
     extra: ArrayLike | None = None,
     settings: Settings | None = None,
-    counts: Mapping[str, int | tuple[int, int]] | None = None,
+    counts: Counts | None = None,
     calibration: Nuisances | None = None,
     deployment: Nuisances | None = None,
 ) -> Bank:
@@ -159,19 +159,10 @@ def library_bank(
         axes = (Axis("channels", library.channels, "the library"), Axis("columns"))
         columns = np.asarray(in_order("extra", as_reader_output("extra", extra), axes), dtype=np.float64)
     names = library.region_names if regions is None else tuple(regions)
-    states = library_states(library, names, columns, _ranges(names, counts or {}), settings)
+    states = library_states(library, names, columns, counts, settings)
     check_different(library, names)
     rows = strength_rows(supports, strengths, states)
     return Bank(states, rows, calibration or Nuisances(), deployment or Nuisances())
-
-
-def _ranges(regions: Sequence[str], counts: Mapping[str, int | tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """(least, most) of each region; a single number is the most."""
-    for name in counts:
-        if name not in regions:
-            raise MisuseError("counts", f"name regions of the bank ({', '.join(map(repr, regions))})", repr(name))
-    limits = [counts.get(name, 1) for name in regions]
-    return tuple((1, count) if isinstance(count, int) else (count[0], count[1]) for count in limits)
 
 
 def check_different(library: Library, regions: Sequence[str]) -> None:

@@ -100,8 +100,13 @@ def _cell_move(half: Array, bounds: Bounds, tangents: bool) -> float:
     return min(first, float(0.5 * product.sum() + np.trace(product) / 6.0)) * (1.0 + ROUNDING)
 
 
-def _cell_counts(sides: Array, bounds: Bounds, allowed: float, tangents: bool) -> Array:
-    """(d,) cells along each coordinate, as few as keep moves within what is allowed; sides: half of the box."""
+def _cell_counts(
+    sides: Array, bounds: Bounds, allowed: float, tangents: bool, given: Sequence[int] | None = None
+) -> Array:
+    """(d,) cells along each coordinate, as few as keep moves within what is allowed.
+
+    sides: half of the box.  given: how many there are along the first coordinates, where that is no choice.
+    """
     if tangents:
         own = np.sqrt(np.diagonal(bounds.bends))
         steps = sides * own * np.sqrt(len(sides) * (len(sides) + 1 / 3) / (2.0 * allowed))
@@ -113,6 +118,11 @@ def _cell_counts(sides: Array, bounds: Bounds, allowed: float, tangents: bool) -
     if counts.prod() > MOST_CELLS:
         remedy = "Make the box smaller, or expect less of the signal."
         raise MisuseError("box", f"need at most {MOST_CELLS} cells", f"{counts.prod():.3g}", remedy)
+    if given is not None:
+        counts[: len(given)] = given
+        move = _cell_move(sides / counts, bounds, tangents)
+        if move > allowed:
+            raise MisuseError("cells", f"be small enough to move an answer by at most {allowed:.4g}", f"{move:.4g}")
     return np.asarray(counts)
 
 
@@ -383,9 +393,9 @@ def cover_boxes(
     """
     law = shift(check_count("active", active)) if unit is None else unit
     allowed = check_positive("eta", eta) / (check_positive("snr", snr) * law.eta)
-    lowest, highest = _ends(parameters)
     found: dict[str, Cells] = {}
     counts = np.ones(len(parameters))
+    lowest, highest = _ends(parameters)
     for name, box in boxes.items():
         low, high = check_array(f"box of {name!r}", box, (None, 2)).T
         d = len(low)
@@ -398,13 +408,7 @@ def cover_boxes(
         else:
             raise MisuseError("slopes", "be given where the response is a table", "none")
         sides = np.concatenate([high - low, highest - lowest]) / 2.0
-        chosen = _cell_counts(sides, bounds, allowed, tangents)
-        if cells is not None:
-            chosen[:d] = cells[name]
-            move = _cell_move(sides / chosen, bounds, tangents)
-            if move > allowed:
-                rule = f"be small enough to move an answer by at most {allowed:.4g}"
-                raise MisuseError("cells", rule, f"{move:.4g}")
+        chosen = _cell_counts(sides, bounds, allowed, tangents, None if cells is None else cells[name])
         found[name] = Cells(low, high, chosen[:d].astype(np.int64), bounds)
         counts = np.maximum(counts, chosen[d:])
     if not found:

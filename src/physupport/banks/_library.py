@@ -1,8 +1,8 @@
 """Libraries of physical elements, and the dictionary states that take elements of a library from every region."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,9 @@ from .._typing import Array, IntArray
 from ..io import Axis, ReaderOutput, as_reader_output, check_apart, in_order, is_numbering, matches, order_of
 from ..responses import Settings
 from ._states import Nuisances, States, Subsets, frozen
+
+# Of regions that may have several elements at once, how many at most, or (least, most).
+Counts: TypeAlias = Mapping[str, int | tuple[int, int]]
 
 # Joins the names of elements to that of a set.
 JOINT = " + "
@@ -120,14 +123,14 @@ def library_states(
     library: Library,
     regions: Sequence[str],
     extra: ArrayLike = (),
-    counts: Sequence[tuple[int, int]] = (),
+    counts: Counts | None = None,
     settings: Settings | None = None,
 ) -> States:
     """Every choice of elements from each region, the first region slowest, and columns shared by all states.
 
     regions: which, in which order.  extra: (q, m) shared columns, none unless given, such as an atom that only the
-    calibration meets; they come after the atoms of the regions.  counts: (least, most) elements of each region, one
-    each unless given.
+    calibration meets; they come after the atoms of the regions.  counts: how many elements a region has at
+    most, or (least, most); one each unless given.
 
     settings: K of calibration parameters, the slowest of all: setting k and choice c are state k * choices + c.  In
     setting k element e of the library is element k * E + e: another response, the same physical thing.  The nominal
@@ -138,17 +141,16 @@ def library_states(
     q = len(library.responses)
     shared = check_unit_columns("extra", extra if np.size(extra) else np.zeros((q, 0)), q)
     grid, columns = _in_settings(library, settings)
-    members = [library.members(name) for name in names]
-    ranges = _check_counts(counts, names, members)
+    members = {name: library.members(name) for name in names}
+    sets = _sets_of(counts or {}, members)
     n_shared = shared.shape[1]
     own = np.arange(columns.shape[1]).reshape(len(grid), -1)  # (K, E)
     last = np.broadcast_to(columns.shape[1] + np.arange(n_shared), (len(grid), n_shared))
     return States(
         elements=frozen(np.hstack([columns, shared])),
         table=read_only(np.hstack([own, last]), np.int64),
-        members=(*members, *(own.shape[1] + np.arange(n_shared))[:, None]),
-        sets=tuple(Subsets(len(each), *some) for each, some in zip(members, ranges, strict=True))
-        + (Subsets(1, 1, 1),) * n_shared,
+        members=(*members.values(), *(own.shape[1] + np.arange(n_shared))[:, None]),
+        sets=(*sets, *[Subsets(1, 1, 1)] * n_shared),
         library=library,
         regions=names,
         grid=grid,
@@ -176,17 +178,19 @@ def _in_settings(library: Library, settings: Settings | None) -> tuple[Nuisances
     return grid, responses.transpose(1, 0, 2).reshape(q, -1)
 
 
-def _check_counts(
-    counts: Sequence[Sequence[int]], regions: tuple[str, ...], members: Sequence[IntArray]
-) -> tuple[tuple[int, int], ...]:
-    """(low, high) of each region, one each unless given."""
-    if counts and len(counts) != len(regions):
-        raise MisuseError("counts", f"be given for each of the {len(regions)} regions", len(counts))
-    ranges = []
-    for region, numbers, (low, high) in zip(regions, members, counts or [(1, 1)] * len(regions), strict=False):
+def _sets_of(counts: Counts, members: Mapping[str, IntArray]) -> list[Subsets]:
+    """The sets of elements that each region may have, by its elements; a single number is the most."""
+    for name in counts:
+        if name not in members:
+            raise MisuseError("counts", f"name regions of the bank ({', '.join(map(repr, members))})", repr(name))
+    found = []
+    for region, numbers in members.items():
+        count = counts.get(region, 1)
+        low, high = (1, count) if isinstance(count, int) else count
         most = check_count(f"the count of region {region!r}", high, 1, len(numbers))
-        ranges.append((check_count(f"the least count of region {region!r}", low, 1, most), most))
-    return tuple(ranges)
+        least = check_count(f"the least count of region {region!r}", low, 1, most)
+        found.append(Subsets(len(numbers), least, most))
+    return found
 
 
 def _check_regions(regions: Sequence[str], library: Library) -> tuple[str, ...]:

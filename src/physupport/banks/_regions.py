@@ -1,4 +1,4 @@
-"""What every explanation says about named regions, as columns; and which ends of grids explanations touch."""
+"""Named regions as columns of all explanations, and the ends of grids that explanations touch."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

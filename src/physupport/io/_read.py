@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import signature
 from math import prod
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -37,28 +38,22 @@ from ._text import read_csv, read_emsa, read_mca
 Reader: TypeAlias = Callable[[str, Path, str | None], ReaderOutput]
 
 
-class FileFormat(NamedTuple):
-    """How files of one ending are read."""
-
-    read: Callable[..., ReaderOutput]  # a `Reader`, with further options as follows
-    has_outline: bool = False  # takes is_outline: names, and zeros that take no memory, without the entries
-    has_header: bool = False  # takes header: whether the first line names the columns
-
-
-FORMATS: Final[dict[str, FileFormat]] = {
-    ".npy": FileFormat(read_npy, has_outline=True),
-    ".npz": FileFormat(read_npz, has_outline=True),
-    ".csv": FileFormat(read_csv, has_outline=True, has_header=True),
-    ".mat": FileFormat(read_matlab, has_outline=True),
-    ".h5": FileFormat(read_hdf5, has_outline=True),
-    ".hdf5": FileFormat(read_hdf5, has_outline=True),
-    ".spe": FileFormat(read_spe),
-    ".mca": FileFormat(read_mca),
-    ".msa": FileFormat(read_emsa),
-    ".emsa": FileFormat(read_emsa),
-    ".hdr": FileFormat(read_envi),
-    ".sli": FileFormat(read_envi),
-    ".wav": FileFormat(read_wav),
+# Readers may take more: is_outline, for names, and zeros that take no memory, without the entries; and header, whether
+# the first line names the columns.
+FORMATS: Final[dict[str, Callable[..., ReaderOutput]]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".csv": read_csv,
+    ".mat": read_matlab,
+    ".h5": read_hdf5,
+    ".hdf5": read_hdf5,
+    ".spe": read_spe,
+    ".mca": read_mca,
+    ".msa": read_emsa,
+    ".emsa": read_emsa,
+    ".hdr": read_envi,
+    ".sli": read_envi,
+    ".wav": read_wav,
 }
 
 
@@ -66,7 +61,7 @@ def register_reader(ending: str, reader: Reader) -> None:
     """Read files of one more ending, such as ".dat", wherever files are named; what it raises becomes one message."""
     if not ending.startswith(".") or ending != ending.lower() or ending in FORMATS:
         raise MisuseError("ending", "be new, in small letters, and begin with a dot", repr(ending))
-    FORMATS[ending] = FileFormat(reader)
+    FORMATS[ending] = reader
 
 
 def read_table(
@@ -96,9 +91,10 @@ def read_shape(
 ) -> tuple[int, int] | None:
     """Rows and channels of the table that `read_table` reads, before anything is unpacked; None of other files."""
     name = f"{label} {os.fspath(path)}"
-    known = FORMATS.get(Path(path).suffix.lower())
+    reader = FORMATS.get(Path(path).suffix.lower())
+    known = {} if reader is None else signature(reader).parameters
     # The first line of a text does not say how many lines follow.
-    if known is None or not known.has_outline or known.has_header:
+    if "is_outline" not in known or "header" in known:
         return None
     held = _read(name, Path(path), member, is_outline=True)
     rows, width = held.values.shape if channel_axis(name, held, channels) == 1 else held.values.shape[::-1]
@@ -150,26 +146,24 @@ def _read(
     name: str, path: Path, member: str | None, header: bool | None = None, *, is_outline: bool = False
 ) -> ReaderOutput:
     """Read a file by its ending; as an outline where that is asked for and its format has one."""
-    known = FORMATS.get(path.suffix.lower())
-    if known is None:
+    reader = FORMATS.get(path.suffix.lower())
+    if reader is None:
         given = repr(path.suffix) if path.suffix else "no ending"
         raise MisuseError(name, f"end in one of {', '.join(FORMATS)}", given)
-    options: dict[str, bool] = {}
-    if header is not None:
-        if not known.has_header:
-            raise MisuseError(name, "be read without a header, which only .csv files have", f"header={header!r}")
-        options["header"] = header
-    if is_outline and known.has_outline:
+    known = signature(reader).parameters
+    if header is not None and "header" not in known:
+        raise MisuseError(name, "be read without a header, which only .csv files have", f"header={header!r}")
+    options = {} if header is None else {"header": header}
+    if is_outline and "is_outline" in known:
         options["is_outline"] = True
     check_file(name, path)
     with sound(name, path):
-        return known.read(name, path, member, **options)
+        return reader(name, path, member, **options)
 
 
 def files_read(path: Path) -> tuple[Path, ...]:
     """All files that reading this one opens: numbers of some lie apart from their header."""
-    known = FORMATS.get(path.suffix.lower())
-    if known is None or known.read is not read_envi:
+    if FORMATS.get(path.suffix.lower()) is not read_envi:
         return (path,)
     return (path, *(each for each in envi_files(path) if each != path))
 
@@ -258,11 +252,7 @@ def _codecs_of(document: dict[str, Any]) -> Iterator[str]:
         yield from _codecs_of(own.get("configuration") or {})
 
 
-class Coordinate(NamedTuple):
-    """Where along an axis the entries lie."""
-
-    values: NDArray[Any]  # numbers, or texts
-    unit: str = ""
+Coordinate: TypeAlias = tuple[NDArray[Any], str]  # where along an axis the entries lie, numbers or texts; and the unit
 
 
 class Opened(NamedTuple):
@@ -283,7 +273,7 @@ def open_labelled(value: Any) -> Opened:  # noqa: ANN401  xarray carries no type
     """A DataArray, which reads from its file what it is asked for."""
     dims = tuple(map(str, value.dims))
     coordinates = {
-        axis: Coordinate(_plain(value.coords[axis].values), str(value.coords[axis].attrs.get("units", "")))
+        axis: (_plain(value.coords[axis].values), str(value.coords[axis].attrs.get("units", "")))
         for axis in dims
         if axis in value.coords
     }
@@ -307,7 +297,7 @@ def open_array(path: Path, member: str | None, label: str) -> Opened:
 def _envi(name: str, path: Path, member: str | None) -> Opened:  # noqa: ARG001  an image is one array
     """The pixels of an image, by lines and samples."""
     image = open_image(name, path)
-    bands = {} if image.bands is None else {"band": Coordinate(np.array(image.bands))}
+    bands = {} if image.bands is None else {"band": (np.array(image.bands), "")}
     return Opened(image, ("line", "sample", "band"), bands)
 
 
@@ -322,7 +312,7 @@ def _hdf5(name: str, path: Path, member: str | None) -> Opened:
     names = tuple(d.label or ("" if scale is None else scale.name.rsplit("/", 1)[-1]) for d, scale in pairs)
     along = zip(names, scales, dataset.dims, dataset.shape, strict=True)
     coordinates = {
-        axis: Coordinate(_plain(values), _unit_of(scale))
+        axis: (_plain(values), _unit_of(scale))
         for axis, scale, dimension, length in along
         if axis and (values := scale_values(name, dimension, length)) is not None
     }
@@ -344,7 +334,7 @@ def _zarr(name: str, path: Path, member: str | None) -> Opened:
     of = {axis: arrays[axis] for axis in names if axis in arrays and arrays[axis].ndim == 1}
     for array in (chosen, *of.values()):
         _check_stored(name, path, array, stored)
-    coordinates = {axis: Coordinate(_plain(np.asarray(array[:])), _unit_of(array)) for axis, array in of.items()}
+    coordinates = {axis: (_plain(np.asarray(array[:])), _unit_of(array)) for axis, array in of.items()}
     return Opened(chosen, names, coordinates, _unit_of(chosen))
 
 

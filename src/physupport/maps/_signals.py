@@ -135,7 +135,7 @@ def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
         tuple(leading),
         {axis: opened.coordinates[axis] for axis in leading if axis in opened.coordinates},
         opened.unit,
-        () if bands is None else tuple(f"{each} {bands.unit}".rstrip() for each in bands.values.tolist()),
+        () if bands is None else tuple(f"{each} {bands[1]}".rstrip() for each in bands[0].tolist()),
         repeats is not None,
     )
 

@@ -68,7 +68,9 @@ def _library(node: Node, settings: Settings | None = None) -> States:
     order = tuple(node["order"])
     if "counts" in node:
         check_form(node["counts"], list[Annotated[list[int], TWO]], "the counts of the library")
-    counts = tuple((low, high) for low, high in node.get("counts", ()))
+    counts = {region: (low, high) for region, (low, high) in zip(order, node.get("counts", ()), strict=False)}
+    if len(counts) not in (0, len(order)):
+        raise Refusal("the counts of the library are not one pair for each region")
     return library_states(library, order, real(node["shared"], None, None), counts, settings)
 
 

@@ -3,8 +3,8 @@
 import ast
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial, reduce
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, final
 
 import numpy as np
@@ -202,43 +202,22 @@ _MOST_NESTED: Final = 60
 _LARGEST: Final = sys.float_info.max
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Expression:
+def parsed(text: str) -> ast.expr:
     """A formula of named numbers: + - * / **, the functions exp, log, sqrt, sin and cos, and pi.
 
-    Powers are whole numbers; others are exp and log.  Nothing of the text is run as a program.
+    Powers are whole numbers; others are exp and log.  Nothing of the text is run as a program: `worked` evaluates it.
     """
-
-    text: str
-    _tree: ast.expr = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        try:
-            tree = ast.parse(self.text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise MisuseError("formula", "be a formula such as exp(-((t - x) / 0.1)**2 / 2)", repr(self.text)) from None
-        if not _checked(tree, self.text):
-            raise MisuseError("formula", "depend on something", repr(self.text))
-        object.__setattr__(self, "_tree", tree)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of the numbers that it depends on."""
-        return _checked(self._tree, self.text)
-
-    def at(self, values: Mapping[str, Array | float]) -> Array:
-        """Its value in floating point."""
-        return np.asarray(_worked(self._tree, values, _floats), dtype=np.float64)
-
-    def jet(self, values: Mapping[str, Jet], d: int) -> Jet:
-        """Its value and derivatives along d variables, as intervals."""
-        value: Jet = _worked(self._tree, values, partial(_jets, d))
-        return value
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise MisuseError("formula", "be a formula such as exp(-((t - x) / 0.1)**2 / 2)", repr(text)) from None
+    if not names_in(tree, text):
+        raise MisuseError("formula", "depend on something", repr(text))
+    return tree
 
 
-def _checked(node: ast.expr, text: str, depth: int = 0) -> frozenset[str]:
-    """The names in a formula; anything that a formula has not is refused."""
+def names_in(node: ast.expr, text: str = "", depth: int = 0) -> frozenset[str]:
+    """The names of the numbers that a formula depends on; anything that a formula has not is refused."""
     if depth > _MOST_NESTED:
         raise MisuseError("formula", f"be nested at most {_MOST_NESTED} deep", repr(text))
     match node:
@@ -247,14 +226,14 @@ def _checked(node: ast.expr, text: str, depth: int = 0) -> frozenset[str]:
         case ast.Name(id=name):
             return frozenset() if name == "pi" else frozenset([name])
         case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner):
-            return _checked(inner, text, depth + 1)
+            return names_in(inner, text, depth + 1)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             _exponent(right, text)
-            return _checked(left, text, depth + 1)
+            return names_in(left, text, depth + 1)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
-            return _checked(left, text, depth + 1) | _checked(right, text, depth + 1)
+            return names_in(left, text, depth + 1) | names_in(right, text, depth + 1)
         case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _FUNCTIONS:
-            return _checked(inner, text, depth + 1)
+            return names_in(inner, text, depth + 1)
     rule = f"be made of numbers that float64 holds, names, pi, + - * / ** and {', '.join(_FUNCTIONS)}"
     raise MisuseError("formula", rule, repr(ast.unparse(node)))
 
@@ -272,7 +251,7 @@ def _exponent(node: ast.expr, text: str) -> int:
     raise MisuseError("formula", "have whole numbers up to 64 as powers", repr(text), remedy)
 
 
-def _floats(name: str, *values: Any) -> Any:  # noqa: ANN401
+def floats(name: str, *values: Any) -> Any:  # noqa: ANN401
     """One step in floating point."""
     match name:
         case "number":
@@ -284,7 +263,7 @@ def _floats(name: str, *values: Any) -> Any:  # noqa: ANN401
     return getattr(np, {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}.get(name, name))(*values)
 
 
-def _jets(d: int, name: str, *values: Any) -> Any:  # noqa: ANN401
+def jets(d: int, name: str, *values: Any) -> Any:  # noqa: ANN401
     """One step in jets of d variables."""
     match name:
         case "number":
@@ -294,9 +273,9 @@ def _jets(d: int, name: str, *values: Any) -> Any:  # noqa: ANN401
         case "*":
             return values[0] * values[1]
         case "negative":
-            return values[0] * _jets(d, "number", -1.0)
+            return values[0] * jets(d, "number", -1.0)
         case "-":
-            return values[0] + _jets(d, "negative", values[1])
+            return values[0] + jets(d, "negative", values[1])
         case "/":
             return values[0] * values[1].power(-1)
         case "**":
@@ -304,7 +283,7 @@ def _jets(d: int, name: str, *values: Any) -> Any:  # noqa: ANN401
     return getattr(values[0], name)()
 
 
-def _worked(node: ast.expr, values: Mapping[str, Any], step: Callable[..., Any]) -> Any:  # noqa: ANN401
+def worked(node: ast.expr, values: Mapping[str, Any], step: Callable[..., Any]) -> Any:  # noqa: ANN401
     """The value of a checked formula, step by step; step: what makes numbers and joins values."""
     match node:
         case ast.Constant(value=value):
@@ -312,13 +291,13 @@ def _worked(node: ast.expr, values: Mapping[str, Any], step: Callable[..., Any])
         case ast.Name(id=name):
             return step("number", np.pi) if name == "pi" else values[name]
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return step("negative", _worked(inner, values, step))
+            return step("negative", worked(inner, values, step))
         case ast.UnaryOp(operand=inner):
-            return _worked(inner, values, step)
+            return worked(inner, values, step)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return step("**", _worked(left, values, step), _exponent(right, ""))
+            return step("**", worked(left, values, step), _exponent(right, ""))
         case ast.BinOp(left=left, op=op, right=right):
-            return step(_SIGNS[type(op)], _worked(left, values, step), _worked(right, values, step))
+            return step(_SIGNS[type(op)], worked(left, values, step), worked(right, values, step))
         case ast.Call(func=ast.Name(id=name), args=[inner]):
-            return step(name, _worked(inner, values, step))
-    raise AssertionError(ast.dump(node))  # `_checked` has seen all kinds of nodes
+            return step(name, worked(inner, values, step))
+    raise AssertionError(ast.dump(node))  # `names_in` has seen all kinds of nodes

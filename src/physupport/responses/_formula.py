@@ -1,9 +1,11 @@
 """Responses given by formulas, and bounds of the derivatives of answers that hold all over a box."""
 
+import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
-from typing import Final, NamedTuple, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +14,7 @@ from .._checks import check_array, check_positive
 from .._errors import MisuseError, misuse_named
 from .._typing import Array, BoolArray, Positive
 from ._base import ComplexArray, Response, check_channels, register
-from ._expression import RESERVED, Enclosure, Expression, Jet
+from ._expression import RESERVED, Enclosure, Jet, floats, jets, names_in, parsed, worked
 from ._settings import Parameter
 
 # Parts of a box are halved until their bounds are this near to what is reached in the middle of some, or are so many.
@@ -29,7 +31,7 @@ _SUMS: Final = 1e-10
 class Form:
     """A formula and its variables: q channels, each with numbers of its own, d places, and a width."""
 
-    parts: tuple[Expression, ...]  # the real one, and the imaginary one if there is one
+    parts: tuple[ast.expr, ...]  # the real one, and the imaginary one if there is one
     channels: Mapping[str, Array] = field(repr=False)  # (q,) each
     places: tuple[str, ...]
     width: float = 1.0
@@ -40,7 +42,7 @@ class Form:
         values |= {name: places[:, k] for k, name in enumerate(self.places)}
         (q,) = {len(column) for column in self.channels.values()}
         with np.errstate(all="ignore"):  # what is not finite is told where answers are checked
-            return tuple(np.broadcast_to(part.at(values), (q, len(places))).copy() for part in self.parts)
+            return tuple(np.broadcast_to(worked(part, values, floats), (q, len(places))).copy() for part in self.parts)
 
     def jets(self, low: Array, high: Array) -> list[Jet]:
         """(d, B) boxes of places, perhaps with a factor of the width after these -> jets of q rows for each part."""
@@ -50,7 +52,7 @@ class Form:
         for k, name in enumerate((*self.places, "width")[:d]):
             values[name] = Jet.variable(Enclosure(low[k], high[k]), k, d)
         values["width"] = values["width"] * width if "width" in values else width
-        return [part.jet(values, d) for part in self.parts]
+        return [worked(part, values, partial(jets, d)) for part in self.parts]
 
 
 @final
@@ -171,15 +173,15 @@ class Formula:
             rule = f"be distinct names other than {', '.join(RESERVED)}, separated by blanks"
             raise MisuseError("places", rule, repr(self.places))
         for key, part in zip(("formula", "imaginary"), self.form().parts, strict=False):
-            if strange := part.names - known:
+            if strange := names_in(part) - known:
                 raise MisuseError(key, f"have no other names than {', '.join(sorted(known))}", min(strange))
 
     def form(self) -> Form:
         """The formula and what it is of."""
-        parts = [Expression(self.formula)]
+        parts = [parsed(self.formula)]
         if self.imaginary:
             with misuse_named(lambda _: "imaginary"):
-                parts.append(Expression(self.imaginary))
+                parts.append(parsed(self.imaginary))
         return Form(tuple(parts), {"t": self.axis}, tuple(self.places.split()), float(self.width))
 
     def __call__(self, places: ArrayLike, /) -> Array | ComplexArray:
@@ -240,12 +242,8 @@ def box_bounds(
     return Bounds(ratio * slopes[chosen] + np.append(np.zeros(d), own), bends[np.ix_(chosen, chosen)])
 
 
-class _Factors(NamedTuple):
-    """The smallest and the largest factor of channels, and their largest ratio at any one value."""
-
-    least: float
-    most: float
-    ratio: float
+# The smallest and the largest factor of channels, and their largest ratio at any one value.
+_Factors: TypeAlias = tuple[float, float, float]
 
 
 def _channel_slope(parameter: Parameter, q: int, least: float, most: float) -> tuple[float, _Factors]:
@@ -255,12 +253,12 @@ def _channel_slope(parameter: Parameter, q: int, least: float, most: float) -> t
     """
     pattern = parameter.channel_pattern(q)
     if parameter.name == "phase":
-        return float(np.abs(pattern).max()), _Factors(1.0, 1.0, 1.0)
+        return float(np.abs(pattern).max()), (1.0, 1.0, 1.0)
     factors = 1.0 + np.outer([least, most], pattern)
     if not factors.min() > 0.0:
         raise MisuseError(f"parameter {parameter.label!r}", "leave a factor above 0 in every channel", factors.min())
     ratio = float((factors.max(axis=1) / factors.min(axis=1)).max())
-    return float((np.abs(pattern) / factors).max()), _Factors(float(factors.min()), float(factors.max()), ratio)
+    return float((np.abs(pattern) / factors).max()), (float(factors.min()), float(factors.max()), ratio)
 
 
 def _in_channels(
@@ -273,7 +271,7 @@ def _in_channels(
     factors leave at least g and at most G of, slopes have :math:`G + v\sqrt q` where they had G, and all are over
     :math:`g - v\sqrt q`.
     """
-    least, most, ratio = (float(np.prod([getattr(part, name) for part in factors])) for name in _Factors._fields)
+    least, most, ratio = np.prod(np.reshape(factors, (-1, 3)), axis=0).tolist()
     for number, largest in offsets:
         length = largest * q**0.5
         if not length < least:

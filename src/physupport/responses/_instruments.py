@@ -12,7 +12,7 @@ from .._checks import check_array, check_count, check_positive
 from .._errors import MisuseError
 from .._typing import Array, Count, Positive
 from ._base import ComplexArray, check_channels, register
-from ._expression import Expression
+from ._expression import parsed
 from ._formula import Form
 
 # By which a variance between the points of a grid may exceed those on it.
@@ -183,7 +183,7 @@ class NearFieldArray:
 
 def _waves(phase: str, channels: dict[str, Array], places: tuple[str, ...], factor: str = "") -> Form:
     """The real and the imaginary part of a wave of this phase."""
-    return Form(tuple(Expression(f"{part}({phase}){factor}") for part in ("cos", "sin")), channels, places)
+    return Form(tuple(parsed(f"{part}({phase}){factor}") for part in ("cos", "sin")), channels, places)
 
 
 def _wave(turns: Array) -> ComplexArray:
@@ -256,7 +256,7 @@ class Peak:
 
     def form(self) -> Form:
         """The same as a formula."""
-        return Form((Expression(_TEXTS[self.shape]),), {"t": self.axis}, ("x",), float(self.width))
+        return Form((parsed(_TEXTS[self.shape]),), {"t": self.axis}, ("x",), float(self.width))
 
 
 # Of places at nine tenths of the brain's radius, the terms left out are below a part in 10^6.

@@ -79,7 +79,7 @@ def test_no_retained_pair_exceeds_the_outer_diameter(make_class, make_correspond
         retained, outer = correspondence.retain(parameters), outer_bracket(correspondence)
         assert outer.block_possible or not retained.kept[:, :-1].any()
         assert outer.separated_possible or not retained.kept[:, -1].any()
-        survivors += retained.n_kept
+        survivors += retained.kept.sum()
         if not retained.is_empty:
             assert target_diameter(targets(retained)) <= outer.diameter
     assert survivors > 50

@@ -50,7 +50,7 @@ def test_nothing_projects_to_nothing_or_to_the_fallback(truth, make_corresponden
 
 def test_a_nonempty_set_ignores_the_fallback(truth, make_correspondence):
     retained = make_correspondence().retain([truth])
-    assert len(targets(retained, physical_target(truth.dictionary, None))) == retained.n_kept
+    assert len(targets(retained, physical_target(truth.dictionary, None))) == retained.kept.sum()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from tests.local.theory.expansions import invariant_differentials, moment_map
 from tests.local.theory.invariants import invariant_coordinates, invariant_distance, orbit_distance
-from tests.local.theory.moments import make_rotation, symmetric_basis
+from tests.local.theory.moments import make_rotation, symmetric_basis, turned
 from tests.local.theory.rates import dictionary_radius
 
 from physupport._checks import check_count
@@ -268,7 +268,7 @@ def make_parameter_pair(
             second = _mixed(first, second, 10.0 ** rng.uniform(-2.0, 0.0))
         elif kind == 2:
             turn = make_rotation(rng, kept.q - 1, 10.0 ** rng.uniform(-2.0, 0.0))
-            second = CalibrationParameter(first.law, first.dictionary.turned(turn), first.noise)
+            second = CalibrationParameter(first.law, turned(first.dictionary, turn), first.noise)
         if kept.membership(first).inside and kept.membership(second).inside:
             return first, second
     raise MisuseError("kept", "leave room for perturbations", f"{_TRIES} tries outside the class", "Widen the shell.")

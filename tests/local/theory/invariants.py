@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from tests.local.theory.moments import make_rotation
+from tests.local.theory.moments import make_rotation, turned
 
 from physupport._checks import check_count
 from physupport._typing import Array, IntArray
@@ -238,7 +238,7 @@ def quotient_inverse_estimate(shell: Shell, rng: np.random.Generator, n_draws: i
     largest = 0.0
     for draw in range(check_count("n_draws", n_draws)):
         first = shell.sample(rng)
-        second = first.turned(make_rotation(rng, shell.q - 1, _small_size(rng))) if draw % 2 else shell.sample(rng)
+        second = turned(first, make_rotation(rng, shell.q - 1, _small_size(rng))) if draw % 2 else shell.sample(rng)
         if not shell.membership(second, shell.noise.lower).inside:
             continue
         pairs = zip(invariant_coordinates(first, 1.0), invariant_coordinates(second, 1.0), strict=True)

@@ -1,5 +1,6 @@
 """Moments of samples, the inversion of population moments, and random turns, which the program itself does not need."""
 
+from dataclasses import replace
 from functools import cache
 from math import sqrt
 
@@ -24,6 +25,7 @@ from physupport.local.regions._moments import (
     multiplicity_roots,
     symmetric_matrix,
 )
+from physupport.local.shell import LocalDictionary
 
 
 def invert_moments(second: ArrayLike, cumulant: ArrayLike, n_atoms: int) -> tuple[float, float, Array, Array]:
@@ -177,3 +179,9 @@ def _intersection(allowed: Interval, lower: float, upper: float) -> Interval | N
     low = max(allowed.lower, lower)
     high = min(allowed.upper, upper)
     return Interval(low, high) if low <= high else None
+
+
+def turned(dictionary: LocalDictionary, rotation: Array) -> LocalDictionary:
+    """The block with L R for L; the separated atom stays.  rotation: R, (q - 1, q - 1)."""
+    block = replace(dictionary.block, shape=dictionary.block.shape @ rotation)
+    return replace(dictionary, block=block)

@@ -249,9 +249,6 @@ class Retained:
     kept: BoolArray  # (K, M)
     level: float  # probability with which a true explanation of the collection may be missing
 
-    def __post_init__(self) -> None:
-        check_open("level", self.level, 0.0, 1.0)
-
     @property
     def is_empty(self) -> bool:
         """The flag F_empty: nothing survives."""

@@ -1,6 +1,6 @@
 """A coherent block in its frame, and the shell of blocks at coherence scale s."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
@@ -200,10 +200,6 @@ class Block:
             raise MisuseError("columns", "not be orthogonal to the axis", f"column {int(np.abs(along).argmin())}")
         return cls.from_atoms(frame, columns * (np.sign(along) / np.linalg.norm(columns, axis=0)))
 
-    def turned(self, rotation: Array) -> Self:
-        """The block with L R for L.  rotation: R, (q - 1, q - 1)."""
-        return replace(self, shape=self.shape @ rotation)
-
     @property
     def coordinates(self) -> Array:
         """z_j as columns, (q - 1, q)."""
@@ -235,10 +231,6 @@ class LocalDictionary:
     def atoms(self) -> Array:
         """All atoms as columns, (q, q + 1), the separated one last."""
         return np.column_stack([self.block.atoms, self.separated])
-
-    def turned(self, rotation: Array) -> Self:
-        """The block with L R for L; the separated atom stays.  rotation: R, (q - 1, q - 1)."""
-        return replace(self, block=self.block.turned(rotation))
 
 
 def default_separated_atom(frame: Frame) -> Array:

@@ -1,6 +1,7 @@
 """Turns of a block: random, along a generator, hidden from equal coefficients; and banks of turned dictionaries."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,7 +77,8 @@ def compensated_generator(template: ArrayLike, support: Iterable[int]) -> Array:
 
 def turned_block(block: Block, generator: ArrayLike, angle: float) -> Block:
     r"""The block with :math:`L e^{h\Omega}` for L (eq:restricted-orbit, eq:sm-tech-s10-2 with S = 0)."""
-    return block.turned(expm(angle * check_skew("generator", generator, block.frame.q - 1)))
+    turn = expm(angle * check_skew("generator", generator, block.frame.q - 1))
+    return replace(block, shape=block.shape @ turn)
 
 
 def atom_velocities(block: Block, velocities: Array) -> Array:
