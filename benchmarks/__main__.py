@@ -21,7 +21,7 @@ from physupport.aeb import RegionalPolicy, run
 from physupport.banks import listed_regions
 from physupport.io import ArrayRows
 from physupport.judges import TableJudge, Verdict, bank_evidence, doubling_checkpoints, verdicts
-from physupport.laws import BernoulliGaussian, Covariance, GaussianCovariance, known_code_stream, latent_stream
+from physupport.laws import BernoulliGaussian, Covariance, known_code_stream, latent_stream
 from physupport.local.regions import profile_losses
 from physupport.questions import RegionalMap
 from physupport.studies._four_region import study_bank
@@ -122,7 +122,7 @@ def judge_million():
     codes = rng.standard_normal((4096, 4))
     atoms = bank.explanation(bank.size // 2).atoms
     y = codes @ atoms.T + rng.standard_normal((4096, 16))
-    z = GaussianCovariance(np.eye(16) + atoms[:, :2] @ atoms[:, :2].T).sample(rng, 512)
+    z = rng.standard_normal((512, 16)) @ np.linalg.cholesky(np.eye(16) + atoms[:, :2] @ atoms[:, :2].T).T
     start = time.perf_counter()
     calibration = known_code_stream(ArrayRows(y), ArrayRows(codes), bank.states, [1.0], doubling_checkpoints(4096))
     deployment = Covariance(noises=[1.0]).stream(bank, ArrayRows(z), doubling_checkpoints(512))

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from physupport.laws import BernoulliGaussian, GaussianCovariance, make_calibration, start_points
+from physupport.laws import BernoulliGaussian, make_calibration, start_points
 from physupport.studies import (
     _four_region as regions,
     _global_bank as orientations,
@@ -83,7 +83,7 @@ def plain_regions():
     rng, bank = np.random.default_rng(0), regions.study_bank()
     member = bank.explanation(regions.true_explanation(regions.SCENES[1]))
     y = make_calibration(regions.LAW, member.atoms, regions.CALIBRATION_NOISE, rng, regions.N_CALIBRATION)
-    z = GaussianCovariance(covariance(member)).sample(rng, regions.N_DEPLOYMENT)
+    z = rng.standard_normal((regions.N_DEPLOYMENT, 16)) @ np.linalg.cholesky(covariance(member)).T
     sample = [bank.explanation(e) for e in np.linspace(0, bank.size - 1, 12).astype(int)]
     state = np.mean(
         [seconds_of(_baseline.row_log_densities, y, e.atoms, regions.LAW.p, regions.CALIBRATION_NOISE) for e in sample]

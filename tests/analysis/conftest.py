@@ -8,7 +8,7 @@ import pytest
 from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan
 from physupport.banks import Library, bank_regions, library_bank, product_grid
-from physupport.laws import BernoulliGaussian, GaussianCovariance, make_calibration
+from physupport.laws import BernoulliGaussian, make_calibration
 from physupport.questions import RegionalMap
 
 CHANNELS = 6
@@ -38,7 +38,7 @@ def make_instrument():
     covariance = DEPLOYMENT_NOISE * np.eye(CHANNELS) + active * member.strengths @ active.T
     rng = np.random.default_rng(4)
     calibration = make_calibration(LAW, member.atoms, CALIBRATION_NOISE, rng, 300)
-    deployment = GaussianCovariance(covariance).sample(rng, 160)
+    deployment = rng.standard_normal((160, len(covariance))) @ np.linalg.cholesky(covariance).T
     return SimpleNamespace(
         library=library, bank=bank, truth=truth, calibration=calibration, deployment=deployment, covariance=covariance
     )

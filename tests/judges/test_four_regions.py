@@ -15,7 +15,7 @@ from physupport.judges import (
     doubling_checkpoints,
     verdicts,
 )
-from physupport.laws import BernoulliGaussian, Covariance, GaussianCovariance, calibration_mixture, latent_stream
+from physupport.laws import BernoulliGaussian, Covariance, GaussianMixture, calibration_mixture, latent_stream
 
 PLACES = {"A": [0.10, 0.20], "B": [0.405, 0.435, 0.465, 0.495], "C": [0.64, 0.70, 0.76], "D": [0.86, 0.91, 0.96]}
 VARIANCES = {"A": 1.0, "B": 0.8**2, "C": 0.1**2, "D": 1.0}
@@ -83,7 +83,8 @@ def test_log_evidence_agrees_with_densities_computed_apart(bank):
         explanation = bank.explanation(e)
         active = explanation.atoms[:, list(explanation.positions)]
         covariance = 0.8 * np.eye(16) + active * explanation.strengths @ active.T
-        return calibration_mixture(BernoulliGaussian(0.2), explanation.atoms, 1.0), GaussianCovariance(covariance)
+        deployment = GaussianMixture([1.0], covariance[None])
+        return calibration_mixture(BernoulliGaussian(0.2), explanation.atoms, 1.0), deployment
 
     proposal = densities(3 * state)[0].log_density(y), densities(plug_in)[1].log_density(z)
     for e in (0, 55, 100, 215):

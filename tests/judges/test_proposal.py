@@ -135,13 +135,13 @@ def latent(q, n_rows, seed=5):
 def test_value_and_gradient_are_those_of_the_exact_mixture(q):
     objective, theta = latent(q, 700), np.array([0.2, -1.1, -0.4])
     value, gradient = objective(theta)
-    at, p = objective.point(theta), expit(-1.1)
-    mixture = calibration_mixture(BernoulliGaussian(p), at.atoms, np.exp(-0.4))
+    at, p = objective.point(theta).numbers, expit(-1.1)
+    mixture = calibration_mixture(BernoulliGaussian(p), at["atoms"], np.exp(-0.4))
     tangent = calibration_tangent(
         BernoulliGaussian(p),
-        at.atoms,
+        at["atoms"],
         d_noise=[0.0, 0.0, np.exp(-0.4)],
-        d_atoms=np.stack([objective.generator @ at.atoms, 0.0 * at.atoms, 0.0 * at.atoms]),
+        d_atoms=np.stack([objective.generator @ at["atoms"], 0.0 * at["atoms"], 0.0 * at["atoms"]]),
         d_probability=[0.0, p * (1.0 - p), 0.0],
     )
     # Sums over 700 rows of terms of order one, by two routes.
@@ -209,10 +209,10 @@ def test_the_likelihood_is_largest_near_the_truth_and_nowhere_better_on_a_grid()
     # An interior maximum: the gradient vanishes to the precision of the stopping rule.
     assert np.abs(found.cube).max() < 1.0
     assert np.abs(objective(found.theta)[1]).max() < 1e-2
-    at = objective.point(found.theta)
+    at = objective.point(found.theta).numbers
     # 4000 rows determine each of these to about a few percent.
-    assert abs(at.p - 0.2) < 0.05
-    assert abs(at.noise - 0.5) < 0.05
+    assert abs(at["p"] - 0.2) < 0.05
+    assert abs(at["noise"] - 0.5) < 0.05
     assert abs(found.theta[0]) < 0.1
 
 

@@ -5,7 +5,6 @@ from ._codes import (
     ExchangeableGaussian as ExchangeableGaussian,
     LawMoments as LawMoments,
     law_moments as law_moments,
-    law_nondegeneracy as law_nondegeneracy,
     make_calibration as make_calibration,
 )
 from ._covariance import (
@@ -48,14 +47,10 @@ from ._law import (
 from ._linear import Linear as Linear
 from ._mean import Mean as Mean
 from ._mixtures import (
-    GaussianCovariance as GaussianCovariance,
-    GaussianMean as GaussianMean,
     GaussianMixture as GaussianMixture,
     Tangent as Tangent,
     calibration_mixture as calibration_mixture,
     calibration_tangent as calibration_tangent,
-    deployment_mean as deployment_mean,
-    separated_mean as separated_mean,
 )
 from ._noise import (
     NoiseLook as NoiseLook,

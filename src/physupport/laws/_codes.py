@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from .._arrays import read_only
 from .._checks import check_array, check_count, check_instance, check_open, check_positive
 from .._errors import MisuseError
-from .._membership import Condition, Membership
 from .._stored import Real, Refusal, check_form
 from .._typing import Array, BoolArray
 
@@ -232,22 +231,6 @@ def law_moments(law: CodeLaw, n_atoms: int) -> LawMoments:
     with_atom = [0, *(comb(n - 1, k - 1) for k in range(1, n + 1))] * weights
     with_pair = [0, 0, *(comb(n - 2, k - 2) for k in range(2, n + 1))] * weights if n > 1 else np.zeros(n + 1)
     return LawMoments(float(with_atom @ variances), float(with_atom @ variances**2), float(with_pair @ variances**2))
-
-
-def law_nondegeneracy(law: CodeLaw, n_atoms: int, *, least_signal: float, least_contrast: float) -> Membership:
-    r"""Nondegeneracy :math:`a_1 \ge a_{\min},\ \Delta_{\mathcal L} \ge \Delta_{\min}` (eq:law-nondegeneracy).
-
-    The contrast vanishes exactly when no set but the empty and the full one has positive probability.
-    """
-    moments = law_moments(law, n_atoms)
-    signal = check_positive("least_signal", least_signal)
-    contrast = check_positive("least_contrast", least_contrast)
-    return Membership(
-        (
-            Condition("a_min at most the second-order signal a_1", signal, moments.a1),
-            Condition("Delta_min at most the fourth-order contrast", contrast, moments.delta),
-        )
-    )
 
 
 def support_masks(n_atoms: int) -> BoolArray:

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import product
-from operator import xor
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit, logit
+from scipy.stats import qmc
 
 from .._checks import Interval, check_array, check_count
 from .._compiled import cached_njit
@@ -227,8 +226,6 @@ def _add_products(powers: Array, i: int, block: Array, j: int, sums: Array, rows
 Objective = Callable[[Array], tuple[float, Array]]
 
 _SOBOL_POINTS = 128
-# Of Sobol's sequence, by dimension; its polynomials are 1, x + 1 and x^2 + x + 1, whose coefficients are all 1.
-_FIRST_DIRECTIONS = ((), (1,), (1, 3))
 _VALUE_TOLERANCE = 1e-12
 _GRADIENT_TOLERANCE = 1e-8
 # Maxima this close are one: they differ by less than the stopping rule can tell.
@@ -260,34 +257,12 @@ def start_points(dimension: int, sobol_points: int = _SOBOL_POINTS) -> Array:
     """
     d = check_count("dimension", dimension)
     n = check_count("sobol_points", sobol_points)
-    sobol = 2.0 * _sobol(d, n) - 1.0
+    sobol = 2.0 * qmc.Sobol(d, scramble=False).random_base2((n - 1).bit_length())[:n] - 1.0
     corners = np.array(list(product((-1.0, 1.0), repeat=d)))
     faces = np.concatenate([-np.eye(d), np.eye(d)])
     points = np.concatenate([sobol, np.zeros((1, d)), corners, faces])
     _, first = np.unique(points, axis=0, return_index=True)
     return points[np.sort(first)]
-
-
-def _sobol(d: int, n: int) -> Array:
-    """The first n unscrambled Sobol points of [0, 1)^d, in the order of the Gray code; (n, d)."""
-    bits = max(1, (n - 1).bit_length())
-    if d > len(_FIRST_DIRECTIONS):
-        from scipy.stats import qmc  # slow to load, and few boxes have so many sides
-
-        return np.asarray(qmc.Sobol(d, scramble=False).random_base2(bits)[:n])
-    index = np.arange(n)
-    gray = index ^ index >> 1
-    points = np.zeros((n, d))
-    for a, first in enumerate(_FIRST_DIRECTIONS[:d]):
-        numbers = [*first]
-        degree = len(first)
-        while len(numbers) < bits:
-            last = numbers[len(numbers) - degree :][::-1]
-            numbers.append(reduce(xor, (m << j for j, m in enumerate(last, 1)), last[-1] if last else 1))
-        places = np.array([m << bits - 1 - k for k, m in enumerate(numbers[:bits])])
-        chosen = np.where(gray[:, None] >> np.arange(bits) & 1, places, 0)  # (n, bits)
-        points[:, a] = np.bitwise_xor.reduce(chosen, axis=1) / (1 << bits)
-    return points
 
 
 def propose_continuous(

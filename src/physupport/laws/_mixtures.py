@@ -1,13 +1,12 @@
 """Row kernels of centred Gaussian mixtures. Each row is computed alone: no result depends on how rows are blocked."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_array, check_count, check_positive, check_support, check_symmetric
+from .._checks import check_array, check_count, check_positive, check_symmetric
 from .._compiled import cached_njit
 from .._errors import MisuseError
 from .._exp import LOG2_E, exp2_minus
@@ -239,21 +238,6 @@ def cholesky_factors(name: str, covariances: Array) -> Array:
     return np.asarray(factors)
 
 
-def forward_solved(factors: Array, right: Array) -> Array:
-    """L^-1 applied to every right-hand side: factors (m, q, q) lower triangular, right (..., m, q, c)."""
-    solved = np.empty_like(right)
-    for a in range(factors.shape[-1]):
-        earlier = np.einsum("mc,...mcd->...md", factors[:, a, :a], solved[..., :a, :])
-        solved[..., a, :] = (right[..., a, :] - earlier) / factors[:, a, a, None]
-    return solved
-
-
-def whitened_matrices(factors: Array, matrices: Array) -> Array:
-    """L^-1 H L^-T for a stack of symmetric H: factors (m, q, q), matrices (..., m, q, q)."""
-    half = forward_solved(factors, matrices)
-    return forward_solved(factors, np.swapaxes(half, -1, -2))
-
-
 # Entries of the feature block of one score pass: 8 MiB, so that memory does not grow with the number of rows.
 _SCORE_ENTRIES = 2**20
 
@@ -365,7 +349,8 @@ class GaussianMixture:
         if tangent.covariances.shape[1:] != (m, q, q):
             rule = f"match the mixture, {m} components of dimension {q}"
             raise MisuseError("tangent", rule, f"covariances of shape {tangent.covariances.shape}")
-        whitened = whitened_matrices(self.factors, tangent.covariances)  # (k, m, q, q)
+        half = np.linalg.solve(self.factors, tangent.covariances)  # (k, m, q, q)
+        whitened = np.linalg.solve(self.factors, np.swapaxes(half, -1, -2))
         below, left = np.tril_indices(q)
         # z' W z / 2 over the lower triangle: half of W on the diagonal, all of it below.
         squares = whitened[..., below, left] * np.where(below == left, 0.5, 1.0)  # (k, m, q (q + 1) / 2)
@@ -431,74 +416,3 @@ def _weight_rates(p: float | None, masks: BoolArray, weights: Array, p_rates: Ar
     if np.any(p_rates != 0.0):
         raise MisuseError("d_probability", "be left out for a law without an activity probability", p_rates)
     return np.zeros_like(weights)
-
-
-# Laws of a deployment measurement: a fixed sparse mean in white noise, or a zero mean with a structured covariance.
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class GaussianMean:
-    r"""Measurements that share a mean: :math:`Z \sim N_q(\mu, \sigma^2 I)` (eq:test-model)."""
-
-    mean: Array  # (q,)
-    variance: float  # sigma^2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", check_array("mean", self.mean, (None,)))
-        object.__setattr__(self, "variance", check_positive("variance", self.variance))
-        check_count("the length of mean", len(self.mean))
-
-    def sample(self, rng: np.random.Generator, n: int) -> Array:
-        """Independent rows, (n, q)."""
-        normals = rng.standard_normal((check_count("n", n, 0), len(self.mean)))
-        return np.asarray(self.mean + np.sqrt(self.variance) * normals)
-
-    def log_density(self, rows: ArrayLike) -> Array:
-        """Log density of each row, (n,)."""
-        rows = check_array("rows", rows, (None, len(self.mean)))
-        squared = np.sum((rows - self.mean) ** 2, axis=1)
-        return np.asarray(-0.5 * (squared / self.variance + len(self.mean) * np.log(2.0 * np.pi * self.variance)))
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class GaussianCovariance:
-    r"""Measurements of mean zero: :math:`Z \sim N_q(0, C)`."""
-
-    covariance: Array  # (q, q)
-    factor: Array = field(init=False, repr=False)  # (q, q), lower Cholesky factor
-
-    def __post_init__(self) -> None:
-        covariance = check_array("covariance", self.covariance, (None, None))
-        object.__setattr__(self, "covariance", covariance)
-        object.__setattr__(self, "factor", cholesky_factors("covariance", covariance[None])[0])
-
-    def sample(self, rng: np.random.Generator, n: int) -> Array:
-        """Independent rows, (n, q): normals times the transposed Cholesky factor."""
-        return rng.standard_normal((check_count("n", n, 0), len(self.covariance))) @ self.factor.T
-
-    def log_density(self, rows: ArrayLike) -> Array:
-        """Log density of each row, (n,)."""
-        q = len(self.covariance)
-        rows = np.ascontiguousarray(check_array("rows", rows, (None, q)))
-        offset = -np.log(np.diagonal(self.factor)).sum() - 0.5 * q * np.log(2.0 * np.pi)
-        return np.asarray(mixture_log_density(rows, self.factor[None], np.array([offset])))
-
-
-def deployment_mean(atoms: ArrayLike, support: Iterable[int], coefficients: ArrayLike) -> Array:
-    r"""Coherent-block mean :math:`\mu = \sum_{j \in S} x_j d_j`, all x_j positive (eq:fine-mean); (q,).
-
-    atoms: (q, n).  coefficients: (r,), in the ascending order of the support.
-    """
-    atoms = check_array("atoms", atoms, (None, None))
-    chosen = check_support("support", support, atoms.shape[1])
-    coefficients = check_array("coefficients", coefficients, (len(chosen),))
-    if coefficients.min() <= 0.0:
-        raise MisuseError("coefficients", "be positive", coefficients)
-    return atoms[:, list(chosen)] @ coefficients
-
-
-def separated_mean(atom: ArrayLike, gamma: float) -> Array:
-    r"""Mean of the competing explanation, :math:`\mu = \gamma a` with gamma positive (eq:anchor-mean); (q,)."""
-    return check_positive("gamma", gamma) * check_array("atom", atom, (None,))

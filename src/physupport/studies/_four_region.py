@@ -12,7 +12,7 @@ from .._typing import Array
 from ..aeb import Policy, WitnessFirst, elsewhere, presence, proposal_order
 from ..analysis import AnalysisProtocol, Proposed, Seal, StreamPlan
 from ..banks import Bank, Library, bank_regions, library_bank, product_grid
-from ..laws import BernoulliGaussian, GaussianCovariance, make_calibration
+from ..laws import BernoulliGaussian, make_calibration
 from ..questions import RegionalMap, RegionRule
 from ._case import Case
 from ._outcome import split_seed
@@ -151,7 +151,8 @@ def study_rows(scene: Scene, seed: int) -> tuple[Array, Array]:
     first, second = (default_rng(child) for child in SeedSequence(seed).spawn(2))
     atoms, covariance = study_truth(scene)
     calibration = make_calibration(LAW, atoms, CALIBRATION_NOISE, first, N_CALIBRATION)
-    return calibration, GaussianCovariance(covariance).sample(second, N_DEPLOYMENT)
+    normals = second.standard_normal((N_DEPLOYMENT, len(covariance)))
+    return calibration, normals @ np.linalg.cholesky(covariance).T
 
 
 def study_truth(scene: Scene) -> tuple[Array, Array]:

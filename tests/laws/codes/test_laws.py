@@ -5,9 +5,10 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.local.theory.means import law_nondegeneracy
 
 from physupport._errors import MisuseError
-from physupport.laws import BernoulliGaussian, ExchangeableGaussian, law_moments, law_nondegeneracy
+from physupport.laws import BernoulliGaussian, ExchangeableGaussian, law_moments
 from physupport.laws._codes import support_masks
 
 # Sums of at most 2^6 positive terms of rounded products.

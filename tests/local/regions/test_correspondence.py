@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import lsq_linear
+from tests.local.theory.means import deployment_mean, measurements, separated_mean
 from tests.local.theory.moments import row_threshold
 
 from physupport._checks import Interval
 from physupport._errors import MisuseError
-from physupport.laws import BernoulliGaussian, GaussianMean, deployment_mean, make_calibration, separated_mean
+from physupport.laws import BernoulliGaussian, make_calibration
 from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,
@@ -46,7 +47,7 @@ def calibrated(build, theta, calibration, rng):
 
 
 def ball_of(mean, rng, sigma_max=SIGMA):
-    return deployment_ball(GaussianMean(mean, SIGMA**2).sample(rng, 5), sigma_max, ALPHA_T)
+    return deployment_ball(measurements(mean, SIGMA**2, rng, 5), sigma_max, ALPHA_T)
 
 
 def misses(build, theta, calibration, support, *, sigma_max=SIGMA, seed=0):

@@ -9,7 +9,6 @@ from scipy.optimize import lsq_linear
 
 from physupport._checks import Interval
 from physupport._errors import MisuseError
-from physupport.laws.streams._boxes import active_set, list_faces
 from physupport.local import regions
 
 BOX = Interval(0.5, 2.0)
@@ -165,18 +164,6 @@ def test_a_box_of_one_point_leaves_nothing_to_fit():
     assert np.all(fit.coefficients == 1.5)
     assert np.allclose(fit.losses, np.linalg.norm(1.0 - 1.5 * atoms.sum(axis=2), axis=1), rtol=1e-14)
     assert np.allclose(fit.lower_bounds, fit.losses, rtol=1e-12)
-
-
-def test_listing_the_faces_repairs_any_feasible_start():
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        atoms = coherent_atoms(rng, 1, 4, 3, 0.05)[0].T.copy()
-        target = rng.uniform(0.4, 2.1, 3) @ atoms + 0.01 * rng.standard_normal(4)
-        listed, walked = np.full(3, BOX.upper), np.full(3, BOX.lower)
-        list_faces(atoms, target, BOX.lower, BOX.upper, listed)
-        assert active_set(atoms, target, BOX.lower, BOX.upper, walked)
-        losses = [np.linalg.norm(target - x @ atoms) for x in (listed, walked)]
-        assert losses[0] == pytest.approx(losses[1], rel=1e-12)
 
 
 def test_layout_and_batching_do_not_change_the_answer():

@@ -3,10 +3,11 @@ from itertools import combinations, pairwise, permutations, product
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from tests.local.theory.means import deployment_mean, measurements, separated_mean
 
 from physupport._checks import Interval
 from physupport.banks import projective_distances
-from physupport.laws import BernoulliGaussian, GaussianMean, deployment_mean, make_calibration, separated_mean
+from physupport.laws import BernoulliGaussian, make_calibration
 from physupport.local.orbit import OrbitBracket
 from physupport.local.regions import (
     CalibrationClass,
@@ -46,7 +47,7 @@ def read():
     region = inverted_median_of_means_region(rows, CalibrationClass(SHELL, Interval(0.1, 0.3)), 0.025)
 
     def retain(candidates, mean, n_rows, sigma=SIGMA):
-        ball = deployment_ball(GaussianMean(mean, sigma**2).sample(np.random.default_rng(1), n_rows), sigma, 0.025)
+        ball = deployment_ball(measurements(mean, sigma**2, np.random.default_rng(1), n_rows), sigma, 0.025)
         return Correspondence(region, ball, AMPLITUDES, 2).retain(candidates)
 
     return retain

@@ -5,10 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from tests.local.theory.means import deployment_mean, separated_mean
 from tests.local.theory.rates import three_scale_upper_bound
 
 from physupport._checks import Interval
-from physupport.laws import BernoulliGaussian, deployment_mean, separated_mean
+from physupport.laws import BernoulliGaussian
 from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,

@@ -39,9 +39,6 @@ from ._white_noise import (
 
 _EPS = float(np.finfo(np.float64).eps)
 
-# Beyond this many atoms the 3^r faces are too many to list; the duality bound still tells what the fit is worth.
-_MOST_LISTED = 8
-
 
 @cached_njit()
 def factor(atoms: Array, chosen: BoolArray, basis: Array, triangle: Array, pivots: IntArray) -> int:
@@ -90,32 +87,32 @@ def face_step(atoms: Array, residual: Array, free: BoolArray, step: Array) -> No
 
 
 @cached_njit()
-def advance(x: Array, step: Array, free: BoolArray, lower: float, upper: float) -> tuple[int, float]:
+def advance(x: Array, step: Array, free: BoolArray, lower: Array, upper: Array) -> tuple[int, float]:
     """Move x along the step until a free coefficient meets a bound; returns that coefficient, or -1, and the length."""
     length = 1.0
     blocking = -1
     for j in range(len(x)):
-        room = abs((lower if step[j] < 0.0 else upper) - x[j])
+        room = abs((lower[j] if step[j] < 0.0 else upper[j]) - x[j])
         if free[j] and step[j] != 0.0 and abs(step[j]) * length > room:
             length = room / abs(step[j])
             blocking = j
     for j in range(len(x)):
         if free[j]:
-            x[j] = min(max(x[j] + length * step[j], lower), upper)
+            x[j] = min(max(x[j] + length * step[j], lower[j]), upper[j])
     if blocking >= 0:
-        x[blocking] = lower if step[blocking] < 0.0 else upper
+        x[blocking] = lower[blocking] if step[blocking] < 0.0 else upper[blocking]
     return blocking, length
 
 
 @cached_njit()
-def steepest(atoms: Array, residual: Array, x: Array, held: BoolArray, lower: float, upper: float) -> int:
+def steepest(atoms: Array, residual: Array, x: Array, held: BoolArray, lower: Array, upper: Array) -> int:
     """The held coefficient whose move into the box lowers the loss fastest, or -1 if none lowers it."""
     best = -1
     fastest = 0.0
     for j in range(len(x)):
-        if held[j] and lower < upper:
+        if held[j] and lower[j] < upper[j]:
             gain = atoms[j] @ residual
-            inwards = gain if x[j] == lower else -gain
+            inwards = gain if x[j] == lower[j] else -gain
             if inwards > fastest:
                 best = j
                 fastest = inwards
@@ -123,8 +120,11 @@ def steepest(atoms: Array, residual: Array, x: Array, held: BoolArray, lower: fl
 
 
 @cached_njit()
-def active_set(atoms: Array, target: Array, lower: float, upper: float, x: Array) -> bool:
-    """Minimise ||target - x @ atoms|| over the box from a feasible x, in place; whether the end is a minimum."""
+def active_set(atoms: Array, target: Array, lower: Array, upper: Array, x: Array) -> None:
+    """Minimise ||target - x @ atoms|| over the box from a feasible x, in place.
+
+    Should it ever not come to an end, x is feasible still, and the duality bound tells what it is worth.
+    """
     r = len(x)
     free = (x > lower) & (x < upper)
     candidates = np.ones(r, dtype=np.bool_)
@@ -143,87 +143,40 @@ def active_set(atoms: Array, target: Array, lower: float, upper: float, x: Array
             continue
         released = steepest(atoms, target - x @ atoms, x, ~free & candidates, lower, upper)
         if released < 0:
-            return True
+            return
         free[released] = True
-    return False
-
-
-@cached_njit()
-def list_faces(atoms: Array, target: Array, lower: float, upper: float, x: Array) -> None:
-    """Replace x by the best feasible least-squares solution over all 3^r faces of the box, if that is better."""
-    r = len(x)
-    trial = np.empty(r)
-    step = np.empty(r)
-    free = np.empty(r, dtype=np.bool_)
-    residual = target - x @ atoms
-    least = residual @ residual
-    for face in range(3**r):
-        code = face
-        for j in range(r):
-            free[j] = code % 3 == 0
-            trial[j] = upper if code % 3 == 2 else lower
-            code //= 3
-        face_step(atoms, target - trial @ atoms, free, step)
-        # A blocked step ends at a feasible point as well, only not the best of its face.
-        advance(trial, step, free, lower, upper)
-        residual = target - trial @ atoms
-        if residual @ residual < least:
-            least = residual @ residual
-            x[:] = trial
-
-
-@cached_njit()
-def fit_boxes(target: Array, atoms: Array, lower: float, upper: float, coefficients: Array, duals: Array) -> None:
-    """Solve every problem: target (q,), atoms (k, r, q).
-
-    Fills coefficients (k, r) and duals (k, q), the residuals with what rounding left of the free atoms projected out.
-    """
-    n_problems, r, q = atoms.shape
-    basis = np.empty((min(q, r), q))
-    triangle = np.empty((r, min(q, r)))
-    pivots = np.empty(r, dtype=np.int64)
-    everything = np.ones(r, dtype=np.bool_)
-    x = np.empty(r)
-    for k in range(n_problems):
-        rank = factor(atoms[k], everything, basis, triangle, pivots)
-        # The part of the target outside the span of the atoms is the same for all coefficients.
-        small = triangle[:, :rank].copy()
-        image = basis[:rank] @ target
-        face_step(small, image, everything, x)
-        x[:] = np.minimum(np.maximum(x, lower), upper)
-        if not active_set(small, image, lower, upper, x) and r <= _MOST_LISTED:
-            list_faces(small, image, lower, upper, x)
-        coefficients[k] = x
-        dual = target - x @ atoms[k]
-        rank = factor(atoms[k], (x > lower) & (x < upper), basis, triangle, pivots)
-        for _ in range(2):
-            for i in range(rank):
-                dual -= (basis[i] @ dual) * basis[i]
-        duals[k] = dual
 
 
 @cached_njit()
 def fit_box(atoms: Array, lower: Array, upper: Array, target: Array, x: Array, dual: Array) -> None:
-    """Coefficients in the box and dual vector, both in plain float64.
+    """Fill coefficients x (r,) in the box, and the dual (q,), both in plain float64; atoms (r, q), target (q,).
 
-    atoms: (r, q).  target: (q,).  Each coefficient is moved to the unit interval, where one box serves all.
+    The dual is the residual with what rounding left of the free atoms projected out.
     """
     r, q = atoms.shape
-    moved = target.copy()
-    scaled = np.empty((1, r, q))
-    for j in range(r):
-        for a in range(q):
-            moved[a] -= lower[j] * atoms[j, a]
-            scaled[0, j, a] = (upper[j] - lower[j]) * atoms[j, a]
-    unit = np.empty((1, r))
-    duals = np.empty((1, q))
-    fit_boxes(moved, scaled, 0.0, 1.0, unit, duals)
-    dual[:] = duals[0]
-    for j in range(r):
-        if unit[0, j] >= 1.0:
-            x[j] = upper[j]
-        else:
-            x[j] = min(max(lower[j] + (upper[j] - lower[j]) * unit[0, j], lower[j]), upper[j])
+    basis = np.empty((min(q, r), q))
+    triangle = np.empty((r, min(q, r)))
+    pivots = np.empty(r, dtype=np.int64)
+    everything = np.ones(r, dtype=np.bool_)
+    rank = factor(atoms, everything, basis, triangle, pivots)
+    # The part of the target outside the span of the atoms is the same for all coefficients.
+    small = triangle[:, :rank].copy()
+    image = basis[:rank] @ target
+    face_step(small, image, everything, x)
+    x[:] = np.minimum(np.maximum(x, lower), upper)
+    active_set(small, image, lower, upper, x)
+    dual[:] = target - x @ atoms
+    rank = factor(atoms, (x > lower) & (x < upper), basis, triangle, pivots)
+    for _ in range(2):
+        for i in range(rank):
+            dual -= (basis[i] @ dual) * basis[i]
+
+
+@cached_njit()
+def fit_boxes(target: Array, atoms: Array, lower: Array, upper: Array, coefficients: Array, duals: Array) -> None:
+    """The same for atoms (k, r, q), within one box; fills coefficients (k, r) and duals (k, q)."""
+    for k in range(len(atoms)):
+        fit_box(atoms[k], lower, upper, target, coefficients[k], duals[k])
 
 
 @cached_njit()

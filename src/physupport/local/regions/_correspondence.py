@@ -209,7 +209,8 @@ def profile_losses(target: ArrayLike, atoms: ArrayLike, box: Interval) -> tuple[
     atoms = np.ascontiguousarray(np.swapaxes(atoms, 1, 2))  # (k, r, q)
     coefficients = np.empty(atoms.shape[:2])
     duals = np.empty(atoms.shape[::2])
-    fit_boxes(target, atoms, box.lower, box.upper, coefficients, duals)
+    lower, upper = (np.full(atoms.shape[1], end) for end in (box.lower, box.upper))
+    fit_boxes(target, atoms, lower, upper, coefficients, duals)
     losses = np.linalg.norm(target - (coefficients[:, None, :] @ atoms)[:, 0, :], axis=1)
     # No bound above the loss: they may cross by rounding where both are exact.
     return losses, coefficients, np.minimum(_lower_bounds(target, atoms, box, duals), losses)
