@@ -89,7 +89,8 @@ def _counts(members, columns, asked):
         for e in ordered
     ]  # fmt: skip
     state = "kept" if kept else "not asked" if unasked else "excluded"
-    return {"state": state, "n_kept": len(kept), "n_not_asked": len(unasked), "explanations": entries}
+    return {"state": state, "n_kept": len(kept), "n_not_asked": len(unasked),
+            "n_explanations": len(members), "explanations": entries}  # fmt: skip
 
 
 def _details(found, title, fields):
@@ -119,7 +120,7 @@ def make_resolution():
     empty = {
         "field": found.fields[0].field, "is_optional": False, "coordinate_names": [], "tolerance": 0.5, "elements": [],
         "absent": None, "groups": [], "plug_in": None, "coherence": None, "refine": [], "levels": [],
-        "is_settled": True, "is_finest": False,
+        "is_settled": True, "is_finest": False, "absence_threshold": None,
     }  # fmt: skip
     return found, _details(found, "A block", [empty])
 

@@ -13,7 +13,7 @@ from physupport.report.page import page_html
 def with_library(details, **changes):
     library = {
         "ids": ["place 0", "place 1"], "regions": ["block", "block"], "channels": ["0", "1"], "setting": {},
-        "responses": [[1.0, 0.0], [0.0, -1.0]], "is_complex": False, "shown": 2, "of": 2,
+        "responses": [[1.0, 0.0], [0.0, -1.0]], "is_complex": False, "shown": 2, "of": 2, "envelopes": {},
     }  # fmt: skip
     return Details(details.document | {"library": library | changes})
 

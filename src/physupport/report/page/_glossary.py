@@ -1,8 +1,6 @@
 """Plain words for every code and term, told on the page where they are met: on hover, on tap and on focus."""
 
 import re
-from collections.abc import Iterator
-from typing import final
 
 from markupsafe import Markup, escape
 
@@ -38,39 +36,31 @@ GLOSSARY = {
 _TERMS = re.compile(r"\b(" + "|".join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True)) + r")(?!\w*_)(e?s)?\b")
 
 
-@final
-class Glossary:
-    """Marks the terms of one page, in a text only where each first stands, and knows which it met."""
+def term(name: str, shown: str | None = None) -> Markup:
+    """A term that was looked up; another name stays as it is."""
+    text = name if shown is None else shown
+    if name not in GLOSSARY:
+        return escape(text)
+    return tag("dfn", text, class_="term", tabindex="0", aria_describedby=_key(name))
 
-    def __init__(self) -> None:
-        self._met: set[str] = set()
 
-    def term(self, name: str, shown: str | None = None) -> Markup:
-        """A term that was looked up; another name stays as it is."""
-        text = name if shown is None else shown
-        if name not in GLOSSARY:
-            return Markup(escape(text))
-        self._met.add(name)
-        return tag("dfn", text, class_="term", tabindex="0", aria_describedby=_key(name))
+def glossed(text: str) -> Markup:
+    """A text with its terms marked, each where it first stands."""
+    told = set[str]()
+    pieces: list[str] = []
+    end = 0
+    for match in _TERMS.finditer(text):
+        is_new = match[1] not in told
+        told.add(match[1])
+        pieces += [text[end : match.start()], term(match[1], match[0]) if is_new else match[0]]
+        end = match.end()
+    return Markup("").join([*pieces, text[end:]])
 
-    def glossed(self, text: str) -> Markup:
-        """A text with its terms marked, each once."""
-        told: set[str] = set()
-        return Markup("".join(self._pieces(text, told)))
 
-    def _pieces(self, text: str, told: set[str]) -> Iterator[str]:
-        end = 0
-        for match in _TERMS.finditer(text):
-            yield escape(text[end : match.start()])
-            is_new = match[1] not in told
-            end = match.end()
-            told.add(match[1])
-            yield self.term(match[1], match[0]) if is_new else escape(match[0])
-        yield escape(text[end:])
-
-    def words(self) -> list[tuple[str, str, str]]:
-        """Id, term and meaning of all that were met, in alphabetical order."""
-        return [(_key(name), name, GLOSSARY[name]) for name in sorted(self._met, key=str.lower)]
+def words_in(page: str) -> list[tuple[str, str, str]]:
+    """Id, term and meaning of all terms that a page marks, in alphabetical order."""
+    names = sorted(GLOSSARY, key=str.lower)
+    return [(_key(name), name, GLOSSARY[name]) for name in names if f'aria-describedby="{_key(name)}"' in page]
 
 
 def _key(name: str) -> str:

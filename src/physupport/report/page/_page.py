@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ..._errors import MisuseError, visible
 from ..._files import write_whole
 from ..._hashes import pieces_hash
+from .._diagnosis import LEVELS_NOTE
 from .._words import channels, choices, counted, figures, listed, margin, number, says, settings
 from ..pictures._map import STATES, sign_of
 from ..pictures._style import SHEET
-from ._glossary import Glossary
+from ._glossary import glossed, term, words_in
 from ._svg import asset, key_sign, label_sign, line_key
 from ._view import page_view
 
@@ -31,6 +32,8 @@ def page_html(report: "Report", details: "Details") -> str:
     script = asset("page.js")
     text = _environment().get_template("page.html.j2").render(
         page_view(report.document, details.document),
+        report=report.document,
+        details=details.document,
         css=css,
         script=script,
         policy=_policy(css, script),
@@ -80,13 +83,15 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (channels, choices, counted, figures, listed, margin, number, says, settings, label_sign, line_key)
+    filters = (
+        channels, choices, counted, figures, glossed, label_sign, line_key, listed, margin, number, says, settings,
+        term,
+    )  # fmt: skip
     environment.filters.update({function.__name__: function for function in filters})
-    glossary = Glossary()
-    environment.filters.update(glossed=glossary.glossed, term=glossary.term)
     environment.globals.update(
         states={state: key_sign(sign_of(state)) for state in STATES},
         plug_in_key=key_sign("plug-in", 18.0),
-        words=glossary.words,
+        words_in=words_in,
+        levels_note=LEVELS_NOTE,
     )
     return environment

@@ -37,7 +37,7 @@ def responses_picture(
     keys = [Key(_role(state), shortened(name, 16), state, k % _DASHES) for k, (name, state) in enumerate(states)]
     noun = "real part of the response" if library["is_complex"] else "response"
     title = f"{noun.capitalize()} of {counted(len(states), 'element')} of {region} over the channels"
-    title += ", and the envelope of all" if region in library.get("envelopes", {}) else ""
+    title += ", and the envelope of all" if region in library["envelopes"] else ""
     # What is not excluded is named first on paper, where few keys fit.
     keys = sorted(keys, key=lambda key: key.note == "excluded")[:12] if room.is_paper else keys
     size = room.width, 158.0 + 6.0 * len(keys) if room.is_paper else 118.0
@@ -82,7 +82,7 @@ def _region(
     known = {part["id"]: part["state"] for entry in fields if entry["field"] == region for part in entry["elements"]}
     states = [(i, known.get(library["ids"][i], _OTHER)) for i in indices]
     marks: list[Mark] = []
-    if (sides := library.get("envelopes", {}).get(region)) is not None:
+    if (sides := library["envelopes"].get(region)) is not None:
         xs, lower, upper = _thinned(*sides, room=room, offset=offset)
         marks.append(Mark("area", "envelope", xs, upper, lower=lower, depth=0))
         states = [(i, state) for i, state in states if state != "excluded"][:_DASHES]  # others are somewhere within
@@ -118,7 +118,7 @@ def _notes(library: Entry) -> list[str]:
 def _range(library: Entry, indices: Sequence[int]) -> tuple[float, float]:
     """The values of responses and envelopes, and zero."""
     regions = {library["regions"][i] for i in indices}
-    sides = [side for region, both in library.get("envelopes", {}).items() if region in regions for side in both]
+    sides = [side for region, both in library["envelopes"].items() if region in regions for side in both]
     values = [value for curve in (*(library["responses"][i] for i in indices), *sides) for value in curve]
     return min(0.0, *values), max(0.0, *values) or 1.0
 
