@@ -129,7 +129,7 @@ def check_answers(question, answers, profile, brackets):
     for answer in answers:
         assert is_true(question, answer, profile)
         assert (answer.label is Label.EMPTY) == (brackets.n_possible == 0)
-        if answer.label.is_ambiguity:
+        if "AMBIGUOUS" in answer.label:
             witnesses = np.array(answer.certificate.witnesses)
             assert {*witnesses.tolist()} <= {*brackets.witnessed().tolist()}
             assert is_true(question, answer, witnesses)

@@ -189,14 +189,9 @@ def test_a_small_map_fits_into_one_archive(mapped, tmp_path):
 def test_blocks_are_chunks_of_consecutive_signals(shape, most):
     blocks = Blocks(shape, most)
     numbers = np.arange(np.prod(shape)).reshape(shape)
-    ends = [0]
-    for block in range(len(blocks)):
-        start, stop = blocks.range(block)
-        assert start == ends[-1]
-        assert 0 < stop - start <= most
-        np.testing.assert_array_equal(numbers[blocks.slices(block)].ravel(), np.arange(start, stop))
-        ends.append(stop)
-    assert ends[-1] == np.prod(shape)
+    parts = [numbers[blocks.slices(block)].ravel() for block in range(len(blocks))]
+    assert all(0 < len(part) <= most for part in parts)
+    np.testing.assert_array_equal(np.concatenate(parts), np.arange(np.prod(shape)))
     index = tuple(length - 1 for length in shape)
     block, within = blocks.of(index)
     assert numbers[blocks.slices(block)][within] == numbers[index]

@@ -127,10 +127,8 @@ def test_a_finer_claim_than_the_profile_bears_is_caught():
     assert compare(replace(group, label=Label.AMBIGUOUS), group) is UNSAFE
 
 
-def test_labels_are_truth_level_ambiguities_or_neither():
+def test_labels_are_truth_level_or_not():
     assert {label for label in Label if label.is_truth_level} == {Label.FINE, Label.GROUP, Label.ABSENT}
-    ambiguities = {Label.SUPPORT_AMBIGUOUS, Label.LOCAL_AMBIGUOUS, Label.AMBIGUOUS}
-    assert {label for label in Label if label.is_ambiguity} == ambiguities
 
 
 def test_the_order_of_labels_is_that_of_the_study():

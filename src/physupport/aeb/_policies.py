@@ -201,16 +201,11 @@ def whole_set(run: RunView, choices: Iterator[int], until_witnessed: bool) -> It
         if e is None:
             break
         yield e
-    yield from unqueried(_plausible_first(run.proposals, run.brackets.size), run.brackets)
-
-
-def _plausible_first(proposals: Proposals, size: int) -> IntArray:
-    """(M,) all explanations; where plausibility is not known, those proposed and then the others by index."""
-    worth = proposals.plausibility
-    if worth is None:
-        worth = np.zeros(size)
-        worth[list(proposals.explanations)] = 1.0
-    return np.argsort(-worth, kind="stable")
+    worth = run.proposals.plausibility
+    if worth is None:  # those proposed, and then the others by index
+        worth = np.zeros(run.brackets.size)
+        worth[list(run.proposals.explanations)] = 1.0
+    yield from unqueried(np.argsort(-worth, kind="stable"), run.brackets)
 
 
 # Two distances this close count as equal.

@@ -102,7 +102,9 @@ def best_cell(possible: list[int], region: AskedRegion, known: Knowledge) -> int
     Elements are added one by one, stuck ones first, then the most frequent; each of the most frequent is tried as the
     first to be added.  possible: explanations by element.
     """
-    around = _near(region, known.witnessed) & ~known.witnessed
+    around = (1 << len(region.elements)) - 1 & ~known.witnessed
+    for i in as_numbers(known.witnessed):
+        around &= ~region.far(i)  # within the tolerance of all witnesses
     stuck = known.stuck[0]
     rising = sorted(as_numbers(around), key=lambda i: (not stuck >> i & 1, -possible[i], i))
     # Of very many, as sets of elements are, those left out stay outside: the cell is smaller, and no less safe.
@@ -119,14 +121,6 @@ def best_cell(possible: list[int], region: AskedRegion, known: Knowledge) -> int
             best = cell
             most = worth
     return best
-
-
-def _near(region: AskedRegion, members: int) -> int:
-    """The elements within the tolerance of all these."""
-    everything = (1 << len(region.elements)) - 1
-    for i in as_numbers(members):
-        everything &= ~region.far(i)
-    return everything
 
 
 def _count(possible: list[int], members: int) -> int:

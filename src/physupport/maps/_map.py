@@ -20,7 +20,7 @@ from .._checks import check_count
 from .._codec import array_json
 from .._errors import MisuseError
 from .._hashes import content_hash, rows_hash
-from .._typing import Field, IntArray
+from .._typing import BoolArray, Field
 from .._version import __version__
 from ._protocol import GATES, LABELS, BlockWork, MapProtocol, Pieces, chosen_level
 from ._result import SignalMap
@@ -240,7 +240,7 @@ def map_signals(
                 for layer in layers:
                     level = _share_level(store, protocol) if layer == "share" else 0
                     if level is not None:
-                        _fill(_Layer(store, opened, layer, level), at_work, progress)
+                        _fill(store, opened, layer, level, at_work, progress)
         _finish(store, opened)
     return SignalMap(store)
 
@@ -349,60 +349,39 @@ def _share_level(store: Store, protocol: MapProtocol) -> int | None:
     return number
 
 
-class _Layer:
-    """The blocks of one layer that are still to be done."""
+def _fill(store: Store, signals: Signals, layer: str, level: int, workers: Workers, progress: Progress | None) -> None:
+    """Do all blocks of a layer that are not done, at most as many of them in memory as the workers allow.
 
-    def __init__(self, store: Store, signals: Signals, name: str, level: int) -> None:
-        self.store = store
-        self.signals = signals
-        self.name = name
-        self.level = level
-        self.is_done = store.is_done(name)
-        self.first_hashes = store.hashes("first")  # before the second layer all of them are there
-        self.rows_of: dict[int, IntArray] = {}
-
-    def read(self, block: int) -> tuple[Field, str]:
-        """The signals of a block that matter here, and the hash of all of them."""
-        rows, digest = _hashed(self.signals, self.store, block)
-        chosen = np.arange(len(rows))
-        if self.name == "share":
-            if bytes(self.first_hashes[block]).hex() != digest:
-                raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
-            chosen = np.flatnonzero(self.store.read("evidence", block).max(axis=1) > self.level)
-        self.rows_of[block] = chosen
-        return rows[chosen], digest
-
-    def write(self, block: int, pieces: Pieces, digest: str) -> None:
-        """Write the results of a block; signals that do not matter stay 0."""
-        start, stop = self.store.blocks.range(block)
-        chosen = self.rows_of.pop(block)
-        filled = {}
-        for name, piece in pieces.items():
-            filled[name] = np.zeros((stop - start, *piece.shape[1:]), dtype=piece.dtype)
-            filled[name][chosen] = piece
-        self.store.write(filled, block)
-        self.store.mark(self.name, block, digest)
-
-
-def _fill(layer: _Layer, workers: Workers, progress: Progress | None) -> None:
-    """All blocks that are not done, at most as many of them in memory as the workers allow."""
-    total = len(layer.is_done)
-    done = int(layer.is_done.sum())
-    pending: dict[Future[Pieces], tuple[int, str]] = {}
+    In the second layer only signals that state something at its level matter; the entries of others stay 0.
+    """
+    is_done = store.is_done(layer)
+    first_hashes = store.hashes("first")  # before the second layer all of them are there
+    done = int(is_done.sum())
+    pending: dict[Future[Pieces], tuple[int, str, BoolArray]] = {}
 
     def take() -> None:
         nonlocal done
         for future in workers.wait(pending):
-            block, digest = pending.pop(future)
-            layer.write(block, future.result(), digest)
+            block, digest, matters = pending.pop(future)
+            filled = {}
+            for name, piece in future.result().items():
+                filled[name] = np.zeros((len(matters), *piece.shape[1:]), dtype=piece.dtype)
+                filled[name][matters] = piece
+            store.write(filled, block)
+            store.mark(layer, block, digest)
             done += 1
             if progress is not None:
-                progress(done, total)
+                progress(done, len(is_done))
 
-    for block in np.flatnonzero(~layer.is_done).tolist():
+    for block in np.flatnonzero(~is_done).tolist():
         while len(pending) >= workers.window:
             take()
-        rows, digest = layer.read(block)
-        pending[workers.submit(layer.name, layer.level, rows)] = block, digest
+        rows, digest = _hashed(signals, store, block)
+        matters = np.ones(len(rows), dtype=np.bool_)
+        if layer == "share":
+            if bytes(first_hashes[block]).hex() != digest:
+                raise MisuseError("signals", "stay what they are while they are in use", f"others in block {block}")
+            matters = store.read("evidence", block).max(axis=1) > level
+        pending[workers.submit(layer, level, rows[matters])] = block, digest, matters
     while pending:
         take()

@@ -101,9 +101,10 @@ def as_signals(value: object, *, channels: Axis = None, repeats: Axis = None, me
         return value
     if isinstance(value, str | os.PathLike):
         return _ordered(open_array(Path(value), member, "signals"), channels, repeats)
-    is_array = hasattr(value, "shape") and hasattr(value, "__getitem__")
-    found = open_labelled(value) if is_labelled(value) else Opened(value if is_array else np.asarray(value))
-    return _ordered(found, channels, repeats)
+    if is_labelled(value):
+        return _ordered(open_labelled(value), channels, repeats)
+    is_array = getattr(value, "shape", None) is not None  # arrays of other packages are not copied
+    return _ordered(Opened(value if is_array else np.asarray(value)), channels, repeats)
 
 
 def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
@@ -122,11 +123,12 @@ def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
     if len(order) != count:
         raise MisuseError("repeats", "be another axis than the channels", repr(repeats))
     if order != [*range(count)]:
-        if not hasattr(values, "transpose"):
+        transpose = getattr(values, "transpose", None)
+        if transpose is None:
             rule = "have repeated rows and channels last, in such a file"
             remedy = "Give the array itself, transposed."
             raise MisuseError("signals", rule, "another order", remedy)
-        values = values.transpose(*(values.dims[i] for i in order)) if is_labelled(values) else values.transpose(order)
+        values = transpose(*(values.dims[i] for i in order)) if is_labelled(values) else transpose(order)
     names = [opened.names[i] if opened.names else f"axis {i}" for i in order]
     leading = names[: -len(last)]
     bands = opened.coordinates.get(names[-1])

@@ -64,12 +64,6 @@ class Blocks:
             for i, size, length in zip(self.place(block), self.chunk, self.shape, strict=True)
         )
 
-    def range(self, block: int) -> tuple[int, int]:
-        """The first of its signals, in the order of their axes, and the one after the last."""
-        slices = self.slices(block)
-        start = int(np.ravel_multi_index([part.start for part in slices], self.shape))
-        return start, start + prod(part.stop - part.start for part in slices)
-
     def of(self, index: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
         """The block of a signal, and its place within."""
         place = tuple(i // size for i, size in zip(index, self.chunk, strict=True))

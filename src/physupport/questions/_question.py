@@ -44,11 +44,6 @@ class Label(StrEnum):
         """True if it must hold for the explanation that generated the data, and so for every possible one."""
         return self in (Label.FINE, Label.GROUP, Label.ABSENT)
 
-    @property
-    def is_ambiguity(self) -> bool:
-        """True if it records admissible explanations that contradict each other, and so needs them as witnesses."""
-        return self in (Label.SUPPORT_AMBIGUOUS, Label.LOCAL_AMBIGUOUS, Label.AMBIGUOUS)
-
 
 _RANK = {
     Label.EMPTY: 0,
