@@ -3,18 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
+import numpy as np
+
 from .._codec import real
 from ..laws import LAWS
-from ._words import (
-    Entry,
-    count_of_queries,
-    cut,
-    gate_of,
-    listed,
-    plain,
-    probability,
-    sentence_of,
-)
+from ._words import Entry, count_of_queries, cut, gate_of, listed, plain, probability, sentence_of
 
 
 def promised_level(protocol: Entry) -> float:
@@ -22,26 +15,16 @@ def promised_level(protocol: Entry) -> float:
     return float(protocol["cover"]["asked"] if "cover" in protocol else protocol["level"])
 
 
-# Where the truth is if a promise holds, and where it may be where nothing is left that the laws allow: without a cover,
-# and with one.
-_IS = (
-    "the truth is in the bank",
-    "the truth lies in the {whole}, at a signal-to-noise ratio of at most {snr:g}, and is in the bank in all else",
-)
-_IS_NOT = (
-    "the truth is not in the bank",
-    "the truth is not in the {whole}, is above its signal-to-noise ratio of {snr:g}, "
-    "or is not in the bank in all else,",
-)
-
-
 def where_truth_is(protocol: Entry, *, is_there: bool = True) -> str:
     """The condition of a promise; is_there: False for the opposite."""
-    without, beside = _IS if is_there else _IS_NOT
     if "cover" not in protocol:
-        return without
-    whole = "boxes and ranges of the cover" if "ranges" in protocol["cover"] else "boxes of the cover"
-    return beside.format(whole=whole, snr=protocol["cover"]["snr"])
+        return "the truth is in the bank" if is_there else "the truth is not in the bank"
+    cover = protocol["cover"]
+    whole = "boxes and ranges of the cover" if "ranges" in cover else "boxes of the cover"
+    ratio = f"signal-to-noise ratio of {'at most ' if is_there else ''}{cover['snr']:g}"
+    if is_there:
+        return f"the truth lies in the {whole}, at a {ratio}, and is in the bank in all else"
+    return f"the truth is not in the {whole}, is above its {ratio}, or is not in the bank in all else,"
 
 
 def grid_end(protocol: Entry, edge: Entry) -> float:
@@ -49,7 +32,9 @@ def grid_end(protocol: Entry, edge: Entry) -> float:
     cover = protocol.get("cover", {})
     # Only regions along a line have edges.
     filled = {f"region {part['region']}": (part["low"][0], part["high"][0]) for part in cover.get("regions", ())}
-    filled |= {_label(part): part["values"] for part in cover.get("parameters", ())}
+    for part in cover.get("parameters", ()):
+        number = f" {part['coordinate']}" if part["coordinate"] else ""
+        filled[part["called"] or f"{part['kind']}{number}"] = part["values"]
     for part in cover.get("ranges", ()):
         of = "deployment noise" if part["region"] is None else f"strengths of region {part['region']}"
         filled[of] = part["low"], part["high"]
@@ -57,37 +42,33 @@ def grid_end(protocol: Entry, edge: Entry) -> float:
     return float(low if edge["end"] == "lowest" else high)
 
 
-def _label(parameter: Entry) -> str:
-    """The name of a parameter in the bank."""
-    number = f" {parameter['coordinate']}" if parameter["coordinate"] else ""
-    return str(parameter["called"] or f"{parameter['kind']}{number}")
-
-
 def cover_sentence(protocol: Entry) -> str:
     """The boxes that the cells fill, and the level at which the judge ran; empty without a cover."""
     if "cover" not in protocol:
         return ""
     cover = protocol["cover"]
-    boxes = "; ".join(f"{plain(part['region'])}: {box_words(protocol, _ends(part))}" for part in cover["regions"])
-    also = [
-        f"{plain(part['called'] or part['kind'])} {part['values'][0]:g} to {part['values'][1]:g}"
-        for part in cover["parameters"]
-    ]
-    also += map(_range_words, cover.get("ranges", ()))
+    parts = []
+    for region in cover["regions"]:
+        box = [*zip(region["low"], region["high"], strict=True)]
+        parts.append(f"{plain(region['region'])}: {box_words(protocol, box)}")
+    for part in cover["parameters"]:
+        low, high = part["values"]
+        parts.append(f"{plain(part['called'] or part['kind'])} {low:g} to {high:g}")
+    for part in cover.get("ranges", ()):
+        what = "noise" if part["region"] is None else f"strength of {plain(part['region'])}"
+        # All elements of a region that are active at once share one strength.
+        shared = ", the same of all elements there" if part["most"] > 1 else ""
+        parts.append(f"{what} {part['low']:g} to {part['high']:g}{shared}")
     proof = "" if cover["bounds"] == "proven" else " Bounds of the responses were given, and are not proven here."
     law = f"eta {cover['eta']:.3g}" if cover["is_shift"] else f"kappa {cover['kappa']:.3g}"
     law += " of places alone" if "ranges" in cover else ""
     return (
-        f" Elements are cells that fill boxes ({'; '.join([boxes, *also])}); the level {cover['asked']!r} holds "
+        f" Elements are cells that fill boxes ({'; '.join(parts)}); the level {cover['asked']!r} holds "
         f"anywhere in these because the judge ran at {protocol['level']:.4g} ({law}).{proof}"
     )
 
 
-def _range_words(part: Entry) -> str:
-    """A range in words; all elements of a region that are active at once share one strength."""
-    what = "noise" if part["region"] is None else f"strength of {plain(part['region'])}"
-    shared = ", the same of all elements there" if part["most"] > 1 else ""
-    return f"{what} {part['low']:g} to {part['high']:g}{shared}"
+_MOST_PARTS = 3
 
 
 def cells_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[str, str]:
@@ -101,26 +82,17 @@ def cells_words(protocol: Entry, entry: Entry, cells: Mapping[str, Sequence[tupl
         return "", ""
     parts = [box]
     if len(box) == 1 and all(name in cells for name in names):
-        parts = [[part] for part in _joined(sorted(cells[name][0] for name in names))]
+        parts = []
+        for low, high in sorted(cells[name][0] for name in names):
+            if parts and low - parts[-1][0][1] < 1e-6 * (high - low):  # cells of one grid meet but for rounding
+                parts[-1] = [(parts[-1][0][0], high)]
+            else:
+                parts.append([(low, high)])
     gaps = f", with {len(parts) - 1} gaps" if len(parts) > _MOST_PARTS else ""
     said = " or ".join(box_words(protocol, part) for part in ([box] if gaps else parts)) + gaps
     if len(names) == 1:
         return said, ""
     return f"{said} ({len(names)} cells)", f", all within {box_words(protocol, box)}"
-
-
-_MOST_PARTS = 3
-
-
-def _joined(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Intervals in order, those that touch as one."""
-    joined: list[tuple[float, float]] = []
-    for low, high in ends:
-        if joined and low - joined[-1][1] < 1e-6 * (high - low):  # cells of one grid meet but for rounding
-            joined[-1] = joined[-1][0], high
-        else:
-            joined.append((low, high))
-    return joined
 
 
 def box_words(protocol: Entry, box: Sequence[Sequence[float]]) -> str:
@@ -129,10 +101,6 @@ def box_words(protocol: Entry, box: Sequence[Sequence[float]]) -> str:
     unit = f" {cover['unit']}" if cover["unit"] else ""
     ends = zip(cover["coordinates"], box, strict=True)
     return ", ".join(f"{plain(name)} {low:.6g} to {high:.6g}{unit}" for name, (low, high) in ends)
-
-
-def _ends(region: Entry) -> list[list[float]]:
-    return [[low, high] for low, high in zip(region["low"], region["high"], strict=True)]
 
 
 UNFIT = "not even the best explanation in the bank fits these data"
@@ -152,9 +120,10 @@ def withheld_by_noise(document: Entry) -> Entry | None:
     """The same finding where it, and no misfit of the best explanation, is why no label is given."""
     gate = gate_of(document)
     noise = refuted_noise(gate)
-    others = [each for each in gate.get("findings", ()) if each["part"] != "noise"]
+    if noise is None or noise["place"] == _SCATTER:
+        return noise
     # Where an explanation enters, a misfit that stands out along something is the nearer reason.
-    is_nearer = noise and not is_of_scatter(noise) and any(each["p"] <= gate["level"] for each in others)
+    is_nearer = any(each["p"] <= gate["level"] for each in gate["findings"] if each["part"] != "noise")
     return None if is_nearer else noise
 
 
@@ -190,14 +159,14 @@ def refuted_sentence(finding: Entry) -> str:
     """How far off the stated noise is, and what that may come from."""
     ratio = float(finding.get("ratio", 1.0))
     times = f"{ratio:.3g} times" if "ratio" in finding else "not"
-    said = (
-        f" {sentence_of(plain(str(finding['place']))).removesuffix('.')} has {times} the variance of the noise that is "
-        f"stated ({probability(finding['p'])}):"
-    )
-    if ratio < 1.0:
-        return f"{said} it is stated too large, or the rows were scaled, averaged or smoothed."
     beside = "the rows do not share one mean" if is_of_scatter(finding) else _OUTSIDE
-    return f"{said} it is stated too small, or {beside}."
+    why = f"it is stated too small, or {beside}."
+    if ratio < 1.0:
+        why = "it is stated too large, or the rows were scaled, averaged or smoothed."
+    return (
+        f" {sentence_of(plain(str(finding['place']))).removesuffix('.')} has {times} the variance of the noise that is "
+        f"stated ({probability(finding['p'])}): {why}"
+    )
 
 
 _OUTSIDE = "something is there that the bank does not have"
@@ -209,36 +178,19 @@ def strength_sentence(document: Entry) -> str:
     looked = gate.get("strengths")
     if not looked or document["outcome"]["status"] == "EMPTY":
         return ""
-    if not is_off(gate):
-        return f" The rows are as strong as something that is left says ({probability(looked['p'])}{told_at(gate)})."
-    how = f"{plain(str(looked['place']))} along one of its elements"
-    return f" But the rows are {how} ({probability(looked['p'])}): {_OFF}."
-
-
-# What a strength is compared with contains the noise.
-_OFF = "its strengths, the noise, or that anything is there, may not be right"
+    p = probability(looked["p"])
+    if not looked["is_off"]:
+        return f" The rows are as strong as something that is left says ({p}{told_at(gate)})."
+    # What a strength is compared with contains the noise.
+    why = "its strengths, the noise, or that anything is there, may not be right"
+    return f" But the rows are {plain(str(looked['place']))} along one of its elements ({p}): {why}."
 
 
 def strengths_beside(document: Entry) -> str:
     """Weaker or stronger, where it is said that rows are this along an element of what is left; empty elsewhere."""
-    gate = gate_of(document)
-    is_said = is_off(gate) and document["outcome"]["status"] != "EMPTY"
-    return str(gate["strengths"]["place"]).partition(" ")[0] if is_said else ""
-
-
-def is_off(gate: Entry) -> bool:
-    """True if the gate says that the rows do not have the strengths of what is left."""
-    looked = gate.get("strengths")
-    return bool(looked and looked["is_off"])
-
-
-def agreed_sentence(gate: Entry) -> str:
-    """The sentence of a gate that tests only the noise, and finds nothing against it."""
-    finding = min(gate["findings"], key=lambda each: each["p"])
-    return (
-        f" The noise that is stated agrees with {plain(str(finding['place']))} "
-        f"({probability(finding['p'])}{told_at(gate)})."
-    )
+    looked = gate_of(document).get("strengths") or {"is_off": False}
+    is_said = looked["is_off"] and document["outcome"]["status"] != "EMPTY"
+    return str(looked["place"]).partition(" ")[0] if is_said else ""
 
 
 def told_at(gate: Entry) -> str:
@@ -246,45 +198,35 @@ def told_at(gate: Entry) -> str:
     return f", told at {gate['level']:.2g} or below" if "level" in gate else ""
 
 
-def _untested(document: Entry) -> str:
-    """A remark where the noise was to be tested and the rows leave nothing to test it by; empty elsewhere."""
-    judge = document["protocol"].get("judge") or {}
-    findings = gate_of(document).get("findings")
-    # Replicates have noise of another meaning, and no findings.
-    if findings is None or not judge.get("noise") or any(finding["part"] == "noise" for finding in findings):
-        return ""
-    return " Whether the noise is the one that is stated these rows cannot tell: it is taken as it stands."
-
-
-def estimate_sentence(document: Entry) -> str:
-    """The assumption about rows without a signal where they gave the covariance of the noise; empty elsewhere."""
-    laws = [stream["law"] for stream in document["protocol"]["streams"]]
-    freedom = next((law["covariance_freedom"] for law in laws if law.get("covariance_freedom")), None)
-    if freedom is None:
-        return ""
-    return (
-        f" The covariance of the noise is estimated from rows without a signal ({freedom} degrees of freedom), which "
-        f"are assumed to have the same noise; the level accounts for the errors of the estimate."
-    )
-
-
-def noise_sentence(document: Entry) -> str:
-    """The test of white noise, and a warning of rows that are all zero; empty if there was no test."""
+def noise_sentences(document: Entry) -> str:
+    """How the noise is known, and what the rows say of it: zeros in all channels, and the test of white noise."""
     gate = gate_of(document)
-    looked = gate.get("whiteness")
+    protocol = document["protocol"]
+    said = ""
+    freedoms = [*filter(None, (stream["law"].get("covariance_freedom") for stream in protocol["streams"]))]
+    if freedoms:
+        said = (
+            f" The covariance of the noise is estimated from rows without a signal ({freedoms[0]} degrees of freedom), "
+            f"which are assumed to have the same noise; the level accounts for the errors of the estimate."
+        )
+    # Replicates have noise of another meaning, and no findings.
+    parts = [finding["part"] for finding in gate.get("findings") or ()]
+    if gate.get("findings") is not None and (protocol.get("judge") or {}).get("noise") and "noise" not in parts:
+        said += " Whether the noise is the one that is stated these rows cannot tell: it is taken as it stands."
     zeros = gate.get("zero_rows", 0)
-    said = _untested(document)
     if zeros:
         said += f" {'1 row is' if zeros == 1 else f'{zeros} rows are'} 0 in all channels: was anything measured?"
-    if not looked:
-        return said
-    where = f"{_NOISES.get(looked['part'], '')}{plain(str(looked['place']))}, {probability(looked['p'])}"
-    if looked["p"] <= (gate.get("level") or document["protocol"]["level"]):
-        return f"{said} The noise does not look white ({where}): what is said rests on noise that is."
-    return f"{said} The noise looks white ({where})."
-
-
-_NOISES = {"lags": "largest autocorrelation at "}
+    looked = gate.get("whiteness")
+    if looked:
+        opening = "largest autocorrelation at " if looked["part"] == "lags" else ""
+        where = f"{opening}{plain(str(looked['place']))}, {probability(looked['p'])}"
+        is_white = looked["p"] > (gate.get("level") or protocol["level"])
+        said += (
+            f" The noise looks white ({where})."
+            if is_white
+            else (f" The noise does not look white ({where}): what is said rests on noise that is.")
+        )
+    return said
 
 
 def width_sentence(document: Entry) -> str:
@@ -292,7 +234,7 @@ def width_sentence(document: Entry) -> str:
     protocol = document["protocol"]
     if gate_of(document).get("assumes"):
         return ""  # replicates have a width of their own, and the judge says what it assumes
-    laws = [stream["law"] for stream in protocol["streams"] if "law" in stream]
+    laws = [stream["law"] for stream in protocol["streams"]]
     told = [*_settings(document), *(part for law in laws for part in _mixed(law, "cover" in protocol))]
     return f" For its responses that means: {'; '.join(told)}." if told else ""
 
@@ -315,20 +257,16 @@ def _mixed(law: Entry, is_covered: bool) -> Iterator[str]:
     if "error" in law:
         yield f"each lies within an angle of sine {law['error']:g} of the one listed, in any direction"
     if "half_steps" in law:
-        if is_covered:
-            return
-        steps = " and ".join(f"{step:g}" for step in law["half_steps"])
-        yield f"or, between values, at most {steps} off one of them, where responses are nearly straight"
+        if not is_covered:
+            steps = " and ".join(f"{step:g}" for step in law["half_steps"])
+            yield f"or, between values, at most {steps} off one of them, where responses are nearly straight"
     elif "variants" in law:
         count = 1 + int(law["variants"].get("shape", (0,))[0])
-        parts = "without negative parts" if _is_cone(law) else "of either sign"
+        # Amounts are never negative.
+        kind = LAWS.get(str(law.get("kind")))
+        is_cone = law.get("is_cone") or (kind is not None and kind.is_counted)
+        parts = "without negative parts" if is_cone else "of either sign"
         yield f"each is a mix of the {count} variants of its element, {parts}"
-
-
-def _is_cone(law: Entry) -> bool:
-    """True if variants of a response are mixed with weights of at least 0, as amounts always are."""
-    kind = LAWS.get(str(law.get("kind")))
-    return bool(law.get("is_cone")) or (kind is not None and kind.is_counted)
 
 
 UNLISTED = "something that is not in the library"
@@ -358,7 +296,9 @@ def stuck_sentence(document: Entry) -> str:
     if not gate.get("cannot_exclude"):
         return ""
     share = float(document["protocol"]["judge"].get("share", 0.0))
-    told = [f"{plain(name)} ({_units(gate['units'][name])})" for name in gate["cannot_exclude"]]
+    # Of two elements there are the units of each.
+    counts = {name: np.atleast_1d(units).tolist() for name, units in gate["units"].items()}
+    told = [f"{plain(name)} ({' and '.join(map(str, counts[name]))})" for name in gate["cannot_exclude"]]
     needed = ceil(1.0 / (level * max(share, 1.0 - share)) - 1.0 - 1e-9)
     return (
         f" Cannot be excluded, whatever the signal: too few replicates of {cut(told)}; {needed} units or more are "
@@ -366,26 +306,20 @@ def stuck_sentence(document: Entry) -> str:
     )
 
 
-def _units(counts: int | list[int]) -> str:
-    return " and ".join(map(str, counts)) if isinstance(counts, list) else str(counts)
-
-
 def unlisted_sentence(document: Entry) -> str:
     """The verdict on something that is not in the library, and the number of groups that could exclude it."""
-    gate = gate_of(document)
     level = document["protocol"]["level"]
-    found = gate.get("unlisted")
+    found = gate_of(document).get("unlisted")
     if not found:
         return ""
-    said = sentence_of(UNLISTED)
+    said = f" {sentence_of(UNLISTED)}"
+    p = probability(found["p"])
     if found["is_excluded"]:
-        return (
-            f" {said} is excluded ({probability(found['p'])}), if its group is exchangeable with those of the library."
-        )
+        return f"{said} is excluded ({p}), if its group is exchangeable with those of the library."
     if found["smallest_p"] > level:
         needed = ceil(2.0 / level - 1.0 - 1e-9)
-        return f" {said} cannot be excluded: that takes {needed} groups or more at this level, and single elements."
-    return f" {said} is not excluded ({probability(found['p'])}, excluded at {level:g} or below)."
+        return f"{said} cannot be excluded: that takes {needed} groups or more at this level, and single elements."
+    return f"{said} is not excluded ({p}, excluded at {level:g} or below)."
 
 
 # So many times the deviation of the replicates, with what is stated, a signal may have without a remark.
@@ -414,38 +348,29 @@ def replicate_noise_sentence(document: Entry) -> str:
     return ""
 
 
-def unasked(outcome: Entry) -> str:
-    """The explanations that a certified report leaves without a verdict."""
+def left_sentences(outcome: Entry) -> str:
+    """The explanations that a certified report leaves without a verdict, and verdicts that are indeterminate."""
+    said = ""
     count = outcome["possible"] - outcome["witnessed"] - outcome["indeterminate"]
-    if not count:
-        return ""
-    who = "1 explanation was" if count == 1 else f"{count} explanations were"
-    return f" {who} not asked about, because {_reason(outcome)}."
-
-
-def _reason(outcome: Entry) -> str:
-    match outcome["ending"]:
-        case "BUDGET":
-            return f"the budget of {count_of_queries(outcome['budget'])} is spent"
-        case "STOPPED":
-            return "the run was stopped"
-    return "the run was to stop with the labels"
-
-
-def undecided(outcome: Entry) -> str:
-    """Verdicts that the arithmetic could not give: what they are about is kept."""
+    if count:
+        who = "1 explanation was" if count == 1 else f"{count} explanations were"
+        spent = f"the budget of {count_of_queries(outcome['budget'])} is spent"
+        reasons = {"BUDGET": spent, "STOPPED": "the run was stopped"}
+        why = reasons.get(outcome["ending"], "the run was to stop with the labels")
+        said = f" {who} not asked about, because {why}."
     count = outcome["indeterminate"]
-    if not count:
-        return ""
-    who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
-    return f" {who} INDETERMINATE, so what {it} about is kept."
+    if count:
+        who, it = ("1 verdict is", "it is") if count == 1 else (f"{count} verdicts are", "they are")
+        said += f" {who} INDETERMINATE, so what {it} about is kept."
+    return said
 
 
 def why_open(outcome: Entry) -> str:
     """Why there is no more, and what would change that."""
+    is_unconfirmed = outcome["is_certified"] and not outcome["witnessed"]
     if is_exhausted(outcome):
-        return _why_exhausted(outcome)
-    if outcome["is_certified"] and not outcome["witnessed"]:
+        return _why_exhausted(outcome, is_unconfirmed)
+    if is_unconfirmed:
         return (
             "no explanation has yet been confirmed; raise the budget to find out whether one will be. What is said "
             "holds for everything still possible."
@@ -464,10 +389,10 @@ def why_open(outcome: Entry) -> str:
     )
 
 
-def _why_exhausted(outcome: Entry) -> str:
+def _why_exhausted(outcome: Entry, is_unconfirmed: bool) -> str:
     """Everything possible was asked about, so that no further query can change anything."""
     precision = "Arithmetic of higher precision may decide them; more queries would not."
-    if outcome["is_certified"] and not outcome["witnessed"]:
+    if is_unconfirmed:
         return (
             f"no explanation could be confirmed: everything possible was asked about, with indeterminate verdicts. "
             f"What is said holds for everything still possible. {precision}"

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..laws import LAWS, Law
 from ._assumptions import (
-    agreed_sentence,
     cover_sentence,
-    estimate_sentence,
     grid_end,
     is_of_scatter,
-    is_off,
-    noise_sentence,
+    left_sentences,
+    noise_sentences,
     promised_level,
     refuted_noise,
     refuted_premises,
@@ -19,10 +19,9 @@ from ._assumptions import (
     replicate_noise_sentence,
     rests_on_stuck,
     strength_sentence,
+    strengths_beside,
     stuck_sentence,
     told_at,
-    unasked,
-    undecided,
     unlisted_sentence,
     where_truth_is,
     why_open,
@@ -81,36 +80,28 @@ def remarks(document: Entry) -> str:
 
 
 def _beside(document: Entry) -> str:
-    return (
-        strength_sentence(document)
-        + estimate_sentence(document)
-        + noise_sentence(document)
-        + replicate_noise_sentence(document)
-        + edge_sentence(document)
-    )
-
-
-def edge_sentence(document: Entry) -> str:
-    """A warning where what is kept touches the end of a grid; empty if it does not."""
+    """The remarks about strengths and noise, and a warning where what is kept touches the end of a grid."""
+    said = strength_sentence(document) + noise_sentences(document) + replicate_noise_sentence(document)
     # Variants are a list, in no order that would end somewhere.
     edges = [edge for edge in document.get("edges", ()) if edge["of"] != "variant"]
     touched = [f"{edge['of']} ({grid_end(document['protocol'], edge):.6g})" for edge in edges]
     if not touched or document["outcome"]["status"] == "EMPTY":
-        return ""
-    return f" What is kept touches the end of the grid of {cut(touched)}: nobody looked beyond it."
+        return said
+    return f"{said} What is kept touches the end of the grid of {cut(touched)}: nobody looked beyond it."
 
 
 def _outcome(document: Entry) -> str:
     outcome = document["outcome"]
     protocol = document["protocol"]
-    gate = gate_of(document)
     level = promised_level(protocol)
     match outcome["status"]:
         case "REPORT":
+            assumes = gate_of(document).get("assumes")
+            assumed = f" Assumed: {plain(str(assumes))}." if assumes else ""
             return (
                 f"If {where_truth_is(protocol)}, all that is said of it holds together with probability at least "
-                f"{confidence(level)}.{width_sentence(document)}{_assumed(gate)}{unasked(outcome)}"
-                f"{undecided(outcome)}{_passed(document)}{_ranked(gate)}{stuck_sentence(document)}"
+                f"{confidence(level)}.{width_sentence(document)}{assumed}{left_sentences(outcome)}"
+                f"{_passed(document)}{_ranked(gate_of(document))}{stuck_sentence(document)}"
                 f"{unlisted_sentence(document)}{cover_sentence(protocol)}"
             )
         case "EMPTY":
@@ -121,44 +112,42 @@ def _outcome(document: Entry) -> str:
                 f"{contradiction_sentence(document)}{opposed(document)}"
             )
         case "WITHHELD":
-            return _withheld(document)
-        case _:
-            return f"ABSTAIN as a whole: {why_open(outcome)}"
+            return f"No label is given: {_withheld(document)}"
+    return f"ABSTAIN as a whole: {why_open(outcome)}"
 
 
 def _withheld(document: Entry) -> str:
     rests = rests_on_stuck(document)
-    if rests:
-        return f"No label is given: {rests}.{stuck_sentence(document)}{unlisted_sentence(document)}"
     noise = refuted_noise(gate_of(document))
+    if rests:
+        return f"{rests}.{stuck_sentence(document)}{unlisted_sentence(document)}"
     if noise:
         return (
-            f"No label is given: the rows refute {refuted_premises(noise)}, on which every verdict rests."
-            f"{_missing(document)} The noise of the rows, or one that is left open, would change this."
+            f"the rows refute {refuted_premises(noise)}, on which every verdict rests.{_missing(document)} "
+            f"The noise of the rows, or one that is left open, would change this."
         )
     return (
-        f"No label is given: even the explanation that fits best is rejected, and what is left may be left by "
-        f"accident. A wider bank, or laws that fit the rows, would change this.{_missing(document)}"
+        f"even the explanation that fits best is rejected, and what is left may be left by accident. A wider bank, or "
+        f"laws that fit the rows, would change this.{_missing(document)}"
     )
 
 
 def doubt_sentence(document: Entry) -> str:
     """The doubt that comes before all answers: nothing fits, or what is left does not look like the rows."""
-    gate = gate_of(document)
-    first = {
-        "EMPTY": "Nothing in the bank fits these data.",
-        "WITHHELD": "Not even the best explanation in the bank fits these data, so no label is given.",
-    }.get(document["outcome"]["status"])
+    status = document["outcome"]["status"]
     rests = rests_on_stuck(document)
     if rests:
         return f"No label is given: {rests}."
-    if first is not None:
+    if status in ("EMPTY", "WITHHELD"):
+        first = "Nothing in the bank fits these data."
+        if status == "WITHHELD":
+            first = "Not even the best explanation in the bank fits these data, so no label is given."
         noise = withheld_by_noise(document)
-        if noise and (is_of_scatter(noise) or document["outcome"]["status"] == "WITHHELD"):
+        if noise and (is_of_scatter(noise) or status == "WITHHELD"):
             first = f"The rows refute {refuted_premises(noise)}, so no label is given."
         return first + _missing(document) + contradiction_sentence(document)
-    doubts = [_unlike(min(finding["p"] for finding in gate["findings"]))] if _is_unlike(gate) else []
-    doubts += [strength_sentence(document)] if is_off(gate) else []
+    doubts = [_passed(document)] if _is_unlike(gate_of(document)) else []
+    doubts += [strength_sentence(document)] if strengths_beside(document) else []
     return " ".join(sentence_of(doubt.removeprefix(" But ")) for doubt in doubts)
 
 
@@ -169,10 +158,6 @@ _PARTS = {
     "lags": "noise or a baseline that neighbouring channels share ({place})",
     "spectrum": "{place}, such as another source or coloured noise",
 }
-
-
-# How many standard deviations a misfit needs to be seen: halves of the counts see less than all of them would.
-_UNSEEN = {"channels": "7 to 9"}
 
 
 def _missing(document: Entry) -> str:
@@ -194,60 +179,47 @@ def _missing(document: Entry) -> str:
     return f"{said} What the best fit leaves is a sign of {sign} ({probability(finding['p'])})."
 
 
+def _is_unlike(gate: Entry) -> bool:
+    """True if a test of the rows as a whole, and not of the residuals of a fit, finds them unlike what is left."""
+    parts = {finding["part"] for finding in gate.get("findings") or ()}
+    return parts == {"fit"} and bool(gate["is_best_rejected"])
+
+
 def _passed(document: Entry) -> str:
-    """The tests of the gate that found nothing, and what they cannot see."""
+    """The tests of the gate that found nothing, and what they cannot see; or the test of all rows together."""
     gate = gate_of(document)
     if not gate.get("findings") or document["outcome"]["status"] == "EMPTY":
         return ""
-    least = min(finding["p"] for finding in gate["findings"])
-    if _looks_at_fit(gate):
-        return _unlike(least) if _is_unlike(gate) else _fitted(least, document)
-    if {finding["part"] for finding in gate["findings"]} == {"noise"}:
-        return agreed_sentence(gate)
-    seen = f"shows no sign of a misfit (smallest {probability(least)}{told_at(gate)})"
-    size = _UNSEEN.get(gate["findings"][0]["part"], "4 to 5")
-    return f" What the best fit leaves {seen}; one below {size} standard deviations of the noise would not be seen."
-
-
-def _looks_at_fit(gate: Entry) -> bool:
-    """True if the gate tests the rows as a whole instead of the residuals of a fit."""
-    return {finding["part"] for finding in gate["findings"]} == {"fit"}
-
-
-def _is_unlike(gate: Entry) -> bool:
-    """True if the rows do not look like those of anything that is left."""
-    return bool(gate.get("findings") and _looks_at_fit(gate) and gate["is_best_rejected"])
-
-
-def _fitted(p: float, document: Entry) -> str:
-    """The sentence of a passed test of the likelihood of all rows, which is one number."""
-    compared = ": compare the measured rows with the fits" if _has_fits(document) else ""
+    finding = min(gate["findings"], key=lambda each: each["p"])
+    p = probability(finding["p"])
+    parts = {each["part"] for each in gate["findings"]}
+    if _is_unlike(gate):
+        return (
+            f" But the rows do not look like those of anything that is left (p = {finding['p']:.2g}): a law or the "
+            f"bank is not right, and what is said may not be either."
+        )
+    if parts == {"fit"}:
+        return (
+            f" The likelihood of all rows together is not unusual for what is left (p = {finding['p']:.2g}"
+            f"{told_at(gate)}); that is one number of all of them, and a misfit in strength, place or shape "
+            f"can go unseen by it{_compared(document)}."
+        )
+    if parts == {"noise"}:
+        return f" The noise that is stated agrees with {plain(str(finding['place']))} ({p}{told_at(gate)})."
+    # Standard deviations that a misfit needs to be seen: halves of the counts see less than all of them would.
+    size = "7 to 9" if gate["findings"][0]["part"] == "channels" else "4 to 5"
     return (
-        f" The likelihood of all rows together is not unusual for what is left (p = {p:.2g}"
-        f"{told_at(gate_of(document))}); that is one number of all of them, and a misfit in strength, place or shape "
-        f"can go unseen by it{compared}."
+        f" What the best fit leaves shows no sign of a misfit (smallest {p}{told_at(gate)}); one below {size} standard "
+        f"deviations of the noise would not be seen."
     )
 
 
-def _has_fits(document: Entry) -> bool:
-    """True if deployment rows have a common mean, so that the page shows them with their fits."""
+def _compared(document: Entry) -> str:
+    """Advice where deployment rows have a common mean, so that the page shows them with their fits."""
     laws = [stream["law"] for stream in document["protocol"]["streams"] if stream["name"] == "deployment"]
     known = LAWS.get(laws[0].get("kind")) if laws else None
-    return known is not None and known.fitted is not Law.fitted
-
-
-def _unlike(p: float) -> str:
-    """The sentence of a failed test of the likelihood of all rows."""
-    return (
-        f" But the rows do not look like those of anything that is left (p = {p:.2g}): a law or the bank is not right, "
-        f"and what is said may not be either."
-    )
-
-
-def _assumed(gate: Entry) -> str:
-    """The assumption of a judge that goes beyond the laws."""
-    assumes = gate.get("assumes")
-    return f" Assumed: {plain(str(assumes))}." if assumes else ""
+    has_fits = known is not None and known.fitted is not Law.fitted
+    return ": compare the measured rows with the fits" if has_fits else ""
 
 
 def _ranked(gate: Entry) -> str:
@@ -257,8 +229,8 @@ def _ranked(gate: Entry) -> str:
     if not units or not smallest:
         return ""
     # Of two elements there are the units of each.
-    counts = [n for each in units.values() for n in (each if isinstance(each, list) else [each])]
-    among = _between(f"{min(counts)}", f"{max(counts)}")
+    counts = np.concatenate([np.atleast_1d(each) for each in units.values()])
+    among = _between(f"{counts.min()}", f"{counts.max()}")
     least = [f"{p:.3g}" for p in sorted(smallest.values())]
     by = " by explanation" if " " in among else ""
     return (
