@@ -12,7 +12,7 @@ from physupport.questions import RegionalMap, RegionRule
 from physupport.report import Report
 from physupport.report._details import misfit_doubts
 from physupport.report._fields import answers, sharper_sentences
-from physupport.report._outcome import doubt_sentence, remarks
+from physupport.report._outcome import doubt_sentence, opposed, remarks
 from physupport.report._words import in_words
 
 
@@ -267,3 +267,13 @@ def test_cells_that_lie_apart_are_not_told_as_if_all_between_were_left():
 def test_what_is_a_name_alone_is_not_called_located(label, placed, named):
     assert in_words(label, {}) == placed
     assert in_words(label, {}, has_places=False) == named
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "no source at all"), (1, "1 independent direction,"), (4, "4 independent directions,")]
+)
+def test_the_directions_of_a_free_opponent_are_counted(count, said):
+    point = {"covariance_point": {"strengths": array_json(np.ones(count)), "noise": 0.25}}
+    numerator = {"mixture": [{"weight": 0.5, "law": {"key": 0}}, {"weight": 0.5, "law": point}]}
+    streams = [{"name": "deployment", "numerator": numerator}]
+    assert said in opposed({"protocol": {"streams": streams}})

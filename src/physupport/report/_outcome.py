@@ -245,7 +245,7 @@ def _between(low: str, high: str) -> str:
 
 # What proposal rows look like, by the entry under which the law off the bank is written that they gave.
 _FREE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "covariance_point": lambda law: _directions(len(law["strengths"])),
+    "covariance_point": lambda law: _directions(law["strengths"]["shape"][0]),
     "mean_point": lambda _: "a mean of their own",
     "dictionary_point": lambda _: "another dictionary",
     "point": lambda law: f"another dictionary with an activity of {law['p']:.3g}",
