@@ -62,8 +62,11 @@ def test_a_changed_setting_does_not_match_the_hash(written, path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda states: states.update(more=1), "an entry has other names than kind, base, names, values, responses"),
-        (lambda states: states["base"].update(kind="arrays"), "settings of states of the kind 'arrays'"),
+        (lambda states: states.update(more=1), "bank.states.more: the report says 1, but a run writes nothing"),
+        (
+            lambda states: states["base"].update(kind="arrays"),
+            "bank.states.base.kind: the report says 'arrays'",
+        ),
         (lambda states: states["responses"].update(shape=[16, 5]), "array must have the shape"),
         (lambda states: states.update(names=["width", "gain"]), "values must have shape"),
         (lambda states: states.update(kind="settings"), "states of the unknown kind 'settings'"),
