@@ -65,6 +65,9 @@ class ByEvidence(JudgeSpec):
     has_common_numerator: ClassVar[bool] = True
     fact_names: ClassVar[tuple[str, ...]] = ("is_best_rejected", "level", "findings")
 
+    rule: ClassVar[str] = "average over splits where one stream has rows that are linear in free coefficients"
+    remedy: ClassVar[str] = ", or leave split and splits out"
+
     split: str | None = None
     n_splits: int = 8
     proposal: float = 0.5
@@ -144,6 +147,9 @@ class ByEvidence(JudgeSpec):
         """The judge that `encode` wrote; the assumption is said in words, which may be improved."""
         spec = check_form(content, _SPLIT_FORM if "split" in content else _FORM, "judge")
         return cls(**{name: value for name, value in spec.items() if name not in ("judge", "assumes")})
+
+    def check_laws(self, laws: Sequence[Law]) -> None:
+        """Judge streams of any laws; an average finds out when it is opened."""
 
     def splits(self, law: Law) -> bool:
         """True if proposal rows choose the numerator; an average divides the rows of a linear law itself."""
@@ -271,9 +277,7 @@ class AverageJudge(Judge):
 
 def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
     """The judge of the average, with all keys scored."""
-    rule = "average over splits where one stream has rows that are linear in free coefficients"
-    own = sealed.divided(lambda law: not spec.splits(law), rule, ", or leave split and splits out")
-    stream, design, evidence = own
+    stream, design, evidence = sealed.divided(spec)
     spec.check_rows(stream.law, stream.rows.n_rows)
     rows = design.whitened_rows(stream.rows, stream.law.is_complex)
     trials = _trials(spec, design, rows, sealed.draws_seed)

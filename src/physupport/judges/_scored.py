@@ -1,10 +1,9 @@
 """Sums rounded downwards and upwards, and the float64 numbers around a ball."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
@@ -106,7 +105,6 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 MOST_ENTRIES = 2**24
 # A question about few keys is answered for this many: reading the rows costs about the same, and neighbours come next.
 AHEAD = 64
-Number = TypeVar("Number", np.float64, np.int64)
 
 
 @final
@@ -122,11 +120,12 @@ class ScoredKeys:
         self._stream = stream
         self._most_keys = most_entries // len(stream.checkpoints)
         self._n_kept = 0
-        # One more than the row that keeps a key, 0 for none. Pages of zeros that are never touched take no memory.
+        # One more than the row that keeps a key, 0 for none. Pages that are never touched take no memory.
         self._row = np.zeros(stream.n_keys, dtype=np.int32)
-        self._keys = np.empty(0, dtype=np.int64)
-        self._lower = np.empty((0, len(stream.checkpoints)))
-        self._upper = np.empty((0, len(stream.checkpoints)))
+        room = min(self._most_keys, stream.n_keys)
+        self._keys = np.empty(room, dtype=np.int64)
+        self._lower = np.empty((room, len(stream.checkpoints)))
+        self._upper = np.empty((room, len(stream.checkpoints)))
 
     def has(self, keys: IntArray) -> BoolArray:
         """(k,) whether keys are scored and kept."""
@@ -166,11 +165,6 @@ class ScoredKeys:
         bounds = score_bounds(self._name, Scores(scores.values[scored], scores.errors[scored]))
         start = self._n_kept
         stop = self._n_kept + len(keys)
-        if stop > len(self._keys):
-            room = min(self._most_keys, max(stop, 2 * len(self._keys)))
-            self._keys = _grown(self._keys, room)
-            self._lower = _grown(self._lower, room)
-            self._upper = _grown(self._upper, room)
         self._keys[start:stop] = keys
         self._lower[start:stop] = bounds.lower
         self._upper[start:stop] = bounds.upper
@@ -195,10 +189,3 @@ class ScoredKeys:
             rule = f"have shape {expected}, keys and checkpoints"
             raise MisuseError(f"scores of {self._name}", rule, f"shape {scores.values.shape}")
         return scores
-
-
-def _grown(kept: NDArray[Number], room: int) -> NDArray[Number]:
-    """The same rows at the front of a longer array."""
-    longer = np.empty((room, *kept.shape[1:]), dtype=kept.dtype)
-    longer[: len(kept)] = kept
-    return longer

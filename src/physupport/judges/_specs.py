@@ -1,6 +1,6 @@
 """Judges before they look: what is written into a frozen protocol, and opened on its held-out rows afterwards."""
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -21,42 +21,18 @@ if TYPE_CHECKING:
     from ._evidence import Evidence, Factor
     from .rotation import Rotation
 
-Entry = TypeVar("Entry")
-
 
 @final
-class Registry(MutableMapping[str, Entry]):
-    """Entries by name; those of a package's own modules are entered when they are first asked for.
+class Registry(dict[str, "type[JudgeSpec] | str"]):
+    """Specifications by kind; one that stands as the name of its module is entered when that is first loaded."""
 
-    homes: name -> module that enters it when it is loaded, relative to the package.
-    """
-
-    __slots__ = ("_entries", "_homes", "_package")
-
-    def __init__(self, package: str, homes: Mapping[str, str]) -> None:
-        self._package = package
-        self._homes = dict(homes)
-        self._entries: dict[str, Entry] = {}
-
-    def __getitem__(self, name: str) -> Entry:
-        if name not in self._entries and name in self._homes:
-            import_module(self._homes[name], self._package)
-        return self._entries[name]
-
-    def __setitem__(self, name: str, entry: Entry) -> None:
-        self._entries[name] = entry
-
-    def __delitem__(self, name: str) -> None:
-        del self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._homes, **self._entries})
-
-    def __len__(self) -> int:
-        return len({*self._homes, *self._entries})
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._homes or name in self._entries
+    def __getitem__(self, kind: str) -> "type[JudgeSpec]":
+        """The specification, loaded if it was not."""
+        entry = dict.__getitem__(self, kind)
+        if isinstance(entry, str):
+            import_module(entry, __package__)
+            return self[kind]
+        return entry
 
 
 # ruff: noqa: ARG002  defaults of the contract use no arguments
@@ -112,32 +88,14 @@ class Sealed:
 
         return Evidence(self.size, [stream.factor() for stream in streams])
 
-    def divided(
-        self, is_own: Callable[[Law], bool], rule: str, otherwise: str
-    ) -> "tuple[SealedStream, Design, Evidence | None]":
-        """The one stream that a judge decides from, the columns of its explanations, and the evidence of the others.
-
-        rule, otherwise: what is told where not exactly one stream has a law that is the judge's own, and a design.
-        """
-        judged = self.streams[own_stream([stream.law for stream in self.streams], is_own, rule, otherwise)]
+    def divided(self, spec: "JudgeSpec") -> "tuple[SealedStream, Design, Evidence | None]":
+        """The one stream that a judge does not split, its columns, and the evidence of the other streams."""
+        judged = self.streams[spec.own_stream([stream.law for stream in self.streams])]
         design = judged.law.design(self.bank)
         if design is None:
-            raise MisuseError("judge", rule, judged.law.name)
+            raise MisuseError("judge", spec.rule, judged.law.name)
         remaining = [stream for stream in self.streams if stream is not judged]
         return judged, design, self.evidence_of(remaining) if remaining else None
-
-
-def own_stream(laws: Sequence[Law], is_own: Callable[[Law], bool], rule: str, otherwise: str = "") -> int:
-    """Which of the streams, by the laws of their rows, is the only one that is a judge's own.
-
-    otherwise: what helps where there is none, beside another law.
-    """
-    numbers = [number for number, law in enumerate(laws) if is_own(law)]
-    if len(numbers) != 1:
-        takers = [repr(name) for name in laws_of_files("deployment") if is_own(make_law(name, {}))]
-        remedy = f"Take the law {' or '.join(takers)} for the deployment rows{otherwise}." if takers else ""
-        raise MisuseError("judge", rule, ", ".join(law.name for law in laws), remedy)
-    return numbers[0]
 
 
 class JudgeSpec:
@@ -158,6 +116,9 @@ class JudgeSpec:
     draws_by_numpy: ClassVar[bool] = False
     # Facts that the opened judge always gives, so that `verify` misses them in a report.
     fact_names: ClassVar[tuple[str, ...]] = ()
+    # Where the judge decides from one stream alone: the rule that is told otherwise, and what helps beside another law.
+    rule: ClassVar[str] = ""
+    remedy: ClassVar[str] = ""
 
     @property
     def are_e_values(self) -> bool:
@@ -229,7 +190,21 @@ class JudgeSpec:
         """Raise, before any row is read, if the judge cannot judge so many rows (default: never)."""
 
     def check_laws(self, laws: Sequence[Law]) -> None:
-        """Raise, before any row is read, if the judge cannot judge streams of these laws (default: never)."""
+        """Raise, before any row is read, if the judge cannot judge streams of these laws.
+
+        By default a judge with a `rule` needs one stream that it does not split, and any other judges all.
+        """
+        if self.rule:
+            self.own_stream(laws)
+
+    def own_stream(self, laws: Sequence[Law]) -> int:
+        """Which of the streams, by the laws of their rows, is the only one that the judge does not split."""
+        numbers = [number for number, law in enumerate(laws) if not self.splits(law)]
+        if len(numbers) != 1:
+            takers = [repr(name) for name in laws_of_files("deployment") if not self.splits(make_law(name, {}))]
+            remedy = f"Take the law {' or '.join(takers)} for the deployment rows{self.remedy}." if takers else ""
+            raise MisuseError("judge", self.rule, ", ".join(law.name for law in laws), remedy)
+        return numbers[0]
 
     def rehearsed(
         self,
@@ -266,16 +241,15 @@ def check_laws(spec: JudgeSpec, laws: Sequence[Law]) -> None:
     spec.check_laws(laws)
 
 
-# Modules that register the judges of this package; their names are known before anything of them is loaded.
-JUDGES = Registry[type[JudgeSpec]](
-    __package__,
+# The modules that register the judges of this package; their names are known before anything of them is loaded.
+JUDGES = Registry(
     {
         "rotation": ".rotation._by_rotation",
         "conformal": ".conformal._judge",
         "counts": ".counts._judge",
         "simulation": ".simulation._judge",
         "evidence": "._by_evidence",
-    },
+    }
 )
 # Metadata of fields that the program sets and that are no options of a project file.
 FIXED = {"is_option": False}

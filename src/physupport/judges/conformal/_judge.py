@@ -18,7 +18,7 @@ from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
 from .._judge import Judge, Verdict, Verdicts
-from .._specs import FIXED, JudgeSpec, Sealed, own_stream, register
+from .._specs import FIXED, JudgeSpec, Sealed, register
 from ..rotation._table import Draws
 from ._replicates import MeasuredNoise, PairUnits, Replicates, rank_pair
 
@@ -84,6 +84,8 @@ class ByConformal(JudgeSpec):
         "is_complete",
         "replicate_noise",
     )
+
+    rule: ClassVar[str] = "be 'conformal' only where one stream has real rows that are linear in free coefficients"
 
     replicates: Replicates = field(repr=False)
     share: float = 0.0
@@ -217,10 +219,10 @@ class ByConformal(JudgeSpec):
 
     def check_laws(self, laws: Sequence[Law]) -> None:
         """One stream alone, of real rows that are linear."""
-        rule = "be 'conformal' only where one stream has real rows that are linear in free coefficients"
-        own_stream(laws, lambda law: law.is_linear and not law.is_complex, rule)
-        if len(laws) > 1:
-            raise MisuseError("judge", rule, ", ".join(law.name for law in laws), "Leave the other rows out.")
+        self.own_stream(laws)
+        if len(laws) > 1 or laws[0].is_complex:
+            names = ", ".join(law.name for law in laws)
+            raise MisuseError("judge", self.rule, names, "Leave other rows out, and complex ones.")
 
     def check_rows(self, law: Law, n_rows: int) -> None:  # noqa: ARG002
         """One: it is one unit more."""

@@ -1,6 +1,6 @@
 """The judge of counts: evidence of composite Poisson explanations, averaged over splits of the data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, final
@@ -20,7 +20,7 @@ from .._by_evidence import MOST_SPLITS, AverageJudge
 from .._decide import decided
 from .._judge import Verdict, Verdicts
 from .._scored import Bounds, log_mean, sum_down, sum_up
-from .._specs import JudgeSpec, Sealed, own_stream, register
+from .._specs import JudgeSpec, Sealed, register
 from ._fit import MOST_STEPS, fit_all, log_mixture, log_supremum
 from ._halves import SPLITS, CountTable, Half, Opponents, check_counts, check_exposure, halves, opponents
 
@@ -191,8 +191,6 @@ def _fitted(table: CountTable, counts: Array, chosen: IntArray, floor: float = -
     return amounts, bounds
 
 
-_RULE = "be 'counts' only where one stream has rows that count"
-_OTHERWISE = ", or leave judge out"
 _FORM = {"judge": str, "assumes": str, "split": str, "n_splits": int}
 
 
@@ -212,6 +210,9 @@ class ByCounts(JudgeSpec):
     has_facts: ClassVar[bool] = True
     withholds: ClassVar[bool] = True
     fact_names: ClassVar[tuple[str, ...]] = ("best", "is_best_rejected", "level", "findings", "lacks")
+
+    rule: ClassVar[str] = "be 'counts' only where one stream has rows that count"
+    remedy: ClassVar[str] = ", or leave judge out"
 
     split: str = "thin"
     n_splits: int = 4
@@ -236,17 +237,13 @@ class ByCounts(JudgeSpec):
         spec = check_form(content, _FORM, "judge")
         return cls(spec["split"], spec["n_splits"])
 
-    def check_laws(self, laws: Sequence[Law]) -> None:
-        """One of them counts."""
-        own_stream(laws, lambda law: law.is_counted, _RULE, _OTHERWISE)
-
     def splits(self, law: Law) -> bool:
         """Counts are split here, not by the protocol."""
         return not law.is_counted
 
     def open(self, sealed: Sealed) -> AverageJudge:
         """The tables of the bank, and the evidence of the other streams; reads the rows."""
-        stream, design, evidence = sealed.divided(lambda law: law.is_counted, _RULE, _OTHERWISE)
+        stream, design, evidence = sealed.divided(self)
         table = CountTable(design.columns, design.active, design.background)
         counts = Counts(table, sealed.draws_seed, self.split, self.n_splits, WIDTHS)
         rows = check_counts(np.concatenate([*stream.rows.blocks()]), len(design.columns))

@@ -15,7 +15,7 @@ from ...banks import Bank
 from ...laws import Design, Law, agreement
 from .._evidence import Evidence
 from .._judge import Judge, Verdict, Verdicts
-from .._specs import FIXED, JudgeSpec, Sealed, SealedStream, own_stream, register
+from .._specs import FIXED, JudgeSpec, Sealed, SealedStream, register
 from ._judge import Companions, GateFacts, Rotation, RotationJudge
 from ._outsiders import Finding, Outsiders, Scan
 from ._table import RotationTable
@@ -23,8 +23,6 @@ from ._table import RotationTable
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
 _MOST_LOG = 700.0
 _EXP_ERROR = 1e-12
-_RULE = "be 'rotation' only where one stream has rows that are linear in free coefficients"
-_OTHERWISE = ", or the judge 'evidence'"
 _FORM = {
     "judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": dict[str, Any] | None,
     "noise": NotRequired[Literal[True]],
@@ -56,6 +54,9 @@ class ByRotation(JudgeSpec):
         "whiteness",
         "zero_rows",
     )
+
+    rule: ClassVar[str] = "be 'rotation' only where one stream has rows that are linear in free coefficients"
+    remedy: ClassVar[str] = ", or the judge 'evidence'"
 
     draws: int = 999
     gate_draws: int = 1999
@@ -131,17 +132,13 @@ class ByRotation(JudgeSpec):
         """Any number of them, of responses that are columns."""
         _check_spans(law.has_spans)
 
-    def check_laws(self, laws: Sequence[Law]) -> None:
-        """One of them is linear."""
-        own_stream(laws, lambda law: not self.splits(law), _RULE, _OTHERWISE)
-
     def splits(self, law: Law) -> bool:
         """Rows of a linear law are not divided."""
         return law.is_counted or not law.is_linear
 
     def open(self, sealed: Sealed) -> "BankRotation":
         """The tables of the bank, and the evidence of the other streams."""
-        return BankRotation.of(self, sealed, *sealed.divided(lambda law: not self.splits(law), _RULE, _OTHERWISE))
+        return BankRotation.of(self, sealed, *sealed.divided(self))
 
 
 def _check_spans(has_spans: bool) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -40,14 +40,9 @@ FIT_LEVEL = 0.01
 _ROUNDING = 1e-12
 
 
-class Kind(NamedTuple):
-    """Whom an explanation is compared with, and by what."""
-
-    rivals: Rivals
-    statistic: Statistic
-
-
-KINDS = {"score": Kind(neighbours, score), "ratio": Kind(nearest, ratio)}
+# Whom an explanation is compared with, and by what.
+KINDS: dict[str | None, tuple[Rivals, Statistic]] = {"score": (neighbours, score), "ratio": (nearest, ratio)}
+NAMES = "score, ratio"
 ASSUMES = "streams are independent, and so are the rows of each, with the law of the explanation"
 
 
@@ -75,7 +70,7 @@ class BySimulation(JudgeSpec):
 
     def __post_init__(self) -> None:
         if self.statistic is not None and self.statistic not in KINDS:
-            raise MisuseError("statistic", f"be one of {', '.join(KINDS)}", repr(self.statistic))
+            raise MisuseError("statistic", f"be one of {NAMES}", repr(self.statistic))
         check_count("draws", self.draws)
         check_count("copies", self.copies, 2)
         check_count("rivals", self.rivals)
@@ -107,7 +102,7 @@ class BySimulation(JudgeSpec):
     def encode(self) -> dict[str, object]:
         """The statistic and the sizes; the draws follow from `Sealed.draws_seed`."""
         if self.statistic is None:
-            raise MisuseError("statistic", f"be one of {', '.join(KINDS)} to be written", "none", "See `completed`.")
+            raise MisuseError("statistic", f"be one of {NAMES} to be written", "none", "See `completed`.")
         return {
             "judge": self.kind,
             "assumes": ASSUMES,
@@ -253,15 +248,11 @@ class SimulationJudge(Judge):
         p = min(1.0, len(seen) * most.p)
         return {"part": "strengths", "place": place, "p": p, "is_off": p <= FIT_LEVEL}
 
-    @property
-    def kind(self) -> Kind:
-        """Of the statistic, which is chosen when the judge is opened."""
-        return KINDS[str(self.spec.statistic)]
-
     def _count(self, e: int) -> tuple[int, int]:
         likelihoods = self._log_likelihoods(e)
         error = self._error(e) + _ROUNDING * float(np.abs(likelihoods).max())
-        values, errors = self.kind.statistic(likelihoods[:, 1:] - likelihoods[:, :1], 2.0 * error)
+        _, statistic = KINDS[self.spec.statistic]
+        values, errors = statistic(likelihoods[:, 1:] - likelihoods[:, :1], 2.0 * error)
         gap = values[1:] - values[0]
         slack = errors[1:] + errors[0]
         # What is no number is counted as most, and not as least.
@@ -287,7 +278,8 @@ class SimulationJudge(Judge):
     @cached_property
     def _rivals(self) -> IntArray:
         """(left, R)."""
-        return self.kind.rivals(self.bank, self.left, self.spec.rivals)
+        rivals, _ = KINDS[self.spec.statistic]
+        return rivals(self.bank, self.left, self.spec.rivals)
 
     @cached_property
     def _models(self) -> list[IntArray]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
@@ -119,17 +119,11 @@ _SHARE = 0.9
 _LEAST = 1e-9
 
 
-class Ranked(NamedTuple):
-    """Values (B + 1,) of a statistic, and how far rounding may have moved each."""
-
-    values: Array
-    errors: Array
+# Log ratios (B + 1, R) and their error to values (B + 1,) of a statistic, and how far rounding may have moved each.
+Statistic = Callable[[Array, float], tuple[Array, Array]]
 
 
-Statistic = Callable[[Array, float], Ranked]
-
-
-def score(ratios: Array, error: float) -> Ranked:
+def score(ratios: Array, error: float) -> tuple[Array, Array]:
     r""":math:`-\log\min\{2\Phi(-|z|)/.9,\ e^{-Q/2}/.1\}`, z for the coordinate and Q for the nuisances.
 
     Columns of ratios (B + 1, 2 a) are pairs, log ratios of the neighbours below and above along an axis, the coordinate
@@ -151,17 +145,17 @@ def score(ratios: Array, error: float) -> Ranked:
     values = np.maximum(np.log(_SHARE / 2.0) - log_ndtr(-np.abs(z)), squares / 2.0 + np.log(1.0 - _SHARE))
     # If every x moves by d, white moves by d times the entries of the root, z by more, and values |z| + 1 times that.
     moved = 4.0 * error / least * (1.0 + np.abs(root).sum() * (1.0 + np.abs(slope).sum())) / size
-    return Ranked(values, moved * (2.0 + np.abs(z) + np.sqrt(squares)))
+    return values, moved * (2.0 + np.abs(z) + np.sqrt(squares))
 
 
-def ratio(ratios: Array, error: float) -> Ranked:
+def ratio(ratios: Array, error: float) -> tuple[Array, Array]:
     r""":math:`\max_j\{\ell_j - \ell_e\}` over the rivals j, at least 0; ratios: (B + 1, R).
 
     Where all rivals are behind beyond doubt, it is 0 without error: such rows and draws are equal.
     """
     others = ratios[:, (ratios != 0.0).any(axis=0)]  # without the explanation itself, and its own law once more
     values = others.max(axis=1, initial=0.0)
-    return Ranked(values, np.where(others.max(axis=1, initial=-np.inf) < -error, 0.0, error))
+    return values, np.where(others.max(axis=1, initial=-np.inf) < -error, 0.0, error)
 
 
 def _standardised(scores: Array) -> tuple[Array, float]:
