@@ -56,7 +56,7 @@ if not has_exchange:
 def write(text):
     with _folder.reserved("folder", place) as held:
         held.make_room(10_000)
-        held.write({name: lambda path: path.write_text(text) for name in _folder.FILES})
+        held.write({name: lambda: [text] for name in _folder.FILES})
 
 def killed(k):
     count = 0
@@ -123,7 +123,7 @@ def test_a_file_system_without_locks_holds_reports(tmp_path, monkeypatch):
 
     monkeypatch.setattr("fcntl.flock", refused)
     with reserved("folder", tmp_path / "report") as held:
-        assert held.write({"report.json": lambda path: path.write_text("{}")}) == (tmp_path / "report/report.json",)
+        assert held.write({"report.json": lambda: ["{}"]}) == (tmp_path / "report/report.json",)
 
 
 def test_one_run_at_a_time_writes_a_folder(tmp_path):
@@ -139,10 +139,10 @@ def test_one_run_at_a_time_writes_a_folder(tmp_path):
 
 def test_a_file_that_comes_into_the_folder_during_a_run_stays(tmp_path):
     with reserved("folder", tmp_path / "report") as held:
-        held.write({"report.json": lambda path: path.write_text("old")})
+        held.write({"report.json": lambda: ["old"]})
     with reserved("folder", tmp_path / "report") as held:
         (tmp_path / "report" / "notes.txt").write_text("mine")
-        held.write({"report.json": lambda path: path.write_text("new")})
+        held.write({"report.json": lambda: ["new"]})
     found = {path.name: path.read_text() for path in (tmp_path / "report").iterdir()}
     assert found == {"report.json": "new", "notes.txt": "mine"}
     assert [path.name for path in tmp_path.iterdir()] == ["report"]

@@ -12,6 +12,7 @@ import typer
 
 from .. import maps, project as projects
 from .._errors import MisuseError, misuse_named, visible
+from . import _later
 from ._app import PROJECT_FILE, ProjectArgument, Quiet, Threads, Trust, use_threads
 from ._progress import Status, ended_with, run_progress
 from ._project import run_and_tell, show_finished
@@ -128,8 +129,6 @@ def _progress(status: Status) -> Callable[[int, int], None]:
 
 def _report_one(project: "Project", overrides: dict[str, object], signals: "Signals", text: str, quiet: bool) -> None:
     """The report of one signal in full, as `run` makes it of these rows, which stay beside it for `verify`."""
-    from .._files import npy_bytes, write_whole
-
     rows = signals.at(_index(text, signals.shape))
     folder = project.map_folder / f"{SIGNAL}{text.replace(',', '-')}"
     path = signal_rows(folder)
@@ -138,7 +137,7 @@ def _report_one(project: "Project", overrides: dict[str, object], signals: "Sign
         # Records name the channels where other files of the project have these in another order.
         is_moved = project.channels.moved
         kind = [(name, rows.dtype) for name in signals.bands]
-        write_whole(path, npy_bytes(rows.view(kind).reshape(-1) if is_moved else rows))
+        _later.files.write_whole(path, _later.files.npy_bytes(rows.view(kind).reshape(-1) if is_moved else rows))
     except OSError as error:
         raise MisuseError("--out", _WRITABLE, f"{folder} ({error})") from None
     given = overrides | {"output.folder": str(folder), "title": f"{project.title}, signal {text}", **rows_at(path)}

@@ -15,6 +15,7 @@ from rich.progress import track
 from .. import project as projects
 from .._errors import MisuseError
 from ..local import planning, shell
+from . import _later
 from ._app import Trust
 from ._text import check_ends, load_counted, show_lines
 
@@ -90,10 +91,6 @@ def plan(
     if project is not None:
         _show_judges(project, as_json, trust, strength)
         return
-    import numpy as np
-
-    from ..laws import BernoulliGaussian
-
     _check_picture(picture)
     block = _dictionary(scale, atoms, dictionary)
     values = _numbers("--coefficients", coefficients)
@@ -104,13 +101,13 @@ def plan(
         raise MisuseError("--noise", "lie between 1e-06 and 1e+06", repr(noise))
     design = planning.Design(
         dictionary=block,
-        law=BernoulliGaussian(p),
+        law=_later.laws.BernoulliGaussian(p),
         noise=noise,
         n_calibration=_rows("--calibration", calibration),
         n_deployment=_rows("--deployment", deployment),
         sigma=sigma,
         support=active,
-        coefficients=np.array(values),
+        coefficients=_later.np.array(values),
         amplitudes=_amplitudes(amplitudes, separated, len(values)),
         alpha_calibration=alpha,
         alpha_deployment=alpha,
@@ -139,7 +136,7 @@ def _show_judges(project: Path, as_json: bool, trust: bool, strength: float) -> 
     assembled = projects.assemble(loaded)
     forecasts = projects.compare_judges(assembled, strength=strength)
     if as_json:
-        typer.echo(json.dumps([forecast.as_dict() for forecast in forecasts], indent=2, allow_nan=False))
+        typer.echo(json.dumps([asdict(forecast) for forecast in forecasts], indent=2, allow_nan=False))
         return
     show_lines(f"- {forecast.sentence()}" for forecast in forecasts)
     show_lines([" ".join(projects.comparison_notes(assembled, forecasts, strength))])
@@ -147,23 +144,19 @@ def _show_judges(project: Path, as_json: bool, trust: bool, strength: float) -> 
 
 def _dictionary(scale: float | None, atoms: int | None, path: Path | None) -> "LocalDictionary":
     """The block and its separated atom: of the options, or of a text file, one atom a column."""
-    import numpy as np
-
-    from .._checks import check_count, check_open, check_unit_columns
-
     if path is None:
-        q = check_count("--atoms", _DEFAULT_ATOMS if atoms is None else atoms, 3, _MOST_ATOMS)
-        reach = check_open("--scale", _DEFAULT_SCALE if scale is None else scale, 0.0, 1.0)
+        q = _later.checks.check_count("--atoms", _DEFAULT_ATOMS if atoms is None else atoms, 3, _MOST_ATOMS)
+        reach = _later.checks.check_open("--scale", _DEFAULT_SCALE if scale is None else scale, 0.0, 1.0)
         return shell.balanced_dictionary(shell.Frame.standard(q), reach)
     if scale is not None or atoms is not None:
         raise MisuseError("--dictionary", "come without --scale and --atoms", path, "The file has both.")
     name = f"--dictionary {path}"
-    table = np.array(_table(name, path))
+    table = _later.np.array(_table(name, path))
     q, columns = table.shape
     if not 3 <= q <= _MOST_ATOMS or columns != q + 1:
         rule = f"have q rows, 3 to {_MOST_ATOMS}, and q + 1 columns, the separated atom last"
         raise MisuseError(name, rule, f"{q} rows and {columns} columns")
-    table = check_unit_columns(name, table)
+    table = _later.checks.check_unit_columns(name, table)
     block = shell.Block.from_columns(shell.Frame.around(table[:, :-1]), table[:, :-1])
     return shell.LocalDictionary(block, table[:, -1])
 
@@ -211,11 +204,9 @@ def _active(count: int, support: str | None, q: int) -> tuple[int, ...]:
 
 def _amplitudes(block: str, separated: str | None, count: int) -> "Amplitudes":
     """The ranges of the coefficients; the separated atom has from one of the weakest to all of the strongest."""
-    from .._checks import Interval
-
     low, high = _range("--amplitudes", block)
     rival = (low, count * high) if separated is None else _range("--separated", separated)
-    return shell.Amplitudes(Interval(low, high), Interval(*rival))
+    return shell.Amplitudes(_later.checks.Interval(low, high), _later.checks.Interval(*rival))
 
 
 def _range(name: str, text: str) -> tuple[float, float]:
@@ -272,23 +263,17 @@ def _check_picture(path: Path | None) -> None:
 
 def _draw_map(design: "Design", path: Path) -> None:
     """Draw the resolution around the planned N and s; a bar on standard error shows how far it is."""
-    import numpy as np
-    from matplotlib.figure import Figure
-
-    from .._files import write_whole
-    from ..report.plots import plot_resolution
-
     scales = planning.map_scales(design, 13)
-    rows = design.n_calibration * np.geomspace(1e-4, 1e4, 49)
+    rows = design.n_calibration * _later.np.geomspace(1e-4, 1e4, 49)
     console = Console(stderr=True)
     resolutions = planning.resolution_map(
         design, scales, rows, lambda each: track(list(each), "Drawing", console=console, transient=True)
     )
-    figure = Figure(figsize=(3.4, 2.5), layout="constrained")
-    plot_resolution(resolutions, figure.subplots())
+    figure = _later.figure.Figure(figsize=(3.4, 2.5), layout="constrained")
+    _later.plots.plot_resolution(resolutions, figure.subplots())
     try:
         drawn = BytesIO()
         figure.savefig(drawn, dpi=200, format=path.suffix[1:])
-        write_whole(path, drawn.getvalue())
+        _later.files.write_whole(path, drawn.getvalue())
     except (OSError, ValueError) as error:
         raise MisuseError("--picture", "be a writable file", f"{path} ({error})") from None

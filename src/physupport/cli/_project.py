@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from signal import SIGINT, SIGTERM
 from time import process_time
@@ -121,7 +121,7 @@ def _dry_run(project: "Project", *, as_json: bool, has_hash: bool) -> None:
     if estimate.seconds is not None:
         estimate = replace(estimate, seconds=estimate.seconds + started)
     if as_json:
-        typer.echo(json.dumps(estimate.as_dict(), indent=2, allow_nan=False))
+        typer.echo(json.dumps(asdict(estimate), indent=2, allow_nan=False))
     else:
         show_lines(f"- {sentence}" for sentence in estimate.sentences())
 

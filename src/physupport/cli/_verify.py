@@ -13,6 +13,7 @@ import typer
 from .. import project as projects, report as reports, verify as verifier
 from .._errors import MisuseError, misuse_named, visible
 from ..report import page
+from . import _later
 from ._app import REFUSED, Trust
 from ._text import SIGNAL, load_project_at, read_text, report_path, rows_at, show_report, signal_rows
 
@@ -213,9 +214,7 @@ def _read_data(report: str, data: list[str] | None, project: "Project | None") -
 
 def _stream_rows(report: str, name: str, path: str) -> "Rows":
     """The table in a file, turned so that its rows are those of the report; hashes decide whether they are."""
-    from ..io import read_array
-
-    values = read_array(path)
+    values = _later.io.read_array(path)
     if values.ndim != 2:
         raise MisuseError(f"data {name}={path}", "have two axes, rows and channels", f"shape {values.shape}")
     declared = _declared_shapes(report).get(name)
@@ -239,12 +238,10 @@ def _declared_shapes(report: str) -> dict[str, tuple[int, int]]:
 
 
 def _archive_rows(path: Path) -> "dict[str, Rows]":
-    from ..io import read_archive
-
     if path.suffix.lower() != ".npz":
         remedy = "Other files are given by stream, as calibration=FILE."
         raise MisuseError(f"data {path}", "be an .npz file of tables", repr(path.suffix), remedy)
-    tables = read_archive(path, "data")
+    tables = _later.io.read_archive(path, "data")
     for name, table in tables.items():
         if table.ndim != 2 or table.dtype.kind not in "fiuc":
             raise MisuseError(f"data {path}", "hold a table of numbers for each stream", repr(name))
@@ -252,6 +249,4 @@ def _archive_rows(path: Path) -> "dict[str, Rows]":
 
 
 def _real(values: "Rows") -> "Rows":
-    from ..io import as_pairs
-
-    return as_pairs(values) if values.dtype.kind == "c" else values
+    return _later.io.as_pairs(values) if values.dtype.kind == "c" else values

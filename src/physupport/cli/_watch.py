@@ -18,13 +18,13 @@ import typer
 from .. import analysis, project as projects
 from .._errors import MisuseError, visible
 from ..analysis import diagnose
+from . import _later
 from ._app import PROJECT_FILE, ProjectOption, Trust
 from ._progress import interruptible
 from ._text import few, load_counted, show_lines, show_report
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from .._typing import Array
     from ..report import Report
 
 _MOST_IN_LINE = 4  # elements of a region that the line of a look names
@@ -55,8 +55,6 @@ def watch(
     Ctrl-C was pressed; 2, misuse.
     """
     loaded = load_counted(project, trust=trust)
-    import numpy as np
-
     assembled = projects.assemble(loaded)
     path = (loaded.path.parent / "watch" if out is None else out) / "report.json"
     protocol = assembled.protocol
@@ -67,12 +65,12 @@ def watch(
         law = evidence.law
         width = law.width(evidence.bank)
     result = None
-    first: list[NDArray[np.float64]] = []  # whole blocks, until there is no room for the next
+    first: list[Array] = []  # whole blocks, until there is no room for the next
     is_full = False
     try:
         with interruptible():
             for block in blocks(rows, look, follow, width, law.is_complex, evidence.bank.channels):
-                read = np.array(block)
+                read = _later.np.array(block)
                 evidence = evidence.after(read)
                 is_full = is_full or (bool(first) and sum(each.size for each in first) + read.size > _MOST_KEPT)
                 first += [] if is_full else [read]
@@ -86,7 +84,7 @@ def watch(
         typer.echo("No row came, so there is nothing to report.", err=True)
         return
     typer.echo("")
-    details = diagnose.running_details(result, evidence, np.concatenate(first), proposed)
+    details = diagnose.running_details(result, evidence, _later.np.concatenate(first), proposed)
     show_report(result.report, details)
     show_lines(details.notes)
     typer.echo(f"\nWritten to {visible(str(path))}.")
@@ -152,8 +150,6 @@ def _rows(
 
     The first row decides whether complex numbers are pairs of columns or cells such as 1+2j.
     """
-    from ..io import read_pairs, read_reals
-
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     for number, line in numbered:
         text = line.removeprefix("\ufeff")
@@ -171,7 +167,7 @@ def _rows(
                 how = "each as one column, such as 1+2j" if is_joined else "each as two columns: real, imaginary"
                 typer.echo(visible(f"read: rows {name}: {width // 2} channels, {how}"), err=True)
         try:
-            row = read_pairs(cells) if is_joined else read_reals(cells)
+            row = _later.io.read_pairs(cells) if is_joined else _later.io.read_reals(cells)
         except ValueError:
             raise _odd(name, number, cells, is_complex) from None
         parts = 2 if is_joined else 1
@@ -191,24 +187,20 @@ def _header(name: str, number: int, text: str, channels: tuple[str, ...] | None)
 
     A line with cells that are numbers and cells that are not is damaged.
     """
-    from ..io import Axis, is_number, order_of
-
     cells = [cell for cell in (text.split(",") if "," in text else text.split()) if cell.strip()]
-    if not cells or any(map(is_number, cells)):
+    if not cells or any(map(_later.io.is_number, cells)):
         return False, []
     order = None
     if channels is not None and len(cells) == len(channels):
-        order = order_of(f"rows {name}", Axis("channels", channels, "the project"), cells)
+        order = _later.io.order_of(f"rows {name}", _later.io.Axis("channels", channels, "the project"), cells)
     _say(f"rows {name}: line {number} is taken for a header: {_cut(text.strip())}")
     return True, [] if order is None else order.tolist()
 
 
 def _odd(name: str, number: int, cells: list[str], is_complex: bool) -> MisuseError:
     """Misuse that names the cell that is no number, or no real one."""
-    from ..io import is_number
-
     rule = _NUMBERS
-    odd = next((cell for cell in cells if not is_number(cell)), None)
+    odd = next((cell for cell in cells if not _later.io.is_number(cell)), None)
     if odd is None:
         odd = next(cell for cell in cells if "j" in cell.lower())
         rule = "have complex numbers as 1+2j in all lines or in none" if is_complex else "be real numbers"

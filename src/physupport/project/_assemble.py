@@ -1,13 +1,12 @@
 """The bank that a project describes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
 from .._errors import misuse_named
-from ..aeb import Policy
-from ..analysis import AnalysisProtocol, Proposed, StreamPlan, named_policy
-from ..banks import Bank, Nuisances, library_bank, product_grid
+from ..analysis import AnalysisProtocol, StreamPlan, named_policy
+from ..banks import Bank, library_bank, product_grid
 from ..io import Table
 from ..judges import JudgeSpec, check_laws, make_judge
 from ..judges.conformal import Replicates
@@ -21,7 +20,7 @@ from ._mixture import check_noises_told_apart, judge_note, mixture_options, nois
 from ._question import RegionResolution, project_question
 from ._replicates import read_replicates, replicate_notes
 from ._supports import check_left_out, left_out_note, project_supports
-from ._tables import checked_tables
+from ._tables import read_tables
 
 # The share of rows that propose where a project leaves it out, as it does where none need to.
 _HALF = 0.5
@@ -42,6 +41,11 @@ def project_bank(project: Project, physical: Physical, few: Sequence[Sequence[st
         strengths |= {name: tuple(values.tolist()) for name, values in cover.strengths.items()}
     if few is not None:
         strengths = {name: (max(values),) for name, values in strengths.items()}
+    spec = settings.data.calibration
+    calibration = None
+    if spec is not None:
+        values = {"p": spec.activity, "noise": (spec.noise and spec.noise.known) or ()}
+        calibration = product_grid(**{name: grid for name, grid in values.items() if grid is not None})
     with named_by_key(project, "regions"):
         return library_bank(
             physical.library,
@@ -51,17 +55,9 @@ def project_bank(project: Project, physical: Physical, few: Sequence[Sequence[st
             extra=physical.shared,
             settings=physical.settings,
             counts={name: region.count for name, region in settings.regions.items()},
-            calibration=_calibration_nuisances(project),
+            calibration=calibration,
             deployment=None if noises is None else product_grid(noise=noises),
         )
-
-
-def _calibration_nuisances(project: Project) -> Nuisances | None:
-    spec = project.settings.data.calibration
-    if spec is None:
-        return None
-    noises = (spec.noise and spec.noise.known) or ()
-    return product_grid(noise=noises) if spec.activity is None else product_grid(p=spec.activity, noise=noises)
 
 
 @final
@@ -90,7 +86,7 @@ def read_parts(project: Project) -> tuple[Physical, dict[str, Table]]:
     """The elements with their answers, and the rows, of which kind and shape are looked at."""
     project.read.clear()  # what was read before, in whatever order, is read again
     physical = read_elements(project)
-    tables = checked_tables(project, physical, len(project.settings.regions) + physical.shared.shape[1])
+    tables = read_tables(project, physical)
     check_noises_told_apart(project, physical)
     return physical, tables
 
@@ -106,9 +102,11 @@ def assembled_of(project: Project, physical: Physical, tables: Mapping[str, Tabl
     judge = project_judge(project, plans["deployment"].law, replicates)
     _check_judge(project, judge, plans, {name: len(table.values) for name, table in tables.items()})
     check_left_out(project, question, judge)
+    if settings.policy is not None and settings.policy not in question.policies:
+        raise project.misuse("policy", f"be one of {', '.join(question.policies)} here", repr(settings.policy))
     protocol = AnalysisProtocol(
         question=question,
-        policy=_policy(project, question),
+        policy=named_policy(settings.policy, question, settings.seed),
         level=settings.level,
         budget=settings.budget,
         bank=bank,
@@ -178,14 +176,6 @@ def _check_judge(
     if not project.settings.budget and not all(judge.splits(plan.law) for plan in plans.values()):
         rule = "allow at least one query with a judge that sets no rows aside to propose"
         raise project.misuse("budget", rule, project.settings.budget)
-
-
-def _policy(project: Project, question: RegionalMap | RegionResolution) -> Policy | Callable[[Proposed], Policy]:
-    name = project.settings.policy
-    seed = project.settings.seed
-    if name is not None and name not in question.policies:
-        raise project.misuse("policy", f"be one of {', '.join(question.policies)} here", repr(name))
-    return named_policy(name, question, seed)
 
 
 def project_plans(project: Project, physical: Physical, bank: Bank) -> dict[str, StreamPlan]:

@@ -30,19 +30,24 @@ class ElementList:
 def read_element_file(project: Project) -> ElementList:
     """Read and check the list; every element has a region of the project, and every region an element."""
     columns = _columns(project)
-    ids = _texts(project, columns, "id")
-    regions = _texts(project, columns, "region")
+    file = _file(project)
+    ids, regions = (_texts(file, columns, name) for name in ("id", "region"))
     lines = _lines(project, columns, ids)
     _check_regions(project, ids, regions)
-    named = [_numbers(project, columns, name) for name in project.settings.elements.coordinates]
-    places = np.stack(named, axis=1) if named else np.zeros((len(ids), 0))
+    places = np.zeros((len(ids), len(project.settings.elements.coordinates)))
+    for number, name in enumerate(project.settings.elements.coordinates):
+        if name not in columns:
+            rule = f"have a column {name!r}, which {project.name('elements.coordinates')} names"
+            raise MisuseError(file, rule, ", ".join(map(repr, columns)))
+        rules = "have numbers as coordinates", "have finite coordinates"
+        places[:, number] = column_numbers(file, name, columns[name], rules)
     first = lines[0].tolist()
     for line, same in zip(lines.ravel().tolist(), first * len(lines), strict=True):
         if regions[line] != regions[same] or (places[line] != places[same]).any():
             repeated = f"others of {ids[line]!r} in lines {same + 2} and {line + 2}"
-            raise MisuseError(_file(project), "have the region and place of an element alike in its variants", repeated)
+            raise MisuseError(file, "have the region and place of an element alike in its variants", repeated)
     distinct = tuple(ids[i] for i in first)
-    with misuse_named(lambda _: _file(project)):
+    with misuse_named(lambda _: file):
         check_apart("ids", distinct)
         check_apart("regions", tuple(project.settings.regions))
     axes = _axes(project, columns, ids, places, lines)
@@ -70,13 +75,17 @@ def _axes(
 
 def _lines(project: Project, columns: dict[str, list[str]], ids: tuple[str, ...]) -> IntArray:
     """(V, E) lines of the file: one of each element, or as many as a column `variant` tells apart."""
-    if "variant" not in columns or len({*ids}) == len(ids):
-        _check_ids(project, ids)
+    first = {name: line for line, name in reversed([*enumerate(ids)])}
+    again = next((line for line, name in enumerate(ids) if first[name] < line), None)
+    if again is None:
         return np.arange(len(ids))[None]
+    if "variant" not in columns:
+        twice = f"{ids[again]!r} in lines {first[ids[again]] + 2} and {again + 2}"
+        raise MisuseError(_file(project), "have distinct ids", twice)
     if len(project.settings.elements.responses or ()) != 1:
         rule = "have distinct ids unless responses is one file, with a column for each line"
         raise MisuseError(_file(project), rule, "several lines of an element")
-    variants = _texts(project, columns, "variant")
+    variants = _texts(_file(project), columns, "variant")
     at = {pair: line for line, pair in enumerate(zip(variants, ids, strict=True))}
     by_variant = dict.fromkeys(variants)
     by_id = dict.fromkeys(ids)
@@ -112,21 +121,13 @@ def _file(project: Project) -> str:
     return f"{project.name('elements.file')}: elements file {project.settings.elements.file}"
 
 
-def _texts(project: Project, columns: dict[str, list[str]], name: str) -> tuple[str, ...]:
+def _texts(file: str, columns: dict[str, list[str]], name: str) -> tuple[str, ...]:
     if name not in columns:
-        raise MisuseError(_file(project), f"have a column {name!r}", ", ".join(map(repr, columns)))
-    for line, text in enumerate(columns[name], 2):
-        if not text:
-            raise MisuseError(_file(project), f"give every element its {name}", f"an empty one in line {line}")
+        raise MisuseError(file, f"have a column {name!r}", ", ".join(map(repr, columns)))
+    if "" in columns[name]:
+        line = columns[name].index("") + 2
+        raise MisuseError(file, f"give every element its {name}", f"an empty one in line {line}")
     return tuple(columns[name])
-
-
-def _numbers(project: Project, columns: dict[str, list[str]], name: str) -> Array:
-    if name not in columns:
-        rule = f"have a column {name!r}, which {project.name('elements.coordinates')} names"
-        raise MisuseError(_file(project), rule, ", ".join(map(repr, columns)))
-    rules = "have numbers as coordinates", "have finite coordinates"
-    return np.real(column_numbers(_file(project), name, columns[name], rules))
 
 
 def column_numbers(
@@ -146,14 +147,6 @@ def column_numbers(
         if not np.isfinite(numbers[i]):
             raise MisuseError(file, rules[1], where)
     return numbers
-
-
-def _check_ids(project: Project, ids: tuple[str, ...]) -> None:
-    seen: dict[str, int] = {}
-    for line, name in enumerate(ids, 2):
-        if name in seen:
-            raise MisuseError(_file(project), "have distinct ids", f"{name!r} in lines {seen[name]} and {line}")
-        seen[name] = line
 
 
 def _check_regions(project: Project, ids: tuple[str, ...], regions: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,13 +45,14 @@ class ReportFolder:
             room = f"{shutil.disk_usage(self.hidden).free:,} bytes free ({error.strerror})"
             raise MisuseError(self.name, f"be on a disk with room for a report, {n_bytes:,} bytes", room) from None
 
-    def write(self, writers: Mapping[str, Callable[[Path], None]]) -> tuple[Path, ...]:
-        """All files, then the one step that replaces the report."""
+    def write(self, writers: Mapping[str, Callable[[], Iterable[str]]]) -> tuple[Path, ...]:
+        """All files, each of pieces of text, then the one step that replaces the report."""
         try:
             (self.hidden / "room").unlink(missing_ok=True)
             self.new.mkdir()
             for name, write in writers.items():
-                write(self.new / name)
+                with (self.new / name).open("w", encoding="utf-8", newline="") as file:
+                    file.writelines(write())
                 to_disk(self.new / name)
             to_disk(self.new)
             self._replace()
@@ -163,13 +164,13 @@ def _locked(held: ReportFolder) -> int | None:
 
 
 def _allocate(file: int, n_bytes: int) -> None:
-    """Fails where there is no room; file systems that cannot promise space are taken at their word."""
-    if hasattr(os, "posix_fallocate"):
-        try:
+    """Fail where there is no room; systems and file systems that cannot promise space are taken at their word."""
+    try:
+        if sys.platform == "linux":
             os.posix_fallocate(file, 0, n_bytes)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
 
 
 # Of renameat2 in Linux and of renamex_np in macOS; -100 stands for paths as they are.
@@ -179,11 +180,10 @@ _AT_CWD = -100
 
 def _exchanged(one: Path, other: Path) -> bool:
     """True if two folders now have each other's names, which happens in one step or not at all."""
-    if sys.platform == "win32":
-        return False
-    system = ctypes.CDLL(None)
     paths = [os.fsencode(one), os.fsencode(other)]
-    if hasattr(system, "renameat2"):
-        done: int = system.renameat2(_AT_CWD, paths[0], _AT_CWD, paths[1], _EXCHANGE)
-        return done == 0
-    return hasattr(system, "renamex_np") and bool(system.renamex_np(*paths, _EXCHANGE) == 0)
+    calls = {"linux": ("renameat2", _AT_CWD, paths[0], _AT_CWD, paths[1]), "darwin": ("renamex_np", *paths)}
+    if sys.platform not in calls:
+        return False
+    name, *arguments = calls[sys.platform]
+    function = getattr(ctypes.CDLL(None), str(name), None)  # not every system library has it
+    return function is not None and function(*arguments, _EXCHANGE) == 0

@@ -5,7 +5,7 @@ build only the numbers are told.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import sqrt
 from time import perf_counter
@@ -25,7 +25,7 @@ from ._assemble import Assembled, assembled_of, project_bank, project_judge, pro
 from ._elements import Physical, check_size
 from ._load import Project
 from ._size import BankCounts
-from ._supports import largest_supports, most_active
+from ._supports import most_active, project_supports
 from ._tables import read_tables
 
 # Numbers of the answers of all elements in all settings that are worked out.
@@ -96,10 +96,6 @@ class Forecast:
     memory_bytes: int
     notes: tuple[str, ...]
     protocol: str | None  # its hash, where that was worked out
-
-    def as_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return asdict(self)
 
     def sentences(self) -> list[str]:
         """The same in words."""
@@ -316,7 +312,7 @@ def _small_protocol(project: Project, physical: Physical, most: int) -> Analysis
     members = [physical.library.members(name) for name in regions]
     taken = [own[_spread(len(own), max(allowed, count))] for own, count in zip(members, counts, strict=True)]
     thinned = _part(physical, np.sort(np.concatenate(taken)), settings)
-    supports = [*islice(largest_supports(project), most)]
+    supports = [*islice(project_supports(project, largest_first=True), most)]
     bank = project_bank(project, thinned, supports[:1])
     if most >= 2 * bank.size:
         bank = project_bank(project, thinned, supports[: most // bank.size])

@@ -1,7 +1,5 @@
 """The record of all files that a run reads beside its rows, and the order of their channels."""
 
-import os
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -96,14 +94,3 @@ def _digest(path: Path) -> str | None:
         return file_hash(path)
     except OSError:
         return None
-
-
-def verify_command(project: Project) -> str | None:
-    """The command that verifies the report with its rows; None if the project file alone does not name the rows."""
-    if any(key.startswith("data") for key in project.overridden):
-        return None
-    try:
-        path = os.path.relpath(project.path.resolve(), project.folder.resolve())
-    except ValueError:  # on another drive
-        return None
-    return f"physupport verify report.json --project {shlex.quote(Path(path).as_posix())}"

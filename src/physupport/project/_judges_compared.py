@@ -1,7 +1,7 @@
 """A comparison of the judges on simulated rows, so that one is chosen before any row of the data is used."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from time import process_time
 from typing import final
 
@@ -43,10 +43,6 @@ class JudgeForecast:
     possible: int = 0
     things: str = "elements"
     unit: str = ""
-
-    def as_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return asdict(self)
 
     def sentence(self) -> str:
         """The same in words."""

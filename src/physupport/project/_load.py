@@ -199,22 +199,21 @@ def _real(path: Path) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise MisuseError(f"project {path}", "be a readable file", "a device or a pipe")
+            raise OSError(None, "a device or a pipe")
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         remedy = "`physupport init` writes an example." if isinstance(error, FileNotFoundError) else ""
         raise MisuseError(f"project {path}", "be a readable file", error.strerror, remedy) from None
     except UnicodeDecodeError:
         raise MisuseError(f"project {path}", "be UTF-8 text", "other bytes") from None
-    except MisuseError:
-        raise
     except ValueError as error:  # a name that no file can have
         raise MisuseError("project", "be a readable file", f"{str(path)!a} ({error})") from None
     try:
         _check_parts(text)
         return tomllib.loads(text)
     except ValueError as error:  # also of numbers with more digits than Python reads
-        raise MisuseError(path.name, "be TOML", _fault(str(error))) from None
+        fault = str(error)
+        raise MisuseError(path.name, "be TOML", fault[:1].lower() + fault[1:].rstrip(".")) from None
     except RecursionError:
         raise MisuseError(path.name, "be TOML that is not nested too deeply", "hundreds of levels") from None
 
@@ -231,11 +230,6 @@ def _check_parts(text: str) -> None:
     """Refuse a key of hundreds of parts, for which the parser takes time and memory by the square of their number."""
     if any(word["long"] is not None for word in _WORD.finditer(text)):
         raise RecursionError
-
-
-def _fault(message: str) -> str:
-    """The fault of the text and its place, without the full stop."""
-    return message[:1].lower() + message[1:].rstrip(".")
 
 
 def named_by_key(project: Project, key: str) -> AbstractContextManager[None]:

@@ -78,26 +78,17 @@ def _map(project: Project, physical: Physical, view: RegionalView) -> RegionalMa
             _check_reachable(project, physical, name, f"regions.{name}.tolerance", region.tolerance, remedy)
     if not rules:
         raise project.misuse("regions", "ask about at least one region", "ask = 'nothing' for all of them")
-    claims = _claims(project)
+    claims = {}
+    for name, spec in project.settings.claims.items():
+        (kind,) = (kind for kind in CLAIM_KINDS if getattr(spec, kind) is not None)  # it has one
+        with misuse_named(lambda _, key=f"claims.{name}.{kind}": project.name(key)):  # type: ignore[misc]
+            claims[name] = Claim(kind, tuple(getattr(spec, kind)))
     with misuse_named(lambda name: project.name(name if name == "claims" else f"regions: {name}")):
         question = RegionalMap(view, rules, claims)
     for name, entry, rule, value in question.unanswerable():
         key = f"regions.{name}.{'ask' if entry == 'asks' else entry}"
         raise project.misuse(key, rule, value)
     return question
-
-
-def _claims(project: Project) -> dict[str, Claim]:
-    """The claims of the file."""
-    return {name: _claim(project, name) for name in project.settings.claims}
-
-
-def _claim(project: Project, name: str) -> Claim:
-    """It has one kind."""
-    spec = project.settings.claims[name]
-    ((kind, of),) = ((kind, getattr(spec, kind)) for kind in CLAIM_KINDS if getattr(spec, kind) is not None)
-    with misuse_named(lambda _: project.name(f"claims.{name}.{kind}")):
-        return Claim(kind, tuple(of))
 
 
 def _resolution(project: Project, physical: Physical, view: RegionalView, spec: AskedResolution) -> RegionResolution:

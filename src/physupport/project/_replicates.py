@@ -1,10 +1,7 @@
 """Replicates of the elements, and tables with a line for each measured spectrum."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import final
 
 import numpy as np
 
@@ -23,25 +20,20 @@ _ELEMENT = "element"
 _FILE = "file"
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Spectra:
-    """S lines: the element of each, what further columns say, and its rows."""
+def read_spectra(
+    project: Project, key: str, file: str, unit: str | None, physical: Physical
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Field, ...]]:
+    """The element of each line, its unit, if a column for it is named, and its rows (n, q).
 
-    elements: tuple[str, ...]
-    texts: tuple[tuple[str, ...], ...]  # of every further column, in the order asked for
-    rows: tuple[Field, ...]  # (n, q) each, n = 1 where they are columns of the table
-
-
-def read_spectra(project: Project, key: str, file: str, further: Sequence[str], physical: Physical) -> Spectra:
-    """The columns element and those asked for, in any order; and either file, or one for each channel in its order."""
+    The rows are in a file that the line names, or n = 1, in a column for each channel.
+    """
     path = project.file(key, file)
     name = project.name(key)
     with recorded(project, key, file, path) as entry:
         with named_by_key(project, key):
             columns = read_columns(path)
         entry |= {"shape": [len(next(iter(columns.values()))), len(columns)]}
-    own = (_ELEMENT, *further)
+    own = (_ELEMENT, *([unit] if unit else []))
     rest = [column for column in columns if column not in own]
     is_by_file = rest == [_FILE]
     if any(column not in columns for column in own) or not (is_by_file or len(rest) == physical.n_channels):
@@ -53,15 +45,15 @@ def read_spectra(project: Project, key: str, file: str, further: Sequence[str], 
     other = next((cell for cell in elements if cell not in physical.library.ids), None)
     if other is not None:
         raise MisuseError(name, "name elements of the list", repr(other))
-    texts = tuple(tuple(columns[column]) for column in further)
+    units = tuple(columns[unit]) if unit else ()
     if is_by_file:
-        return Spectra(elements, texts, tuple(_of_file(project, key, cell, physical) for cell in columns[_FILE]))
+        return elements, units, tuple(_of_file(project, key, cell, physical) for cell in columns[_FILE])
     rules = ("hold numbers", "hold finite numbers")
     is_complex = physical.is_complex
     order = project.channels.order(name, key, rest)
     cells = rest if order is None else [rest[i] for i in order]
     values = [column_numbers(name, cell, columns[cell], rules, is_complex=is_complex) for cell in cells]
-    return Spectra(elements, texts, tuple(np.column_stack(values)[:, None]))
+    return elements, units, tuple(np.column_stack(values)[:, None])
 
 
 def _of_file(project: Project, key: str, file: str, physical: Physical) -> Field:
@@ -98,15 +90,14 @@ def read_replicates(project: Project, physical: Physical) -> Replicates | None:
         return None
     if physical.is_complex:
         raise MisuseError(name, "be left out where responses are complex", "a file", "Replicates have real spectra.")
-    read = read_spectra(project, _KEY, spec.replicates, (spec.replicate_unit,), physical)
-    if any(len(rows) != 1 for rows in read.rows):
+    elements, units, rows = read_spectra(project, _KEY, spec.replicates, spec.replicate_unit, physical)
+    if any(len(each) != 1 for each in rows):
         raise MisuseError(name, "have one spectrum in every line", "a file with several rows")
     groups = _groups(project)
     background = background_columns(project, physical)
     with named_by_key(project, _KEY):
-        spectra = np.concatenate([np.asarray(rows, dtype=np.float64) for rows in read.rows])
-        named = {e: groups.get(e, e) for e in read.elements}
-        return Replicates(spectra, read.elements, read.texts[0], named, background)
+        spectra = np.concatenate(rows).astype(np.float64)
+        return Replicates(spectra, elements, units, {e: groups.get(e, e) for e in elements}, background)
 
 
 def _groups(project: Project) -> dict[str, str]:

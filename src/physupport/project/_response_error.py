@@ -12,13 +12,13 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._files import replace_file
-from .._typing import Array, Field
+from .._typing import Array
 from ..io import as_complex
 from ..report.page import picture_svg
 from ..report.pictures import Picture, sines_picture
 from ..responses import source_errors
 from ._assemble import assemble
-from ._elements import Physical, read_elements
+from ._elements import read_elements
 from ._load import Project, load_project
 from ._mixture import background_columns
 from ._replicates import read_spectra
@@ -79,26 +79,16 @@ def response_error(project: Project, sources: str = "sources.csv") -> ResponseEr
     or in a `file`.  The background of the project is taken off.
     """
     physical = read_elements(project)
-    read = read_spectra(project, _KEY, sources, (), physical)
-    if len(read.elements) < 2:
-        rule = "have two sources or more, as each is left out in turn"
-        raise project.misuse(_KEY, rule, len(read.elements))
-    index = [physical.library.ids.index(name) for name in read.elements]
+    elements, _, rows = read_spectra(project, _KEY, sources, None, physical)
+    if len(elements) < 2:
+        raise project.misuse(_KEY, "have two sources or more, as each is left out in turn", len(elements))
+    index = [physical.library.ids.index(name) for name in elements]
     background = background_columns(project, physical)
-    measured = source_errors(
-        _states(physical)[:, :, index], read.rows, None if background is None else _native(physical, background)
-    )
-    return ResponseError(read.elements, tuple(physical.library.regions[i] for i in index), measured.sines)
-
-
-def _states(physical: Physical) -> Field:
-    """(V, q, E) the responses in every state of the instrument."""
+    native = as_complex if physical.is_complex else np.asarray
     states = physical.library.responses[None] if physical.settings is None else physical.settings.responses
-    return np.array([_native(physical, state) for state in states])
-
-
-def _native(physical: Physical, columns: Array) -> Field:
-    return as_complex(columns) if physical.is_complex else columns
+    answers = np.array([native(state) for state in states])  # (V, q, E)
+    measured = source_errors(answers[:, :, index], rows, None if background is None else native(background))
+    return ResponseError(elements, tuple(physical.library.regions[i] for i in index), measured.sines)
 
 
 def write_error(project: Project, measured: ResponseError) -> tuple[Path, Path]:

@@ -127,12 +127,6 @@ def _is_beside(folder: Path, name: str) -> bool:
     return file is not None and (Path(file) == top.with_suffix(".py") or top in Path(file).parents)
 
 
-def read_numbers(project: Project, key: str, spec: File, *axes: Axis) -> Numbers:
-    """The finite numbers of a file, told by its key where they are none; axes: what they run over, if that is named."""
-    values = ordered(project, key, read_recorded(project, key, spec), axes)
-    return finite(project, key, spec, values)
-
-
 def finite(project: Project, key: str, spec: File, values: Numbers) -> Numbers:
     """Refuse a number that is not, by its place in the table."""
     if not np.isfinite(values).all():
@@ -143,7 +137,8 @@ def finite(project: Project, key: str, spec: File, values: Numbers) -> Numbers:
 
 def read_atoms(project: Project, key: str, spec: File, n_channels: int, *, is_complex: bool) -> Field:
     """(q, m) columns of a file beside those of the elements, real where these are; a list of numbers is one column."""
-    numbers = read_numbers(project, key, spec, project.channels.axis, Axis("atoms"))
+    held = read_recorded(project, key, spec)
+    numbers = finite(project, key, spec, ordered(project, key, held, (project.channels.axis, Axis("atoms"))))
     columns = numbers[:, None] if numbers.ndim == 1 else numbers
     if columns.ndim != 2 or len(columns) != n_channels:
         rule = f"have {n_channels} rows, one for each channel, and a column for each atom"
@@ -157,7 +152,14 @@ def nominal_responses(project: Project, listed: ElementList | None = None) -> tu
     """The input of `settings_grid` for each variant: a response, or (q, E) columns of the elements of a list."""
     files = project.settings.elements.responses
     if files is None or listed is None:
-        return _mixing(project, _formula(project))
+        response = _formula(project)
+        # Those whose mixtures a response stands for, such as dipoles of any orientation.
+        parts: tuple[Response, ...] = getattr(response, "variants", (response,))
+        mixed = project.settings.elements.variants
+        if len(parts) > 1 and mixed != "span":
+            rule = f"be 'span' with a response of {len(parts)} parts, which mix"
+            raise project.misuse("elements.variants", rule, repr(mixed))
+        return parts
     if len(files) == 1:
         columns = _read_columns(project, "elements.responses", files[0], listed)
         lines = listed.lines
@@ -167,16 +169,6 @@ def nominal_responses(project: Project, listed: ElementList | None = None) -> tu
     if len(shapes) > 1:
         raise project.misuse("elements.responses", "have as many channels in every variant", shapes)
     return tuple(stacks)
-
-
-def _mixing(project: Project, response: Response) -> tuple[Response, ...]:
-    """The response, or those whose mixtures it stands for, such as dipoles of any orientation."""
-    parts: tuple[Response, ...] = getattr(response, "variants", (response,))
-    if len(parts) > 1 and project.settings.elements.variants != "span":
-        key = project.name("elements.variants")
-        value = project.settings.elements.variants
-        raise MisuseError(key, f"be 'span' with a response of {len(parts)} parts, which mix", repr(value))
-    return parts
 
 
 def _formula(project: Project) -> Response:

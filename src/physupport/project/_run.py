@@ -1,6 +1,8 @@
 """A project from its file to the folder of its report."""
 
-from collections.abc import Callable, Iterator
+import os
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
@@ -13,7 +15,6 @@ from ..report import Details, Report, field_lines, query_lines
 from ..report.page import page_html
 from ._assemble import Assembled, assemble
 from ._folder import reserved
-from ._inputs import verify_command
 from ._load import Project
 
 
@@ -52,20 +53,23 @@ def run_project(
         earlier = _earlier(name, project) if resume else None
         stage("Reading files")
         assembled = assemble(project)
-        held.make_room(_report_bytes(assembled))
+        bank = assembled.bank
+        queries = budget_queries(assembled.protocol.budget, bank.size)
+        held.make_room(_BYTES + _BYTES_A_QUERY * queries + _BYTES_AN_ELEMENT * bank.states.elements.shape[1])
         stage("Looking at proposal rows")
         with project.named_run():
             result = analyse(assembled.protocol, assembled.tables, callback=callback, earlier=earlier)
         stage("Writing the report")
         details = project_details(assembled, result)
         report = result.report
+        trace = result.trace
         files = held.write(
             {
-                "report.html": lambda path: _write(path, page_html(report, details)),
-                "report.json": lambda path: _write(path, report.json()),
-                "details.json": lambda path: _write(path, details.json()),
-                "fields.csv": lambda path: _write_lines(path, field_lines(report)),
-                "queries.csv": lambda path: _write_lines(path, _query_lines(result)),
+                "report.html": lambda: [page_html(report, details)],
+                "report.json": lambda: [report.json()],
+                "details.json": lambda: [details.json()],
+                "fields.csv": lambda: field_lines(report),
+                "queries.csv": lambda: query_lines(trace.queries, trace.verdicts, result.seal.question.says),
             }
         )
     return Finished(assembled, result, details, files)
@@ -75,14 +79,6 @@ def run_project(
 _BYTES = 2**22
 _BYTES_A_QUERY = 400
 _BYTES_AN_ELEMENT = 2000
-
-
-def _report_bytes(assembled: Assembled) -> int:
-    """An upper estimate of the bytes of a report, before anything is asked."""
-    bank = assembled.bank
-    queries = budget_queries(assembled.protocol.budget, bank.size)
-    elements = int(bank.states.elements.shape[1])
-    return _BYTES + _BYTES_A_QUERY * queries + _BYTES_AN_ELEMENT * elements
 
 
 def _earlier(name: str, project: Project) -> Report:
@@ -107,20 +103,17 @@ def project_details(assembled: Assembled, result: Result) -> Details:
         title=project.title,
         coordinate_names=project.settings.elements.coordinates,
         outline=assembled.outline,
-        verify=verify_command(project),
+        verify=_verify_command(project),
     )
     return Details(details.document | {"inputs": [*details.document["inputs"], *project.read.values()]})
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="")
-
-
-def _write_lines(path: Path, lines: Iterator[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(lines)
-
-
-def _query_lines(result: Result) -> Iterator[str]:
-    trace = result.trace
-    return query_lines(trace.queries, trace.verdicts, result.seal.question.says)
+def _verify_command(project: Project) -> str | None:
+    """The command that verifies the report with its rows; None if the project file alone does not name the rows."""
+    if any(key.startswith("data") for key in project.overridden):
+        return None
+    try:
+        path = os.path.relpath(project.path.resolve(), project.folder.resolve())
+    except ValueError:  # on another drive
+        return None
+    return f"physupport verify report.json --project {shlex.quote(Path(path).as_posix())}"

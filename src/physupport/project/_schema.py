@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from math import inf
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
@@ -15,6 +15,7 @@ from ..laws import LAWS, law_named, laws_of_files, make_law
 from ..responses import KINDS
 from ._sections import (
     Ends,
+    File,
     FileName,
     FileSpec,
     Grid,
@@ -149,6 +150,7 @@ class Deployment(Stream):
     split: Literal["thin", "rows", "fission"] | None = None
     splits: Annotated[int, Field(ge=1, le=MOST_SPLITS)] | None = None
     exposure: Values | None = None
+    codes: ClassVar[File | None] = None
 
 
 class Data(Section):

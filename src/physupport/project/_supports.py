@@ -1,6 +1,6 @@
 """Which regions of a project may be active together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import combinations
 from typing import cast
 
@@ -12,42 +12,38 @@ from ..questions import RegionalMap
 from ._load import Project
 
 
-def project_supports(project: Project) -> list[tuple[str, ...]]:
-    """Those listed, all regions and all but each optional one, or whatever the presence of the regions allows."""
+def project_supports(project: Project, *, largest_first: bool = False) -> Iterable[tuple[str, ...]]:
+    """Those listed, all regions and all but each optional one, or whatever the presence of the regions allows.
+
+    largest_first: those with most regions first, each made when it is asked for.
+    """
     supports = project.settings.supports
     if supports.choices is not None:
-        return _listed(project, supports.choices)
-    if supports.leave_one_out:
-        return [*_left_out(project)]
+        listed = _listed(project, supports.choices)
+        return sorted(listed, key=len, reverse=True) if largest_first else listed
     always, optional = _by_presence(project)
-    return region_supports(always, optional, supports.max_active)
-
-
-def largest_supports(project: Project) -> Iterator[tuple[str, ...]]:
-    """The same supports as they are asked for, those with most regions first."""
-    supports = project.settings.supports
-    if supports.choices is not None:
-        yield from sorted(_listed(project, supports.choices), key=len, reverse=True)
-    elif supports.leave_one_out:
-        yield from _left_out(project)
-    else:
-        always, optional = _by_presence(project)
-        most = len(optional) if supports.max_active is None else supports.max_active - len(always)
-        for size in range(most, -1, -1):
-            yield from (tuple(always) + chosen for chosen in combinations(optional, size))
+    if supports.leave_one_out:
+        regions = tuple(project.settings.regions)
+        if not optional:
+            raise project.misuse("supports.leave_one_out", "go with optional regions", "none")
+        return [regions, *(tuple(name for name in regions if name != out) for out in optional)]
+    if not largest_first:
+        return region_supports(always, optional, supports.max_active)
+    most = len(optional) if supports.max_active is None else supports.max_active - len(always)
+    return ((*always, *chosen) for size in range(most, -1, -1) for chosen in combinations(optional, size))
 
 
 def most_active(project: Project) -> int:
     """Elements that are active at once, at most; where every combination of regions is a support, none is made."""
-    regions = project.settings.regions
+    counts = {name: region.count[1] for name, region in project.settings.regions.items()}
     supports = project.settings.supports
-    if supports.leave_one_out:
-        return sum(region.count[1] for region in regions.values())
     if supports.choices is not None:
-        return max(sum(regions[name].count[1] for name in support) for support in project_supports(project))
-    always, optional = ([regions[name].count[1] for name in names] for names in _by_presence(project))
-    most = len(regions) if supports.max_active is None else supports.max_active
-    return sum(always) + sum(sorted(optional, reverse=True)[: most - len(always)])
+        return max(sum(counts[name] for name in support) for support in project_supports(project))
+    if supports.leave_one_out or supports.max_active is None:
+        return sum(counts.values())
+    always, optional = _by_presence(project)
+    largest = sorted((counts[name] for name in optional), reverse=True)
+    return sum(counts[name] for name in always) + sum(largest[: supports.max_active - len(always)])
 
 
 def _by_presence(project: Project) -> tuple[list[str], list[str]]:
@@ -108,16 +104,6 @@ def left_out_note(project: Project) -> tuple[str, ...]:
         "Coefficients may be 0, so every combination of optional regions lies within an explanation: a region that all "
         "but it cannot explain is certain, and others may be there or not.",
     )
-
-
-def _left_out(project: Project) -> Iterator[tuple[str, ...]]:
-    """All regions, and all but each optional one."""
-    regions = project.settings.regions
-    optional = [name for name, region in regions.items() if region.presence == "optional"]
-    if not optional:
-        raise project.misuse("supports.leave_one_out", "go with optional regions", "none")
-    yield tuple(regions)
-    yield from (tuple(name for name in regions if name != out) for out in optional)
 
 
 def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]:

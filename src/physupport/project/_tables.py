@@ -13,7 +13,6 @@ from ..laws import law_named, laws_of_files
 from ._inputs import begin_channels, ordered, read_recorded
 from ._load import Project, named_by_key
 from ._schema import Calibration, Deployment, may_propose
-from ._sections import File
 
 if TYPE_CHECKING:
     from ._elements import Physical
@@ -24,35 +23,55 @@ def planned_opponents(project: Project) -> dict[str, str]:
     return {name: spec.opponent or "bank" for name, spec in project.settings.data.streams.items()}
 
 
-def read_tables(project: Project) -> dict[str, Table]:
-    """A table for each stream, memory-mapped where its file allows; nothing is checked against the elements."""
-    begin_channels(project)
+def read_tables(project: Project, physical: "Physical | None" = None) -> dict[str, Table]:
+    """A table for each stream, memory-mapped where its file allows.
+
+    physical: elements whose responses have as many channels and the same kind of numbers; left out, nobody checks that.
+    """
+    if physical is None:
+        begin_channels(project)
+    else:
+        _check_files_differ(project)
     specs = project.settings.data.streams
-    read = {name: _read(project, name, spec) for name, spec in specs.items()}
-    count = read["deployment"].values.shape[1]
-    return {
-        name: _with_codes(project, _in_order(project, name, table, count), specs[name]) for name, table in read.items()
+    read = {name: _read(project, name, spec, physical) for name, spec in specs.items()}
+    count = read["deployment"].values.shape[1] if physical is None else physical.n_channels
+    n_atoms = None if physical is None else len(project.settings.regions) + physical.shared.shape[1]
+    tables = {
+        name: _with_codes(project, _in_order(project, name, table, count), specs[name], n_atoms)
+        for name, table in read.items()
     }
-
-
-def checked_tables(project: Project, physical: "Physical", n_atoms: int) -> dict[str, Table]:
-    """The tables, with as many channels and the same kind of numbers as the responses."""
-    tables = {}
-    _check_files_differ(project)
-    for name, spec in project.settings.data.streams.items():
-        n_codes = n_atoms if law_named(spec.law).has_codes and _codes(spec) is None else 0
-        _check_width(project, name, _shape(project, name, spec), physical, n_codes)
-        table = _read(project, name, spec)
-        _check_numbers(project, name, table, physical)
-        _check_width(project, name, table.values.shape, physical, n_codes)
-        is_divided = spec.proposal is not None and may_propose(project.settings.judge, spec.law)
-        if is_divided and not int(Fraction(repr(spec.proposal)) * len(table.values)):
-            rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
-            remedy = 'Leave it out, or take judge = "rotation".' if law_named(spec.law).is_linear else ""
-            raise project.misuse(f"data.{name}.proposal", rule, spec.proposal, remedy)
-        tables[name] = _with_codes(project, _in_order(project, name, table, physical.n_channels), spec, n_atoms)
     project.channels.unit = tables["deployment"].source.unit
     return tables
+
+
+def _read(project: Project, name: str, spec: Calibration | Deployment, physical: "Physical | None") -> Table:
+    """The rows of a stream; what a file announces of its shape is checked first: a small one may hold far more."""
+    key = f"data.{name}.file"
+    path = project.file(key, spec.file)
+    law = law_named(spec.law)
+    n_codes = 0
+    if physical is not None:
+        n_atoms = len(project.settings.regions) + physical.shared.shape[1]
+        n_codes = n_atoms if law.has_codes and spec.codes is None else 0
+        with named_by_key(project, key):
+            shape = read_shape(path, channels=spec.channels, label=name, member=spec.member)
+        _check_width(project, name, shape, physical, n_codes)
+    with named_by_key(project, key):
+        table = read_table(
+            path, channels=spec.channels, label=name, member=spec.member, unit=spec.unit, header=spec.header
+        )
+    # As the project names it: where its folder lies is nobody's business.
+    table = replace(table, source=replace(table.source, path=spec.file))
+    if physical is None:
+        return table
+    _check_numbers(project, name, table, physical)
+    _check_width(project, name, table.values.shape, physical, n_codes)
+    is_divided = spec.proposal is not None and may_propose(project.settings.judge, spec.law)
+    if is_divided and not int(Fraction(repr(spec.proposal)) * len(table.values)):
+        rule = f"leave at least one of the {len(table.values)} rows of {spec.file} to the proposal"
+        remedy = 'Leave it out, or take judge = "rotation".' if law.is_linear else ""
+        raise project.misuse(f"data.{name}.proposal", rule, spec.proposal, remedy)
+    return table
 
 
 def _check_files_differ(project: Project) -> None:
@@ -106,37 +125,12 @@ def code_names(project: Project) -> tuple[str, ...]:
     return (*regions, *(named or (f"shared {i}" for i in range(count))))
 
 
-def _codes(spec: Calibration | Deployment) -> File | None:
-    return spec.codes if isinstance(spec, Calibration) else None
-
-
-def _read(project: Project, name: str, spec: Calibration | Deployment) -> Table:
-    with named_by_key(project, f"data.{name}.file"):
-        table = read_table(
-            project.file(f"data.{name}.file", spec.file),
-            channels=spec.channels,
-            label=name,
-            member=spec.member,
-            unit=spec.unit,
-            header=spec.header,
-        )
-    # As the project names it: where its folder lies is nobody's business.
-    return replace(table, source=replace(table.source, path=spec.file))
-
-
-def _shape(project: Project, name: str, spec: Calibration | Deployment) -> tuple[int, ...] | None:
-    """Rows and channels as the file announces them, if it does: a small one may hold far more than memory."""
-    with named_by_key(project, f"data.{name}.file"):
-        path = project.file(f"data.{name}.file", spec.file)
-        return read_shape(path, channels=spec.channels, label=name, member=spec.member)
-
-
-def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, n_atoms: int | None = None) -> Table:
+def _with_codes(project: Project, table: Table, spec: Calibration | Deployment, n_atoms: int | None) -> Table:
     """Codes from a file of their own follow the channels; the two are brought together in memory.
 
     Whether codes are finite is seen where rows are used, as for all rows: held-out ones are not looked at here.
     """
-    file = _codes(spec)
+    file = spec.codes
     if file is None:
         return table
     key = "data.calibration.codes"
