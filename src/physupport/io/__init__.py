@@ -13,8 +13,6 @@ from ._names import (
     same_unit as same_unit,
 )
 from ._read import (
-    Coordinate as Coordinate,
-    Opened as Opened,
     Reader as Reader,
     check_codecs as check_codecs,
     files_read as files_read,
@@ -46,7 +44,13 @@ from ._rows import (
     turned as turned,
     undivided_rows as undivided_rows,
 )
-from ._table import ReaderOutput as ReaderOutput, Source as Source, Table as Table, in_order as in_order
+from ._table import (
+    Coordinate as Coordinate,
+    ReaderOutput as ReaderOutput,
+    Source as Source,
+    Table as Table,
+    in_order as in_order,
+)
 from ._text import (
     is_number as is_number,
     read_columns as read_columns,

@@ -10,7 +10,7 @@ from inspect import signature
 from math import prod
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -252,24 +252,12 @@ def _codecs_of(document: dict[str, Any]) -> Iterator[str]:
         yield from _codecs_of(own.get("configuration") or {})
 
 
-Coordinate: TypeAlias = tuple[NDArray[Any], str]  # where along an axis the entries lie, numbers or texts; and the unit
-
-
-class Opened(NamedTuple):
-    """An array, and what its holder says of all its axes."""
-
-    values: Any
-    names: tuple[str, ...] = ()
-    coordinates: dict[str, Coordinate] = {}  # noqa: RUF012  nobody changes it
-    unit: str = ""
-
-
 def is_labelled(value: object) -> bool:
     """True for an array of xarray."""
     return kind_of(value) == "DataArray"
 
 
-def open_labelled(value: Any) -> Opened:  # noqa: ANN401  xarray carries no types
+def open_labelled(value: Any) -> ReaderOutput:  # noqa: ANN401  xarray carries no types
     """A DataArray, which reads from its file what it is asked for."""
     dims = tuple(map(str, value.dims))
     coordinates = {
@@ -277,14 +265,15 @@ def open_labelled(value: Any) -> Opened:  # noqa: ANN401  xarray carries no type
         for axis in dims
         if axis in value.coords
     }
-    return Opened(value, dims, coordinates, str(value.attrs.get("units", "")))
+    unit = str(value.attrs.get("units", ""))
+    return ReaderOutput(value, axes=tuple(zip(dims)), unit=unit, coordinates=coordinates)
 
 
-def open_array(path: Path, member: str | None, label: str) -> Opened:
+def open_array(path: Path, member: str | None, label: str) -> ReaderOutput:
     """Open the array in a file, mapped where it can be.  label: what it is for, in messages."""
     opener = {".zarr": _zarr, ".h5": _hdf5, ".hdf5": _hdf5, ".hdr": _envi}.get(path.suffix.lower())
     if opener is None:
-        return Opened(read_array(path, member))
+        return ReaderOutput(read_array(path, member))
     name = f"{label} {path}"
     if opener is not _zarr:
         check_file(name, path)
@@ -294,19 +283,19 @@ def open_array(path: Path, member: str | None, label: str) -> Opened:
         return opener(name, path, member)
 
 
-def _envi(name: str, path: Path, member: str | None) -> Opened:  # noqa: ARG001  an image is one array
+def _envi(name: str, path: Path, member: str | None) -> ReaderOutput:  # noqa: ARG001  an image is one array
     """The pixels of an image, by lines and samples."""
-    image = open_image(name, path)
+    image: Any = open_image(name, path)
     bands = {} if image.bands is None else {"band": (np.array(image.bands), "")}
-    return Opened(image, ("line", "sample", "band"), bands)
+    return ReaderOutput(image, axes=(("line",), ("sample",), ("band",)), coordinates=bands)
 
 
-def _hdf5(name: str, path: Path, member: str | None) -> Opened:
+def _hdf5(name: str, path: Path, member: str | None) -> ReaderOutput:
     """The dataset, with labels of its axes or names of their scales, which are the coordinates."""
     file = open_hdf5(name, path)
     dataset = own_dataset(name, file[chosen_member(name, member and member.strip("/"), datasets(file))])
     if dataset.dtype.kind not in "iufc":  # pairs of numbers, by whatever names
-        return Opened(read_array(path, member))
+        return ReaderOutput(read_array(path, member))
     scales = [next(iter(dimension.values()), None) for dimension in dataset.dims]
     pairs = zip(dataset.dims, scales, strict=True)
     names = tuple(d.label or ("" if scale is None else scale.name.rsplit("/", 1)[-1]) for d, scale in pairs)
@@ -316,16 +305,18 @@ def _hdf5(name: str, path: Path, member: str | None) -> Opened:
         for axis, scale, dimension, length in along
         if axis and (values := scale_values(name, dimension, length)) is not None
     }
-    return Opened(dataset, names if all(names) else (), coordinates if all(names) else {}, _unit_of(dataset))
+    if not all(names):
+        return ReaderOutput(dataset, unit=_unit_of(dataset))
+    return ReaderOutput(dataset, axes=tuple(zip(names)), unit=_unit_of(dataset), coordinates=coordinates)
 
 
-def _zarr(name: str, path: Path, member: str | None) -> Opened:
+def _zarr(name: str, path: Path, member: str | None) -> ReaderOutput:
     """The array, with the names of its axes as either format has them, and arrays of these names beside it."""
     held = open_store(name, path)
     stored = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
     if getattr(held, "shape", None) is not None:
         _check_stored(name, path, held, stored)
-        return Opened(held, _dimensions(held), {}, _unit_of(held))
+        return ReaderOutput(held, axes=tuple(zip(_dimensions(held))), unit=_unit_of(held))
     arrays = dict(held.arrays())
     beside = {axis for array in arrays.values() for axis in _dimensions(array)}
     known = [key for key, array in arrays.items() if key not in beside and array.dtype.kind in "iufc"]
@@ -335,7 +326,7 @@ def _zarr(name: str, path: Path, member: str | None) -> Opened:
     for array in (chosen, *of.values()):
         _check_stored(name, path, array, stored)
     coordinates = {axis: (_plain(np.asarray(array[:])), _unit_of(array)) for axis, array in of.items()}
-    return Opened(chosen, names, coordinates, _unit_of(chosen))
+    return ReaderOutput(chosen, axes=tuple(zip(names)), unit=_unit_of(chosen), coordinates=coordinates)
 
 
 def _check_stored(name: str, path: Path, array: Any, stored: int) -> None:  # noqa: ANN401

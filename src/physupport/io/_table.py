@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,7 @@ def check_names(name: str, what: str, names: tuple[str, ...]) -> None:
         raise MisuseError(name, f"have {what} of distinct names", f"{twice!r} more than once")
 
 
+Coordinate: TypeAlias = tuple[NDArray[Any], str]  # where along an axis entries lie, numbers or texts; and the unit
 MATRIX_AXES: Final = (("rows",), ("columns",))
 
 
@@ -105,12 +106,13 @@ MATRIX_AXES: Final = (("rows",), ("columns",))
 class ReaderOutput:
     """Numbers with what their holder says about them."""
 
-    values: NDArray[np.generic]
+    values: NDArray[np.generic]  # or what gives parts of an array, as files do that are only opened
     member: str | None = None
     axes: tuple[tuple[str, ...], ...] = ()  # the names that each axis goes by
     headings: tuple[tuple[str, ...] | None, ...] = (None, None)  # for each axis, what its entries are called
     unit: str = ""
     channel_axis: int | None = None  # where data of this kind have their channels; None where that is to be said
+    coordinates: dict[str, Coordinate] = field(default_factory=dict)  # of axes by name, of arrays that are only opened
 
 
 def table_of(held: ReaderOutput, *, channels: int | str | None, label: str, path: str | None, unit: str) -> Table:

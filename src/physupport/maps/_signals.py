@@ -11,7 +11,7 @@ import numpy as np
 from .._checks import as_float64
 from .._errors import MisuseError
 from .._typing import Field, IntArray
-from ..io import Axis as NamedAxis, Coordinate, Opened, is_labelled, open_array, open_labelled, order_of, part_of
+from ..io import Axis as NamedAxis, Coordinate, ReaderOutput, is_labelled, open_array, open_labelled, order_of, part_of
 
 Axis: TypeAlias = str | int | None
 
@@ -87,7 +87,7 @@ class Signals:
             raise MisuseError("signals", "be readable throughout", f"{type(error).__name__}: {error}") from None
 
 
-def as_signals(value: object, *, channels: Axis = None, repeats: Axis = None, member: str | None = None) -> Signals:
+def as_signals(value: Any, *, channels: Axis = None, repeats: Axis = None, member: str | None = None) -> Signals:  # noqa: ANN401
     """Signals in an array, a labelled array, or a file.
 
     value: a NumPy array or memory map, a Dask or Zarr array, an HDF5 dataset, an xarray DataArray; or the name of a
@@ -104,11 +104,11 @@ def as_signals(value: object, *, channels: Axis = None, repeats: Axis = None, me
     if is_labelled(value):
         return _ordered(open_labelled(value), channels, repeats)
     is_array = getattr(value, "shape", None) is not None  # arrays of other packages are not copied
-    return _ordered(Opened(value if is_array else np.asarray(value)), channels, repeats)
+    return _ordered(ReaderOutput(value if is_array else np.asarray(value)), channels, repeats)
 
 
-def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
-    values = opened.values
+def _ordered(opened: ReaderOutput, channels: Axis, repeats: Axis) -> Signals:
+    values: Any = opened.values
     count = len(values.shape)
     least = 2 if repeats is None else 3
     if count < least or 0 in values.shape:
@@ -116,9 +116,10 @@ def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
         raise MisuseError("signals", rule, f"shape {tuple(values.shape)}")
     if np.dtype(values.dtype).kind not in "iufc":
         raise MisuseError("signals", "hold numbers", f"dtype {values.dtype}")
-    last = [_axis("channels", channels if channels is not None else count - 1, opened.names, count)]
+    known = tuple(each for each, *_ in opened.axes)
+    last = [_axis("channels", channels if channels is not None else count - 1, known, count)]
     if repeats is not None:
-        last.insert(0, _axis("repeats", repeats, opened.names, count))
+        last.insert(0, _axis("repeats", repeats, known, count))
     order = [*(i for i in range(count) if i not in last), *last]
     if len(order) != count:
         raise MisuseError("repeats", "be another axis than the channels", repr(repeats))
@@ -129,7 +130,7 @@ def _ordered(opened: Opened, channels: Axis, repeats: Axis) -> Signals:
             remedy = "Give the array itself, transposed."
             raise MisuseError("signals", rule, "another order", remedy)
         values = transpose(*(values.dims[i] for i in order)) if is_labelled(values) else transpose(order)
-    names = [opened.names[i] if opened.names else f"axis {i}" for i in order]
+    names = [known[i] if known else f"axis {i}" for i in order]
     leading = names[: -len(last)]
     bands = opened.coordinates.get(names[-1])
     return Signals(

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from physupport import MisuseError
 from physupport.banks import hausdorff_distance
 from physupport.local.orbit import Orbit, OrbitEvidence, orbit_bracket
-from physupport.local.orbit._bracket import CellSearch, halves
+from physupport.local.orbit._bracket import halves
 
 TRUTH, LEVEL, ACTIVE = (0.3, 0.2, 0.22), 0.1, (0,)
 RUNS, FEW, UNLUCKY = 150, 60, 1e-6
@@ -101,12 +101,10 @@ def lost(orbit, draw_rows, runs):
     for _ in range(runs):
         law = rng.uniform(orbit.lower, orbit.upper)
         rows = draw_rows(orbit, law, 1000, rng)
-        search = CellSearch(
-            OrbitEvidence.of_rows(orbit, rows[:500], rows[500:], LEVEL), [0], orbit.row_sums(rows[500:])
-        )
+        evidence = OrbitEvidence.of_rows(orbit, rows[:500], rows[500:], LEVEL)
         cells = np.array([[orbit.lower, orbit.upper]])
         for axis in (0, 1, 2, 0):
-            cells = search.left(halves(cells, np.full(len(cells), axis)))
+            cells = evidence.left(halves(cells, np.full(len(cells), axis)))
         count += not np.any(np.all((cells[:, 0] <= law) & (law <= cells[:, 1]), axis=1))
     return count
 

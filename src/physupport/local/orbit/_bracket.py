@@ -79,8 +79,8 @@ def orbit_bracket(
     proposing = _rows("proposal", proposal, orbit)
     columns = check_support("active", active, orbit.n_atoms)
     evidence = OrbitEvidence.of_rows(orbit, proposing, judging, check_open("level", level, 0.0, 1.0))
-    search = CellSearch(evidence, list(columns), orbit.row_sums(judging))
-    return search.run(check_open("tolerance", tolerance, 0.0, 1.0), check_count("most_laws", most_laws))
+    limits = check_open("tolerance", tolerance, 0.0, 1.0), check_count("most_laws", most_laws)
+    return evidence.bracket(list(columns), *limits)
 
 
 def _rows(name: str, rows: ArrayLike, orbit: Orbit) -> Array:
@@ -116,6 +116,8 @@ class OrbitEvidence:
     threshold: Array  # (2,) ends of the log likelihood below which a law is rejected
     opponents: Array  # (m, k + 2)
     level: float  # alpha
+    sums: RowSums  # of the held-out rows
+    seen: dict[bytes, Array] = field(default_factory=dict)  # ends (2,) of log likelihoods, by the bytes of a law
 
     @classmethod
     def of_rows(cls, orbit: Orbit, proposal: Array, held_out: Array, level: float) -> Self:
@@ -123,15 +125,87 @@ class OrbitEvidence:
         laws, weights = propose(orbit, proposal)
         scores = log_likelihoods(orbit, held_out, laws)
         threshold = np.array([logsumexp(side + weights) + log(level) for side in scores.T])
-        return cls(orbit, held_out, threshold, laws, level)
+        return cls(orbit, held_out, threshold, laws, level, orbit.row_sums(held_out))
 
     def kept(self, scores: Array) -> BoolArray:
         """Laws that are not rejected for sure by the ends (m, 2) of their own scores; (m,)."""
         return np.asarray(scores[:, 0] >= self.threshold[1])
 
-    def rejected(self, largest: Array) -> BoolArray:
-        """Sets of laws of which all are rejected, by upper bounds of their log likelihoods; (m,)."""
-        return np.asarray(largest < self.threshold[0])
+    def bracket(self, active: list[int], tolerance: float, most_laws: int) -> OrbitBracket:
+        """Split what matters until nothing does, or so many laws were asked about."""
+        orbit = self.orbit
+        box = np.array([[orbit.lower, orbit.upper]])
+        whole = self._whole(active, box)
+        self._ask(self.opponents)
+        cells = self.left(box)
+        while True:  # an opponent is always kept, so that there always is a cell
+            inner = self._inner(active)
+            far, range_of = reaches(orbit, active, cells)
+            room = tolerance * max(inner, _FINEST * whole)
+            axes = self._axes(cells, 0.25 * room / orbit.speed)
+            reach = far.max(axis=1)[range_of]
+            split = np.flatnonzero((reach > inner + room) & (axes >= 0))
+            # A cut asks about half as many laws as a cell has corners, at most: the farthest cells come first.
+            affordable = max(0, most_laws - len(self.seen)) >> orbit.n_angles + 1
+            split = split[np.argsort(-reach[split], kind="stable")[:affordable]]
+            if not len(split):
+                break
+            cells = np.concatenate([self.left(halves(cells[split], axes[split])), np.delete(cells, split, axis=0)])
+        outer = min(float(far.max()), whole)
+        return OrbitBracket(inner, outer, whole, self.level, cells, len(self.seen))
+
+    def _whole(self, active: list[int], box: Array) -> float:
+        """The diameter of the box, from pieces of it."""
+        pieces = box
+        for axis in np.arange(_PIECES) % self.orbit.n_angles:
+            pieces = halves(pieces, np.full(len(pieces), axis))
+        return float(reaches(self.orbit, active, pieces)[0].max())
+
+    def _inner(self, active: list[int]) -> float:
+        """The largest distance of two kept laws, rounded downwards."""
+        orbit = self.orbit
+        laws = np.array([np.frombuffer(name) for name in self.seen])
+        kept = self.kept(np.array(list(self.seen.values())))
+        angles = np.unique(laws[kept, : orbit.n_angles], axis=0)
+        if len(angles) < 2:
+            return 0.0
+        apart = distances(orbit.atoms(angles)[:, :, active])
+        return max(0.0, float(apart.max()) - 2.0 * ROUNDING)
+
+    def left(self, cells: Array) -> Array:
+        """Cells that may hold a kept law."""
+        return np.asarray(cells[~(self._largest(cells)[0] < self.threshold[0])])
+
+    def _axes(self, cells: Array, narrow: float) -> IntArray:
+        """The axis to cut: that of the largest rise, or, if a corner is kept, of the widest angle.
+
+        -1 where no cut helps: a corner is kept, and no angle is wider than narrow.
+        """
+        angles = (cells[:, 1] - cells[:, 0])[:, : self.orbit.n_angles]
+        widest = np.where(angles.max(axis=1) > narrow, np.argmax(angles, axis=1), -1)
+        has_kept_corner = self.kept(self._at_corners(cells)).reshape(len(cells), -1).any(axis=1)
+        return np.where(has_kept_corner, widest, np.argmax(self._largest(cells)[1], axis=1))
+
+    def _largest(self, cells: Array) -> tuple[Array, Array]:
+        """Bounds of the log likelihood within cells, (m,), and what each axis adds to it, (m, d)."""
+        orbit = self.orbit
+        lower = cells[:, 0]
+        upper_ends = self._at_corners(cells)[:, 1].reshape(len(cells), 2 ** lower.shape[1])
+        exact = upper_ends + orbit.rounding(lower, self.sums)[:, None]
+        return largest(exact, orbit.rises(lower, cells[:, 1], self.sums))
+
+    def _at_corners(self, cells: Array) -> Array:
+        return self._ask(corners(cells).reshape(-1, cells.shape[2]))
+
+    def _ask(self, laws: Array) -> Array:
+        """Ends (m, 2) of the log likelihoods of laws (m, d), each worked out once."""
+        distinct, row_of = np.unique(laws, axis=0, return_inverse=True)
+        names = [law.tobytes() for law in distinct]
+        is_new = np.array([name not in self.seen for name in names], dtype=np.bool_)
+        if is_new.any():
+            scores = log_likelihoods(self.orbit, self.rows, distinct[is_new])
+            self.seen.update(zip((name for name in names if name not in self.seen), scores, strict=True))
+        return np.array([self.seen[name] for name in names]).reshape(-1, 2)[row_of.reshape(-1)]
 
 
 def propose(orbit: Orbit, rows: Array) -> tuple[Array, Array]:
@@ -155,93 +229,6 @@ def propose(orbit: Orbit, rows: Array) -> tuple[Array, Array]:
         sizes, axes = np.linalg.eigh(spread)  # a range of one point has no width at all
         factor = axes * np.sqrt(np.maximum(sizes, 0.0))
     return points, values - logsumexp(values)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class CellSearch:
-    """The laws asked about so far, and what follows from them for cells."""
-
-    evidence: OrbitEvidence
-    active: list[int]
-    rows: RowSums
-    seen: dict[bytes, Array] = field(default_factory=dict)  # ends (2,) of log likelihoods, by a law's bytes
-
-    def run(self, tolerance: float, most_laws: int) -> OrbitBracket:
-        """Split what matters until nothing does, or so many laws were asked about."""
-        orbit = self.evidence.orbit
-        box = np.array([[orbit.lower, orbit.upper]])
-        whole = self._whole(box)
-        self._ask(self.evidence.opponents)
-        cells = self.left(box)
-        while True:  # an opponent is always kept, so that there always is a cell
-            inner = self._inner()
-            far, range_of = reaches(orbit, self.active, cells)
-            room = tolerance * max(inner, _FINEST * whole)
-            axes = self._axes(cells, 0.25 * room / orbit.speed)
-            reach = far.max(axis=1)[range_of]
-            split = np.flatnonzero((reach > inner + room) & (axes >= 0))
-            # A cut asks about half as many laws as a cell has corners, at most: the farthest cells come first.
-            affordable = max(0, most_laws - len(self.seen)) >> orbit.n_angles + 1
-            split = split[np.argsort(-reach[split], kind="stable")[:affordable]]
-            if not len(split):
-                break
-            cells = np.concatenate([self.left(halves(cells[split], axes[split])), np.delete(cells, split, axis=0)])
-        outer = min(float(far.max()), whole)
-        return OrbitBracket(inner, outer, whole, self.evidence.level, cells, len(self.seen))
-
-    def _whole(self, box: Array) -> float:
-        """The diameter of the box, from pieces of it."""
-        pieces = box
-        for axis in np.arange(_PIECES) % self.evidence.orbit.n_angles:
-            pieces = halves(pieces, np.full(len(pieces), axis))
-        return float(reaches(self.evidence.orbit, self.active, pieces)[0].max())
-
-    def _inner(self) -> float:
-        """The largest distance of two kept laws, rounded downwards."""
-        orbit = self.evidence.orbit
-        laws = np.array([np.frombuffer(name) for name in self.seen])
-        kept = self.evidence.kept(np.array(list(self.seen.values())))
-        angles = np.unique(laws[kept, : orbit.n_angles], axis=0)
-        if len(angles) < 2:
-            return 0.0
-        apart = distances(orbit.atoms(angles)[:, :, self.active])
-        return max(0.0, float(apart.max()) - 2.0 * ROUNDING)
-
-    def left(self, cells: Array) -> Array:
-        """Cells that may hold a kept law."""
-        return cells[~self.evidence.rejected(self._largest(cells)[0])]
-
-    def _axes(self, cells: Array, narrow: float) -> IntArray:
-        """The axis to cut: that of the largest rise, or, if a corner is kept, of the widest angle.
-
-        -1 where no cut helps: a corner is kept, and no angle is wider than narrow.
-        """
-        angles = (cells[:, 1] - cells[:, 0])[:, : self.evidence.orbit.n_angles]
-        widest = np.where(angles.max(axis=1) > narrow, np.argmax(angles, axis=1), -1)
-        has_kept_corner = self.evidence.kept(self._at_corners(cells)).reshape(len(cells), -1).any(axis=1)
-        return np.where(has_kept_corner, widest, np.argmax(self._largest(cells)[1], axis=1))
-
-    def _largest(self, cells: Array) -> tuple[Array, Array]:
-        """Bounds of the log likelihood within cells, (m,), and what each axis adds to it, (m, d)."""
-        orbit = self.evidence.orbit
-        lower = cells[:, 0]
-        upper_ends = self._at_corners(cells)[:, 1].reshape(len(cells), 2 ** lower.shape[1])
-        exact = upper_ends + orbit.rounding(lower, self.rows)[:, None]
-        return largest(exact, orbit.rises(lower, cells[:, 1], self.rows))
-
-    def _at_corners(self, cells: Array) -> Array:
-        return self._ask(corners(cells).reshape(-1, cells.shape[2]))
-
-    def _ask(self, laws: Array) -> Array:
-        """Ends (m, 2) of the log likelihoods of laws (m, d), each worked out once."""
-        distinct, row_of = np.unique(laws, axis=0, return_inverse=True)
-        names = [law.tobytes() for law in distinct]
-        is_new = np.array([name not in self.seen for name in names], dtype=np.bool_)
-        if is_new.any():
-            scores = log_likelihoods(self.evidence.orbit, self.evidence.rows, distinct[is_new])
-            self.seen.update(zip((name for name in names if name not in self.seen), scores, strict=True))
-        return np.array([self.seen[name] for name in names]).reshape(-1, 2)[row_of.reshape(-1)]
 
 
 def corners(cells: Array) -> Array:
