@@ -27,7 +27,8 @@ EVENTS = {"false report": "is_false", "true explanation rejected": "is_truth_rej
 FIGURES = ("coverage", "labels")
 
 
-Reported = dict[str, Any]  # one field of one report on one fresh data set, whose true explanation is in the bank
+Row = dict[str, Any]  # of a table
+Reported = Row  # one field of one report on one fresh data set, whose true explanation is in the bank
 
 
 @final
@@ -49,6 +50,16 @@ class Case:
         """Have the whole bank judged, then ask; a run sees the verdicts that it asks for and no others."""
         codes = seal.verdicts().codes
         return cls(scene, data_seed, profile, seal, truth, seal.run(), codes, exhaustive_answers(seal.question, codes))
+
+    @property
+    def labels(self) -> dict[str, Label]:
+        """The labels that the run reports, by field."""
+        return labels_of(self.trace.answers)
+
+    @property
+    def exhaustive_labels(self) -> dict[str, Label]:
+        """The labels that all verdicts allow, by field."""
+        return labels_of(self.exhaustive)
 
     @property
     def n_survivors(self) -> int:
@@ -91,6 +102,11 @@ class Case:
             }
             for answer in trace.answers
         ]
+
+
+def labels_of(answers: Sequence[Answer]) -> dict[str, Label]:
+    """Field -> its label."""
+    return {answer.field: answer.label for answer in answers}
 
 
 def _is_false(said: Answer, fact: Answer) -> bool:
@@ -157,7 +173,7 @@ def draw_coverage(folder: Path) -> list[Path]:
     )
 
 
-def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
+def _coverage_rows(reported: Sequence[Reported]) -> Iterator[Row]:
     """A row for every profile and event, over all scenes and in each; an event of a field is one of its data set."""
     scenes = [POOLED, *dict.fromkeys(said["scene"] for said in reported)]
     profiles = dict.fromkeys((said["profile"], said["level"]) for said in reported)
@@ -180,7 +196,7 @@ def _coverage_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
             }
 
 
-def _rate_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
+def _rate_rows(reported: Sequence[Reported]) -> Iterator[Row]:
     """A row for every scene, profile and field: the share of each label, and of reports without a witness."""
     for scene, profile, field in dict.fromkeys((said["scene"], said["profile"], said["field"]) for said in reported):
         counted = [
@@ -192,7 +208,7 @@ def _rate_rows(reported: Sequence[Reported]) -> Iterator[dict[str, object]]:
         yield {"scene": scene, "profile": profile, "field": field, "datasets": len(counted)} | shares | unseen
 
 
-def _line(row: dict[str, object]) -> Line:
+def _line(row: Row) -> Line:
     rate = f"{row['count']}/{row['datasets']}, between {row['lower']:.4f} and {row['upper']:.4f}"
     name = f"{row['event']}, {row['profile']}"
-    return Line(name, f"at most {row['level']}", rate, float(str(row["lower"])) <= float(str(row["level"])))
+    return Line(name, f"at most {row['level']}", rate, row["lower"] <= row["level"])

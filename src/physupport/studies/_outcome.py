@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
+from statistics import mean
 from tempfile import TemporaryDirectory
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, TypeVar, final
@@ -93,9 +94,12 @@ def rounding_line(name: str, published: str, value: float) -> Line:
     return Line(name, published, f"{value:.1e}", abs(value) < ROUNDING_LEVEL, "Any value at rounding level agrees.")
 
 
-def judges_line(name: str, shown: Mapping[str, str], note: str = "") -> Line:
-    """Simulation beside evidence, the judge of the paper; there is nothing to agree with."""
-    evidence, simulation = (f"{shown[judge]} by {judge}" for judge in ("evidence", "simulation"))
+def judges_line(name: str, rows: Sequence[Mapping[str, Any]], column: str, decimals: int, note: str = "") -> Line:
+    """The mean of a column by simulation beside that by evidence, the judge of the paper; nothing has to agree."""
+    evidence, simulation = (
+        f"{mean(row[column] for row in rows if row['judge'] == judge):.{decimals}f} by {judge}"
+        for judge in ("evidence", "simulation")
+    )
     return Line(name, evidence, simulation, True, note)
 
 

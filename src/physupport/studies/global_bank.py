@@ -5,20 +5,20 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from statistics import mean, median
-from time import thread_time
+from statistics import median
+from time import process_time
 
 import numpy as np
 
 from .._typing import IntArray
 from ..aeb import EndpointPolicy
 from ..analysis import AnalysisProtocol, Seal, StreamPlan
-from ..judges import Verdict, Verdicts
+from ..judges import Verdict
 from ..judges.simulation import BySimulation
 from ..laws import BernoulliGaussian, calibration_mixture
 from ..questions import Comparison, Label, Resolution, compare as compare_answers
 from . import _global_bank as design
-from ._case import Case, Reported
+from ._case import Case, Reported, Row
 from ._figures import Drawing, draw_recovery, draw_status, write_figures
 from ._global_bank import CONDITIONS as CONDITIONS
 from ._outcome import (
@@ -29,6 +29,7 @@ from ._outcome import (
     finished,
     judges_line,
     number_line,
+    one_by_one,
     read_table,
     split_seed,
     word_line,
@@ -130,7 +131,7 @@ def _recovered(cases: list[Case], budget: float, label: Label) -> str:
     return f"{row['recovered']}/{row['traces']}"
 
 
-def _trace_rows(case: Case) -> Iterable[dict[str, object]]:
+def _trace_rows(case: Case) -> Iterable[Row]:
     for budget in design.BUDGETS:
         trace = case.at(budget)
         (answer,) = trace.answers
@@ -150,7 +151,7 @@ def _trace_rows(case: Case) -> Iterable[dict[str, object]]:
         }
 
 
-def _proposal_row(condition: design.Condition, case: Case) -> dict[str, object]:
+def _proposal_row(condition: design.Condition, case: Case) -> Row:
     """The proposed law, and the log likelihood that it gives to the proposal rows."""
     point = design.point_of(case.seal.proposed)
     (part,) = case.seal.parts
@@ -165,19 +166,19 @@ def _proposal_row(condition: design.Condition, case: Case) -> dict[str, object]:
     }
 
 
-def _status_row(cases: list[Case], budget: float) -> dict[str, object]:
+def _status_row(cases: list[Case], budget: float) -> Row:
     kinds = [_comparison(case, budget) for case in cases]
-    counts: dict[str, object] = {kind.value.replace(" ", "_"): kinds.count(kind) for kind in Comparison}
+    counts = {kind.value.replace(" ", "_"): kinds.count(kind) for kind in Comparison}
     return {"budget": budget} | counts
 
 
-def _recovery_row(cases: list[Case], budget: float, label: Label) -> dict[str, object]:
+def _recovery_row(cases: list[Case], budget: float, label: Label) -> Row:
     wanted = [case for case in cases if case.exhaustive[0].label is label]
     recovered = sum(_label(case, budget) is label for case in wanted)
     return {"budget": budget, "reference": label.value, "recovered": recovered, "traces": len(wanted)}
 
 
-def _summary(cases: list[Case]) -> dict[str, object]:
+def _summary(cases: list[Case]) -> Row:
     return {
         "datasets": len(cases) // len(design.PROFILES),
         "traces": len(cases),
@@ -201,10 +202,24 @@ def draw(folder: Path) -> list[Path]:
 def compare(outcome: Outcome, jobs: int, progress: Progress | None = None) -> Outcome:
     """The outcome with the diameters that evidence and simulation leave, beside each other."""
     planned = [(condition, seed) for condition in design.CONDITIONS for seed in condition.seeds]
-    tasks = [(partial(_both, *case), case[0].n_rows) for case in planned]
-    made = {i: [*_judge_rows(*planned[i], *pair)] for i, pair in finished(tasks, jobs, progress)}
-    rows = [row for i in range(len(planned)) for row in made[i]]
-    return replace(outcome, lines=(*outcome.lines, *_judge_lines(rows)), tables={**outcome.tables, "diameters": rows})
+    rows = [row for pair in one_by_one(planned, _judge_rows, jobs, progress) for row in pair]
+    lines = [
+        judges_line(
+            f"{condition.name}: mean diameter over the shell's at {JUDGED_LEVEL}",
+            [row for row in rows if row["condition"] == condition.name],
+            "diameter_over_shell",
+            3,
+            "" if number else JUDGES_NOTE,
+        )
+        for number, condition in enumerate(design.CONDITIONS)
+    ]
+    return replace(outcome, lines=(*outcome.lines, *lines), tables={**outcome.tables, "diameters": rows})
+
+
+def evidence_seal(condition: design.Condition, data_seed: int) -> Seal:
+    """The rows of a data set, to be judged by evidence, as in the balanced profile."""
+    levels = [profile.level for profile in design.PROFILES]
+    return design.study_seals(condition, data_seed)[levels.index(JUDGED_LEVEL)]
 
 
 def simulation_seal(condition: design.Condition, data_seed: int) -> Seal:
@@ -224,32 +239,24 @@ def simulation_seal(condition: design.Condition, data_seed: int) -> Seal:
     return protocol.read(calibration=design.study_rows(condition, data_seed))
 
 
-Timed = tuple[float, Verdicts | Seal]
-
-
-def _both(condition: design.Condition, data_seed: int) -> tuple[Timed, Timed]:
-    """CPU seconds of each judge, and what it leaves to do: evidence may need balls, which threads must not share."""
-    start = thread_time()
-    levels = [profile.level for profile in design.PROFILES]
-    seal = design.study_seals(condition, data_seed)[levels.index(JUDGED_LEVEL)]
-    middle = thread_time()
-    verdicts = simulation_seal(condition, data_seed).verdicts()
-    return (middle - start, seal), (thread_time() - middle, verdicts)
-
-
-def _judge_rows(condition: design.Condition, data_seed: int, *judged: Timed) -> Iterator[dict[str, object]]:
-    for name, (seconds, result) in zip(("evidence", "simulation"), judged, strict=True):
-        verdicts = result.verdicts() if isinstance(result, Seal) else result
-        kept = np.flatnonzero(verdicts.codes != Verdict.REJECTED)
-        yield {
-            "condition": condition.name,
-            "data_seed": data_seed,
-            "level": JUDGED_LEVEL,
-            "judge": name,
-            "diameter_over_shell": diameter_over_shell(condition, kept),
-            "truth_kept": design.true_explanation(condition) in kept,
-            "cpu_seconds": round(seconds, 2),
-        }
+def _judge_rows(case: tuple[design.Condition, int]) -> list[Row]:
+    condition, data_seed = case
+    rows = []
+    for name, freeze in (("evidence", evidence_seal), ("simulation", simulation_seal)):
+        start = process_time()
+        kept = np.flatnonzero(freeze(condition, data_seed).verdicts().codes != Verdict.REJECTED)
+        rows.append(
+            {
+                "condition": condition.name,
+                "data_seed": data_seed,
+                "level": JUDGED_LEVEL,
+                "judge": name,
+                "diameter_over_shell": diameter_over_shell(condition, kept),
+                "truth_kept": design.true_explanation(condition) in kept,
+                "cpu_seconds": round(process_time() - start, 2),
+            }
+        )
+    return rows
 
 
 def diameter_over_shell(condition: design.Condition, kept: IntArray) -> float:
@@ -257,14 +264,3 @@ def diameter_over_shell(condition: design.Condition, kept: IntArray) -> float:
     distances = design.place_distances(condition.scale)
     places = np.unique(design.study_bank(condition).split(kept).state)
     return float(distances[np.ix_(places, places)].max(initial=0.0) / distances.max())
-
-
-def _judge_lines(rows: list[dict[str, object]]) -> Iterator[Line]:
-    for number, condition in enumerate(design.CONDITIONS):
-        shown = {}
-        for judge in ("evidence", "simulation"):
-            wanted = {"condition": condition.name, "judge": judge}.items()
-            chosen = [row for row in rows if wanted <= row.items()]
-            shown[judge] = f"{mean(float(str(row['diameter_over_shell'])) for row in chosen):.3f}"
-        name = f"{condition.name}: mean diameter over the shell's at {JUDGED_LEVEL}"
-        yield judges_line(name, shown, "" if number else JUDGES_NOTE)
