@@ -1,12 +1,11 @@
 """Rows that are linear in open coefficients: the likelihood of the best ones, and of the best noise."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
-from flint import acb, acb_mat, arb, arb_mat, ctx
+from flint import arb, arb_mat, ctx
 
 from ..._errors import MisuseError
 from ..._typing import Array, Field, IntArray
@@ -14,7 +13,7 @@ from ...io import RowSource, as_complex, as_pairs
 from .._design import Design
 from .._opponents import Mixture, Point, covariance_point, leading_point, likely_mixture, mean_point
 from .._stream import Scores
-from ._widths import Ball, Bounded, Cone, Nonnegative
+from ._widths import Ball, Bounded, Cone, Nonnegative, ball_matrix, normal_equations, square
 
 _EPS = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-8
@@ -269,15 +268,86 @@ class LinearStream:
 
     def enclosure(self, key: int, bits: int) -> list[arb]:
         """By normal equations in balls; everything where columns are dependent."""
-        sigma = self.design.deviations[key % len(self.design.deviations)]
-        columns = self._columns(key)
-        width = self._width(key)
-        cone = self._cone(key)
-        has_mean = self.design.rows == "same mean"
+        score = self._random_ball if self.design.is_random else self._ball
         with ctx.workprec(bits):
-            settings = (columns, has_mean, width, cone, sigma, self._bounds(key))
-            exact = [ExactRows(self._table[:t], *settings) for t in self.checkpoints]
-            return [one.random_likelihood() if self.design.is_random else one.likelihood() for one in exact]
+            return [score(key, self._table[:t]) for t in self.checkpoints]
+
+    def _ball(self, key: int, rows: Field) -> arb:
+        """The log likelihood of rows (T, q) at the best coefficients."""
+        table = np.concatenate([rows.real, rows.imag], axis=1) if self.is_complex else rows
+        try:
+            energy = self._energy_ball(key, rows, arb_mat(table.T.tolist()))
+        except ZeroDivisionError:
+            return arb(0, float("inf"))
+        sigma = self.design.deviations[key % len(self.design.deviations)]
+        n = arb(rows.size * self.parts)
+        if sigma is None:
+            return -n / 2 * ((2 * arb.pi() * energy / n).log() + 1)
+        variance = arb(sigma) ** 2 / self.parts
+        return -(n * (2 * arb.pi() * variance).log() + energy / variance) / 2
+
+    def _energy_ball(self, key: int, rows: Field, table: arb_mat) -> arb:
+        """The residual sum of squares; table: the rows as columns of real numbers, real parts first."""
+        whole = square(table)
+        count = len(rows)
+        cone = self._cone(key)
+        if cone is not None:
+            return whole - count * _held(cone, rows)
+        columns = self._columns(key)
+        if not columns.shape[1]:
+            return whole
+        matrix = arb_mat(_real_columns(columns, is_complex=self.is_complex).tolist())
+        if self.design.rows != "same mean":
+            return whole - normal_equations(matrix, table)[0]
+        mean = table * arb_mat([[1]] * count) / arb(count).sqrt()
+        width = self._width(key)
+        if width is not None:
+            return whole - square(mean) + width.enclosed(matrix, mean)
+        explained, fitted, inverse = normal_equations(matrix, mean)
+        bounds = self._bounds(key)
+        if bounds is None:
+            return whole - explained
+        # Imaginary parts of coefficients stand below all real ones.
+        below = columns.shape[1]
+        bounded = range(len(bounds.low))
+        scaled = fitted / arb(count).sqrt()
+        parts = [(scaled[j, 0], scaled[j + below, 0] if self.is_complex else arb(0)) for j in bounded]
+        return whole - explained + count * bounds.enclosed(parts, [inverse[j, j] for j in bounded])
+
+    def _random_ball(self, key: int, rows: Field) -> arb:
+        """The same where coefficients are random, with one covariance that is open."""
+        count = len(rows)
+        table = ball_matrix(rows.T)
+        rest = sum((x.real**2 + x.imag**2 for x in table.entries()), arb(0)) / count
+        columns = self._columns(key)
+        (q, r) = columns.shape
+        values = []
+        cone = self._cone(key)
+        if cone is not None:
+            values = [_held(cone, rows)]
+            rest -= values[0]
+        elif r:
+            adjoint = ball_matrix(columns.conj().T)
+            products = adjoint * table  # (r, T)
+            try:
+                solved = (adjoint * ball_matrix(columns)).solve(products)
+            except ZeroDivisionError:
+                return arb(0, float("inf"))
+            inside = solved * products.conjugate().transpose() / count  # of the eigenvalues that U* R U has
+            values = [value.real for value in inside.eig(multiple=True)]
+            rest = rest - inside.trace().real
+        sigma = self.design.deviations[key % len(self.design.deviations)]
+        cost = cost_ball(values, rest, q - r, None if sigma is None else arb(sigma) ** 2)
+        enclosed: arb = -(q * (2 * arb.pi() / self.parts).log() + cost) * count * self.parts / 2
+        return enclosed
+
+
+def _held(cone: Cone, rows: Field) -> arb:
+    """The most that a response within the angle holds of the mean second moments of rows (T, q)."""
+    count = len(rows)
+    table = ball_matrix(rows.T)
+    mu, _ = cone.best(rows.T @ rows.conj() / count)
+    return cone.enclosed(table * table.conjugate().transpose() / count, mu)
 
 
 def _check_residual(design: Design) -> None:
@@ -303,114 +373,11 @@ def _root(moments: Field) -> Field:
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
-# Likelihoods of rows that are linear in open coefficients, at the best of these, in ball arithmetic.
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ExactRows:
-    """Rows and the columns of one key, as numbers of the instrument, at the precision of the context."""
-
-    rows: Field  # (T, q)
-    columns: Field  # (q, r)
-    has_mean: bool  # rows share their coefficients
-    width: Ball | Nonnegative | None  # of columns that rows share
-    cone: Cone | None  # of the one column that rows have in their own ways
-    sigma: float | None
-    bounds: Bounded | None = None  # of coefficients that rows share
-
-    @property
-    def parts(self) -> int:
-        """Real coordinates of a number."""
-        return 2 if np.iscomplexobj(self.rows) else 1
-
-    def likelihood(self) -> arb:
-        """Its log, by normal equations; everything where columns are dependent."""
-        table = np.concatenate([self.rows.real, self.rows.imag], axis=1) if self.parts == 2 else self.rows
-        energy = sum((arb(x) ** 2 for x in table.ravel().tolist()), arb(0))
-        count = len(table)
-        if self.cone is not None:
-            return self._scored(energy - count * self._held(self.cone))
-        columns = _real_columns(self.columns, is_complex=self.parts == 2)
-        if not columns.shape[1]:
-            return self._scored(energy)
-        matrix = arb_mat(columns.tolist())
-        rows = arb_mat(table.T.tolist())
-        share = 1
-        if self.has_mean:
-            rows = rows * arb_mat([[1]] * count)
-            share = count
-        if self.width is not None:
-            mean = rows / arb(count).sqrt()
-            whole = sum((x * x for x in mean.entries()), arb(0))
-            return self._scored(energy - whole + self.width.enclosed(matrix, mean))
-        products = matrix.transpose() * rows
-        try:
-            inverse = (matrix.transpose() * matrix).inv()
-        except ZeroDivisionError:
-            return arb(0, float("inf"))
-        solved = inverse * products
-        rise = arb(0) if self.bounds is None else self._risen(self.bounds, inverse, solved / count)
-        return self._scored(energy - (products.transpose() * solved).trace() / share + count * rise)
-
-    def _risen(self, bounds: Bounded, inverse: arb_mat, fitted: arb_mat) -> arb:
-        """The rise of the squared distance of the mean by bounds; imaginary parts stand below all real ones."""
-        below = inverse.nrows() // 2
-        bounded = range(len(bounds.low))
-        parts = [(fitted[j, 0], fitted[j + below, 0] if self.parts == 2 else arb(0)) for j in bounded]
-        return bounds.enclosed(parts, [inverse[j, j] for j in bounded])
-
-    def _scored(self, energy: arb) -> arb:
-        """The log likelihood of a residual sum of squares."""
-        n = arb(self.rows.size * self.parts)
-        if self.sigma is None:
-            return -n / 2 * ((2 * arb.pi() * energy / n).log() + 1)
-        variance = arb(self.sigma) ** 2 / self.parts
-        return -(n * (2 * arb.pi() * variance).log() + energy / variance) / 2
-
-    def _held(self, cone: Cone) -> arb:
-        """The most that a response within the angle holds of the mean second moments of the rows."""
-        count = len(self.rows)
-        table = _ball_matrix(self.rows.T)
-        mu, _ = cone.best(self.rows.T @ self.rows.conj() / count)
-        return cone.enclosed(table * table.conjugate().transpose() / count, mu)
-
-    def random_likelihood(self) -> arb:
-        """The same where coefficients are random, with one covariance that is open."""
-        count = len(self.rows)
-        table = _ball_matrix(self.rows.T)
-        rest = sum((x.real**2 + x.imag**2 for x in table.entries()), arb(0)) / count
-        (q, r) = self.columns.shape
-        values = []
-        if self.cone is not None:
-            values = [self._held(self.cone)]
-            rest -= values[0]
-        elif r:
-            adjoint = _ball_matrix(self.columns.conj().T)
-            products = adjoint * table  # (r, T)
-            try:
-                solved = (adjoint * _ball_matrix(self.columns)).solve(products)
-            except ZeroDivisionError:
-                return arb(0, float("inf"))
-            inside = solved * products.conjugate().transpose() / count  # of the eigenvalues that U* R U has
-            values = [value.real for value in inside.eig(multiple=True)]
-            rest = rest - inside.trace().real
-        cost = cost_ball(values, rest, q - r, None if self.sigma is None else arb(self.sigma) ** 2)
-        enclosed: arb = -(q * (2 * arb.pi() / self.parts).log() + cost) * count * self.parts / 2
-        return enclosed
-
-
-def _ball_matrix(values: Field) -> acb_mat:
-    """Numbers as they are stored."""
-    complex_rows = np.asarray(values, dtype=np.complex128).tolist()
-    return acb_mat([[acb(x.real, x.imag) for x in row] for row in complex_rows])
-
-
 def _real_columns(columns: Field, *, is_complex: bool) -> Array:
     """(q, r) columns whose real span is that of complex ones, real parts first."""
     if not is_complex:
         return np.asarray(columns, dtype=np.float64)
-    turned: Sequence[Field] = [columns, 1j * columns]
+    turned = (columns, 1j * columns)
     return np.concatenate([np.concatenate([part.real, part.imag]) for part in turned], axis=1)
 
 

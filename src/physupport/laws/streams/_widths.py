@@ -14,6 +14,7 @@ and minus infinity from g = 1 on: there the ball holds everything.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import Self, final
 
@@ -31,6 +32,27 @@ _TOLERANCE = 1e-8
 _MOST_SIGNS = 8
 # From here on g counts as 1.
 _MOST_G = 1.0 - 1e-6
+
+
+def ball_matrix(values: Field) -> acb_mat:
+    """Numbers as they are stored."""
+    return acb_mat(np.asarray(values, dtype=np.complex128).tolist())
+
+
+def square(vector: arb_mat) -> arb:
+    """The sum of the squares of all entries."""
+    return sum((x * x for x in vector.entries()), arb(0))
+
+
+def normal_equations(matrix: arb_mat, rows: arb_mat) -> tuple[arb, arb_mat, arb_mat]:
+    """Squares of rows (q, k) within columns (q, r), their coefficients (r, k), and the inverse of the products (r, r).
+
+    Dependent columns raise ZeroDivisionError.
+    """
+    products = matrix.transpose() * rows
+    inverse = (matrix.transpose() * matrix).inv()
+    fitted = inverse * products
+    return (products.transpose() * fitted).trace(), fitted, inverse
 
 
 @final
@@ -103,21 +125,15 @@ class Ball:
         matrix: (q, r) columns; of complex ones real parts, and then those of i times them.
         """
         n = len(self.radii)
-        products = matrix.transpose() * target
         try:
-            inverse = (matrix.transpose() * matrix).inv()
+            explained, fitted, inverse = normal_equations(matrix, target)
         except ZeroDivisionError:
             return arb(0, float("inf"))
-        fitted = inverse * products
-        residual = (target.transpose() * target - products.transpose() * fitted)[0, 0]
+        residual = square(target) - explained
         inverses = [[self._entry(inverse, i, j, n) for j in range(n)] for i in range(n)]
         coefficients = [self._entry(fitted, i, 0, n) for i in range(n)]
         pieces = [_reached(signs, residual, coefficients, inverses) for signs in self._turned(self.radii).tolist()]
-        least = pieces[0]
-        for piece in pieces[1:]:
-            least = least.min(piece)
-        nearest: arb = least.max(arb(0))
-        return nearest * nearest
+        return _positive_square(reduce(arb.min, pieces))
 
     def _products(self, matrix: Field, turned: Array) -> Array:
         """(S,) with every choice of signs on both sides."""
@@ -228,8 +244,8 @@ class Bounded:
             rises += [_positive_square(end) / inverse[j] for end in ends]
         for group in self.groups:
             least = [_positive_square(self._below_ball(j, *fitted[j])) / inverse[j] for j in group]
-            rises.append(_smallest(least))
-        return -_smallest([-rise for rise in rises])
+            rises.append(reduce(arb.min, least))
+        return reduce(arb.max, rises)
 
     def _below_ball(self, j: int, real: arb, imaginary: arb) -> arb:
         least = arb(self.least[j])
@@ -243,13 +259,6 @@ def _positive_square(distance: arb) -> arb:
     """The square of a distance, 0 if it is negative."""
     above: arb = distance.max(arb(0))
     return above * above
-
-
-def _smallest(values: Sequence[arb]) -> arb:
-    least = values[0]
-    for value in values[1:]:
-        least = least.min(value)
-    return least
 
 
 # How much of second moments one response holds that is known up to an angle, in rows with coefficients of their own.
@@ -314,7 +323,7 @@ class Cone:
     def enclosed(self, moments: acb_mat, mu: float) -> arb:
         """The same in a ball; everything where mu may be no more than an eigenvalue."""
         q = len(self.atom)
-        atom = _column(self.atom)
+        atom = ball_matrix(self.atom[:, None])
         shifted = arb(mu) * acb_mat(q, q, [int(i == j) for i in range(q) for j in range(q)]) - moments
         if not _is_positive(shifted):
             return arb(0, float("inf"))
@@ -326,11 +335,6 @@ class Cone:
 def _cosine(squares: Array, gaps: Array) -> float:
     """Squared cosine between the response and x, as mu and its distances from the eigenvalues have it."""
     return float((squares / gaps).sum() ** 2 / (squares / gaps**2).sum())
-
-
-def _column(values: Field) -> acb_mat:
-    numbers = np.asarray(values, dtype=np.complex128).tolist()
-    return acb_mat(len(numbers), 1, numbers)
 
 
 def _product(left: acb_mat, right: acb_mat) -> arb:
@@ -404,7 +408,7 @@ class Nonnegative:
         first = range(self.count)
         is_proven = all(fitted[j] > 0 if is_chosen[j] else slopes[j] < 0 for j in first)
         is_reached = all(fitted[j] >= 0 for j in first if is_chosen[j])
-        return energy if is_proven else least.union(energy) if is_reached else least.union(_square(target))
+        return energy if is_proven else least.union(energy) if is_reached else least.union(square(target))
 
     def _solved(self, target: Field, columns: Field) -> Array:
         """(r,) coefficients, near enough."""
@@ -419,12 +423,8 @@ def _solved_balls(matrix: arb_mat, target: arb_mat, is_chosen: BoolArray) -> tup
     """Squared distance, coefficients by column, and what is left of the target, of free coefficients."""
     chosen = np.flatnonzero(is_chosen).tolist()
     if not chosen:
-        return _square(target), {}, target
+        return square(target), {}, target
     columns = arb_mat([[row[j] for j in chosen] for row in matrix.tolist()])
-    solved = (columns.transpose() * columns).solve(columns.transpose() * target)
+    _, solved, _ = normal_equations(columns, target)
     left = target - columns * solved
-    return _square(left), dict(zip(chosen, solved.entries(), strict=True)), left
-
-
-def _square(vector: arb_mat) -> arb:
-    return sum((x * x for x in vector.entries()), arb(0))
+    return square(left), dict(zip(chosen, solved.entries(), strict=True)), left
