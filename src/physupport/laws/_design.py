@@ -1,6 +1,6 @@
 """Rows that are linear in coefficients that nobody knows: what judges of composite explanations need of a law."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -13,6 +13,7 @@ from .._errors import MisuseError
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import Axis, ReaderOutput, RowSource, as_complex, as_pairs, as_reader_output, in_order
+from ._stream import MappedRows
 
 # Of a column of norm 1, what is left beside the others; less is taken for rounding, and the column for dependent.
 RANK_TOLERANCE = 1e-8
@@ -112,32 +113,15 @@ def check_variants(variants: ArrayLike | None, n_channels: int, n_columns: int) 
 _NO_NOISE = 1e-10
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class WhitenedRows:
+def whitened_rows(rows: RowSource, whitener: Field, is_complex: bool) -> RowSource:
     """Rows (n, q) times a whitener (p, q); those of a complex one are pairs (Re, Im)."""
 
-    rows: RowSource
-    whitener: Field
-    is_complex: bool
+    def whitened(block: Array) -> Array:
+        if is_complex:
+            return as_pairs((whitener @ as_complex(block.T)).T)
+        return np.asarray(block @ whitener.T, dtype=np.float64)
 
-    @property
-    def n_rows(self) -> int:
-        """As many as there are."""
-        return self.rows.n_rows
-
-    @property
-    def width(self) -> int:
-        """Entries of a row."""
-        return len(self.whitener) * (2 if self.is_complex else 1)
-
-    def blocks(self) -> Iterator[Array]:
-        """As `RowSource` has them."""
-        for block in self.rows.blocks():
-            if self.is_complex:
-                yield as_pairs((self.whitener @ as_complex(block.T)).T)
-            else:
-                yield np.asarray(block @ self.whitener.T, dtype=np.float64)
+    return MappedRows(rows, len(whitener) * (2 if is_complex else 1), whitened)
 
 
 def native_covariance(covariance: ArrayLike, is_complex: bool) -> Field:

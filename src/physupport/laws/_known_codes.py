@@ -74,12 +74,8 @@ class KnownCodes(NoisyLaw):
 
     def stream(self, bank: Bank, rows: RowSource, checkpoints: ArrayLike) -> Stream:
         """The rows, scored under every state and noise."""
-        q = len(bank.states.elements)
-        measured = streams.CodeColumns(rows, slice(0, q), q)
-        codes = streams.CodeColumns(rows, slice(q, rows.width), rows.width - q)
-        return streams.known_code_stream(
-            measured, codes, bank.states, self.variances, checkpoints, is_complex=self.is_complex
-        )
+        parts = streams.measured_and_codes(rows, len(bank.states.elements))
+        return streams.known_code_stream(*parts, bank.states, self.variances, checkpoints, is_complex=self.is_complex)
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Point:  # noqa: ARG002
         """The dictionary of least squares, and the noise that it leaves; of too few rows the largest of the law."""

@@ -20,7 +20,6 @@ from . import streams
 from ._design import (
     RANK_TOLERANCE,
     Design,
-    WhitenedRows,
     ball_radii,
     by_element,
     check_covariance,
@@ -31,6 +30,7 @@ from ._design import (
     native_covariance,
     options_in_order,
     tangent_cells,
+    whitened_rows,
     whitener_of,
     with_variants,
 )
@@ -232,7 +232,7 @@ class Linear(Law):
 
     def scored_rows(self, bank: Bank, rows: RowSource) -> RowSource:  # noqa: ARG002
         """Whitened."""
-        return rows if self.whitener is None else WhitenedRows(rows, self.whitener, self.is_complex)
+        return rows if self.whitener is None else whitened_rows(rows, self.whitener, self.is_complex)
 
     def proposed(self, bank: Bank, rows: RowSource) -> Proposal:
         """By a stream that keeps its fits, as opponents have the same ones."""

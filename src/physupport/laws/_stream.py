@@ -1,5 +1,6 @@
 """The contract of a stream: rows and the densities that may have made them, scored with a proven error."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -10,6 +11,7 @@ from .._arrays import check_whole
 from .._checks import check_count
 from .._errors import MisuseError
 from .._typing import Array, IntArray
+from ..io import RowSource
 
 if TYPE_CHECKING:
     from flint import arb
@@ -70,3 +72,22 @@ def check_checkpoints(checkpoints: ArrayLike, n_rows: int) -> IntArray:
     if lengths[-1] > n:
         raise MisuseError("checkpoints", f"lie within the {n} rows", f"checkpoint {lengths[-1]}")
     return lengths
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MappedRows:
+    """Rows that are made of others, block by block."""
+
+    rows: RowSource
+    width: int  # entries of a row
+    mapped: Callable[[Array], Array]  # (n, q) to (n, width)
+
+    @property
+    def n_rows(self) -> int:
+        """As many as there are."""
+        return self.rows.n_rows
+
+    def blocks(self) -> Iterator[Array]:
+        """As `RowSource` has them."""
+        return map(self.mapped, self.rows.blocks())

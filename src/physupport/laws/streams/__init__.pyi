@@ -5,9 +5,9 @@ from ._latent import latent_stream as latent_stream
 from ._linear import LinearStream as LinearStream
 from ._threads import in_pieces as in_pieces
 from ._white_noise import (
-    CodeColumns as CodeColumns,
     known_code_stream as known_code_stream,
     mean_stream as mean_stream,
+    measured_and_codes as measured_and_codes,
     point_stream as point_stream,
     white_noise_stream as white_noise_stream,
 )

@@ -307,7 +307,7 @@ class ProfiledResiduals:
             ends = np.ascontiguousarray(box[:, first[part]])
             profiled_residuals(elements[first[part]], ends, self.table, moments.known, sums, e_sums)
 
-        return Sums(*filled(len(first), moments, 8, fit), which, self.noises[nuisance])
+        return *filled(len(first), moments, 8, fit), which, self.noises[nuisance]
 
     def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:
         """The least residual sums of squares as rational numbers."""

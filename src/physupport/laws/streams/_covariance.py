@@ -19,20 +19,10 @@ from ._sums import ExactMoments, Moments, ball, covariance_enclosure, exact_mome
 from ._threads import in_pieces
 from ._white_noise import check_noises, check_width
 
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class SecondMoments:
-    r"""Prefix sums :math:`S_t = \sum_{i\le t}z_iz_i^\top` as the kernels read them.
-
-    Scales s bound the exact entries, :math:`|S_{ab}| \le s_as_b`, and the stored ones by 1.01 times that; the stored
-    entries err by at most slack times :math:`s_as_b`.
-    """
-
-    values: Array  # (c, q, q)
-    scales: Array  # (c, q)
-    slack: float
-    traces: tuple[Array, Array]  # (c,)
+# Prefix sums of second moments as the kernels read them: values (c, q, q), scales (c, q), slack, and traces (c,) with
+# their errors.  Scales s bound the exact entries, |S_ab| <= s_a s_b, and the stored ones by 1.01 times that; the stored
+# entries err by at most slack times s_a s_b.
+SecondMoments = tuple[Array, Array, float, tuple[Array, Array]]
 
 
 @final
@@ -62,13 +52,12 @@ class CovarianceStream:
         """Prefix log likelihoods; the cost of a key does not depend on the number of rows."""
         atoms, variances, noises = self._parts(check_indices("keys", keys, self.n_keys))
         values, errors = np.empty((2, len(atoms), len(self.checkpoints)))
-        m = self.moments
         counts = self.checkpoints.astype(np.float64)
 
         def score(part: slice) -> None:
             law = (atoms[part], variances[part], noises[part])
             filled = (values[part], errors[part])
-            covariance_scores(self.table, *law, counts, m.values, m.scales, m.slack, m.traces, *filled)
+            covariance_scores(self.table, *law, counts, self.moments, *filled)
 
         in_pieces(len(atoms), score, least=16)
         return Scores(values, errors)
@@ -125,7 +114,7 @@ def second_moments(moments: Moments, checkpoints: IntArray) -> SecondMoments:
     with ctx.workprec(320):
         for t in range(len(values)):
             traces[:, t] = ball(moments.enclosure(t).trace())
-    return SecondMoments(values, scales, slack, (traces[0], traces[1]))
+    return values, scales, slack, (traces[0], traces[1])
 
 
 # Low-rank Gaussian log likelihoods of many keys.
@@ -215,10 +204,7 @@ def covariance_scores(
     variances: Array,
     noises: Array,
     counts: Array,
-    moments: Array,
-    scales: Array,
-    slack: float,
-    traces: tuple[Array, Array],
+    known: SecondMoments,
     values: Array,
     errors: Array,
 ) -> None:
@@ -226,6 +212,7 @@ def covariance_scores(
 
     table: (E, q).  elements, variances: (k, r), padded with -1 and 0.  noises: (k,).  Fills values, errors (k, c).
     """
+    moments, scales, slack, traces = known
     q = table.shape[1]
     most = elements.shape[1]
     for k in range(len(elements)):

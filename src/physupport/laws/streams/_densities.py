@@ -14,7 +14,7 @@ from .._codes import BernoulliGaussian
 from .._stream import Scores, Stream
 from ._covariance import CovarianceStream, covariance_stream
 from ._latent import LatentStream, latent_stream
-from ._white_noise import CodeColumns, DictionaryResiduals, WhiteNoiseStream, known_code_stream, point_stream
+from ._white_noise import DictionaryResiduals, WhiteNoiseStream, known_code_stream, measured_and_codes, point_stream
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -47,9 +47,9 @@ def _dictionary_stream(
     norms = np.linalg.norm(atoms, axis=0)
     unit = np.where(norms > 0.0, atoms / np.where(norms > 0.0, norms, 1.0), np.eye(q)[:, :1])
     factors = np.repeat(norms, 2) if is_complex else norms
-    measured = CodeColumns(rows, slice(0, q), q)
-    codes = CodeColumns(rows, slice(q, rows.width), rows.width - q, factors)
-    return known_code_stream(measured, codes, array_states(unit[None]), [noise], checkpoints, is_complex=is_complex)
+    return known_code_stream(
+        *measured_and_codes(rows, q, factors), array_states(unit[None]), [noise], checkpoints, is_complex=is_complex
+    )
 
 
 def _latent_stream(rows: RowSource, checkpoints: IntArray, atoms: Array, p: float, noise: float) -> LatentStream:

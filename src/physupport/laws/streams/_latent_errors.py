@@ -1,6 +1,6 @@
 """Nuisances of the latent-code stream, the proven errors of its fast scores, and the scores in ball arithmetic."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Final, final
@@ -12,6 +12,8 @@ from ..._exp import EXP2_ERROR, LN2, LOG_ERROR, U
 from ..._typing import Array, BoolArray, IntArray
 from ...io import RowSource
 from .._codes import CodeLaw
+from ._sums import pieces_in_step
+from ._widths import square
 
 _SAFE = 1.0 + 2.0**-20
 # What underflows in squares and products of a row is below 2^-1000.  Turns enlarge it, but along a chain of them by no
@@ -109,7 +111,7 @@ def log_likelihood_balls(
         weights = [arb(w.numerator) / w.denominator for w in exact]
         sizes = [k for k, w in enumerate(exact) if w]
         trees = [
-            _Tree(atoms, noise, variance, {k: weights[k] for k in sizes if k and variances[k] == variance})
+            _tree(atoms, noise, variance, {k: weights[k] for k in sizes if k and variances[k] == variance})
             for variance in sorted({variances[k] for k in sizes if k})
         ]
         alone = weights[0]
@@ -118,77 +120,65 @@ def log_likelihood_balls(
         squares = arb(0)
         product = arb(1)
         done = 0
-        for block in _short_blocks(rows, checkpoints):
-            table = arb_mat(block.tolist())
-            exponentials = [tree.sums(table) for tree in trees]
-            for i in range(len(block)):
-                squares += sum((table[i, c] ** 2 for c in range(rows.width)), arb(0))
-                product *= sum((sums[i] for sums in exponentials), alone)
-            done += len(block)
-            if done in checkpoints:
+        for (piece,), is_checkpoint in pieces_in_step([rows], checkpoints):
+            for start in range(0, len(piece), _ROWS):
+                table = arb_mat(piece[start : start + _ROWS].tolist())
+                exponentials = [_tree_sums(tree, table) for tree in trees]
+                squares += square(table)
+                for i in range(table.nrows()):
+                    product *= sum((sums[i] for sums in exponentials), alone)
+            done += len(piece)
+            if is_checkpoint:
                 balls.append(product.log() - (squares / arb(noise) + done * shared) / 2)
         return balls
 
 
-class _Tree:
-    """The active sets of one variance: update directions h, determinants, and the weights of the sizes in use."""
-
-    def __init__(self, atoms: Array, noise: float, variance: float, weights: dict[int, arb]) -> None:
-        d = arb_mat(atoms.tolist())
-        q, n = atoms.shape
-        lam = arb(variance)
-        nu = arb(noise)
-        inner: list[arb_mat] = [d.transpose() * d / nu]  # D^T C_J^-1 D, along the present path
-        outer: list[arb_mat] = [d / nu]  # C_J^-1 D
-        self.scales: list[arb | None] = [None]
-        columns: list[Sequence[arb]] = []
-        determinants = [arb(1)]
-        for mask in range(1, 1 << n):
-            size = mask.bit_count()
-            j = (mask & -mask).bit_length() - 1
-            m = inner[size - 1]
-            w = outer[size - 1]
-            s = 1 + lam * m[j, j]
-            root = (lam / s).sqrt()
-            columns.append([root * w[a, j] for a in range(q)])
-            determinants.append(determinants[mask & (mask - 1)] * s)
-            row = arb_mat([[lam * m[j, k] / s for k in range(n)]])
-            inner[size:] = [m - arb_mat([[m[i, j]] for i in range(n)]) * row]
-            outer[size:] = [w - arb_mat([[w[a, j]] for a in range(q)]) * row]
-            weight = weights.get(size)
-            self.scales.append(None if weight is None else weight / determinants[mask].sqrt())
-        self.directions = arb_mat([[column[a] for column in columns] for a in range(q)])
-
-    def sums(self, table: arb_mat) -> list[arb]:
-        r"""For every row, the sum of :math:`w_J \det(C_J/\nu)^{-1/2} e^{a_J/2}` over the nonempty sets of this tree."""
-        steps = table * self.directions
-        totals = []
-        for i in range(table.nrows()):
-            gains = [arb(0)]
-            total = arb(0)
-            for mask in range(1, len(self.scales)):
-                gains.append(gains[mask & (mask - 1)] + steps[i, mask - 1] ** 2)
-                scale = self.scales[mask]
-                if scale is not None:
-                    total += scale * (gains[mask] / 2).exp()
-            totals.append(total)
-        return totals
+# The active sets of one variance: weights over roots of determinants where the size is in use, and update directions h.
+Tree = tuple[list[arb | None], arb_mat]
 
 
-def _short_blocks(rows: RowSource, checkpoints: IntArray) -> Iterator[Array]:
-    """The rows up to the last checkpoint, in short blocks that end at every checkpoint."""
-    done = 0
-    ends = iter(checkpoints.tolist())
-    end = next(ends, 0)
-    for block in rows.blocks():
-        start = 0
-        while start < len(block) and end:
-            take = min(_ROWS, end - done, len(block) - start)
-            yield block[start : start + take]
-            start = start + take
-            done = done + take
-            if done == end:
-                end = next(ends, 0)
+def _tree(atoms: Array, noise: float, variance: float, weights: dict[int, arb]) -> Tree:
+    d = arb_mat(atoms.tolist())
+    q, n = atoms.shape
+    lam = arb(variance)
+    nu = arb(noise)
+    inner: list[arb_mat] = [d.transpose() * d / nu]  # D^T C_J^-1 D, along the present path
+    outer: list[arb_mat] = [d / nu]  # C_J^-1 D
+    scales: list[arb | None] = [None]
+    columns: list[Sequence[arb]] = []
+    determinants = [arb(1)]
+    for mask in range(1, 1 << n):
+        size = mask.bit_count()
+        j = (mask & -mask).bit_length() - 1
+        m = inner[size - 1]
+        w = outer[size - 1]
+        s = 1 + lam * m[j, j]
+        root = (lam / s).sqrt()
+        columns.append([root * w[a, j] for a in range(q)])
+        determinants.append(determinants[mask & (mask - 1)] * s)
+        row = arb_mat([[lam * m[j, k] / s for k in range(n)]])
+        inner[size:] = [m - arb_mat([[m[i, j]] for i in range(n)]) * row]
+        outer[size:] = [w - arb_mat([[w[a, j]] for a in range(q)]) * row]
+        weight = weights.get(size)
+        scales.append(None if weight is None else weight / determinants[mask].sqrt())
+    return scales, arb_mat([[column[a] for column in columns] for a in range(q)])
+
+
+def _tree_sums(tree: Tree, table: arb_mat) -> list[arb]:
+    r"""For every row, the sum of :math:`w_J \det(C_J/\nu)^{-1/2} e^{a_J/2}` over the nonempty sets of this tree."""
+    scales, directions = tree
+    steps = table * directions
+    totals = []
+    for i in range(table.nrows()):
+        gains = [arb(0)]
+        total = arb(0)
+        for mask in range(1, len(scales)):
+            gains.append(gains[mask & (mask - 1)] + steps[i, mask - 1] ** 2)
+            scale = scales[mask]
+            if scale is not None:
+                total += scale * (gains[mask] / 2).exp()
+        totals.append(total)
+    return totals
 
 
 # Multipliers and weights inside 2^-450 .. 2^450 keep every product of the row loops a normal number.

@@ -7,10 +7,10 @@ With codes c_i and a dictionary D the residual sum of squares after t rows is
 cancels, however strong the signal is.  Any B gives the same real number.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar, final
+from typing import ClassVar, Generic, Protocol, TypeVar, final
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
@@ -23,7 +23,7 @@ from ..._errors import MisuseError
 from ..._typing import Array, IntArray
 from ...banks import Bank, States, array_bank
 from ...io import RowSource, atom_table, doubled
-from .._stream import Scores, check_checkpoints
+from .._stream import MappedRows, Scores, check_checkpoints
 from ._balls import LOG_TWO_PI, LOG_TWO_PI_ERROR, add, div, dot, log, mul, settle, sub
 from ._sums import (
     ExactMoments,
@@ -170,13 +170,9 @@ def check_width(rows: RowSource, width: int) -> None:
 Fill = Callable[[slice, Array, Array], None]
 
 
-class Sums(NamedTuple):
-    """Residual sums of squares with their errors, and which of them belong to the keys."""
-
-    values: Array  # (m, c)
-    errors: Array  # (m, c)
-    which: IntArray  # (k,)
-    noises: Array  # (k,) variance of each real entry of a row
+# Residual sums of squares (m, c) with their errors, which of them belong to the keys (k,), and the variances (k,) of
+# entries of a row.
+Sums = tuple[Array, Array, IntArray, Array]
 
 
 class Residuals(Protocol):
@@ -190,7 +186,7 @@ class Residuals(Protocol):
     def n_keys(self) -> int:
         """Keys are 0 .. n_keys - 1."""
 
-    def sums(self, keys: IntArray, moments: ResidualMoments) -> "Sums":
+    def sums(self, keys: IntArray, moments: ResidualMoments) -> Sums:
         """Residual sums of squares for every key."""
 
     def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:
@@ -292,7 +288,7 @@ class MeanResiduals:
             coefficients = parts.strengths[part]
             _mean_residuals(elements, coefficients, self.table, moments.known, sums, e_sums)
 
-        return Sums(*filled(len(keys), moments, 64, fill), np.arange(len(keys)), self.noises[parts.nuisance])
+        return *filled(len(keys), moments, 64, fill), np.arange(len(keys)), self.noises[parts.nuisance]
 
     def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:  # noqa: ARG002
         """The residual sums of squares as rational numbers."""
@@ -358,25 +354,12 @@ def _mean_residuals(
 # Rows with observed codes in white noise, under dictionaries of a bank or under a single one off it.
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class CodeColumns:
-    """Some columns of rows, each multiplied by a number where these are given."""
-
-    rows: RowSource
-    columns: slice
-    width: int
-    factors: Array | None = None  # (width,)
-
-    @property
-    def n_rows(self) -> int:
-        """As many as there are."""
-        return self.rows.n_rows
-
-    def blocks(self) -> Iterator[Array]:
-        """As `RowSource` has them."""
-        factors = 1.0 if self.factors is None else self.factors
-        return (np.ascontiguousarray(block[:, self.columns] * factors) for block in self.rows.blocks())
+def measured_and_codes(rows: RowSource, n_measured: int, norms: Array | None = None) -> tuple[RowSource, RowSource]:
+    """The first columns of rows, and their codes, each times the norm of its atom where these are given."""
+    factors = 1.0 if norms is None else norms
+    measured = MappedRows(rows, n_measured, lambda block: np.ascontiguousarray(block[:, :n_measured]))
+    width = rows.width - n_measured
+    return measured, MappedRows(rows, width, lambda block: np.ascontiguousarray(block[:, n_measured:] * factors))
 
 
 @final
@@ -405,7 +388,7 @@ class DictionaryResiduals:
         def fill(part: slice, sums: Array, e_sums: Array) -> None:
             _dictionary_residuals(atoms[part], self.table, moments.known, sums, e_sums)
 
-        return Sums(*filled(len(atoms), moments, 16, fill), which.ravel(), self.noises[nuisance])
+        return *filled(len(atoms), moments, 16, fill), which.ravel(), self.noises[nuisance]
 
     def exact(self, key: int, moments: ResidualMoments, exact: ExactMoments) -> tuple[list[fmpq], float]:  # noqa: ARG002
         """The residual sums of squares as rational numbers."""
