@@ -131,7 +131,7 @@ def shares(way, runs):
         judge = spec.judge(rows, LEVEL)
         retained = _retained(judge)
         facts = judge.facts(retained)
-        is_silent = facts.is_empty or facts.are_labels_withheld
+        is_silent = not len(retained) or facts["is_withheld"]
         silent += is_silent
         guarded += not is_silent and truth not in retained
     return wrong / runs, guarded / runs, silent / runs

@@ -125,8 +125,8 @@ def test_the_best_fit_is_sought_among_those_whose_coefficients_are_possible(tool
     row = -8.0 * lines[:, 8] + 5.0 * lines[:, 3] + np.random.default_rng(1).standard_normal(Q)
     free = Rotation(table, draws=199).judge(row, 0.1)
     signed = Rotation(table, draws=199, companions=Companions(low=0.0)).judge(row, 0.1)
-    assert table.supports[free.facts(np.array([0])).best] == (2, 8)
-    best = signed.facts(np.array([0])).best
+    assert table.supports[free.facts(np.array([0]))["best"]] == (2, 8)
+    best = signed.facts(np.array([0]))["best"]
     assert signed.spec.companions.p_value(signed.rows, best) > 0.01
     assert 8 not in table.supports[best]
 
@@ -136,7 +136,7 @@ def test_without_a_possible_fit_the_best_of_all_is_looked_at(tools):
     row = -9.0 * table.atoms.sum(axis=1) + np.random.default_rng(1).standard_normal(Q)
     judge = Rotation(table, draws=199, companions=Companions(low=0.0)).judge(row, 0.1)
     assert (judge.verdicts(np.arange(4)).codes == Verdict.REJECTED).all()
-    assert judge.facts(np.array([], dtype=int)).is_empty
+    assert not judge.facts(np.array([], dtype=int))["is_withheld"]
 
 
 @pytest.mark.parametrize("near", [0.05, 0.6, 0.95])

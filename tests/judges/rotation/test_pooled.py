@@ -141,7 +141,7 @@ def test_what_is_not_there_is_rejected_and_another_noise_is_noticed():
     assert (codes == Verdict.REJECTED).sum() > table.size // 2
     for scale in (0.2, 5.0):
         facts = judged(scale * empty, rows, table).facts(np.array([], dtype=int))
-        assert facts.is_best_rejected
+        assert facts["is_best_rejected"]
 
 
 def test_an_estimate_from_too_few_rows_is_refused():
@@ -160,8 +160,8 @@ def test_where_everything_is_rejected_a_finding_says_why():
         judge = judged(empty, rows + 8.0 * table.atoms[:, (truth + 6) % 12], table)
         kept = np.flatnonzero(judge.verdicts(np.arange(table.size)).codes != Verdict.REJECTED)
         facts = judge.facts(kept)
-        if facts.is_empty:
+        if not len(kept):
             seen += 1
-            assert facts.is_best_rejected
-            assert min(finding.p for finding in facts.findings) <= judge.levels(LEVEL).gate
+            assert facts["is_best_rejected"]
+            assert min(finding["p"] for finding in facts["findings"]) <= judge.levels(LEVEL).gate
     assert seen > 5

@@ -37,7 +37,7 @@ def test_white_noise_is_called_otherwise_at_the_level_and_coloured_noise_is_foun
             rng = np.random.default_rng([2, run])
             rows = rng.uniform(5.0, 9.0, (n_rows, 1) if kind == "free" else 1) * LINES[:, 3] + make(rng, (n_rows, Q))
             judge = Rotation(table, kind, run, 99, 99, whiteness=True).judge(rows, 0.1)
-            few += judge.facts(np.array([3])).whiteness.p <= 0.1
+            few += judge.facts(np.array([3]))["whiteness"]["p"] <= 0.1
         found.append(few)
     assert binom.sf(found[0] - 1, RUNS, 0.1) > 1e-6
     assert binom.sf(found[1] - 1, RUNS, 0.1) < 1e-6

@@ -2,7 +2,6 @@ from ._by_rotation import ByRotation as ByRotation
 from ._free import FreeRows as FreeRows
 from ._judge import (
     Companions as Companions,
-    GateFacts as GateFacts,
     Levels as Levels,
     Rotation as Rotation,
     RotationJudge as RotationJudge,

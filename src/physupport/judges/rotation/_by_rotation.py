@@ -16,8 +16,8 @@ from ...laws import Design, Law, agreement
 from .._evidence import Evidence
 from .._judge import Judge, Verdict, Verdicts
 from .._specs import FIXED, JudgeSpec, Sealed, SealedStream, register
-from ._judge import Companions, GateFacts, Rotation, RotationJudge
-from ._outsiders import Finding, Outsiders, Scan
+from ._judge import Companions, Rotation, RotationJudge
+from ._outsiders import Outsiders, Scan
 from ._table import RotationTable
 
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
@@ -137,8 +137,13 @@ class ByRotation(JudgeSpec):
         return law.is_counted or not law.is_linear
 
     def open(self, sealed: Sealed) -> "BankRotation":
-        """The tables of the bank, and the evidence of the other streams."""
-        return BankRotation.of(self, sealed, *sealed.divided(self))
+        """The tables of the bank, and the evidence of the other streams; reads the rows."""
+        stream, design, evidence = sealed.divided(self)
+        rows = design.whitened_rows(stream.rows, stream.law.is_complex)
+        n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
+        rotations = self.rotations(design, len(rows), n_channels, sealed.draws_seed)
+        judges = tuple(RotationJudge(rotation, rows, sealed.level) for rotation in rotations)
+        return BankRotation(sealed.size, sealed.level, stream, judges, evidence, self)
 
 
 def _check_spans(has_spans: bool) -> None:
@@ -162,17 +167,6 @@ class BankRotation(Judge):
     judges: tuple[RotationJudge, ...]
     evidence: Evidence | None
     spec: ByRotation
-
-    @classmethod
-    def of(
-        cls, spec: ByRotation, sealed: Sealed, stream: SealedStream, design: Design, evidence: Evidence | None
-    ) -> "BankRotation":
-        """Reads the rows."""
-        rows = design.whitened_rows(stream.rows, stream.law.is_complex)
-        n_channels = stream.rows.width // (2 if stream.law.is_complex else 1)
-        rotations = spec.rotations(design, len(rows), n_channels, sealed.draws_seed)
-        judges = (RotationJudge(rotation, rows, sealed.level) for rotation in rotations)
-        return cls(sealed.size, sealed.level, stream, tuple(judges), evidence, spec)
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """Explanations of one key and level are judged once."""
@@ -211,34 +205,19 @@ class BankRotation(Judge):
     def facts(self, possible: IntArray) -> dict[str, object]:
         """Return the findings of the gate, where these explanations are possible at the end of a run."""
         facts = [judge.facts(possible) for judge in self.judges]
-        setting = next((i for i, fact in enumerate(facts) if not fact.is_best_rejected), _least_refuted(facts))
-        chosen = facts[setting]
-        key = facts[setting].best * len(self.judges) + setting
-        return {
-            "best": int(np.argmax(self.stream.keys_of(np.arange(self.size)) == key)),
-            "is_best_rejected": chosen.is_best_rejected,
-            "is_withheld": chosen.are_labels_withheld,
-            "level": self.judges[setting].levels(self.level).gate,
-            "findings": [_said(finding) for finding in chosen.findings],
-            "whiteness": None if chosen.whiteness is None else _said(chosen.whiteness),
-            "zero_rows": chosen.zero_rows,
-        }
+        # The first noise setting that is not rejected, or the one that the rows agree with most.
+        settings = range(len(facts))
+        setting = next(
+            (i for i in settings if not facts[i]["is_best_rejected"]), max(settings, key=lambda i: _agreed(facts[i]))
+        )
+        key = facts[setting]["best"] * len(facts) + setting
+        return facts[setting] | {"best": int(np.argmax(self.stream.keys_of(np.arange(self.size)) == key))}
 
 
-def _least_refuted(facts: Sequence[GateFacts]) -> int:
-    """The noise setting that the rows agree with most, by what they say of it; the first where none is stated."""
-
-    def agreed(setting: int) -> tuple[float, float]:
-        seen = [each for each in facts[setting].findings if each.ratio is not None]
-        return min((agreement(each.p, each.ratio or 0.0) for each in seen), default=(1.0, 0.0))
-
-    return max(range(len(facts)), key=agreed)
-
-
-def _said(finding: Finding) -> dict[str, object]:
-    said: dict[str, object] = {"part": finding.part, "place": finding.place, "p": finding.p}
-    said |= {"is_own": True} if finding.is_own else {}
-    return said | ({} if finding.ratio is None else {"ratio": finding.ratio})
+def _agreed(facts: Mapping[str, Any]) -> tuple[float, float]:
+    """How far the rows agree with a noise setting, by what they say of it; the same for all where none is stated."""
+    seen = [agreement(each["p"], each["ratio"]) for each in facts["findings"] if "ratio" in each]
+    return min(seen, default=(1.0, 0.0))
 
 
 def _companions(design: Design) -> Companions | None:

@@ -1,7 +1,7 @@
 """The rotation judge: rivals, outsiders and companions of composite explanations, at one level together."""
 
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, stdtr
@@ -228,29 +228,6 @@ class Rotation:
 
 @final
 @dataclass(frozen=True, slots=True)
-class GateFacts:
-    """Findings of the gate about the answer as a whole."""
-
-    best: int  # the explanation that fits best, of those that the companions retain
-    findings: tuple[Finding, ...]  # of the gate about it; () without a gate
-    is_best_rejected: bool  # by the gate
-    is_empty: bool  # nothing is retained
-    whiteness: Finding | None = None  # about the noise that the best fit leaves; None if it was not looked at
-    zero_rows: int = 0  # rows that are 0 in all channels
-
-    @property
-    def are_labels_withheld(self) -> bool:
-        """The best fit is rejected by the gate and worse ones are not: what is left may be left by accident."""
-        return self.is_best_rejected and not self.is_empty
-
-    @property
-    def outsider(self) -> Finding | None:
-        """The finding with the smallest p-value, where the gate rejects the best fit."""
-        return min(self.findings, key=lambda finding: finding.p) if self.is_best_rejected else None
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Levels:
     """How a level is shared: companions by the product rule, then rivals and the parts of the gate by their sum."""
 
@@ -279,7 +256,7 @@ class RotationJudge:
     the specification, which must belong to these rows alone, as `Rotation.judge` has it.  A draw is counted whenever
     rounding does not exclude that it exceeds: rounding can keep, never lose.
 
-    Labels of what is retained must be withheld where `facts` says so (`GateFacts.are_labels_withheld`).
+    Labels of what is retained must be withheld where `facts` says so (`is_withheld`).
     """
 
     spec: Rotation
@@ -341,21 +318,31 @@ class RotationJudge:
         margins = np.log(level) - np.log(p_values)
         return np.maximum(below, margins - _CLOSED_ERROR), np.maximum(above, margins + _CLOSED_ERROR)
 
-    def facts(self, retained: IntArray) -> GateFacts:
-        """Return the findings of the gate about the best fit, and whether a run retained anything."""
+    def facts(self, possible: IntArray) -> dict[str, Any]:
+        """Return the findings of the gate about the best fit, if these explanations are possible at the end of a run.
+
+        Labels are withheld where the gate rejects the best fit and not all others, which may be left by accident.
+        """
         best = self._best()
+        level = self.levels(self.level).gate
         whiteness = self.rows.whiteness(best) if self.spec.whiteness else None
-        findings: tuple[Finding, ...] = ()
+        findings: list[Finding] = []
         is_rejected = False
         if self.spec.outsiders is not None:
-            level = self.levels(self.level).gate
             with np.errstate(divide="ignore"):  # of a p-value of 0
                 margins = self._gate_margins(self.spec.outsiders, np.array([best]), level)
             further = self._further(best)
-            findings = (*further, *self.rows.findings(best))
+            findings = [*further, *self.rows.findings(best)]
             is_rejected = bool(margins[0][0] > 0.0) or any(finding.p <= level for finding in further)
-        zero_rows = int((~self.rows.rows.any(axis=1)).sum())
-        return GateFacts(best, findings, is_rejected, len(retained) == 0, whiteness, zero_rows)
+        return {
+            "best": best,
+            "is_best_rejected": is_rejected,
+            "is_withheld": is_rejected and len(possible) > 0,
+            "level": level,
+            "findings": [finding.encode() for finding in findings],
+            "whiteness": None if whiteness is None else whiteness.encode(),
+            "zero_rows": int((~self.rows.rows.any(axis=1)).sum()),
+        }
 
     def _further(self, best: int) -> list[Finding]:
         """The test against rivals as a finding, where it may reject the best fit, too.

@@ -163,6 +163,12 @@ class Finding:
         """Valid for this part alone."""
         return (1 + self.exceedances) / (1 + self.draws) if self.closed is None else self.closed
 
+    def encode(self) -> dict[str, object]:
+        """Part, place and p-value as facts hold them, with what else there is."""
+        said: dict[str, object] = {"part": self.part, "place": self.place, "p": self.p}
+        said |= {"is_own": True} if self.is_own else {}
+        return said | ({} if self.ratio is None else {"ratio": self.ratio})
+
 
 def leading_shares(seed: int, draws: int, size: int, n_rows: int, is_complex: bool) -> Array:
     """(B,) leading eigenvalue over the trace of second moments of n_rows white rows in size dimensions.
