@@ -10,7 +10,7 @@ from rich.progress import track
 from scipy.stats import binom
 
 from physupport.judges import Verdict
-from physupport.judges.counts import Counts, CountTable
+from physupport.judges.counts import ByCounts, CountTable
 
 RUNS, LEVEL = 3000, 0.1
 TEST = Path(__file__).parents[1] / "tests" / "judges" / "counts" / "test_validity.py"
@@ -54,7 +54,7 @@ def power(net, shifts, runs=160):
     rejected = np.zeros(2)
     for run in track(range(runs), f"net {net}", transient=True):
         counts = np.random.default_rng(run).poisson(net * atoms[:, run % 2] + 4.0 * net / 100)
-        codes = Counts(table, seed=run).judge(counts, LEVEL).verdicts(np.arange(table.size)).codes
+        codes = ByCounts().judge(table, counts, LEVEL, seed=run).verdicts(np.arange(table.size)).codes
         rejected += (codes == Verdict.REJECTED).reshape(-1, 2).all(axis=0)[[run % 2, 1 - run % 2]]
     unit = atoms / np.linalg.norm(atoms, axis=0)
     about = f"net {net}, coherence {unit[:, 0] @ unit[:, 1]:.3f}, {len(shifts)} offsets"
@@ -66,7 +66,7 @@ def seconds(table, counts):
     times = []
     for _ in range(3):
         start = time.perf_counter()
-        Counts(table, seed=1).judge(counts, LEVEL).verdicts(np.arange(table.size))
+        ByCounts().judge(table, counts, LEVEL, seed=1).verdicts(np.arange(table.size))
         times.append(time.perf_counter() - start)
     return min(times)
 

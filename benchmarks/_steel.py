@@ -12,7 +12,7 @@ import PyMca5
 import xraylib
 
 from physupport.judges import Verdict
-from physupport.judges.counts import Counts, CountTable
+from physupport.judges.counts import ByCounts, CountTable
 
 LEVEL, BEAM, SHIFTS = 0.05, 16.0, np.linspace(-0.012, 0.012, 9)  # keV
 # As the configuration that comes with the spectrum has them: keV a channel, offset, noise and Fano factor.
@@ -54,7 +54,7 @@ def window(low, high, symbols, degree=1):
     variants = [np.stack([response(s, energies[chosen], shift) for s in symbols], axis=1) for shift in SHIFTS]
     supports = [c for size in range(len(symbols) + 1) for c in itertools.combinations(range(len(symbols)), size)]
     table = CountTable.with_variants(variants, supports, background)
-    codes = Counts(table, seed=1).judge(counts[chosen], LEVEL).verdicts(np.arange(table.size)).codes
+    codes = ByCounts().judge(table, counts[chosen], LEVEL, seed=1).verdicts(np.arange(table.size)).codes
     kept = sorted({e % len(supports) for e in np.flatnonzero(codes != Verdict.REJECTED).tolist()})
     names = ["+".join(symbols[i] for i in supports[e]) or "none" for e in kept]
     print(f"{low} to {high} keV, {counts[chosen].sum()} counts, {', '.join(symbols)}: {', '.join(names) or 'EMPTY'}")

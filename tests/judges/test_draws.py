@@ -12,7 +12,7 @@ from physupport.aeb import RegionalPolicy
 from physupport.analysis import AnalysisProtocol, StreamPlan, analyse
 from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.judges import ByEvidence, Verdict
-from physupport.judges.counts import ByCounts, Counts, CountTable
+from physupport.judges.counts import ByCounts, CountTable
 from physupport.judges.rotation import ByRotation, Rotation, RotationTable
 from physupport.judges.simulation import BySimulation
 from physupport.laws import Linear, Mean, Poisson
@@ -124,9 +124,11 @@ def test_a_report_is_verified_by_drawing_again(case):
 def test_a_judge_that_is_asked_directly_draws_anew_for_other_rows(kind):
     rng = np.random.default_rng(5)
     if kind == "rotation":
-        spec, make = Rotation(RotationTable(ATOMS, [(i,) for i in range(5)], BASE), seed=3), measured
+        spec = Rotation(RotationTable(ATOMS, [(i,) for i in range(5)], BASE), seed=3)
+        first, second = measured(rng), measured(rng)
+        seeds = [spec.judge(rows, LEVEL).spec.seed for rows in (first, first, second)]
     else:
-        spec, make = Counts(CountTable(ATOMS, [(i,) for i in range(5)], BASE), seed=3), counted
-    first, second = make(rng), make(rng)
-    seeds = [spec.judge(rows, LEVEL).spec.seed for rows in (first, first, second)]
+        table = CountTable(ATOMS, [(i,) for i in range(5)], BASE)
+        first, second = counted(rng), counted(rng)
+        seeds = [ByCounts().judge(table, rows, LEVEL, seed=3).seed for rows in (first, first, second)]
     assert seeds[0] == seeds[1] != seeds[2]

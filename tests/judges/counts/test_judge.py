@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from physupport import MisuseError
 from physupport.judges import Verdict
-from physupport.judges.counts import ByCounts, Counts, CountTable
+from physupport.judges.counts import ByCounts, CountTable
 from physupport.judges.counts._halves import halves
 
 CHANNELS = np.arange(60)
@@ -49,7 +49,7 @@ def test_a_thinning_is_the_number_of_ones_among_the_bits():
 
 
 def test_the_line_that_made_the_counts_is_found():
-    judge = Counts(TABLE).judge(counts(300 * LINES[:, 1] + 5.0), 0.05)
+    judge = ByCounts().judge(TABLE, counts(300 * LINES[:, 1] + 5.0), 0.05)
     assert 2 in retained(judge)
     assert 0 not in retained(judge)
     assert 1 not in retained(judge)
@@ -58,12 +58,12 @@ def test_the_line_that_made_the_counts_is_found():
 def test_a_line_off_the_table_leaves_nothing_and_without_free_opponents_it_does_not():
     outside = np.exp(-0.5 * ((CHANNELS - 48.0) / 2.0) ** 2)
     rows = counts(100 * LINES[:, 1] + 60 * outside + 5.0)
-    assert retained(Counts(TABLE).judge(rows, 0.05)) == []
-    assert retained(Counts(TABLE, widths=()).judge(rows, 0.05)) != []
+    assert retained(ByCounts().judge(TABLE, rows, 0.05)) == []
+    assert retained(ByCounts().judge(TABLE, rows, 0.05, widths=())) != []
 
 
 def test_evidence_is_the_mixture_over_the_best_fit_averaged_over_halves():
-    judge = Counts(TABLE, splits=2, seed=5).judge(counts(20 * LINES[:, 0] + 2.0), 0.05)
+    judge = ByCounts(n_splits=2).judge(TABLE, counts(20 * LINES[:, 0] + 2.0), 0.05, seed=5)
     for e in range(TABLE.size):
         columns = TABLE.columns[TABLE.members[e][TABLE.members[e] >= 0]]
         ratios = []
@@ -88,28 +88,28 @@ def test_evidence_is_the_mixture_over_the_best_fit_averaged_over_halves():
 
 def test_a_margin_that_float64_leaves_open_is_settled_by_balls():
     rows = counts(20 * LINES[:, 0] + 2.0)
-    judge = Counts(TABLE, splits=1).judge(rows, 0.05)
+    judge = ByCounts(n_splits=1).judge(TABLE, rows, 0.05)
     evidence = float(judge.ball(0, 256).mid().exp())
     for shift, code in ((1e-13, Verdict.REJECTED), (-1e-13, Verdict.ADMISSIBLE)):
         level = (1 + shift) / evidence
-        found = Counts(TABLE, splits=1).judge(rows, level).verdicts(np.array([0]))
+        found = ByCounts(n_splits=1).judge(TABLE, rows, level).verdicts(np.array([0]))
         assert found.bits[0] > 53
         assert found.codes[0] == code
 
 
 def test_weights_of_the_opponents_add_up_to_at_most_one():
-    judge = Counts(TABLE).judge(counts(20 * LINES[:, 0] + 2.0), 0.05)
+    judge = ByCounts().judge(TABLE, counts(20 * LINES[:, 0] + 2.0), 0.05)
     assert all(sum(map(Fraction, trial.opponents.weights.tolist())) <= 1 for trial in judge.trials)
 
 
 def test_more_columns_never_have_more_evidence_against_them():
-    judge = Counts(CountTable.presence(LINES, FLAT)).judge(counts(40 * LINES[:, 0] + 9 * LINES[:, 2] + 2.0), 0.05)
+    judge = ByCounts().judge(CountTable.presence(LINES, FLAT), counts(40 * LINES[:, 0] + 9 * LINES[:, 2] + 2.0), 0.05)
     everything, *without = judge.log_evidence.lower
     assert all(everything <= each + 1e-6 for each in without)
 
 
 def test_presence_of_an_element_is_certain_where_all_but_it_is_rejected():
-    judge = Counts(CountTable.presence(LINES[:, :2], FLAT)).judge(counts(60 * LINES[:, 0] + 4.0), 0.05)
+    judge = ByCounts().judge(CountTable.presence(LINES[:, :2], FLAT), counts(60 * LINES[:, 0] + 4.0), 0.05)
     codes = judge.verdicts(np.arange(3)).codes
     assert codes.tolist() == [Verdict.ADMISSIBLE, Verdict.REJECTED, Verdict.ADMISSIBLE]
 
@@ -118,7 +118,7 @@ def test_rows_of_different_exposure_count_by_it():
     exposure = np.array([1.0, 10.0, 3.0, 6.0])
     rows = counts(exposure[:, None] * (30 * LINES[:, 1] + 2.0))
     for split in ("rows", "thin"):
-        judge = Counts(TABLE, split=split).judge(rows, 0.05, exposure)
+        judge = ByCounts(split=split).judge(TABLE, rows, 0.05, exposure=exposure)
         assert 2 in retained(judge)
         assert 0 not in retained(judge)
 
@@ -126,11 +126,11 @@ def test_rows_of_different_exposure_count_by_it():
 def test_zeros_and_channels_that_nothing_reaches_are_fine_and_a_count_there_is_not():
     dark = LINES * (CHANNELS[:, None] < 50)
     table = CountTable(dark, [(0,), (1,)])
-    assert retained(Counts(table).judge(np.zeros(60, dtype=int), 0.05)) == [0, 1]
+    assert retained(ByCounts().judge(table, np.zeros(60, dtype=int), 0.05)) == [0, 1]
     rows = counts(100 * dark[:, 0])
-    assert retained(Counts(table).judge(rows, 0.05)) == [0]
+    assert retained(ByCounts().judge(table, rows, 0.05)) == [0]
     rows[55] = 1
-    assert retained(Counts(table).judge(rows, 0.05)) == []
+    assert retained(ByCounts().judge(table, rows, 0.05)) == []
 
 
 def test_variants_as_states_and_as_a_cone():
@@ -140,12 +140,12 @@ def test_variants_as_states_and_as_a_cone():
     assert (states.size, cone.size) == (6, 2)
     assert (states.columns[states.members[4, 0]] == variants[2, :, 0]).all()
     between = counts(40 * (variants[0, :, 1] + variants[2, :, 1]) + 3.0)
-    assert retained(Counts(cone).judge(between, 0.05)) == [1]
+    assert retained(ByCounts().judge(cone, between, 0.05)) == [1]
 
 
 def test_the_answer_depends_on_the_seed_and_on_nothing_else():
     rows = counts(20 * LINES[:, 0] + 2.0)
-    first, again, other = (Counts(TABLE, seed=seed).judge(rows, 0.05).log_evidence.lower for seed in (1, 1, 2))
+    first, again, other = (ByCounts().judge(TABLE, rows, 0.05, seed=seed).log_evidence.lower for seed in (1, 1, 2))
     assert (first == again).all()
     assert (first != other).any()
 
@@ -158,16 +158,16 @@ def test_the_answer_depends_on_the_seed_and_on_nothing_else():
         (lambda: CountTable(LINES, [(0, 0)]), "distinct atoms"),
         (lambda: CountTable(LINES, []), "at least one explanation"),
         (lambda: CountTable.with_variants(LINES[None], [(0,)], how="span"), "cone.*states.*got 'span'"),
-        (lambda: Counts(TABLE, split="half"), "'rows', 'thin'"),
-        (lambda: Counts(TABLE, splits=0), "splits must"),
+        (lambda: ByCounts(split="half"), "'rows', 'thin'"),
+        (lambda: ByCounts(n_splits=0), "splits must"),
         (lambda: ByCounts(n_splits=10**9), "splits must be a whole number between 1 and 1000"),
-        (lambda: Counts(TABLE, widths=(-1.0,)), "widths must"),
-        (lambda: Counts(TABLE).judge(np.full(60, 0.5), 0.05), "rows must be counts"),
-        (lambda: Counts(TABLE).judge(np.full(60, -1), 0.05), "rows must be counts"),
-        (lambda: Counts(TABLE).judge(np.full(60, 10**8), 0.05), "6e\\+09 in all"),
-        (lambda: Counts(TABLE).judge(np.ones((2, 60)), 0.05, [1.0, 0.0]), "exposure must be above 0"),
-        (lambda: Counts(TABLE, split="rows").judge(np.ones(60), 0.05), "be 'thin' for a single row"),
-        (lambda: Counts(TABLE).judge(np.ones(60), 1.0), "level must"),
+        (lambda: ByCounts().judge(TABLE, np.ones(60), 0.05, widths=(-1.0,)), "widths must"),
+        (lambda: ByCounts().judge(TABLE, np.full(60, 0.5), 0.05), "rows must be counts"),
+        (lambda: ByCounts().judge(TABLE, np.full(60, -1), 0.05), "rows must be counts"),
+        (lambda: ByCounts().judge(TABLE, np.full(60, 10**8), 0.05), "6e\\+09 in all"),
+        (lambda: ByCounts().judge(TABLE, np.ones((2, 60)), 0.05, exposure=[1.0, 0.0]), "exposure must be above 0"),
+        (lambda: ByCounts(split="rows").judge(TABLE, np.ones(60), 0.05), "be 'thin' for a single row"),
+        (lambda: ByCounts().judge(TABLE, np.ones(60), 1.0), "level must"),
     ],
 )
 def test_misuse_is_told_by_name(make, message):

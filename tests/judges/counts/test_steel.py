@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from physupport.judges import Verdict
-from physupport.judges.counts import Counts, CountTable
+from physupport.judges.counts import ByCounts, CountTable
 
 COUNTS = np.array([
     668, 724, 755, 937, 1019, 1163, 1408, 1640, 1993, 2419, 3102, 3841, 5176, 6470, 7990, 10113, 12326, 14749, 17621,
@@ -33,7 +33,7 @@ def kept(names, counts):
     supports = [(), *((j,) for j in range(len(names))), tuple(range(len(names)))][: 2 ** len(names)]
     variants = [responses(names, shift) for shift in SHIFTS]
     table = CountTable.with_variants(variants, supports, np.hstack([RIGHT, 1.0 - RIGHT]))
-    codes = Counts(table, seed=1).judge(counts, LEVEL).verdicts(np.arange(table.size)).codes
+    codes = ByCounts().judge(table, counts, LEVEL, seed=1).verdicts(np.arange(table.size)).codes
     return {supports[e % len(supports)] for e in np.flatnonzero(codes != Verdict.REJECTED).tolist()}
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from physupport.judges import Verdict
-from physupport.judges.counts import Counts, CountTable
+from physupport.judges.counts import ByCounts, CountTable
 from physupport.judges.counts._fit import fit_all
 
 LEVEL, RUNS = 0.1, 250
@@ -70,12 +70,12 @@ def within_a_cone(rng):
 def judged(make, run):
     rng = np.random.default_rng(run)
     table, means, truths = make(rng)
-    return Counts(table, seed=run, splits=2).judge(rng.poisson(means), LEVEL), truths
+    return ByCounts(n_splits=2).judge(table, rng.poisson(means), LEVEL, seed=run), truths
 
 
 def early_evidence(judge, e, steps=1):
     """As if a fit of one step were the best: no proof, just its likelihood."""
-    table, logs = judge.spec.table, []
+    table, logs = judge.table, []
     for trial in judge.trials:
         seen, found, bounds = trial.counts > 0, np.empty((1, table.members.shape[1])), np.empty((1, 2))
         columns = np.ascontiguousarray(table.columns[:, seen])

@@ -107,7 +107,7 @@ def test_a_third_source_is_seen_in_the_residual_second_moments():
 
     rows = 2.0 * normal(32, 2) @ grid[:, [2, 8]].T + normal(32, 10)
     _, on_bank = judged(table, rows, scanned(grid), "free")
-    assert not on_bank.is_best_rejected
+    assert not on_bank["is_best_rejected"]
     _, facts = judged(table, rows + 2.0 * normal(32, 1) @ grid[:, [16]].T, scanned(grid), "free")
     assert facts["is_empty"]
     places = {finding["part"]: finding["place"] for finding in facts["findings"]}

@@ -1,2 +1,2 @@
 from ._halves import CountTable as CountTable
-from ._judge import ByCounts as ByCounts, CountJudge as CountJudge, Counts as Counts
+from ._judge import ByCounts as ByCounts, CountJudge as CountJudge

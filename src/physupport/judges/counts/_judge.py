@@ -1,7 +1,7 @@
 """The judge of counts: evidence of composite Poisson explanations, averaged over splits of the data."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, final
 
@@ -36,40 +36,6 @@ _WINDOWS = (1, 2, 4, 8, 16, 32)
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """Have composite explanations of counts judged by evidence: all that is fixed before a row is read.
-
-    splits: so many times the counts are split in halves, and each half is judged against opponents that the other
-    chose; evidence is the mean over all of these.  widths: of the free opponents, 0 for channels without order;
-    none for a judge that can never say that nothing fits.  seed: the coins come from it and from the counts, so that it
-    may serve any number of data sets.
-    """
-
-    table: CountTable
-    seed: int = 0
-    split: str = "thin"  # or "rows"
-    splits: int = 4
-    widths: tuple[float, ...] = WIDTHS
-
-    def __post_init__(self) -> None:
-        if self.split not in SPLITS:
-            raise MisuseError("split", f"be one of {sorted(SPLITS)}", repr(self.split))
-        check_count("seed", self.seed, 0)
-        check_count("splits", self.splits)
-        widths = check_array("widths", self.widths, (None,))
-        if (widths < 0.0).any():
-            raise MisuseError("widths", "be numbers of channels, none negative", widths.tolist())
-        object.__setattr__(self, "widths", tuple(widths.tolist()))
-
-    def judge(self, rows: ArrayLike, level: float, exposure: ArrayLike | None = None) -> "CountJudge":
-        """The judge of rows (T, q) of counts, or one row (q,), with the exposure of each."""
-        counts = check_counts(rows, self.table.columns.shape[1])
-        spec = replace(self, seed=rows_seed(self.seed, counts))
-        return CountJudge(spec, counts, check_exposure(exposure, len(counts)), level)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class _Trial:
     """One half, judged: its counts, the opponents that the other half chose, and how well all explanations fit."""
 
@@ -92,19 +58,21 @@ class CountJudge:
     All explanations share a numerator, so one whose columns are among those of another has no less evidence against it.
     """
 
-    spec: Counts
+    spec: "ByCounts"
+    table: CountTable
     rows: IntArray  # (T, q)
     exposure: Array  # (T,)
     level: float
+    seed: int  # of the coins, which must belong to these rows alone
+    widths: tuple[float, ...] = WIDTHS  # of the free opponents, 0 for channels without order
     trials: tuple[_Trial, ...] = field(init=False)
     log_evidence: Bounds = field(init=False)  # (M,) each
 
     def __post_init__(self) -> None:
         check_open("level", self.level, 0.0, 1.0)
-        spec = self.spec
         trials: list[_Trial] = []
-        for pair in halves(self.rows, self.exposure, spec.split, spec.splits, spec.seed):
-            trials += _trials(spec, pair)
+        for pair in halves(self.rows, self.exposure, self.spec.split, self.spec.n_splits, self.seed):
+            trials += _trials(self.table, self.widths, pair)
         object.__setattr__(self, "trials", tuple(trials))
         lower = np.array([sum_down(np.full(self.size, t.log_mixture[0]), -t.log_sup[:, 1]) for t in trials])
         upper = np.array([sum_up(np.full(self.size, t.log_mixture[1]), -t.log_sup[:, 0]) for t in trials])
@@ -113,7 +81,7 @@ class CountJudge:
     @property
     def size(self) -> int:
         """The explanations of the table."""
-        return self.spec.table.size
+        return self.table.size
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the mean evidence over 1 / level."""
@@ -124,8 +92,8 @@ class CountJudge:
     def worst(self, e: int) -> str:
         """The channels where an explanation, fitted to all counts, is farthest off in standard deviations."""
         counts = self.rows.sum(axis=0).astype(np.float64)
-        amounts, _ = _fitted(self.spec.table, counts, np.array([e]))
-        means = self.spec.table.means(e, amounts[0]) + 1.0 / len(counts)
+        amounts, _ = _fitted(self.table, counts, np.array([e]))
+        means = self.table.means(e, amounts[0]) + 1.0 / len(counts)
         sums = np.concatenate([[[0.0, 0.0]], np.cumsum(np.stack([counts - means, means], axis=1), axis=0)])
         farthest = (0.0, 0, 1)
         for width in _WINDOWS[: 1 + int(np.log2(len(counts)))]:
@@ -137,25 +105,25 @@ class CountJudge:
 
     def ball(self, e: int, bits: int) -> arb:
         """Encloses the log of the mean evidence."""
-        members = self.spec.table.members[e]
+        members = self.table.members[e]
         active = members[members >= 0]
-        columns = self.spec.table.columns[active]
+        columns = self.table.columns[active]
         with ctx.workprec(bits):
             total = arb(0)
             for trial in self.trials:
-                amounts, _ = _fitted(self.spec.table, trial.counts, np.array([e]))  # to the end
+                amounts, _ = _fitted(self.table, trial.counts, np.array([e]))  # to the end
                 supremum = log_supremum(columns, trial.counts, amounts[0, : len(active)], bits)
                 total += (log_mixture(trial.opponents, trial.counts, bits) - supremum).exp()
             return (total / len(self.trials)).log()
 
 
-def _trials(spec: Counts, pair: tuple[Half, Half]) -> list[_Trial]:
+def _trials(table: CountTable, widths: tuple[float, ...], pair: tuple[Half, Half]) -> list[_Trial]:
     """Both halves of a split: the fits to each are its suprema, and opponents of the other."""
-    fits = [_fits(spec.table, half.counts) for half in pair]
+    fits = [_fits(table, half.counts) for half in pair]
     trials = []
     for judging, proposing in ((0, 1), (1, 0)):
         amounts, log_sup = fits[proposing]
-        against = opponents(spec.table, amounts, log_sup[:, 0], pair[proposing], pair[judging].exposure, spec.widths)
+        against = opponents(table, amounts, log_sup[:, 0], pair[proposing], pair[judging].exposure, widths)
         counts = pair[judging].counts
         trials.append(_Trial(read_only(counts), against, fits[judging][1], against.log_bounds(counts)))
     return trials
@@ -200,8 +168,10 @@ _FORM = {"judge": str, "assumes": str, "split": str, "n_splits": int}
 class ByCounts(JudgeSpec):
     """Have counts judged by evidence on halves of the data, with amounts and background unknown.
 
-    All rows of that stream judge; halves come from `Sealed.draws_seed`.  The evidence of other streams at their end is
-    multiplied with that of the counts: the product of independent e-values is one.
+    n_splits: so many times the counts are split in halves, and each half is judged against opponents that the other
+    chose; evidence is the mean over all of these.  All rows of that stream judge; halves come from
+    `Sealed.draws_seed`.  The evidence of other streams at their end is multiplied with that of the counts: the product
+    of independent e-values is one.
     """
 
     kind: ClassVar[str] = "counts"
@@ -221,6 +191,30 @@ class ByCounts(JudgeSpec):
         if self.split not in SPLITS:
             raise MisuseError("split", f"be one of {sorted(SPLITS)}", repr(self.split))
         check_count("splits", self.n_splits, 1, MOST_SPLITS)
+
+    def judge(
+        self,
+        table: CountTable,
+        rows: ArrayLike,
+        level: float,
+        *,
+        seed: int = 0,
+        exposure: ArrayLike | None = None,
+        widths: Sequence[float] = WIDTHS,
+    ) -> CountJudge:
+        """The judge of rows (T, q) of counts, or one row (q,), with the exposure of each, asked directly.
+
+        seed: the coins come from it and from the counts, so that it may serve any number of data sets.  widths: of the
+        free opponents, in channels, 0 for channels without order; none for a judge that can never say that nothing
+        fits.
+        """
+        counts = check_counts(rows, table.columns.shape[1])
+        checked = check_array("widths", widths, (None,))
+        if (checked < 0.0).any():
+            raise MisuseError("widths", "be numbers of channels, none negative", checked.tolist())
+        coins = rows_seed(check_count("seed", seed, 0), counts)
+        times = check_exposure(exposure, len(counts))
+        return CountJudge(self, table, counts, times, level, coins, tuple(checked.tolist()))
 
     def encode(self) -> dict[str, object]:
         """All that is fixed beforehand."""
@@ -245,9 +239,9 @@ class ByCounts(JudgeSpec):
         """The tables of the bank, and the evidence of the other streams; reads the rows."""
         stream, design, evidence = sealed.divided(self)
         table = CountTable(design.columns, design.active, design.background)
-        counts = Counts(table, sealed.draws_seed, self.split, self.n_splits, WIDTHS)
         rows = check_counts(np.concatenate([*stream.rows.blocks()]), len(design.columns))
-        judge = CountJudge(counts, rows, check_exposure(design.exposure, len(rows)), sealed.level)
+        exposure = check_exposure(design.exposure, len(rows))
+        judge = CountJudge(self, table, rows, exposure, sealed.level, sealed.draws_seed)
 
         def keys_of(explanations: IntArray) -> IntArray:
             return np.asarray(stream.keys_of(explanations) // len(design.deviations))
