@@ -21,6 +21,9 @@ from ._question import Label
 Groups: TypeAlias = Mapping[str, "Sequence[str] | Groups"]
 Ask: TypeAlias = Literal["fine", "group", "presence", "absence", "ambiguity"]
 
+# One value, or (S,) for S signals.
+Flags: TypeAlias = bool | BoolArray
+
 ASKS: tuple[Ask, ...] = ("fine", "group", "presence", "absence", "ambiguity")
 
 
@@ -120,9 +123,10 @@ class AskedRegion:
         """Number of the smallest group that holds these elements.  Fewer elements never give a larger group."""
         return next(i for i, (_, group) in enumerate(self.groups) if members & group == members)
 
-    def is_named(self, sector: int) -> bool:
+    def is_named(self, sector: int | IntArray) -> Flags:
         """True if a group is one that was asked for: a named one, or the region where none is named."""
-        return len(self.groups) == 1 or sector < len(self.groups) - 1
+        last = len(self.groups) - 1
+        return (sector < last) | (last == 0)
 
     def names(self, members: int) -> tuple[str, ...]:
         """The elements of a set, in their local order."""
@@ -156,18 +160,17 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     """Bring a rule together with the elements of its region."""
     places = view.sets[name]
     label = f"distances of region {name!r}"
-    ids = places.ids
     if rule.distances is not None:
-        places = places.with_distances(read_only(check_distances(label, rule.distances, len(ids))))
+        places = places.with_distances(read_only(check_distances(label, rule.distances, len(places.ids))))
     elif not places.is_finite:
         raise MisuseError(label, "be finite", "places that are too far apart")
-    listed = tuple((group, tuple(ids[i] for i in as_numbers(bits))) for group, bits in _sorted_groups(name, ids, rule))
+    listed = _listed_groups(name, places, rule.groups or {})
     return AskedRegion(
         name=name,
         elements=places.names,
         places=places,
         tolerance=float(rule.tolerance),
-        groups=tuple((group, _held(name, group, members, places)) for group, members in listed),
+        groups=tuple((group, as_bits(places.within(members))) for group, members in listed),
         listed=listed,
         asks=frozenset(ASKS if rule.asks == "finest" else rule.asks),
         is_finest=rule.asks == "finest",
@@ -177,32 +180,27 @@ def asked_region(view: RegionalView, name: str, rule: RegionRule) -> AskedRegion
     )
 
 
-def _held(region: str, group: str, members: tuple[str, ...], places: RegionPlaces) -> int:
-    """The places of a group of elements: these, or all sets of them."""
-    held = as_bits(places.within(members))
-    if not held:
-        rule = f"hold at least {places.subsets.low} elements, as many as are there together"
-        raise MisuseError(f"groups of region {region!r}", rule, f"{group!r}: {', '.join(members)}")
-    return held
+def _listed_groups(region: str, places: RegionPlaces, groups: Groups) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Every group at every depth with its elements, smallest first, of equal ones the one named first.
 
-
-def _sorted_groups(region: str, elements: tuple[str, ...], rule: RegionRule) -> tuple[tuple[str, int], ...]:
-    """Every group at every depth, smallest first; of equal ones the one named first."""
-    groups = rule.groups or {}
-    number = {name: i for i, name in enumerate(elements)}
-    bits_of: dict[str, int] = {}
-    for name, members in _flattened(region, number, groups):
-        if name in bits_of or name == region:
-            raise MisuseError(f"groups of region {region!r}", "have names of their own", repr(name))
-        if not members:
-            raise _unknown(region, number, f"nothing in group {name!r}")
-        bits_of[name] = members
-    ordered = sorted(bits_of.items(), key=lambda item: item[1].bit_count())
-    return (*ordered, (region, (1 << len(elements)) - 1))
-
-
-def _unknown(region: str, number: Mapping[str, int], value: str) -> MisuseError:
-    return MisuseError(f"groups of region {region!r}", f"hold elements among {tuple(number)}", value)
+    The region itself is the last.
+    """
+    argument = f"groups of region {region!r}"
+    known = {*places.ids}
+    members_of: dict[str, tuple[str, ...]] = {}
+    for name, held in _flattened(argument, groups):
+        unknown = [each for each in held if each not in known]
+        if name in members_of or name == region:
+            raise MisuseError(argument, "have names of their own", repr(name))
+        if unknown or not held:
+            found = f"{unknown[0]!r} in group {name!r}" if unknown else f"nothing in group {name!r}"
+            raise MisuseError(argument, f"hold elements among {places.ids}", found)
+        members_of[name] = tuple(each for each in places.ids if each in held)
+        if not places.within(members_of[name]).any():
+            rule = f"hold at least {places.subsets.low} elements, as many as are there together"
+            raise MisuseError(argument, rule, f"{name!r}: {', '.join(members_of[name])}")
+    ordered = sorted(members_of.items(), key=lambda item: len(item[1]))
+    return (*ordered, (region, places.ids))
 
 
 # Of groups within groups: more would exhaust the interpreter, and nobody asks for it.
@@ -216,23 +214,18 @@ def _copied(groups: Groups, depth: int = 1) -> Groups:
     return {n: c if isinstance(c, str | Mapping) else tuple(c) for n, c in kept.items()}
 
 
-def _flattened(region: str, number: Mapping[str, int], groups: Groups) -> Iterator[tuple[str, int]]:
+def _flattened(argument: str, groups: Groups) -> Iterator[tuple[str, dict[str, None]]]:
     """Names and members; inner groups before the one that holds them, whose members are those of its own parts."""
     for name, content in groups.items():
         if isinstance(content, str):
-            raise MisuseError(
-                f"groups of region {region!r}", "be lists of elements or groups", f"{name!r}: {content!r}"
-            )
-        members = 0
-        if isinstance(content, Mapping):
-            for inner, part in _flattened(region, number, content):
-                yield inner, part
-                members |= part
-        else:
-            for member in content:
-                if member not in number:
-                    raise _unknown(region, number, f"{member!r} in group {name!r}")
-                members |= 1 << number[member]
+            raise MisuseError(argument, "be lists of elements or groups", f"{name!r}: {content!r}")
+        if not isinstance(content, Mapping):
+            yield name, dict.fromkeys(content)
+            continue
+        members: dict[str, None] = {}
+        for inner, part in _flattened(argument, content):
+            yield inner, part
+            members |= part
         yield name, members
 
 
@@ -246,8 +239,6 @@ LABELS = (
     Label.FINE,
     Label.ABSENT,
 )
-
-Flags: TypeAlias = bool | BoolArray
 
 
 class SetFacts(NamedTuple):
@@ -267,13 +258,12 @@ def labels(possible: SetFacts, witnessed: SetFacts, rule: AskedRegion) -> NDArra
     LOCAL_AMBIGUOUS also needs every possible explanation to have the region: while presence is open, the place is not
     the question.
     """
-    last = len(rule.groups) - 1
     number = (
         possible.is_present
         + 2 * possible.is_absent
         + 4 * possible.reaches
         + 8 * possible.is_close
-        + 16 * ((possible.sector < last) | (last == 0))  # a named group, or the region where none is named
+        + 16 * rule.is_named(possible.sector)
         + 32 * (witnessed.is_present & witnessed.is_absent)
         + 64 * (1 - witnessed.is_close)
     )

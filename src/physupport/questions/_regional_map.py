@@ -32,6 +32,7 @@ class RegionalMap(Question):
     rules: Mapping[str, RegionRule] | None = None
     claimed: Mapping[str, Claim] | None = None
     asked_regions: tuple[AskedRegion, ...] = field(init=False, repr=False)  # in the order of the view
+    regions: tuple[str, ...] = field(init=False, repr=False)  # their names
     _table: Table = field(init=False, repr=False)
     _tables: dict[str, list[BoolArray]] = field(init=False, repr=False)  # of each claim, what the places have
 
@@ -42,9 +43,11 @@ class RegionalMap(Question):
                 raise MisuseError("rules", f"be about the regions {self.view.regions}", repr(name))
         if not rules:
             raise MisuseError("rules", "ask about at least one region", "none")
-        regions = tuple(asked_region(self.view, name, rules[name]) for name in self.view.regions if name in rules)
+        names = tuple(name for name in self.view.regions if name in rules)
+        regions = tuple(asked_region(self.view, name, rules[name]) for name in names)
         object.__setattr__(self, "rules", rules)
         object.__setattr__(self, "asked_regions", regions)
+        object.__setattr__(self, "regions", names)
         object.__setattr__(self, "claimed", dict(self.claimed or {}))
         tables = {name: claim.tables(regions) for name, claim in dict(self.claimed or {}).items()}
         object.__setattr__(self, "_tables", tables)
@@ -54,11 +57,6 @@ class RegionalMap(Question):
     def n_explanations(self) -> int:
         """Those of the view."""
         return self.view.n_explanations
-
-    @property
-    def regions(self) -> tuple[str, ...]:
-        """The regions asked about, in the order of the view."""
-        return tuple(region.name for region in self.asked_regions)
 
     def slots(self, index: ArrayLike) -> IntArray:
         """(k,) -> (k, regions asked about): local element numbers, -1 where the region is absent."""
