@@ -32,11 +32,9 @@ def fields_json(
 
     levels: the answers of `other_levels`.  names: of the coordinates; x, y, z unless given.
     """
-    answers = result.answers
-    plug_in = result.plug_in
+    shown = [result.question.elements(number) for number in range(len(result.answers))]
     needed = rows_needed(result)
-    library = result.bank.states.library
-    shown = [result.question.elements(number) for number in range(len(answers))]
+    counts = _counts(result)
     # Admissible, undecided, not asked, rejected: the asked ones by their margin, the others by plausibility.
     order = np.concatenate(
         [
@@ -47,40 +45,43 @@ def fields_json(
         ]
     )
     said = result.question.says(order)
-    n_elements = sum(
-        min(len(said[answer.field].names), MOST_ENTRIES) + 1
-        for answer, field in zip(answers, shown, strict=True)
-        if field.names
-    )
+    fields = [said[answer.field] for answer, field in zip(result.answers, shown, strict=True) if field.names]
+    n_elements = sum(min(len(field.names), MOST_ENTRIES) + 1 for field in fields)
     most = max(1, min(MOST_LISTED, MOST_ENTRIES // max(n_elements, 1)))
-    counts = _counts(result)
     entries = []
-    for number, (answer, field) in enumerate(zip(answers, shown, strict=True)):
-        width = 0 if field.coordinates is None else field.coordinates.shape[1]
-        entry: dict[str, Any] = {
-            "field": answer.field,
-            **_said(answer),
-            "is_optional": field.is_optional,
-            "coordinate_names": coordinate_names(width, "" if library is None else library.unit or "", names),
-            "tolerance": field.tolerance,
-            "absence_threshold": field.threshold,
-            "groups": [[name, list(members)] for name, members in field.groups],
-            "is_settled": answer.field not in result.open_fields and bool(result.admissible.size),
-            "is_finest": field.is_finest,
-            "elements": [],
-            "absent": None,
-            "coherence": None,
-        }
+    for number, (answer, field) in enumerate(zip(result.answers, shown, strict=True)):
+        entry = _facts(result, number, field, names)
         if field.names:
             first = _first_numbers(said[answer.field].numbers, order, field, most)
             listed = _listed(result, answer.field, first)
             entry |= _elements(result, field, _element_counts(counts[answer.field], field), listed)
-        entry["plug_in"] = None if plug_in is None else _said(plug_in[number], field)
         entry["refine"] = [rows.json() for rows in needed if rows.field == answer.field]
         entry["refine"] += _undecided(result, number, answer.field)
         entry["levels"] = [_level_json(level, again[number]) for level, again in levels.items()]
         entries.append(entry)
     return entries
+
+
+def _facts(result: Result, number: int, field: FieldElements, names: Sequence[str]) -> dict[str, Any]:
+    """What the question, the run and a point-valued method say of a field, before any element."""
+    answer = result.answers[number]
+    library = result.bank.states.library
+    width = 0 if field.coordinates is None else field.coordinates.shape[1]
+    return {
+        "field": answer.field,
+        **_said(answer),
+        "is_optional": field.is_optional,
+        "coordinate_names": coordinate_names(width, "" if library is None else library.unit or "", names),
+        "tolerance": field.tolerance,
+        "absence_threshold": field.threshold,
+        "groups": [[name, list(members)] for name, members in field.groups],
+        "is_settled": answer.field not in result.open_fields and bool(result.admissible.size),
+        "is_finest": field.is_finest,
+        "elements": [],
+        "absent": None,
+        "coherence": None,
+        "plug_in": None if result.plug_in is None else _said(result.plug_in[number], field),
+    }
 
 
 def _said(answer: Answer, shown: FieldElements | None = None) -> dict[str, Any]:

@@ -208,7 +208,7 @@ def _points(mark: Mark, box: _Box) -> Iterator[Markup]:
         yield from (point_sign(mark.role, *place, title) for place, title in zip(places, titles, strict=True))
         return
     # Nobody points at one of so many: one path of small dots; a ring is a disc upon a disc.
-    path = "".join(f"M{x:g} {y:g}h0" for x, y in sorted({(round(x, 1), round(y, 1)) for x, y in places}))
+    path = "".join(f"M{x} {y}h0" for x, y in sorted({(round(x), round(y)) for x, y in places}))
     yield tag("path", d=path, class_=f"dots {mark.role}-dots")
     if mark.role == "not-asked":
         yield tag("path", d=path, class_="dots inner-dots")

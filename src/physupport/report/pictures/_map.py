@@ -1,7 +1,7 @@
 """Pictures of elements: those that are left, on their axis or in a plane, and the explanations behind each."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -30,8 +30,7 @@ _ROOMY = 16  # fields that get high lanes; more would not fit on a page
 _MOST_NAMED = 24  # fields whose names a plane has room for
 _MOST_PLANES = 3  # of two coordinates each
 _MOST_SPOKES = 24  # elements of a field that lines hold together
-_MOST_SPARSE = 60  # elements of a field with signs of full size, ...
-_MOST_CROSSED = 400  # ... and with a cross for each that is excluded
+_MOST_SPARSE = 60  # elements of a field with signs of full size
 # of a name below its sign, and the pixels of one
 _MOST_LETTERS = 16
 _LETTER = 5.6
@@ -74,21 +73,9 @@ def map_picture(fields: Sequence[Entry], room: Room, pair: tuple[int, int] = (0,
     return Picture(title, _description(fields) + note, size, margins, panel, keys=keys, is_equal=is_plane)
 
 
-def element_title(element: Entry) -> str:
-    """A name with its state, as a hint."""
-    counts = f"explanations kept {element['n_kept']}, not asked about {element['n_not_asked']}"
-    return f"{element['id']}: {element['state']}; {counts}"
-
-
 def nothing_there(absent: Entry) -> dict[str, Any]:
     """The counts of `nothing there` in the form of an element."""
-    return {"id": "nothing there", "coordinates": [], **absent}
-
-
-def is_said(entry: Entry, name: str | None) -> bool:
-    """True if a point-valued method names this element, or with None says that nothing is there."""
-    plug_in = entry["plug_in"]
-    return plug_in is not None and (name in plug_in["cell"] if name is not None else plug_in["label"] == "ABSENT")
+    return {"id": "nothing there", "coordinates": [], "is_nothing": True, **absent}
 
 
 def sign_of(state: str) -> str:
@@ -96,10 +83,25 @@ def sign_of(state: str) -> str:
     return state.replace(" ", "-")
 
 
-def signs(points: Sequence[tuple[str, float, float, str]], shares: Shares = "") -> Iterator[Mark]:
-    """One set of signs a state.  points: sign, x, y, title."""
+Point = tuple[str, float, float, str]  # state or plug-in, x, y, and the hint
+
+
+def _points(entry: Entry, placed: Iterable[tuple[float, float, Entry]], prefix: str = "") -> Iterator[Point]:
+    """The sign of every element at its place, and a triangle where a point-valued method says that it is there."""
+    plug_in = entry["plug_in"] or {"label": "", "cell": ()}
+    said = f"A point-valued method: {plug_in['label']} {listed(plug_in['cell'])}".rstrip()
+    for x, y, element in placed:
+        counts = f"explanations kept {element['n_kept']}, not asked about {element['n_not_asked']}"
+        yield element["state"], x, y, f"{prefix}{element['id']}: {element['state']}; {counts}"
+        if plug_in["label"] == "ABSENT" if "is_nothing" in element else element["id"] in plug_in["cell"]:
+            yield "plug-in", x, y, said
+
+
+def _signs(points: Iterable[Point], shares: Shares = "") -> Iterator[Mark]:
+    """One set of signs a state."""
+    every = [*points]
     for sign in (*STATES, "plug-in"):
-        chosen = [point for point in points if point[0] == sign]
+        chosen = [point for point in every if point[0] == sign]
         if chosen:
             _, xs, ys, titles = zip(*chosen, strict=True)
             yield Mark("points", sign_of(sign), xs, ys, titles, shares, depth=4)
@@ -122,7 +124,9 @@ def _lanes(fields: Sequence[Entry], names: Sequence[str], room: Room) -> tuple[A
     for i, lane in enumerate(placed if names else ()):  # between names alone there is nothing
         left = [x for x, element in lane if element["state"] != "excluded"]
         marks += [Mark("line", "cell", (min(left), max(left)), (-i, -i), depth=1)] if len(left) > 1 else []
-    marks += signs([point for i, lane in enumerate(placed) for point in _lane_points(fields[i], lane, -i)])
+    marks += _signs(
+        point for i, lane in enumerate(placed) for point in _points(fields[i], [(x, -i, part) for x, part in lane])
+    )
     marks += _nothing(fields, columns["nothing"])
     if not (room.is_paper or is_dense):
         scale = (room.width - columns["left"] - columns["right"]) / (limits[1] - limits[0])
@@ -160,18 +164,6 @@ def _lane(entry: Entry) -> list[tuple[float, Any]]:
     ]
 
 
-def _lane_points(entry: Entry, lane: Sequence[tuple[float, Any]], y: float) -> Iterator[tuple[str, float, float, str]]:
-    places = [x for x, _ in lane]
-    step = (max(places) - min(places)) / _MOST_CROSSED if len(lane) > _MOST_CROSSED else 0.0
-    crossed = -math.inf
-    for x, element in sorted(lane, key=lambda placed: placed[0]):
-        if element["state"] != "excluded" or x - crossed >= step:  # of thousands, what the eye can tell apart
-            yield element["state"], x, y, element_title(element)
-            crossed = x if element["state"] == "excluded" else crossed
-        if is_said(entry, element["id"]):
-            yield "plug-in", x, y, _said(entry)
-
-
 def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: bool) -> list[Mark]:
     """Names below the signs of what is left, if they fit beside each other; has_all: of what is excluded, too.
 
@@ -192,19 +184,12 @@ def _named(lane: Sequence[tuple[float, Any]], y: float, scale: float, has_all: b
     return texts
 
 
-def _said(entry: Entry) -> str:
-    return f"A point-valued method: {entry['plug_in']['label']} {listed(entry['plug_in']['cell'])}".rstrip()
-
-
-def _nothing(fields: Sequence[Entry], x: float) -> Iterator[Mark]:
+def _nothing(fields: Sequence[Entry], x: float) -> list[Mark]:
     """A column beside the axes: whether the data allow that nothing is there."""
     absent = [(-i, entry) for i, entry in enumerate(fields) if entry["absent"] is not None]
-    if absent:
-        yield words("axis-text", x, 1.0, "nothing", anchor="middle", shares="xy", lift=6.0)
-    parts = [(y, nothing_there(entry["absent"])) for y, entry in absent]
-    yield from signs([(part["state"], x, y, element_title(part)) for y, part in parts], "x")
-    said = [("plug-in", x, -i, _said(entry)) for i, entry in enumerate(fields) if is_said(entry, None)]
-    yield from signs(said, "x")
+    heading = [words("axis-text", x, 1.0, "nothing", anchor="middle", shares="xy", lift=6.0)] if absent else []
+    points = (point for y, entry in absent for point in _points(entry, [(x, y, nothing_there(entry["absent"]))]))
+    return [*heading, *_signs(points, "x")]
 
 
 def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tuple[int, int]) -> tuple[Any, Any, Panel]:
@@ -224,12 +209,15 @@ def _plane(fields: Sequence[Entry], names: Sequence[str], room: Room, pair: tupl
     marks = [Mark("line", "head", [x for x, _ in head], [y for _, y in head], depth=1)] if head else []
     if len(fields) > 1:
         marks += [_spokes(group) for group in points if len(group) <= _MOST_SPOKES]
-    marks += signs([
-        (sign, *(element["coordinates"][i] for i in pair),
-         f"{entry['field']}, {element_title(element)}" if k == 0 else _said(entry))
-        for entry in fields for element in entry["elements"]
-        for k, sign in enumerate((element["state"], "plug-in")) if k == 0 or is_said(entry, element["id"])
-    ])  # fmt: skip
+    marks += _signs(
+        point
+        for entry in fields
+        for point in _points(
+            entry,
+            [(*(element["coordinates"][k] for k in pair), element) for element in entry["elements"]],
+            f"{entry['field']}, ",
+        )
+    )
     marks += _plane_names(fields, points) if len(fields) <= _MOST_NAMED else []
     is_dense = max(map(len, points)) > _MOST_SPARSE
     return (width, height + 78.0), (52.0, _SIDES - 52.0, 26.0, 52.0), Panel(horizontal, vertical, marks, is_dense)
@@ -309,17 +297,12 @@ def elements_picture(entry: Entry, room: Room) -> Picture:
     for lane, part in zip(lanes, parts, strict=True):
         text = f"{grouped(part['n_kept'])} + {grouped(part['n_not_asked'])}"
         marks.append(words("count", 1.02, lane, text, shares="x"))
-    points = [(part["state"], _SIGN, lane, element_title(part)) for lane, part in zip(lanes, parts, strict=True)]
-    nothing = parts[-1] if entry["absent"] is not None else None
-    said = [lane for lane, part in zip(lanes, parts, strict=True)
-            if is_said(entry, None if part is nothing else part["id"])]  # fmt: skip
-    points += [("plug-in", _SIGN, lane, "A point-valued method") for lane in said]
-    marks += signs(points, "x")
+    marks += _signs(_points(entry, [(_SIGN, lane, part) for lane, part in zip(lanes, parts, strict=True)]), "x")
     ticks = [Tick(lane, _name(part), part["id"]) for lane, part in zip(lanes, parts, strict=True)]
     horizontal = counting(1.02 * max(1, *both), room.n_ticks, name="explanations, kept + not asked")
     panel = Panel(horizontal, Axis(0.5 - len(parts), 0.6, ticks, is_named=True), marks)
     keys = [Key("bar-not-asked", "not asked", kind="bars"), Key("bar-kept", "kept", kind="bars")]
-    keys += [Key("plug-in", "point-valued method", kind="points")] if said else []
+    keys += [Key("plug-in", "point-valued method", kind="points")] if entry["plug_in"] else []
     heading = ": ".join(filter(None, (shortened(entry["field"]), label_words(entry["label"]))))
     description = f"Elements {listed([part['id'] for part in parts])}."
     title = f"Explanations behind the elements of {entry['field']}"
