@@ -108,13 +108,11 @@ def test_cells_fill_their_range_and_are_as_few_as_can_be(is_shift):
     (own,) = cover.ranges
     assert own.is_shift == is_shift
     for value in np.linspace(2.0, 5.0, 50):
-        middle = own.values[own.cell_of(value)]
-        assert abs(value - middle if is_shift else np.log(value / middle)) <= own.half * (1.0 + 1e-9)
+        apart = value - own.values if is_shift else np.log(value / own.values)
+        assert np.abs(apart).min() <= own.half * (1.0 + 1e-9)
     fewer = Range("line", 2.0, 5.0, own.count - 1, own.size, is_shift)
     assert cover.steps[1].eta <= 0.31
     assert (own.size * fewer.half if is_shift else Scaled(own.size, np.exp(fewer.half)).eta) > 0.31
-    with pytest.raises(MisuseError, match="lie between 2 and 5"):
-        own.cell_of(5.1)
 
 
 @pytest.mark.parametrize("is_complex", [False, True])

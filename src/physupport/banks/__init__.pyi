@@ -23,9 +23,9 @@ from ._learnt import (
     LearnedStates as LearnedStates,
     Learner as Learner,
     NearestRegions as NearestRegions,
-    SparseLearner as SparseLearner,
     bootstrap_states as bootstrap_states,
     nearest_regions as nearest_regions,
+    sparse_learner as sparse_learner,
 )
 from ._library import JOINT as JOINT, Library as Library, library_states as library_states
 from ._moves import (

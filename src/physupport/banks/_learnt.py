@@ -31,44 +31,33 @@ UNMATCHED = "unmatched"
 Learner: TypeAlias = Callable[[Array, int, int], Array]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class SparseLearner:
-    r"""Adapter of scikit-learn's `DictionaryLearning`: :math:`\min_{C,D} \tfrac12\|Y - CD^\top\|_F^2 + \lambda\|C\|_1`.
+def sparse_learner(
+    rows: Array, n_atoms: int, seed: int, *, penalty: float = 0.3, tolerance: float = 1e-6, max_iter: int = 100
+) -> Array:
+    r"""Learn by scikit-learn's `DictionaryLearning`: :math:`\min_{C,D} \tfrac12\|Y - CD^\top\|_F^2 + \lambda\|C\|_1`.
 
-    The atoms have norm at most one.  :math:`\lambda` is the penalty times the root of the mean square length of a row,
-    so that units do not matter.  No mean is taken off: rows are :math:`D c + \xi` with codes of mean zero.  The problem
-    has many local minima, and the atoms found are biased where atoms are coherent or the noise is strong.
+    (m, q) rows -> (q, n_atoms).  The atoms have norm at most one.  :math:`\lambda` is the penalty times the root of the
+    mean square length of a row, so that units do not matter.  tolerance: the relative decrease of the objective at
+    which to stop.  No mean is taken off: rows are :math:`D c + \xi` with codes of mean zero.  The problem has many
+    local minima, and the atoms found are biased where atoms are coherent or the noise is strong.
     """
-
-    penalty: float = 0.3
-    tolerance: float = 1e-6  # relative decrease of the objective at which to stop
-    max_iter: int = 100
-
-    def __post_init__(self) -> None:
-        check_positive("penalty", self.penalty)
-        check_positive("tolerance", self.tolerance)
-        check_count("max_iter", self.max_iter)
-
-    def __call__(self, rows: Array, n_atoms: int, seed: int) -> Array:
-        """(m, q) rows -> (q, n_atoms)."""
-        try:
-            learning = import_module("sklearn.decomposition")
-        except ImportError as error:
-            remedy = "Install physupport[learn], or give a learner of your own."
-            raise MisuseError("learner", "be given where scikit-learn is not installed", "none", remedy) from error
-        scale = float(np.sqrt(np.mean(np.sum(rows**2, axis=1))))
-        if scale == 0.0:
-            raise MisuseError("rows", "hold something else than zeros to learn from", f"{len(rows)} rows of zeros")
-        model = learning.DictionaryLearning(
-            n_components=n_atoms,
-            alpha=self.penalty,
-            tol=self.tolerance,
-            max_iter=self.max_iter,
-            fit_algorithm="cd",
-            random_state=seed,
-        )
-        return np.asarray(model.fit(rows / scale).components_, dtype=np.float64).T
+    try:
+        learning = import_module("sklearn.decomposition")
+    except ImportError as error:
+        remedy = "Install physupport[learn], or give a learner of your own."
+        raise MisuseError("learner", "be given where scikit-learn is not installed", "none", remedy) from error
+    scale = float(np.sqrt(np.mean(np.sum(rows**2, axis=1))))
+    if scale == 0.0:
+        raise MisuseError("rows", "hold something else than zeros to learn from", f"{len(rows)} rows of zeros")
+    model = learning.DictionaryLearning(
+        n_components=n_atoms,
+        alpha=check_positive("penalty", penalty),
+        tol=check_positive("tolerance", tolerance),
+        max_iter=check_count("max_iter", max_iter),
+        fit_algorithm="cd",
+        random_state=seed,
+    )
+    return np.asarray(model.fit(rows / scale).components_, dtype=np.float64).T
 
 
 def match_atoms(first: ArrayLike, second: ArrayLike) -> tuple[float, IntArray, Array]:
@@ -120,13 +109,13 @@ def bootstrap_states(
     *,
     n_states: int = 20,
     seed: int = 0,
-    learner: Learner | None = None,
+    learner: Learner = sparse_learner,
 ) -> LearnedStates:
     """Learn one dictionary on the proposal rows and n_states - 1 on as many rows drawn from them with replacement.
 
     table: (N, q) real, of which only chosen rows are read.  split: that of the protocol which will judge, so that its
     held-out rows are those left alone here.  Resamples have rows and a learner's seed of their own, all from one seed.
-    Atoms are matched to those of the first dictionary by the quotient distance.  learner: `SparseLearner()` unless
+    Atoms are matched to those of the first dictionary by the quotient distance.  learner: `sparse_learner` unless
     given.
 
     The true dictionary is not one of these states.  The guarantee of a report holds for a truth on the bank, so
@@ -135,14 +124,13 @@ def bootstrap_states(
     rows = _proposal_rows(table.values if isinstance(table, Table) else table, split)
     check_count("n_atoms", n_atoms)
     check_count("n_states", n_states)
-    chosen = SparseLearner() if learner is None else learner
     children = SeedSequence(check_count("seed", seed, 0)).spawn(n_states)
-    reference = _learnt(chosen, rows.copy(), n_atoms, children[0])
+    reference = _learnt(learner, rows.copy(), n_atoms, children[0])
     dictionaries = [reference]
     distances = [0.0]
     for child in children[1:]:
         drawn = np.random.default_rng(child).integers(len(rows), size=len(rows))
-        atoms = _learnt(chosen, rows[drawn], n_atoms, child)
+        atoms = _learnt(learner, rows[drawn], n_atoms, child)
         distance, permutation, signs = match_atoms(reference, atoms)
         dictionaries.append(atoms[:, permutation] * signs)
         distances.append(distance)

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import exp, expm1, floor, log, log1p, sqrt
+from math import exp, expm1, log, log1p, sqrt
 from typing import NamedTuple, final
 
 import numpy as np
@@ -164,13 +164,6 @@ class Range:
         """(count,) the middles, on the scale of the cells."""
         along = self.half * (2.0 * np.arange(self.count) + 1.0)
         return np.asarray(self.low + along if self.is_shift else np.exp(log(self.low) + along))
-
-    def cell_of(self, value: float) -> int:
-        """The cell that a value of the range lies in."""
-        if not self.low * (1.0 - ROUNDING) <= value <= self.high * (1.0 + ROUNDING):
-            raise MisuseError("value", f"lie between {self.low:g} and {self.high:g}", value)
-        along = value - self.low if self.is_shift else log(value) - log(self.low)
-        return min(max(floor(along / (2.0 * self.half)), 0), self.count - 1)
 
 
 def range_steps(ranges: Sequence[Range], active: int) -> tuple[Moved | Scaled, ...]:

@@ -234,16 +234,13 @@ def in_order(name: str, held: ReaderOutput, axes: Sequence[Axis], order: Order =
     """
     values = held.values
     headings = (*held.headings, *[None] * len(axes))[: len(axes)]
-    if len(axes) == values.ndim == 2 and _is_turned(headings, axes):
-        values = values.T
-        headings = headings[::-1]
+    if len(axes) == values.ndim == 2:
+        own, other = ([matches(axis, names) for axis in axes] for names in headings)
+        if own == [False, True] or other == [True, False]:  # names stand along one axis that are those of the other
+            values = values.T
+            headings = headings[::-1]
     for number, (axis, names) in enumerate(zip(axes, headings, strict=True)):
         places = order(name, axis, names)
         if places is not None and not np.array_equal(places, np.arange(len(places))):
             values = np.take(values, places, axis=number)
     return values
-
-
-def _is_turned(headings: Sequence[Sequence[str] | None], axes: Sequence[Axis]) -> bool:
-    """True if names stand along one axis that are those of the other."""
-    return any(matches(axes[1 - k], headings[k]) and not matches(axes[k], headings[k]) for k in (0, 1))

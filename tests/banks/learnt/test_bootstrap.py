@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from physupport import MisuseError
-from physupport.banks import SparseLearner, bootstrap_states
+from physupport.banks import bootstrap_states, sparse_learner
 from physupport.banks._learnt import match_atoms
 from physupport.io import SplitRows, as_table, split_rows
 
@@ -169,8 +169,8 @@ def spoiled(value):
             "learner must give atoms other than zero, got zero in atom 1. Ask for fewer atoms",
         ),
         (lambda: bootstrap_states(0 * TABLE, SPLIT, 3), "rows must hold something else than zeros"),
-        (lambda: SparseLearner(penalty=0.0), "penalty must lie strictly between 0 and inf"),
-        (lambda: SparseLearner(max_iter=0), "max_iter must be a whole number at least 1"),
+        (lambda: sparse_learner(TABLE, 3, 0, penalty=0.0), "penalty must lie strictly between 0 and inf"),
+        (lambda: sparse_learner(TABLE, 3, 0, max_iter=0), "max_iter must be a whole number at least 1"),
     ],
 )
 def test_misuse_is_refused_by_name(call, message):
