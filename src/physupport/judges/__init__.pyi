@@ -1,5 +1,5 @@
 from . import conformal as conformal, counts as counts, rotation as rotation, simulation as simulation
-from ._by_evidence import MOST_SPLITS as MOST_SPLITS, ByEvidence as ByEvidence, EvidenceJudge as EvidenceJudge
+from ._by_evidence import ByEvidence as ByEvidence, EvidenceJudge as EvidenceJudge
 from ._decide import (
     best_explanation as best_explanation,
     best_keys as best_keys,
@@ -24,6 +24,7 @@ from ._running import RunningEvidence as RunningEvidence, contradiction as contr
 from ._scored import Bounds as Bounds
 from ._specs import (
     JUDGES as JUDGES,
+    MOST_SPLITS as MOST_SPLITS,
     JudgeSpec as JudgeSpec,
     Sealed as Sealed,
     SealedStream as SealedStream,

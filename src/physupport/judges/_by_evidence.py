@@ -28,10 +28,9 @@ from ._decide import compared, decided, verdicts
 from ._evidence import Evidence, Factor, final_bounds
 from ._judge import Judge, Verdict, Verdicts, block_around
 from ._scored import Bounds, log_mean, sum_down, sum_up
-from ._specs import FIXED, JudgeSpec, Sealed, register
+from ._specs import FIXED, MOST_SPLITS, JudgeSpec, Sealed, register
 from .rotation._table import Draws
 
-MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
 SPLITS = ("rows", "fission")
 # Share of the level at which a stated noise is refuted; the gate of rotations has the same.
 NOISE_SHARE = 0.2

@@ -1,16 +1,14 @@
 """Sums rounded downwards and upwards, and the float64 numbers around a ball."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
+from flint import arb, ctx
 
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..laws import Scores, Stream
-
-if TYPE_CHECKING:
-    from flint import arb
 
 FLOAT_BITS = 53
 _LARGEST = float(np.finfo(np.float64).max)
@@ -62,10 +60,8 @@ def score_bounds(name: str, scores: Scores) -> Bounds:
     return Bounds(sum_down(values, -errors), sum_up(values, errors))
 
 
-def ball_bounds(ball: "arb") -> tuple[float, float]:
+def ball_bounds(ball: arb) -> tuple[float, float]:
     """Float64 numbers at or below and at or above every point of a ball."""
-    from flint import arb  # here and below: slow to load, and a project file asks for the names of judges alone
-
     if not ball.is_finite():
         return -np.inf, np.inf
     # A float64 is exact as a ball, so the comparisons are decided; the conversion itself rounds either way.
@@ -76,10 +72,8 @@ def ball_bounds(ball: "arb") -> tuple[float, float]:
     return float(lower), float(upper)
 
 
-def threshold_ball(level: float, bits: int) -> "arb":
+def threshold_ball(level: float, bits: int) -> arb:
     r""":math:`\tau_\alpha = -\log\alpha` (eq:supp-log-e-margin) of the float64 level, to this many bits."""
-    from flint import arb, ctx
-
     with ctx.workprec(bits):
         return -arb(level).log()
 

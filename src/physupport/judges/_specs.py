@@ -251,6 +251,7 @@ JUDGES = Registry(
         "evidence": "._by_evidence",
     }
 )
+MOST_SPLITS = 1000  # over which evidence is averaged: more change nothing that a reader would see, and take as long
 # Metadata of fields that the program sets and that are no options of a project file.
 FIXED = {"is_option": False}
 Spec = TypeVar("Spec", bound=type[JudgeSpec])

@@ -16,11 +16,11 @@ from ..._hashes import rows_seed
 from ..._stored import check_form
 from ..._typing import Array, IntArray
 from ...laws import Law, in_pieces
-from .._by_evidence import MOST_SPLITS, AverageJudge
+from .._by_evidence import AverageJudge
 from .._decide import decided
 from .._judge import Verdict, Verdicts
 from .._scored import Bounds, log_mean, sum_down, sum_up
-from .._specs import JudgeSpec, Sealed, register
+from .._specs import MOST_SPLITS, JudgeSpec, Sealed, register
 from ._fit import MOST_STEPS, fit_all, log_mixture, log_supremum
 from ._halves import SPLITS, CountTable, Half, Opponents, check_counts, check_exposure, halves, opponents
 

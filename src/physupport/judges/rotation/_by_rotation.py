@@ -206,10 +206,8 @@ class BankRotation(Judge):
         """Return the findings of the gate, where these explanations are possible at the end of a run."""
         facts = [judge.facts(possible) for judge in self.judges]
         # The first noise setting that is not rejected, or the one that the rows agree with most.
-        settings = range(len(facts))
-        setting = next(
-            (i for i in settings if not facts[i]["is_best_rejected"]), max(settings, key=lambda i: _agreed(facts[i]))
-        )
+        most = max(range(len(facts)), key=lambda setting: _agreed(facts[setting]))
+        setting = next((i for i, each in enumerate(facts) if not each["is_best_rejected"]), most)
         key = facts[setting]["best"] * len(facts) + setting
         return facts[setting] | {"best": int(np.argmax(self.stream.keys_of(np.arange(self.size)) == key))}
 
