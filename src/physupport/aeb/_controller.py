@@ -10,7 +10,6 @@ import numpy as np
 from .._errors import MisuseError
 from .._typing import IntArray
 from ..judges import Judge, Verdict, VerdictCache, Verdicts
-from ..judges._judge import UNKNOWN
 from ..questions import Progress, Question
 from ._policies import Policy, Proposals, RunView, whole_set
 from ._trace import Brackets, Ending, Stop, Trace, budget_queries, check_stop, concluded, replayed
@@ -18,6 +17,7 @@ from ._trace import Brackets, Ending, Stop, Trace, budget_queries, check_stop, c
 # Plain numbers: looking up a member of an enumeration costs more than comparing it.
 _ADMISSIBLE = int(Verdict.ADMISSIBLE)
 _REJECTED = int(Verdict.REJECTED)
+_INDETERMINATE = int(Verdict.INDETERMINATE)  # the largest; what is not known yet has a larger number
 
 
 @final
@@ -185,7 +185,7 @@ class _Run:
             if is_stopped:
                 return Ending.STOPPED
             code = codes[e] if 0 <= e < brackets.size else brackets.refuse(e)
-            if code == UNKNOWN:
+            if code > _INDETERMINATE:
                 code = self._cache.look_up(e, k)
             self._take(e, code)
             queries[k] = e

@@ -217,7 +217,10 @@ class MapProtocol:
         if calibration is None and "calibration" not in protocol.streams:
             judge = _shared(protocol, repeats)
         if judge is None:
-            part = None if calibration is None else protocol.propose("calibration", _real(calibration))
+            part = None
+            if calibration is not None:
+                rows = as_pairs(calibration) if calibration.dtype.kind == "c" else calibration
+                part = protocol.propose("calibration", rows)
             judge = ProtocolSignals(protocol, part)
         names = None if protocol.bank is None else protocol.bank.channels
         return cls(judge, question, protocol.level, rate, names)
@@ -249,10 +252,6 @@ class MapProtocol:
         """Compute all that does not depend on the signals, for so many of them, of so many rows."""
         levels = self.levels(count)
         return BlockWork(self.judge.block_judge(levels, threads, repeats), Labeller.of(self.question), len(levels))
-
-
-def _real(rows: NDArray[np.generic]) -> NDArray[np.generic]:
-    return as_pairs(rows) if rows.dtype.kind == "c" else rows
 
 
 def _shared(protocol: AnalysisProtocol, repeats: int) -> SignalJudge | None:
@@ -297,10 +296,8 @@ class BlockWork:
         gate = np.select(
             [~verdicts.is_data, is_empty, verdicts.is_best_rejected], [NO_DATA, EMPTY, WITHHELD], OPEN
         ).astype(np.uint8)
-        sets = self._sets(kept, gate)
-        if verdicts.is_complete is not None:
-            is_coarse = ~verdicts.is_complete[:, None] & (sets["label"] == LABELS.index(Label.FINE))
-            sets["label"][is_coarse] = LABELS.index(Label.GROUP)
+        sets = self._sets(kept, verdicts)
+        sets["label"][(gate == WITHHELD) | (gate == NO_DATA)] = LABELS.index(Label.ABSTAIN)
         return sets | {
             "best": verdicts.best.astype(np.int32),
             "amplitude": verdicts.amplitude,
@@ -327,11 +324,14 @@ class BlockWork:
 
     def second(self, rows: Field, level: int) -> Pieces:
         """The layer at a smaller level, of signals that state something there."""
-        sets = self._sets(self.judge(rows).kept(level), np.zeros(len(rows), dtype=np.uint8))
+        verdicts = self.judge(rows)
+        sets = self._sets(verdicts.kept(level), verdicts)
         return {f"share_{name}": piece for name, piece in sets.items()}
 
-    def _sets(self, kept: BoolArray, gate: NDArray[np.uint8]) -> Pieces:
-        """Labels of open signals; the others abstain, or are empty."""
+    def _sets(self, kept: BoolArray, verdicts: BlockVerdicts) -> Pieces:
+        """Labels and groups of what is kept; nothing is FINE where something else is possible."""
         label, group = self.labeller.label(kept)
-        label[(gate == WITHHELD) | (gate == NO_DATA)] = LABELS.index(Label.ABSTAIN)
+        if verdicts.is_complete is not None:
+            is_coarse = ~verdicts.is_complete[:, None] & (label == LABELS.index(Label.FINE))
+            label[is_coarse] = LABELS.index(Label.GROUP)
         return {"label": label, "group": group, "kept": np.packbits(kept, axis=1, bitorder="little")}

@@ -21,7 +21,7 @@ from .._files import write_whole
 from .._typing import BoolArray, Field, IntArray
 from ..io import check_codecs
 from ..questions import Label
-from ..report._words import in_words
+from ..report import in_words
 from ._judge import SignalJudge
 from ._protocol import GATES, LABELS, NO_DATA, OPEN, STATEMENTS, WITHHELD
 from ._signals import Signals
@@ -75,8 +75,7 @@ class SignalMap:
         """(..., m) which elements of a region are kept."""
         number = self._number(region)
         slots = whole(self.about["slots"], None, None)[:, number]
-        packed = self.array("share_kept" if share else "kept")
-        kept = np.unpackbits(packed, axis=-1, count=len(slots), bitorder="little")
+        kept = _unpacked(self.array("share_kept" if share else "kept"), len(slots))
         out = np.zeros((*kept.shape[:-1], len(self.about["regions"][number]["elements"])), dtype=np.bool_)
         for element in range(out.shape[-1]):
             out[..., element] = kept[..., slots == element].any(axis=-1)
@@ -142,6 +141,11 @@ class SignalMap:
         if region not in self.regions:
             raise MisuseError("region", f"be one of {self.regions}", repr(region))
         return self.regions.index(region)
+
+
+def _unpacked(kept: NDArray[np.uint8], size: int) -> BoolArray:
+    """(..., M) true for the explanations that sets of bits (..., bytes) hold."""
+    return np.unpackbits(kept, axis=-1, count=size, bitorder="little").astype(np.bool_)
 
 
 def label_in_words(name: str) -> str:
@@ -227,7 +231,7 @@ def _field(about: dict[str, Any], number: int, entry: Mapping[str, NDArray[Any]]
 def kept_elements(about: dict[str, Any], number: int, kept: NDArray[np.uint8]) -> list[str]:
     """Elements of a region that a bit set of explanations keeps."""
     slots = whole(about["slots"], None, None)[:, number]
-    chosen = slots[np.unpackbits(kept, count=len(slots), bitorder="little").astype(np.bool_)]
+    chosen = slots[_unpacked(kept, len(slots))]
     return [about["regions"][number]["elements"][i] for i in np.unique(chosen[chosen >= 0]).tolist()]
 
 
@@ -316,7 +320,7 @@ def _images(
     labels = flat[f"{layer}label"][:, number].astype(np.int64)
     for name in ("withheld", "no data"):
         labels[flat["gate"] == GATES.index(name)] = _NAMES.index(name)
-    kept = np.unpackbits(flat[f"{layer}kept"], axis=1, count=len(slots), bitorder="little").astype(np.bool_)
+    kept = _unpacked(flat[f"{layer}kept"], len(slots))
     groups = len(_NAMES) + n_elements + flat[f"{layer}group"][:, number].astype(np.int64)
     elements = np.where(labels == _GROUP, groups, labels)
     for i in np.flatnonzero(labels == _FINE).tolist():
@@ -345,7 +349,7 @@ def _shown(entry: dict[str, NDArray[Any]], slots: IntArray) -> list[int]:
     """Explanations whose fits are worth seeing: the best, and of others that are kept one for each thing they say."""
     if int(entry["best"]) < 0:
         return []
-    kept = np.flatnonzero(np.unpackbits(entry["kept"], count=len(slots), bitorder="little")).tolist()
+    kept = np.flatnonzero(_unpacked(entry["kept"], len(slots))).tolist()
     first_of: dict[tuple[int, ...], int] = {}
     for e in [int(entry["best"]), *kept]:
         first_of.setdefault(tuple(slots[e].tolist()), e)

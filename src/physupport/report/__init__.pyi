@@ -35,4 +35,9 @@ from ._schema import (
     check_document as check_document,
     document_hash as document_hash,
 )
-from ._words import coordinate_names as coordinate_names, counted as counted, label_words as label_words
+from ._words import (
+    coordinate_names as coordinate_names,
+    counted as counted,
+    in_words as in_words,
+    label_words as label_words,
+)
