@@ -38,12 +38,15 @@ CHANGES = {
     "unknown law": (lambda d: stream(d)["law"].update(kind="gamma"), "unknown kind 'gamma'"),
     "box without profile": (
         lambda d: stream(d)["law"].update(box={}),
-        "law of calibration must have no other names",
+        "law of calibration must be as a run writes it, got box: the report says dict",
     ),
     "no noise": (lambda d: stream(d)["law"].update(noises=[0.0]), "the noise of calibration is not positive"),
     "negative noise": (lambda d: stream(d, 1)["law"].update(noises=[-1.0]), "the noise of deployment is not positive"),
     "no code law": (lambda d: stream(d)["law"].update(laws=[]), "not one coefficient law for each noise"),
-    "more in a code law": (lambda d: stream(d)["law"]["laws"][0].update(more=1), "a coefficient law of calibration"),
+    "more in a code law": (
+        lambda d: stream(d)["law"]["laws"][0].update(more=1),
+        "got laws[0].more: the report says 1",
+    ),
     "activity": (lambda d: stream(d)["law"]["laws"][0].update(p=0.7), "the activity of calibration"),
     "two numerators": (
         lambda d: stream(d)["numerator"].update(point={}),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, NotRequired, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from flint import arb, ctx
@@ -19,7 +19,6 @@ from flint import arb, ctx
 from .._arrays import check_indices
 from .._checks import check_count, check_number, check_open
 from .._errors import MisuseError
-from .._stored import Real, check_form
 from .._typing import Array, Field, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, as_pairs
@@ -41,8 +40,6 @@ _OF_SPLITS = (
     "rows are independent, linear in open coefficients, in white Gaussian noise, after whitening where a covariance is "
     "given, of the level given where they are fissioned"
 )
-_FORM = {"judge": str, "assumes": str, "noise": NotRequired[Real]}
-_SPLIT_FORM = _FORM | {"split": str, "n_splits": int, "proposal": Real}
 
 
 @register
@@ -140,12 +137,6 @@ class ByEvidence(JudgeSpec):
         if self.split is not None:
             content |= {"split": self.split, "n_splits": self.n_splits, "proposal": float(self.proposal)}
         return content if self.noise is None else content | {"noise": float(self.noise)}
-
-    @classmethod
-    def decode(cls, content: Mapping[str, Any]) -> "ByEvidence":
-        """The judge that `encode` wrote; the assumption is said in words, which may be improved."""
-        spec = check_form(content, _SPLIT_FORM if "split" in content else _FORM, "judge")
-        return cls(**{name: value for name, value in spec.items() if name not in ("judge", "assumes")})
 
     def check_laws(self, laws: Sequence[Law]) -> None:
         """Judge streams of any laws; an average finds out when it is opened."""

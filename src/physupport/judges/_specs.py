@@ -11,6 +11,7 @@ import numpy as np
 
 from .._errors import MisuseError
 from .._hashes import draws_seed, rows_hash
+from .._stored import read_back
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -101,8 +102,8 @@ class Sealed:
 class JudgeSpec:
     """The specification of a judge: all that is fixed before any held-out row is read.
 
-    A frozen dataclass that inherits this class, gives `kind`, `encode`, `open` and, to be asked again by `verify`,
-    `decode`.  Everything else is a capability with a default.  `register` enters it under its kind.
+    A frozen dataclass that inherits this class, gives `kind`, `encode`, `open` and, unless it writes its fields as they
+    are, `decode`.  Everything else is a capability with a default.  `register` enters it under its kind.
 
     Its fields are the options that a project file may give, except those with the metadata `FIXED`: the program sets
     them.
@@ -159,8 +160,8 @@ class JudgeSpec:
 
     @classmethod
     def decode(cls, content: Mapping[str, Any]) -> "JudgeSpec":
-        """The specification that wrote this content."""
-        raise NotImplementedError
+        """The specification that wrote this content (default: by its fields)."""
+        return cls(**{name: value for name, value in content.items() if name not in ("judge", "assumes")})
 
     def open(self, sealed: Sealed) -> Judge:
         """The judge, at the level of the protocol; here held-out rows may be read."""
@@ -287,4 +288,4 @@ def decoded(content: Mapping[str, object]) -> JudgeSpec:
     kind = content.get("judge")
     if not isinstance(kind, str) or kind not in JUDGES:
         raise MisuseError("judge", f"be one of the known kinds {sorted(JUDGES)}", repr(kind))
-    return JUDGES[kind].decode(content)
+    return read_back("the judge", content, JUDGES[kind].decode)

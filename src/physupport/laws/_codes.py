@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._arrays import read_only
 from .._checks import check_array, check_count, check_instance, check_open, check_positive
 from .._errors import MisuseError
-from .._stored import Real, Refusal, check_form
+from .._stored import Refusal
 from .._typing import Array, BoolArray
 
 # Float64 sums of probabilities are off by a few 1e-16; a list typed with rounded digits is off by far more than this.
@@ -171,21 +171,14 @@ class ExchangeableGaussian:
             raise MisuseError("n_atoms", f"be {self.n_atoms}, the number the law was written for", repr(n_atoms))
 
 
-_FORMS = {
-    "bernoulli gaussian": {"law": str, "p": Real},
-    "exchangeable gaussian": {"law": str, "size_probabilities": list[Real], "variances": list[Real]},
-}
-
-
 def decode_code_law(node: object, stream: str) -> CodeLaw:
     """Read what `encode` of a coefficient law made; refuse anything else."""
-    where = f"a coefficient law of {stream}"
-    if not isinstance(node, dict) or node.get("law") not in _FORMS:
-        raise Refusal(f"{where} is malformed")
-    check_form(node, _FORMS[node["law"]], where)
-    if "p" not in node:
-        return ExchangeableGaussian(np.array(node["size_probabilities"]), np.array(node["variances"]))
-    return BernoulliGaussian(checked_activity(node["p"], f"the activity of {stream}"))
+    match node:
+        case {"law": "bernoulli gaussian", "p": float(p)}:
+            return BernoulliGaussian(checked_activity(p, f"the activity of {stream}"))
+        case {"law": "exchangeable gaussian", "size_probabilities": sizes, "variances": variances}:
+            return ExchangeableGaussian(np.array(sizes), np.array(variances))
+    raise Refusal(f"a coefficient law of {stream} is malformed")
 
 
 def checked_activity(p: float, where: str) -> float:

@@ -4,20 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from math import log, nan, sqrt
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._errors import MisuseError
-from .._stored import Refusal, check_form
+from .._stored import Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource
 from . import streams
 from ._codes import MOST_ACTIVE, BernoulliGaussian, CodeLaw, decode_code_law, law_moments, make_calibration
 from ._law import Energy, Law, Part, register
-from ._noisy import NOISY_FORM, NoisyLaw, read_noises, whitened_energy
+from ._noisy import NoisyLaw, read_noises, whitened_energy
 from ._opponents import Point, Proposal, latent_point
 from ._stream import Stream
 
@@ -137,7 +137,7 @@ class Latent(NoisyLaw):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """Read what `encode` made."""
-        nodes = check_form(node, NOISY_FORM | {"laws": list[Any]}, f"the law of {stream}")["laws"]
+        nodes = cast(list[object], node["laws"])
         noises = read_noises(node, stream)
         if len(nodes) != len(noises):
             raise Refusal(f"{stream} has not one coefficient law for each noise")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._errors import MisuseError
-from .._stored import Refusal
+from .._stored import Refusal, read_back
 from .._typing import Array, IntArray
 from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
@@ -309,4 +309,4 @@ def decode_law(node: Mapping[str, object], stream: str = "the stream") -> Law:
     kind = node.get("kind")
     if not isinstance(kind, str) or kind not in LAWS:
         raise Refusal(f"{stream} has rows of the unknown kind {kind!r}")
-    return LAWS[kind].decode(node, stream)
+    return read_back(f"the law of {stream}", node, lambda content: LAWS[kind].decode(content, stream))

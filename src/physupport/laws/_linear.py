@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, NotRequired, Self, cast, final
+from typing import Any, ClassVar, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from .._arrays import read_only
 from .._checks import check_array, check_count, check_open, check_positive
 from .._codec import array_json, bound, bound_json, real
 from .._errors import MisuseError
-from .._stored import Real, Refusal, check_form
+from .._stored import Refusal
 from .._typing import Array, Field
 from ..banks import Bank
 from ..io import RowSource, as_complex, as_pairs, mean_row
@@ -40,12 +40,6 @@ from ._opponents import Mixture, Proposal
 from ._stream import check_checkpoints
 
 ROWS = ("same mean", "free", "random")
-_FORM = {
-    "kind": str, "rows": str, "background": dict[str, Any], "covariance": dict[str, Any] | None,
-    "covariance_freedom": int | None, "noises": list[Real] | None, "coefficients": list[list[Any]],
-    "thresholds": list[list[Any]], "is_complex": bool, "variants": NotRequired[dict[str, Any]],
-    "half_steps": NotRequired[list[Real]], "error": NotRequired[Real], "is_cone": NotRequired[bool],
-}  # fmt: skip
 
 
 @register
@@ -272,29 +266,28 @@ class Linear(Law):
         }
 
     @classmethod
-    def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
+    def decode(cls, node: Mapping[str, Any], stream: str = "the stream") -> Self:
         """Read what `encode` made."""
-        content = check_form(node, _FORM, f"the law of {stream}")
-        background = real(content["background"], None, None)
+        background = real(node["background"], None, None)
         try:
-            covariance = None if content["covariance"] is None else decoded_covariance(content["covariance"])
-            boxes = {str(name): (bound(a), bound(b)) for name, a, b in content["coefficients"]}
-            thresholds = {str(name): float(b) for name, b in content["thresholds"]}
+            covariance = None if node["covariance"] is None else decoded_covariance(node["covariance"])
+            boxes = {str(name): (bound(a), bound(b)) for name, a, b in node["coefficients"]}
+            thresholds = {str(name): float(b) for name, b in node["thresholds"]}
         except (ValueError, TypeError) as error:
             raise Refusal(f"the law of {stream} has malformed bounds") from error
         return cls(
-            rows=content["rows"],
+            rows=node["rows"],
             background=background if background.size else None,
             covariance=covariance,
-            covariance_freedom=content["covariance_freedom"],
-            noises=content["noises"],
+            covariance_freedom=node["covariance_freedom"],
+            noises=node["noises"],
             coefficients=boxes,
             thresholds=thresholds,
-            is_complex=content["is_complex"],
-            variants=real(content["variants"], None, None, None) if "variants" in content else None,
-            half_steps=content.get("half_steps"),
-            error=content.get("error"),
-            is_cone=content.get("is_cone", False),
+            is_complex=node["is_complex"],
+            variants=real(node["variants"], None, None, None) if "variants" in node else None,
+            half_steps=node.get("half_steps"),
+            error=node.get("error"),
+            is_cone=node.get("is_cone", False),
         )
 
     def native(self, columns: Field) -> Field:

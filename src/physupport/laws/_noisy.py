@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import nan, sqrt
-from typing import Annotated, Self, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._arrays import read_only
 from .._checks import check_array
 from .._errors import MisuseError
-from .._stored import NONE, Real, Refusal, check_form
+from .._stored import Refusal
 from .._typing import Array, IntArray
 from ..banks import Bank
 from ..io import RowSource
@@ -50,12 +50,6 @@ def whitened_energy(rows: RowSource, factor: Array, noise: float) -> float:
 
 
 V = TypeVar("V", float, Array)
-NOISY_FORM = {
-    "kind": str,
-    "noises": list[Real],
-    "laws": Annotated[list[object], NONE],
-    "is_complex": bool,
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)  # no slots: laws inherit, and call what they inherit
@@ -134,7 +128,6 @@ class NoisyLaw(Law):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """Read what `encode` made."""
-        check_form(node, NOISY_FORM, f"the law of {stream}")
         return cls(noises=read_noises(node, stream), is_complex=bool(node["is_complex"]))
 
 

@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arrays import read_only
 from .._codec import array_json, real
-from .._stored import Refusal, check_form
+from .._stored import Refusal
 from .._typing import Array
 from ..banks import Bank
 from ..io import RowSource, as_pairs
 from . import streams
 from ._law import CoverSizes, Energy, Part, register
-from ._noisy import NOISY_FORM, NoisyLaw, chi_square, read_noises, squares
+from ._noisy import NoisyLaw, chi_square, read_noises, squares
 from ._opponents import Point, Proposal, mean_opponent
 from ._stream import Stream
 
@@ -106,7 +106,6 @@ class ProfiledMean(NoisyLaw):
     @classmethod
     def decode(cls, node: Mapping[str, object], stream: str = "the stream") -> Self:
         """Read what `encode` made."""
-        check_form(node, NOISY_FORM | {"box": dict[str, Any]}, f"the law of {stream}")
         ends = real(node["box"], 2, None, None)
         if ends.shape[2] not in (1, 2):
             raise Refusal(f"the box of {stream} is malformed")

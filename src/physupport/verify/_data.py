@@ -2,76 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from .._codec import described, told
+from .._codec import described
 from .._hashes import rows_hash
-from .._stored import Node, Refusal
+from .._stored import MARGIN_TOLERANCE, Node, Refusal, differences
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_keys, contradiction
 from ..laws import Law, Opponent, Proposal, decode_opponent, opponents_of
-
-# Both bounds of a margin are proven, so they need not agree to the last digit between machines; where they differ by
-# more than their usual width of about 1e-9, they are not those of the same rows.
-MARGIN_TOLERANCE = 1e-6
-# Other facts follow from protocol and rows up to the last digits; p-values are as near as margins, in their logarithm.
-_FACT_TOLERANCE = 1e-12
-_LEAST_P = 1e-300
-_MISSING = object()
-
-
-def differences(stored: Any, derived: Any, path: str, source: str, *, rounds: bool = False) -> Iterator[str]:  # noqa: ANN401
-    """A sentence for each entry that is not the derived one, with its path.
-
-    source: what the derived value comes from, in words.  rounds: numbers may differ by what another machine rounds.
-    """
-    if type(stored) is type(derived) is dict:
-        for name in dict.fromkeys([*stored, *derived]):
-            entries = stored.get(name, _MISSING), derived.get(name, _MISSING)
-            yield from differences(*entries, f"{path}.{name}" if path else name, source, rounds=rounds)
-    elif type(stored) is type(derived) is list:
-        for number, entries in enumerate(zip_longest(stored, derived, fillvalue=_MISSING)):
-            yield from differences(*entries, f"{path}[{number}]", source, rounds=rounds)
-    elif derived is _MISSING:
-        yield f"{path}: the report says {told(stored)}, but {source} nothing"
-    elif stored is _MISSING:
-        yield f"{path}: the report says nothing, but {source} {told(derived)}"
-    elif (type(stored) is not type(derived) or stored != derived) and not (
-        rounds and _is_near(stored, derived, is_p="p" in path.replace("[", ".").split("."))
-    ):
-        yield f"{path}: the report says {told(stored)}, but {source} {told(derived)}"
-
-
-def _is_near(mine: object, other: object, *, is_p: bool) -> bool:
-    """True if rounding may lie between two numbers.
-
-    Of p-values the logarithm is compared, as that of a margin is: they are shares of draws, or tails and evidence whose
-    exponent is known to so many digits.  One draw more or less is refused, as it is where it changes a margin: it would
-    have to lie within rounding of the rows.
-    """
-    if not (isinstance(mine, float) and isinstance(other, float)):
-        return False
-    if is_p and min(mine, other) >= 0.0:
-        mine, other = (float(np.log(max(p, _LEAST_P))) for p in (mine, other))
-        return abs(mine - other) <= MARGIN_TOLERANCE * (1.0 + abs(other))
-    return abs(mine - other) <= _FACT_TOLERANCE * max(abs(other), 1.0)
-
-
-def check_written(what: str, stored: Any, again: dict[str, object], path: str) -> None:  # noqa: ANN401
-    """Raise if an object is written otherwise than a run writes it: what decides nothing is shown to readers, too.
-
-    again: what the object that was made of the stored value writes.
-    """
-    for difference in differences(stored, described(what, again), path, "a run writes"):
-        raise Refusal(f"{what} is written otherwise than a run writes it: {difference}")
-
 
 Tables = Mapping[str, NDArray[np.generic]]
 Opponents = Mapping[str, str]

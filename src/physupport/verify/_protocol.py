@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._errors import MisuseError
-from .._stored import Hash, Node, Refusal, check_form
+from .._stored import Hash, Node, Refusal, check_form, check_written
 from .._typing import BoolArray
 from ..banks import Bank, Cover
 from ..judges import JUDGES, JudgeSpec, decoded
 from ..laws import Law, check_cover, check_sets, decode_law, decode_opponent
-from ._data import check_written
 
 # Policies of this package; one of the author's own may describe itself as it likes.
 _POLICIES = {
@@ -31,12 +30,7 @@ _P_TOLERANCE = 1e-9
 
 def laws_of(protocol: Node) -> list[Law]:
     """The law of each stream; raises if one is written otherwise than a run writes it."""
-    laws = []
-    for number, stream in enumerate(protocol["streams"]):
-        law = decode_law(stream["law"], stream["name"])
-        check_written(f"the law of {stream['name']}", stream["law"], law.encode(), f"protocol.streams[{number}].law")
-        laws.append(law)
-    return laws
+    return [decode_law(stream["law"], stream["name"]) for stream in protocol["streams"]]
 
 
 def protocol_findings(document: Node, judge: JudgeSpec | None, laws: Sequence[Law]) -> Iterator[str]:
@@ -102,9 +96,7 @@ def judge_of(protocol: Node) -> JudgeSpec | None:
     content = protocol["judge"]
     if content["judge"] not in JUDGES:
         return None
-    judge = decoded(content)
-    check_written("the judge", content, judge.encode(), "protocol.judge")
-    return judge
+    return decoded(content)
 
 
 def gate_findings(document: Node, judge: JudgeSpec | None) -> Iterator[str]:

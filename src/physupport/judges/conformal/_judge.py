@@ -13,7 +13,6 @@ from ..._arrays import check_indices, read_only
 from ..._checks import check_array, check_count, check_open
 from ..._codec import array_json, real
 from ..._errors import MissingError, MisuseError
-from ..._stored import Real, check_form
 from ..._typing import Array, BoolArray, IntArray
 from ...banks import Bank
 from ...laws import Law
@@ -40,19 +39,6 @@ _PAIRS = (
     "; of two elements at once the new units are exchangeable with those of each, independently where they have none "
     "in common"
 )
-_FORM = {
-    "judge": str,
-    "assumes": str,
-    "share": Real,
-    "pool": str | None,
-    "noise": list[Real] | None,
-    "seed": int,
-    "spectra": dict[str, Any],
-    "elements": list[str],
-    "units": list[str],
-    "groups": list[str],
-    "background": dict[str, Any],
-}
 
 
 @register
@@ -174,13 +160,12 @@ class ByConformal(JudgeSpec):
     @classmethod
     def decode(cls, content: Mapping[str, Any]) -> "ByConformal":
         """The specification that `encode` wrote."""
-        spec = check_form(content, _FORM, "judge")
-        elements = tuple(spec["elements"])
-        spectra = real(spec["spectra"], len(elements), None)
-        groups = dict(zip(elements, spec["groups"], strict=True))
-        data = Replicates(spectra, elements, tuple(spec["units"]), groups, real(spec["background"], None, None))
-        noise = None if spec["noise"] is None else tuple(spec["noise"])
-        return cls(data, spec["share"], spec["pool"], noise, spec["seed"])
+        elements = tuple(content["elements"])
+        spectra = real(content["spectra"], len(elements), None)
+        groups = dict(zip(elements, content["groups"], strict=True))
+        data = Replicates(spectra, elements, tuple(content["units"]), groups, real(content["background"], None, None))
+        noise = None if content["noise"] is None else tuple(content["noise"])
+        return cls(data, content["share"], content["pool"], noise, content["seed"])
 
     def unrejectable(self, bank: Bank, level: float) -> BoolArray | None:
         """(M,) explanations whose elements have too few units to be excluded at this level, whatever the signal."""

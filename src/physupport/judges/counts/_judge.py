@@ -1,9 +1,9 @@
 """The judge of counts: evidence of composite Poisson explanations, averaged over splits of the data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import arb, ctx
@@ -13,7 +13,6 @@ from ..._arrays import check_indices, read_only
 from ..._checks import check_array, check_count, check_open
 from ..._errors import MisuseError
 from ..._hashes import rows_seed
-from ..._stored import check_form
 from ..._typing import Array, IntArray
 from ...laws import Law, in_pieces
 from .._by_evidence import AverageJudge
@@ -159,9 +158,6 @@ def _fitted(table: CountTable, counts: Array, chosen: IntArray, floor: float = -
     return amounts, bounds
 
 
-_FORM = {"judge": str, "assumes": str, "split": str, "n_splits": int}
-
-
 @register
 @final
 @dataclass(frozen=True, slots=True)
@@ -224,12 +220,6 @@ class ByCounts(JudgeSpec):
             "split": self.split,
             "n_splits": self.n_splits,
         }
-
-    @classmethod
-    def decode(cls, content: Mapping[str, Any]) -> "ByCounts":
-        """The specification that `encode` wrote."""
-        spec = check_form(content, _FORM, "judge")
-        return cls(spec["split"], spec["n_splits"])
 
     def splits(self, law: Law) -> bool:
         """Counts are split here, not by the protocol."""

@@ -1,15 +1,14 @@
 """The rotation judge of a frozen protocol: composite explanations of its bank, beside the evidence of other streams."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NotRequired, Self, final
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 from ..._arrays import check_indices
 from ..._checks import check_count
 from ..._errors import MisuseError
-from ..._stored import check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Design, Law, agreement
@@ -23,10 +22,6 @@ from ._table import RotationTable
 # Logs of evidence beyond this are evidence enough; the relative error of exp and a product is far below the other.
 _MOST_LOG = 700.0
 _EXP_ERROR = 1e-12
-_FORM = {
-    "judge": str, "assumes": str, "draws": int, "gate_draws": int, "outsiders": dict[str, Any] | None,
-    "noise": NotRequired[Literal[True]],
-}  # fmt: skip
 
 
 @register
@@ -74,16 +69,15 @@ class ByRotation(JudgeSpec):
             "assumes": "the noise of the rows is white and Gaussian, after whitening where a covariance is given",
             "draws": self.draws,
             "gate_draws": self.gate_draws,
-            "outsiders": None if self.outsiders is None else self.outsiders.encode(),
+            "outsiders": None if self.outsiders is None else asdict(self.outsiders),
             **({"noise": True} if self.noise else {}),
         }
 
     @classmethod
     def decode(cls, content: Mapping[str, Any]) -> "ByRotation":
         """The specification that `encode` wrote."""
-        spec = check_form(content, _FORM, "judge")
-        outsiders = None if spec["outsiders"] is None else Scan.decode(spec["outsiders"])
-        return cls(spec["draws"], spec["gate_draws"], outsiders, "noise" in spec)
+        outsiders = None if content["outsiders"] is None else Scan(**content["outsiders"])
+        return cls(content["draws"], content["gate_draws"], outsiders, content.get("noise", False))
 
     @property
     def trusts_noise(self) -> bool:

@@ -1,6 +1,6 @@
 """Outsiders: effects that the bank lacks, and the gate that looks for them in the residuals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from ..._arrays import check_whole, read_only
 from ..._checks import check_columns, check_open
 from ..._errors import MisuseError
-from ..._stored import Real, check_form
 from ..._typing import Array, Field
 from ...laws import RANK_TOLERANCE, Design
 from ._table import SPECTRA, Draws, check_sizes
@@ -194,7 +193,6 @@ def turned(rounding: float, energy: float) -> float:
 ELEMENTS = ("rest", "none")
 # Columns that are looked along: more bumps are set farther apart, and of more elements the first are taken.
 _MOST_COLUMNS = 6000
-_FORM = {"elements": str, "share": Real}
 
 
 def white_lags(n_rows: int, n_channels: int, has_common_mean: bool) -> tuple[int, ...]:
@@ -243,13 +241,3 @@ class Scan:
         is_white = design.covariance_freedom is None  # errors of an estimate would be seen
         lags = white_lags(n_rows, len(design.columns), design.rows == "same mean") if is_white else ()
         return Outsiders(kept if kept.size else None, tuple(places), lags, spectrum=has_spectrum, share=self.share)
-
-    def encode(self) -> dict[str, object]:
-        """Return elements and share as JSON can hold them."""
-        return {"elements": self.elements, "share": self.share}
-
-    @classmethod
-    def decode(cls, node: Mapping[str, object]) -> "Scan":
-        """Read what `encode` made."""
-        content = check_form(node, _FORM, "outsiders")
-        return cls(content["elements"], content["share"])

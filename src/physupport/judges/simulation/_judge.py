@@ -10,7 +10,6 @@ import numpy as np
 from ..._arrays import check_indices
 from ..._checks import check_count, check_open
 from ..._errors import MisuseError
-from ..._stored import Real, check_form
 from ..._typing import Array, IntArray
 from ...banks import Bank
 from ...laws import Law
@@ -117,12 +116,7 @@ class BySimulation(JudgeSpec):
     @classmethod
     def decode(cls, content: Mapping[str, Any]) -> "BySimulation":
         """The specification that `encode` wrote; with other pieces or another gate it was another program."""
-        form = {"judge": str, "assumes": str, "statistic": str, "draws": int, "copies": int, "rivals": int}
-        spec = check_form(content, form | {"pieces": list[int], "gate_share": Real}, "the judge")
-        if (spec["pieces"], spec["gate_share"]) != ([*PIECES], GATE_SHARE):
-            rule = f"cut rows into {PIECES} pieces, with a gate of {GATE_SHARE} of the level"
-            raise MisuseError("judge", rule, content)
-        return cls(spec["statistic"], spec["draws"], spec["copies"], spec["rivals"])
+        return cls(content["statistic"], content["draws"], content["copies"], content["rivals"])
 
     def open(self, sealed: Sealed) -> "SimulationJudge":
         """The judge; the first verdict reads the rows."""
