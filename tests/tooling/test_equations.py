@@ -66,7 +66,10 @@ def test_what_is_defined_over_all_procedures_is_not_called_a_function():
 @pytest.mark.parametrize(
     ("label", "functions"),
     [
-        ("eq:supp-group-pair-KL", {"MeanPair.divergence", "explanation_pair"}),  # a pair of means is no divergence
+        (
+            "eq:supp-group-pair-KL",
+            {"rates.MeanPair.divergence", "explanation_pair"},
+        ),  # a pair of means is no divergence
         ("eq:restricted-orbit", {"balanced_dictionary", "turned_block"}),  # of dictionaries, not of blocks
         ("eq:supp-affinity-midpoint", {"affinity_midpoint", "midpoint_monte_carlo", "midpoint_quadrature"}),
         ("ass:frozen-shell", {"CalibrationClass", "Shell", "Amplitudes"}),  # codes as well as geometry

@@ -1,7 +1,6 @@
 from ._case import check_repeat as check_repeat, draw_coverage as draw_coverage, repeat_study as repeat_study
 from ._divergences import (
     Divergence as Divergence,
-    MeanPair as MeanPair,
     affinity_midpoint as affinity_midpoint,
     common_monte_carlo as common_monte_carlo,
     even_gauss_hermite as even_gauss_hermite,

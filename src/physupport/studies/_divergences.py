@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from .._checks import check_count, check_share
 from .._errors import MisuseError
 from .._typing import Array, IntArray
-from ..banks import bottleneck_assignment, hausdorff_distance
+from ..banks import bottleneck_assignment
 from ..laws import GaussianMixture
 from ..local.planning import outside_span
 from ..local.shell import Block, LocalDictionary, projector_distance
@@ -111,11 +111,6 @@ class Divergence:
     jeffreys_error: float = 0.0
     affinity_error: float = 0.0
 
-    @property
-    def hellinger_squared(self) -> float:
-        r"""The squared Hellinger distance, :math:`H^2 = \int(\sqrt{dP} - \sqrt{dQ})^2 = 2(1 - A)`."""
-        return 2.0 * self.affinity_deficit
-
 
 def common_monte_carlo(
     pairs: Sequence[tuple[GaussianMixture, GaussianMixture]], rng: np.random.Generator, n_draws: int
@@ -173,23 +168,8 @@ def quotient_distance(first: LocalDictionary, second: LocalDictionary) -> tuple[
     return max(value, projector_distance(first.separated, second.separated)), permutation
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanPair:
-    """Two deployment means on one calibration law: only deployment can tell them apart."""
-
-    mean: Array  # (q,)
-    other: Array  # (q,)
-    separation: float  # projective Hausdorff distance of the two physical supports
-
-    def divergence(self, noise_level: float, n_deployment: int) -> float:
-        r"""KL of the whole experiment, :math:`T\|\mu_0-\mu_1\|^2/(2\sigma^2)`; the calibration part is 0."""
-        distance = float(np.linalg.norm(self.mean - self.other)) / noise_level
-        return n_deployment * distance**2 / 2.0
-
-
-def explanation_pair(dictionary: LocalDictionary, support: Sequence[int], coefficient: float) -> MeanPair:
-    r"""Equal block coefficients against their projection on the separated atom (eq:supp-group-pair-KL).
+def explanation_pair(dictionary: LocalDictionary, support: Sequence[int], coefficient: float) -> tuple[Array, Array]:
+    r"""The means of equal block coefficients and of their projection on the separated atom (eq:supp-group-pair-KL).
 
     :math:`\mu_F = \beta\sum_{j\in S} d_j` and :math:`\gamma_\star a = P_a\mu_F`, so
     :math:`\mathrm{KL} = T\|(I - P_a)\mu_F\|^2/(2\sigma^2)`, exactly.  The pair lies in the class if
@@ -197,12 +177,13 @@ def explanation_pair(dictionary: LocalDictionary, support: Sequence[int], coeffi
     """
     atoms = dictionary.block.atoms[:, list(support)]  # (q, r)
     mean = coefficient * atoms.sum(axis=1)
-    other = (dictionary.separated @ mean) * dictionary.separated
-    return MeanPair(mean, other, hausdorff_distance(atoms, dictionary.separated[:, None]))
+    return mean, (dictionary.separated @ mean) * dictionary.separated
 
 
-def support_pair(block: Block, support: Sequence[int], swap: tuple[int, int], coefficient: float) -> MeanPair:
-    r"""Two supports that differ in one atom, equal coefficients (eq:supp-support-pair-mean).
+def support_pair(
+    block: Block, support: Sequence[int], swap: tuple[int, int], coefficient: float
+) -> tuple[Array, Array]:
+    r"""The means of two supports that differ in one atom, equal coefficients (eq:supp-support-pair-mean).
 
     On the balanced block :math:`\|\mu_S - \mu_{S'}\|^2 = 2\beta^2(\lambda_\star s)^2 q/(q-1)` for every swap.
     swap: (an active atom, the passive one that replaces it).
@@ -210,10 +191,9 @@ def support_pair(block: Block, support: Sequence[int], swap: tuple[int, int], co
     gone, come = swap
     if gone not in support or come in support:
         raise MisuseError("swap", "name an active and then a passive atom", swap)
-    active = block.atoms[:, list(support)]
-    changed = block.atoms[:, [come if j == gone else j for j in support]]
-    means = [coefficient * atoms.sum(axis=1) for atoms in (active, changed)]
-    return MeanPair(means[0], means[1], hausdorff_distance(active, changed))
+    changed = [come if j == gone else j for j in support]
+    mean, other = (coefficient * block.atoms[:, list(chosen)].sum(axis=1) for chosen in (support, changed))
+    return mean, other
 
 
 def profiled_mean_distance(atoms: Array, coefficients: Array, other: Array) -> float:

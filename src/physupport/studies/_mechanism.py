@@ -13,7 +13,6 @@ from ..local.planning import information_scales
 from ..local.shell import LocalDictionary, compensated_generator, turned_block, two_atom_generator
 from ._divergences import (
     Divergence,
-    MeanPair,
     common_monte_carlo,
     explanation_pair,
     gaussian_affinity,
@@ -180,12 +179,12 @@ def deployment_affinities() -> dict[str, Array]:
     }
 
 
-def _affinities(pairs: list[MeanPair], information: list[float]) -> Array:
+def _affinities(pairs: list[tuple[Array, Array]], information: list[float]) -> Array:
     return np.array(
         [
             [
-                gaussian_affinity(pair.mean, pair.other, _SIGMA, _rows(budget, amount))
-                for pair, amount in zip(pairs, information, strict=True)
+                gaussian_affinity(*means, _SIGMA, _rows(budget, amount))
+                for means, amount in zip(pairs, information, strict=True)
             ]
             for budget in BUDGETS
         ]

@@ -159,7 +159,7 @@ def statistical_chord(
     laws = [calibration_mixture(theta.law, theta.dictionary.atoms, theta.noise) for theta in (first, second)]
     divergence = midpoint_monte_carlo(laws[0], laws[1], rng, n_draws)
     square = _invariant_gap(first, second) ** 2
-    return divergence.hellinger_squared / square, divergence.jeffreys / square
+    return 2.0 * divergence.affinity_deficit / square, divergence.jeffreys / square
 
 
 def orientation_chord_estimate(
@@ -185,7 +185,7 @@ def orientation_chord_estimate(
         laws = [calibration_mixture(law, dictionary.atoms, noise) for dictionary in dictionaries]
         divergence = midpoint_monte_carlo(laws[0], laws[1], rng, n_draws)
         square = scale**6 * orbit_distance(first, second, frame.template)[0] ** 2
-        ratios.append((divergence.hellinger_squared / square, divergence.jeffreys / square))
+        ratios.append((2.0 * divergence.affinity_deficit / square, divergence.jeffreys / square))
     return _extremes(ratios)
 
 

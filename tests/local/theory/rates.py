@@ -1,6 +1,7 @@
 """Rates, two-point bounds with their least favourable pairs, and what deployment sees of a turn of the block."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import erf, sqrt
 
 import numpy as np
@@ -13,12 +14,13 @@ from physupport.local.planning import InformationScales, optimal_resolution, out
 from physupport.local.shell import (
     Amplitudes,
     Block,
+    LocalDictionary,
     Shell,
     atom_velocities,
     compensated_generator,
     turned_block,
 )
-from physupport.studies import MeanPair, profiled_mean_distance
+from physupport.studies import explanation_pair, profiled_mean_distance, support_pair
 
 
 def dictionary_radius(scale: float, moment_radius: float, constant: float) -> float:
@@ -220,6 +222,33 @@ def orbit_secant_estimate(
     target = np.array([hausdorff_distance(atoms[i], atoms[j]) for i, j in pairs]) / gaps
     mean = np.array([profiled_mean_distance(atoms[i], coefficients, atoms[j]) for i, j in pairs]) / gaps
     return (float(target.min()), float(target.max())), (float(mean.min()), float(mean.max()))
+
+
+@dataclass(frozen=True)
+class MeanPair:
+    """Two deployment means on one calibration law: only deployment can tell them apart."""
+
+    mean: Array  # (q,)
+    other: Array  # (q,)
+    separation: float  # projective Hausdorff distance of the two physical supports
+
+    def divergence(self, noise_level: float, n_deployment: int) -> float:
+        r"""KL of the whole experiment, :math:`T\|\mu_0-\mu_1\|^2/(2\sigma^2)`; the calibration part is 0."""
+        distance = float(np.linalg.norm(self.mean - self.other)) / noise_level
+        return n_deployment * distance**2 / 2.0
+
+
+def explanation_means(dictionary: LocalDictionary, support: Sequence[int], coefficient: float) -> MeanPair:
+    """The pair of `explanation_pair` with the distance of its supports."""
+    separation = hausdorff_distance(dictionary.block.atoms[:, list(support)], dictionary.separated[:, None])
+    return MeanPair(*explanation_pair(dictionary, support, coefficient), separation)
+
+
+def support_means(block: Block, support: Sequence[int], swap: tuple[int, int], coefficient: float) -> MeanPair:
+    """The pair of `support_pair` with the distance of its supports."""
+    means = support_pair(block, support, swap, coefficient)
+    changed = [swap[1] if j == swap[0] else j for j in support]
+    return MeanPair(*means, hausdorff_distance(block.atoms[:, list(support)], block.atoms[:, changed]))
 
 
 def mean_pair_diameter(pair: MeanPair, noise_level: float, n_deployment: int, alpha: float) -> float:

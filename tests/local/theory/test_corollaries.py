@@ -11,9 +11,11 @@ from tests.local.theory.divergences import (
 from tests.local.theory.rates import (
     deployment_information,
     dictionary_radius,
+    explanation_means,
     mean_pair_diameter,
     orientation_pair,
     restricted_orbit_rate,
+    support_means,
     tangent_secant,
     three_scale_upper_bound,
     total_variation_from_affinity,
@@ -33,7 +35,7 @@ from physupport.local.shell import (
     turned_block,
     two_atom_generator,
 )
-from physupport.studies import explanation_pair, midpoint_quadrature, support_pair
+from physupport.studies import midpoint_quadrature
 
 LAW, NOISE, ALPHA = BernoulliGaussian(0.2), 0.5, 0.1
 STEPS = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.3)
@@ -86,8 +88,8 @@ def test_a_known_dictionary_resolves_what_a_learned_one_cannot():
         assert min(scales.support, scales.explanation) > 300.0
         dictionary = balanced_dictionary(Frame.standard(4), s)
         # With the dictionary known neither deployment pair forces any diameter ...
-        assert mean_pair_diameter(support_pair(dictionary.block, (0, 1), (0, 2), 1.0), 1.0, t, ALPHA) < 1e-6 * s
-        assert mean_pair_diameter(explanation_pair(dictionary, (0, 1), 1.0), 1.0, t, ALPHA) < 1e-6 * s
+        assert mean_pair_diameter(support_means(dictionary.block, (0, 1), (0, 2), 1.0), 1.0, t, ALPHA) < 1e-6 * s
+        assert mean_pair_diameter(explanation_means(dictionary, (0, 1), 1.0), 1.0, t, ALPHA) < 1e-6 * s
         # ... with the dictionary learned the orientation pair forces a fixed share of the block.
         assert forced_diameter(path(s, (0.16, 0.3)), n) > 0.1 * s
 

@@ -10,8 +10,10 @@ from scipy.linalg import expm
 from scipy.optimize import linprog
 from scipy.stats import norm
 from tests.local.theory.rates import (
+    explanation_means,
     mean_pair_diameter,
     orientation_pair,
+    support_means,
     total_variation_from_affinity,
     total_variation_from_divergence,
     two_point_diameter,
@@ -28,7 +30,6 @@ from physupport.local.shell import (
     turned_block,
     two_atom_generator,
 )
-from physupport.studies import explanation_pair, support_pair
 
 TETRAHEDRON = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / np.sqrt(3.0)
 SUPPORTS = [(q, support) for q in range(4, 8) for r in range(2, q) for support in list(combinations(range(q), r))[::5]]
@@ -71,7 +72,7 @@ def test_the_two_point_bound_is_attained_when_the_laws_agree():
 
 def test_the_explanation_pair_has_the_projected_divergence():
     dictionary = balanced_dictionary(Frame.standard(5), 0.1, rotation(5, 1))
-    pair = explanation_pair(dictionary, (0, 2, 3), 0.8)
+    pair = explanation_means(dictionary, (0, 2, 3), 0.8)
     a, mean = dictionary.separated, 0.8 * dictionary.block.atoms[:, [0, 2, 3]].sum(axis=1)
     across = (np.eye(5) - np.outer(a, a)) @ mean
     expected = 40 / (2.0 * 0.6**2) * across @ across
@@ -86,7 +87,7 @@ def test_the_explanation_pair_has_the_projected_divergence():
 
 @pytest.mark.parametrize("n_deployment", [1, 4, 16])
 def test_the_diameter_that_two_means_force_has_the_exact_total_variation(n_deployment):
-    pair = support_pair(Block.balanced(Frame.standard(4), 0.2), (0, 1), (1, 2), 1.0)
+    pair = support_means(Block.balanced(Frame.standard(4), 0.2), (0, 1), (1, 2), 1.0)
     # Only the coordinate along the difference of the means matters; integrate |p - q| / 2 over it.
     shift = np.sqrt(n_deployment) * np.linalg.norm(pair.mean - pair.other) / 0.6
     distinct = quad(lambda x: abs(norm.pdf(x) - norm.pdf(x - shift)) / 2.0, -9.0, 9.0 + shift, points=[shift / 2])[0]
@@ -107,7 +108,7 @@ def test_every_swap_of_one_atom_moves_the_mean_as_the_simplex_says(q, s):
     for r in range(2, q):
         for gone in range(r):
             for come in range(r, q):
-                pair = support_pair(block, range(r), (gone, come), 1.4)
+                pair = support_means(block, range(r), (gone, come), 1.4)
                 moved = np.linalg.norm(pair.mean - pair.other) ** 2
                 # Differences of numbers of size one: rounding against s^2.
                 assert moved == pytest.approx(2.0 * 1.4**2 * (0.9 * s) ** 2 * q / (q - 1), rel=1e-13 / s)
@@ -179,7 +180,7 @@ def test_misuse_is_named():
     with pytest.raises(MisuseError, match="size of the support must be a whole number between 2 and 3"):
         compensated_generator(Frame.standard(4).template, (0, 1, 2, 3))
     with pytest.raises(MisuseError, match="swap must name an active and then a passive atom"):
-        support_pair(block, (0, 1), (2, 3), 1.0)
+        support_means(block, (0, 1), (2, 3), 1.0)
     with pytest.raises(MisuseError, match="generator must be square and skew"):
         turned_block(block, np.eye(3), 0.1)
     with pytest.raises(MisuseError, match=r"alpha must lie strictly between 0 and 0\.5"):
