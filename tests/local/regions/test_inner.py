@@ -1,6 +1,7 @@
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -21,9 +22,16 @@ WIDE, TIGHT = 0.35, 0.5 * np.sqrt(9.49 / 2e5)  # the radii of 20 and of 200 000 
 RADII = (WIDE, 0.1, TIGHT)
 
 
+class Found(NamedTuple):
+    first: tuple
+    second: tuple
+    distance: float
+
+
 def bracket(correspondence, starts=2, seed=1):
-    pair = inner_bracket(correspondence, np.random.default_rng(seed), starts=starts)
-    assert pair is not None
+    found = inner_bracket(correspondence, np.random.default_rng(seed), starts=starts)
+    assert found is not None
+    pair = Found(*found)
     for parameter, support in (pair.first, pair.second):
         assert correspondence.membership(parameter, support).inside
     one, two = (physical_target(parameter.dictionary, support) for parameter, support in (pair.first, pair.second))

@@ -254,22 +254,20 @@ class Pair:
         return max(retained, start, key=self.distance)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class RetainedPair:
-    """Two explanations that passed the membership test, and the distance of their targets."""
-
-    first: tuple[CalibrationParameter, Support]
-    second: tuple[CalibrationParameter, Support]
-    distance: float
+Kept = tuple[CalibrationParameter, Support]
+"""An explanation that passed the membership test."""
 
 
-def inner_bracket(correspondence: Correspondence, rng: np.random.Generator, starts: int = 4) -> RetainedPair | None:
+def inner_bracket(
+    correspondence: Correspondence, rng: np.random.Generator, starts: int = 4
+) -> tuple[Kept, Kept, float] | None:
     """The farthest pair found by constrained optimisation from many starts, or None when no retained point was found.
 
     Both explanations of a returned pair pass ``correspondence.membership``, so its distance never exceeds the true
     diameter; it is a local optimum and may fall short of it. None proves nothing.
     starts: pairs for each kind of pair, besides two that are always tried.
+
+    Returns the two explanations, each a parameter and a support, and the distance of their targets.
     """
     runs = check_count("starts", starts) + _SPARE_RUNS
     outer = outer_bracket(correspondence)
@@ -311,7 +309,7 @@ def _far_pairs(chart: Chart, points: list[Array], other: Chart, others: list[Arr
     return sorted((started(*couple) for couple in couples), key=lambda start: -start[1][0])
 
 
-def _polished(pair: Pair, start: Array) -> RetainedPair:
+def _polished(pair: Pair, start: Array) -> tuple[Kept, Kept, float]:
     """Run on from where a run ended, with a fresh model of the curvature, until a run gains less than a hundredth."""
     best = start
     again = pair.moved_apart(start)
@@ -321,4 +319,4 @@ def _polished(pair: Pair, start: Array) -> RetainedPair:
     one, two = pair.split(again)
     first = (pair.first.parameter(one), pair.first.support)
     second = (pair.second.parameter(two), pair.second.support)
-    return RetainedPair(first, second, pair.distance(again))
+    return first, second, pair.distance(again)

@@ -39,27 +39,6 @@ def regular_simplex(q: int) -> Array:
     return vertices
 
 
-def check_simplex(name: str, template: ArrayLike) -> Array:
-    """The vertices of a centred regular simplex with unit circumradius, (q - 1, q), in any orientation and order."""
-    vertices = check_array(name, template, (None, None))
-    across, q = vertices.shape
-    if across != q - 1 or q < 3:
-        raise MisuseError(name, "have shape (q - 1, q) with q at least 3", f"shape {vertices.shape}")
-    gram = vertices.T @ vertices
-    if np.abs(gram - (q * np.eye(q) - 1.0) / across).max() > TYPED_DIGITS:
-        raise MisuseError(name, "be a centred regular simplex of unit vectors", f"Gram matrix\n{gram}")
-    return vertices
-
-
-def check_orthogonal(name: str, matrix: ArrayLike, size: int) -> Array:
-    """An orthogonal (size, size) matrix, of either determinant."""
-    array = check_array(name, matrix, (size, size))
-    error = float(off_orthogonal(array))
-    if error > TYPED_DIGITS:
-        raise MisuseError(name, "be orthogonal", f"R R^T off the identity by {error:.3g}")
-    return array
-
-
 def off_orthogonal(matrices: Array) -> Array:
     r"""Largest entry of :math:`RR^\top - I` in size for each of square matrices (..., d, d)."""
     products = matrices @ np.swapaxes(matrices, -1, -2)
@@ -85,7 +64,10 @@ class Frame:
         error = float(off_orthogonal(np.column_stack([self.basis, self.axis]).T))
         if error > TYPED_DIGITS:
             raise MisuseError("basis and axis", "be orthonormal", f"products up to {error:.3g} from those")
-        check_simplex("template", check_array("template", self.template, (q - 1, q)))
+        template = check_array("template", self.template, (q - 1, q))
+        gram = template.T @ template
+        if np.abs(gram - (q * np.eye(q) - 1.0) / (q - 1)).max() > TYPED_DIGITS:
+            raise MisuseError("template", "be a centred regular simplex of unit vectors", f"Gram matrix\n{gram}")
 
     @classmethod
     def standard(cls, q: int, template: ArrayLike | None = None) -> Self:
@@ -169,7 +151,10 @@ class Block:
         radius: :math:`\lambda_\star s`.  rotation: R, (q - 1, q - 1) orthogonal; the identity unless given.
         """
         across = frame.q - 1
-        turn = np.eye(across) if rotation is None else check_orthogonal("rotation", rotation, across)
+        turn = check_array("rotation", np.eye(across) if rotation is None else rotation, (across, across))
+        error = float(off_orthogonal(turn))
+        if error > TYPED_DIGITS:
+            raise MisuseError("rotation", "be orthogonal", f"R R^T off the identity by {error:.3g}")
         return cls(frame, np.zeros(across), radius * turn)
 
     @classmethod
