@@ -57,11 +57,9 @@ from ._noise import (
     agreement as agreement,
     noise_ratio as noise_ratio,
     tells_strengths as tells_strengths,
-    two_sided as two_sided,
 )
 from ._noisy import NoisyLaw as NoisyLaw
 from ._opponents import (
-    BankKey as BankKey,
     Opponent as Opponent,
     Point as Point,
     Proposal as Proposal,
@@ -77,4 +75,5 @@ from .streams import (
     known_code_stream as known_code_stream,
     latent_stream as latent_stream,
     point_stream as point_stream,
+    two_sided as two_sided,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,17 +12,13 @@ from .._checks import check_array, check_symmetric
 from .._errors import MisuseError
 from .._typing import Array, IntArray
 from ..banks import Bank, RangeSizes
-from ..io import RowSource, as_complex, mean_row, turned
+from ..io import RowSource, as_complex, turned
 from . import streams
 from ._law import CoverSizes, Energy, Law, Part, Sampler, register
-from ._noise import Strength, StrengthsSeen, two_sided
+from ._noise import Strength, StrengthsSeen
 from ._noisy import NoisyLaw, chi_square, whitened_energy
 from ._opponents import Point, Proposal, leading_point
 from ._stream import Stream
-
-if TYPE_CHECKING:
-    from ._mean import Mean
-
 
 # Beyond this a covariance cannot be told from a singular one, and simulated rows would not have the law that is scored.
 _MOST_TIMES = 1e10
@@ -84,7 +80,8 @@ class Covariance(NoisyLaw):
         def draw(key: int, keys: IntArray, rng: np.random.Generator, count: int) -> Array:
             factor = np.linalg.cholesky(self.covariances(bank, np.array([key]))[0])
             moments = factor @ bartlett(rng, count, len(factor), n)  # (count, q, min(q, n))
-            return np.column_stack([_log_likelihoods(law, moments, n) for law in self.covariances(bank, keys)])
+            laws = self.covariances(bank, keys)
+            return np.column_stack([streams.drawn_log_likelihoods(law, moments, n) for law in laws])
 
         return draw
 
@@ -119,8 +116,26 @@ class Covariance(NoisyLaw):
         return chi_square(whitened_energy(rows, factor, float(noise)), rows.n_rows * len(factor))
 
     def strengths_seen(self, bank: Bank, rows: RowSource) -> StrengthsSeen:
-        """Along every active atom."""
-        return covariance_strengths(self, bank, rows)
+        r""":math:`\sum_i(f_j^\top\Sigma^{-1}z_i)^2/f_j^\top\Sigma^{-1}f_j \sim \chi^2_n` for every active atom, if it
+        made the rows; of complex rows the sum over real and imaginary part, with 2 n degrees of freedom.
+        """
+        moments = np.zeros((rows.width, rows.width))
+        for block in rows.blocks():
+            moments += block.T @ block
+        parts = 2 if self.is_complex else 1
+        freedom = parts * rows.n_rows
+
+        def seen(explanation: int) -> Strength:
+            keys = bank.deployment_keys(explanation)
+            (factor,) = self.factors(bank, keys)[0]
+            (sigma,) = self.covariances(bank, keys)
+            solved = np.linalg.solve(sigma, factor[:, factor.any(axis=0)])  # (q, parts r)
+            energy = np.einsum("qr,qp,pr->r", solved, moments, solved)
+            ratios = energy / np.einsum("qr,qp,pr->r", solved, sigma, solved)
+            whole = ratios.reshape(parts, -1).sum(axis=0)  # (r,)
+            return Strength.of(streams.two_sided(whole, freedom, 1.0), whole < freedom)
+
+        return seen
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:
         """(k,) in closed form; exactly 0 from itself."""
@@ -146,21 +161,6 @@ def bartlett(rng: np.random.Generator, count: int, size: int, n_rows: int) -> Ar
     index = np.arange(size)
     factor[:, index, index] = np.sqrt(rng.chisquare(n_rows - index, (count, size)))
     return factor
-
-
-def _log_likelihoods(covariance: Array, factors: Array, n_rows: int) -> Array:
-    r"""(count,) :math:`-\tfrac n2\log\det(2\pi\Sigma) - \tfrac12|L^{-1}F|^2` of second moments :math:`FF^\top`.
-
-    factors: F, (count, q, m).
-    """
-    from scipy.linalg import solve_triangular
-
-    lower = np.linalg.cholesky(covariance)
-    count, size, width = factors.shape
-    stacked = factors.transpose(1, 0, 2).reshape(size, count * width)
-    white = solve_triangular(lower, stacked, lower=True).reshape(size, count, width)
-    log_det = 2.0 * float(np.log(np.diag(lower)).sum()) + size * float(np.log(2.0 * np.pi))
-    return np.asarray(-0.5 * (n_rows * log_det + np.sum(white**2, axis=(0, 2))))
 
 
 # Divergences of Kullback and Leibler between Gaussian laws of a row, in closed form.
@@ -193,53 +193,3 @@ def mean_divergences(mean: ArrayLike, variance: float, means: ArrayLike, varianc
     nu = check_array("variances", variances, (len(rest),))
     d = (variance - nu) / nu
     return np.asarray(len(first) / 2.0 * (d - np.log1p(d)) + np.sum((first - rest) ** 2, axis=1) / (2.0 * nu))
-
-
-# Whether rows are as strong as an explanation says along its own atoms: exact, one atom at a time.
-
-
-def mean_strengths(law: "Mean", bank: Bank, rows: RowSource) -> StrengthsSeen:
-    r""":math:`\sqrt n\,a_j^\top(\bar z - \mu)/(\sqrt\nu|a_j|) \sim N(0, 1)` for active atoms, if these made rows."""
-    from scipy.special import ndtr
-
-    mean = mean_row(rows)
-    n = rows.n_rows
-
-    def seen(explanation: int) -> Strength:
-        keys = bank.deployment_keys(explanation)
-        parts = bank.deployment_parts(keys)
-        ((own,), (noise,)) = law.means(bank, keys)
-        atoms = bank.states.elements[:, parts.elements[0][parts.elements[0] >= 0]]  # (q, r)
-        off = np.sqrt(n / noise) * (atoms.T @ (mean - own)) / np.linalg.norm(atoms, axis=0)
-        return Strength.of(2.0 * ndtr(-np.abs(off)), off < 0.0)
-
-    return seen
-
-
-def covariance_strengths(law: "Covariance", bank: Bank, rows: RowSource) -> StrengthsSeen:
-    r""":math:`\sum_i(f_j^\top\Sigma^{-1}z_i)^2/f_j^\top\Sigma^{-1}f_j \sim \chi^2_n` for every active atom, if it made
-    the rows; of complex rows the sum over real and imaginary part, with 2 n degrees of freedom.
-    """
-    moments = _second_moments(rows)
-    n = rows.n_rows
-    parts = 2 if law.is_complex else 1
-
-    def seen(explanation: int) -> Strength:
-        keys = bank.deployment_keys(explanation)
-        (factor,) = law.factors(bank, keys)[0]
-        (sigma,) = law.covariances(bank, keys)
-        solved = np.linalg.solve(sigma, factor[:, factor.any(axis=0)])  # (q, parts r)
-        energy = np.einsum("qr,qp,pr->r", solved, moments, solved)
-        ratios = energy / np.einsum("qr,qp,pr->r", solved, sigma, solved)
-        whole = ratios.reshape(parts, -1).sum(axis=0)  # (r,)
-        return Strength.of(two_sided(whole, parts * n, 1.0), whole < parts * n)
-
-    return seen
-
-
-def _second_moments(rows: RowSource) -> Array:
-    """(q, q) sum of products of all rows."""
-    total = np.zeros((rows.width, rows.width))
-    for block in rows.blocks():
-        total += block.T @ block
-    return total

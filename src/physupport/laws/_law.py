@@ -16,7 +16,7 @@ from ..banks import Bank, Moved, Nuisances, RangeSizes
 from ..io import RowSource
 from ._design import Design
 from ._noise import NoiseSeen, StrengthsSeen
-from ._opponents import POINT_FORMS, BankKey, Mixture, Opponent, Proposal, decode_mixture, decode_single
+from ._opponents import KINDS, Mixture, Opponent, Proposal, bank_key, decode_mixture, decode_point
 from ._stream import Stream
 
 Part = Literal["calibration", "deployment"]
@@ -161,7 +161,7 @@ class Law(Protocol):
 
     def opponent(self, bank: Bank, proposal: Proposal, key: int) -> Opponent:  # noqa: ARG002
         """The numerator that a key of the bank gives, after a look at proposal rows; it has to be a density."""
-        return BankKey(key)
+        return bank_key(key)
 
     def free_opponent(self, bank: Bank, proposal: Proposal, key: int) -> Opponent | None:  # noqa: ARG002
         """A density off the bank that proposal rows alone give, so that it may fit what no explanation can.
@@ -250,13 +250,13 @@ def decode_opponent(law: Law, node: Mapping[str, object], stream: str = "the str
     """Read what `encode` of an opponent made; refuse anything else.  stream: its name."""
     where = f"the numerator of {stream}"
     entry = next(iter(node)) if len(node) == 1 else ""
-    if entry not in (*POINT_FORMS, "key", "mixture"):
-        raise Refusal(f"{where} has other names than one of key, mixture, {', '.join(POINT_FORMS)}")
+    if entry not in KINDS:
+        raise Refusal(f"{where} has other names than one of {', '.join(KINDS)}")
     if entry == "mixture" and law.mixed:
         return decode_mixture(node[entry], where, law.mixed)
     if entry not in law.opponents:
         raise Refusal(f"{where} is a {entry}, which {law.name} rows cannot have")
-    return decode_single(node, where)
+    return decode_point(node, where)
 
 
 LAWS: dict[str, type[Law]] = {}

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from .._typing import Array, IntArray
 from ..banks import Bank, RangeSizes
-from ..io import RowSource
+from ..io import RowSource, mean_row
 from . import streams
-from ._covariance import mean_divergences, mean_strengths
+from ._covariance import mean_divergences
 from ._law import CoverSizes, Energy, Law, Part, Sampler, register
-from ._noise import StrengthsSeen
+from ._noise import Strength, StrengthsSeen
 from ._noisy import NoisyLaw, chi_square, squares
 from ._opponents import Point, Proposal, mean_opponent
 from ._stream import Stream
@@ -83,8 +83,18 @@ class Mean(NoisyLaw):
         return chi_square(squares(rows, mean, float(variance)), rows.n_rows * len(mean))
 
     def strengths_seen(self, bank: Bank, rows: RowSource) -> StrengthsSeen:
-        """Along every active atom."""
-        return mean_strengths(self, bank, rows)
+        r""":math:`\sqrt n\,a_j^\top(\bar z - \mu)/(\sqrt\nu|a_j|) \sim N(0, 1)` for active atoms that made rows."""
+        mean = mean_row(rows)
+
+        def seen(explanation: int) -> Strength:
+            keys = bank.deployment_keys(explanation)
+            parts = bank.deployment_parts(keys)
+            ((own,), (noise,)) = self.means(bank, keys)
+            atoms = bank.states.elements[:, parts.elements[0][parts.elements[0] >= 0]]  # (q, r)
+            off = np.sqrt(rows.n_rows / noise) * (atoms.T @ (mean - own)) / np.linalg.norm(atoms, axis=0)
+            return Strength.of(streams.two_sided_normal(off), off < 0.0)
+
+        return seen
 
     def divergences(self, bank: Bank, key: int, keys: IntArray) -> Array:
         """(k,) in closed form; exactly 0 from itself."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._typing import Array, BoolArray, Field
+from . import streams
 from ._design import RANK_TOLERANCE, Design
 
 if TYPE_CHECKING:
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 _EPS = float(np.finfo(np.float64).eps)
 # Ratios beyond this are not told: JSON has no infinities.
 _MOST_RATIO = 1e300
-# With so many degrees of freedom or more, scipy breaks off the sum of a lower tail this small and gives too little: at
-# 1e8 degrees 22 % less than 2.9e-7.  Such a tail is told as this bound of it.
-_MANY = 100_000
-_LEAST_BELOW = 1e-5
-
 SCATTER = "the scatter of the rows"
 BESIDE = "what no element can explain"
 
@@ -32,24 +27,6 @@ class NoiseSeen(NamedTuple):
     place: str
     p: tuple[float, ...]  # two-sided, exact
     ratio: tuple[float, ...]  # energy over that of the noise that is stated
-
-
-def two_sided(energy: ArrayLike, freedom: int, variance: float, rounding: ArrayLike = 0.0) -> Array:
-    r"""Twice the smaller tail of :math:`\chi^2_f` at energy / variance, at most 1: exact if that is the law.
-
-    rounding: the length by which the root of the energy may be off; each tail is taken at the end that makes it larger,
-    so that rounding can keep and never lose.  What is no number has probability 1.  Of 1e5 degrees of freedom or more
-    the lower tail is told as 1e-5 where it is below that: then the value is at least the exact one, and still valid.
-    """
-    from scipy.special import chdtr, chdtrc
-
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        radius = np.sqrt(energy)
-        off = np.asarray(rounding, dtype=np.float64)
-        above = chdtrc(freedom, np.maximum(radius - off, 0.0) ** 2 / variance)
-        below = np.maximum(chdtr(freedom, (radius + off) ** 2 / variance), _LEAST_BELOW if freedom >= _MANY else 0.0)
-        p = np.minimum(1.0, 2.0 * np.minimum(above, below))
-    return np.asarray(np.nan_to_num(p, nan=1.0))
 
 
 @final
@@ -105,7 +82,7 @@ class NoiseLook:
     def p_values(self, rows: Field, deviation: float) -> Array:
         """(S,) two-sided, of signals (S, T, p) with noise of this deviation, that of a whole entry if it is complex."""
         energy, rounding = self.energies(rows)
-        return two_sided(energy, self.freedom, deviation**2 / self.parts, rounding)
+        return streams.two_sided(energy, self.freedom, deviation**2 / self.parts, rounding)
 
     def seen(self, rows: Field, deviations: tuple[float, ...]) -> NoiseSeen:
         """Test every noise setting on rows (T, p)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -36,52 +36,14 @@ class Proposal:
         return cls(rows, stream, distinct, scores, scores.values[where, -1])
 
 
-class Opponent(Protocol):
-    """A density that may be the numerator of evidence."""
-
-    @property
-    def is_of_bank(self) -> bool:
-        """True if bank and proposal rows give it again."""
-
-    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
-        """A stream over held-out rows and the key in it; denominator: that of the explanations over these rows."""
-
-    def encode(self) -> dict[str, object]:
-        """Its only entry says which kind it is."""
-
-    def agrees(self, other: "Opponent") -> bool:
-        """True if another is the same law, up to the rounding of another machine."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class BankKey:
-    """A law of the bank."""
-
-    is_of_bank: ClassVar[bool] = True
-
-    key: int
-
-    def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:  # noqa: ARG002
-        """The stream of the explanations itself."""
-        return denominator, self.key
-
-    def encode(self) -> dict[str, object]:
-        """By its number."""
-        return {"key": self.key}
-
-    def agrees(self, other: Opponent) -> bool:
-        """The same key."""
-        return self == other
-
-
 # How each kind of point is written: of arrays the number of axes, of numbers their type.
-POINT_FORMS: Mapping[str, Mapping[str, Any]] = {
+_FORMS: Mapping[str, Mapping[str, Any]] = {
     "mean_point": {"mean": 1, "noise": Real},
     "covariance_point": {"atoms": 2, "strengths": 1, "noise": Real, "is_complex": bool},
     "dictionary_point": {"atoms": 2, "noise": Real, "is_complex": bool},
     "point": {"atoms": 2, "p": Real, "noise": Real},
 }
+KINDS = ("key", "mixture", *_FORMS)
 # How far fits of two machines may be apart: relative, and to the largest of an array.
 _TOLERANCES = {"mean_point": (1e-9, 1e-9), "point": (1e-6, 1e-8)}
 _TOLERANCE = (1e-6, 1e-9)
@@ -90,9 +52,9 @@ _TOLERANCE = (1e-6, 1e-9)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    r"""A density off the bank, given by its numbers.
+    r"""One density that may be the numerator of evidence, given by its numbers.
 
-    kind: `mean_point`, rows scattered about one mean; `covariance_point`, rows from
+    kind: `key`, a law of the bank; `mean_point`, rows scattered about one mean; `covariance_point`, rows from
     :math:`N(0, \nu I + \sum_j\lambda_ju_ju_j^*)` of orthonormal directions, circular if complex; `dictionary_point`,
     rows of observed codes under one dictionary; `point`, rows of latent codes.
     """
@@ -102,20 +64,24 @@ class Point:
 
     @property
     def is_of_bank(self) -> bool:
-        """False where it is not known whether proposal rows alone gave it."""
+        """True if bank and proposal rows give it again; False where it is not known who proposed it."""
         return self.kind != "point"
 
     def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
-        """A stream of its own."""
+        """A stream over held-out rows and the key in it; denominator: that of the explanations over these rows."""
+        if self.kind == "key":
+            return denominator, self.numbers["key"]
         return streams.density_stream(self.kind, self.numbers, rows, denominator.checkpoints), 0
 
     def encode(self) -> dict[str, object]:
-        """All of it."""
-        form = POINT_FORMS[self.kind]
+        """Its only entry says which kind it is."""
+        if self.kind == "key":
+            return dict(self.numbers)
+        form = _FORMS[self.kind]
         return {self.kind: {name: array_json(x) if form[name] in (1, 2) else x for name, x in self.numbers.items()}}
 
-    def agrees(self, other: Opponent) -> bool:
-        """The same fit on another machine differs by rounding."""
+    def agrees(self, other: "Opponent") -> bool:
+        """True if another is the same law: the same fit on another machine differs by rounding."""
         if not isinstance(other, Point) or other.kind != self.kind:
             return False
         relative, least = _TOLERANCES.get(self.kind, _TOLERANCE)
@@ -147,6 +113,11 @@ def _is_law(numbers: Mapping[str, Any]) -> bool:
         return bool(first.size > 0 and numbers["noise"] > 0.0)
     is_whole = len(first) > 0 and first.shape[1] == len(strengths)
     return bool(is_whole and numbers["noise"] > 0.0 and strengths.min(initial=1.0) > 0.0)
+
+
+def bank_key(key: int) -> Point:
+    """A law of the bank."""
+    return Point("key", {"key": key})
 
 
 def latent_point(atoms: Array, p: float, noise: float) -> Point:
@@ -228,7 +199,7 @@ class Mixture:
 
     is_of_bank: ClassVar[bool] = True  # bank and proposal rows give it
 
-    parts: tuple[Opponent, ...]
+    parts: "tuple[Opponent, ...]"
     weights: tuple[float, ...]
 
     def numerator(self, denominator: Stream, rows: RowSource) -> tuple[Stream, int]:
@@ -241,7 +212,7 @@ class Mixture:
         pairs = zip(self.weights, self.parts, strict=True)
         return {"mixture": [{"weight": float(weight), "law": part.encode()} for weight, part in pairs]}
 
-    def agrees(self, other: Opponent) -> bool:
+    def agrees(self, other: "Opponent") -> bool:
         """Part by part; weights up to the rounding of another machine."""
         if not isinstance(other, Mixture) or len(other.parts) != len(self.parts):
             return False
@@ -249,7 +220,10 @@ class Mixture:
         return are_same and bool(np.allclose(self.weights, other.weights, rtol=1e-6, atol=1e-9))
 
 
-def likely_mixture(scores: Array, point: Callable[[int], Opponent], free: Opponent) -> Mixture:
+Opponent = Point | Mixture
+
+
+def likely_mixture(scores: Array, point: Callable[[int], Point], free: Point) -> Mixture:
     """Fits that these scores (k,) make about as likely, by their likelihood, and with half the weight the free one."""
     order = np.argsort(-scores, kind="stable")[:_MOST_MIXED]
     chosen = order[scores[order] > scores[order[0]] - _LEAST_MIXED]
@@ -261,15 +235,15 @@ def likely_mixture(scores: Array, point: Callable[[int], Opponent], free: Oppone
 # Opponents as documents have them.
 
 
-def decode_single(node: Mapping[str, object], where: str) -> Opponent:
+def decode_point(node: Mapping[str, object], where: str) -> Point:
     """Read what `encode` of a key or a point made."""
     ((kind, content),) = node.items()
     if kind == "key":
         key = check_form(content, int, f"{where}.key")
         if key < 0:
             raise Refusal(f"{where} lies outside the bank")
-        return BankKey(key)
-    axes = POINT_FORMS[kind]
+        return bank_key(key)
+    axes = _FORMS[kind]
     form = {name: dict[str, Any] if entry in (1, 2) else entry for name, entry in axes.items()}
     content = check_form(content, form, f"{where}.{kind}")
     numbers = {name: real(x, *[None] * axes[name]) if axes[name] in (1, 2) else x for name, x in content.items()}
@@ -286,7 +260,7 @@ def decode_mixture(node: object, where: str, kinds: Iterable[str]) -> Mixture:
     weights = [entry["weight"] for entry in entries]
     if any(len(entry["law"]) != 1 or not {*entry["law"]} <= {*kinds} for entry in entries):
         raise Refusal(f"{where} mixes what is no law")
-    parts = [decode_single(entry["law"], where) for entry in entries]
+    parts = [decode_point(entry["law"], where) for entry in entries]
     if not parts or min(weights) <= 0.0 or sum(weights) > 1.0 + 1e-12:
         raise Refusal(f"{where} is no law")
     return Mixture(tuple(parts), tuple(weights))

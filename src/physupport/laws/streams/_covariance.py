@@ -7,6 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
 
 from ..._arrays import check_indices
 from ..._compiled import cached_njit, inner_njit
@@ -243,3 +244,16 @@ def covariance_scores(
             v, e = mul(counts[t], 0.0, log_det, e_log_det)
             v, e = add(v, e, rest, e_rest)
             values[k, t], errors[k, t] = settle(-0.5 * v, 0.5 * e)
+
+
+def drawn_log_likelihoods(covariance: Array, factors: Array, n_rows: int) -> Array:
+    r"""(count,) :math:`-\tfrac n2\log\det(2\pi\Sigma) - \tfrac12|L^{-1}F|^2` of second moments :math:`FF^\top`.
+
+    factors: F, (count, q, m).
+    """
+    lower = np.linalg.cholesky(covariance)
+    count, size, width = factors.shape
+    stacked = factors.transpose(1, 0, 2).reshape(size, count * width)
+    white = solve_triangular(lower, stacked, lower=True).reshape(size, count, width)
+    log_det = 2.0 * float(np.log(np.diag(lower)).sum()) + size * float(np.log(2.0 * np.pi))
+    return np.asarray(-0.5 * (n_rows * log_det + np.sum(white**2, axis=(0, 2))))

@@ -276,7 +276,7 @@ class LinearStream:
         """The log likelihood of rows (T, q) at the best coefficients."""
         table = np.concatenate([rows.real, rows.imag], axis=1) if self.is_complex else rows
         try:
-            energy = self._energy_ball(key, rows, arb_mat(table.T.tolist()))
+            energy = self._energy_ball(key, rows, table)
         except ZeroDivisionError:
             return arb(0, float("inf"))
         sigma = self.design.deviations[key % len(self.design.deviations)]
@@ -286,9 +286,9 @@ class LinearStream:
         variance = arb(sigma) ** 2 / self.parts
         return -(n * (2 * arb.pi() * variance).log() + energy / variance) / 2
 
-    def _energy_ball(self, key: int, rows: Field, table: arb_mat) -> arb:
-        """The residual sum of squares; table: the rows as columns of real numbers, real parts first."""
-        whole = square(table)
+    def _energy_ball(self, key: int, rows: Field, table: Array) -> arb:
+        """The residual sum of squares; table: the rows as real numbers, real parts first."""
+        whole = sum((arb(x) ** 2 for x in table.ravel().tolist()), arb(0))
         count = len(rows)
         cone = self._cone(key)
         if cone is not None:
@@ -297,22 +297,24 @@ class LinearStream:
         if not columns.shape[1]:
             return whole
         matrix = arb_mat(_real_columns(columns, is_complex=self.is_complex).tolist())
+        measured = arb_mat(table.T.tolist())
         if self.design.rows != "same mean":
-            return whole - normal_equations(matrix, table)[0]
-        mean = table * arb_mat([[1]] * count) / arb(count).sqrt()
+            return whole - normal_equations(matrix, measured)[0]
+        total = measured * arb_mat([[1]] * count)
         width = self._width(key)
         if width is not None:
+            mean = total / arb(count).sqrt()
             return whole - square(mean) + width.enclosed(matrix, mean)
-        explained, fitted, inverse = normal_equations(matrix, mean)
+        explained, fitted, inverse = normal_equations(matrix, total)
         bounds = self._bounds(key)
         if bounds is None:
-            return whole - explained
+            return whole - explained / count
         # Imaginary parts of coefficients stand below all real ones.
         below = columns.shape[1]
         bounded = range(len(bounds.low))
-        scaled = fitted / arb(count).sqrt()
+        scaled = fitted / count
         parts = [(scaled[j, 0], scaled[j + below, 0] if self.is_complex else arb(0)) for j in bounded]
-        return whole - explained + count * bounds.enclosed(parts, [inverse[j, j] for j in bounded])
+        return whole - explained / count + count * bounds.enclosed(parts, [inverse[j, j] for j in bounded])
 
     def _random_ball(self, key: int, rows: Field) -> arb:
         """The same where coefficients are random, with one covariance that is open."""

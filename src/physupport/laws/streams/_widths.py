@@ -129,7 +129,7 @@ class Ball:
             explained, fitted, inverse = normal_equations(matrix, target)
         except ZeroDivisionError:
             return arb(0, float("inf"))
-        residual = square(target) - explained
+        residual = (target.transpose() * target)[0, 0] - explained
         inverses = [[self._entry(inverse, i, j, n) for j in range(n)] for i in range(n)]
         coefficients = [self._entry(fitted, i, 0, n) for i in range(n)]
         pieces = [_reached(signs, residual, coefficients, inverses) for signs in self._turned(self.radii).tolist()]
@@ -425,6 +425,6 @@ def _solved_balls(matrix: arb_mat, target: arb_mat, is_chosen: BoolArray) -> tup
     if not chosen:
         return square(target), {}, target
     columns = arb_mat([[row[j] for j in chosen] for row in matrix.tolist()])
-    _, solved, _ = normal_equations(columns, target)
+    solved = (columns.transpose() * columns).solve(columns.transpose() * target)
     left = target - columns * solved
     return square(left), dict(zip(chosen, solved.entries(), strict=True)), left
