@@ -223,9 +223,9 @@ def test_columns_are_real_or_complex_and_finite_in_both_parts():
 
 
 def test_types_are_told_by_name():
-    check_instance("x", 1, (int, str))
+    check_instance("x", 1, int, str)
     with pytest.raises(MisuseError, match=r"x must be of type int or str, got float 1\.5"):
-        check_instance("x", 1.5, (int, str))
+        check_instance("x", 1.5, int, str)
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (2.0, 1.0), (1.0, np.inf), (np.nan, 1.0)])

@@ -112,10 +112,10 @@ def check_symmetric(name: str, matrices: Array) -> Array:
     return matrices
 
 
-def check_instance(name: str, value: object, kind: type | tuple[type, ...]) -> None:
+def check_instance(name: str, value: object, *kinds: type) -> None:
     """An object of the given class, or of one of several."""
-    if not isinstance(value, kind):
-        names = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+    if not isinstance(value, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
         raise MisuseError(name, f"be of type {names}", f"{type(value).__name__} {shown(value)}")
 
 

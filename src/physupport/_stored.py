@@ -114,7 +114,7 @@ def _is_near(mine: object, other: object, *, is_p: bool) -> bool:
     exponent is known to so many digits.  One draw more or less is refused, as it is where it changes a margin: it would
     have to lie within rounding of the rows.
     """
-    if not (isinstance(mine, float) and isinstance(other, float)):
+    if type(mine) is not float or type(other) is not float:
         return False
     if is_p and min(mine, other) >= 0.0:
         mine, other = (log(max(p, _LEAST_P)) for p in (mine, other))

@@ -59,7 +59,7 @@ def chosen_bank(
     strengths: Mapping[str, float | Sequence[float]] | None,
 ) -> Bank:
     """The bank given, or the one that a library makes."""
-    check_instance("bank", bank, (Bank, Library))
+    check_instance("bank", bank, Bank, Library)
     if isinstance(bank, Bank):
         for name, value in {"supports": supports, "strengths": strengths}.items():
             if value is not None:
@@ -75,18 +75,19 @@ def chosen_bank(
 
 def chosen_question(question: object, bank: Bank) -> AnyQuestion:
     """A question about the bank; functions are asked when there is something proposed."""
-    if question is None:
-        return RegionalMap(bank_regions(bank))
-    if isinstance(question, Mapping):
-        rules = {
-            name: rule if isinstance(rule, RegionRule) else RegionRule(check_number(f"question[{name!r}]", rule))
-            for name, rule in question.items()
-        }
-        return _answerable(RegionalMap(bank_regions(bank), rules))
+    match question:
+        case None:
+            return RegionalMap(bank_regions(bank))
+        case Mapping():
+            rules = {
+                name: rule if isinstance(rule, RegionRule) else RegionRule(check_number(f"question[{name!r}]", rule))
+                for name, rule in question.items()
+            }
+            return _answerable(RegionalMap(bank_regions(bank), rules))
+        case Question():
+            return _answerable(question)
     if callable(question):
         return partial(_later_question, question, bank)
-    if isinstance(question, Question):
-        return _answerable(question)
     raise MisuseError("question", "be a question, rules by region, a function or None", repr(question))
 
 
@@ -108,7 +109,7 @@ def chosen_plan(name: str, chosen: str | StreamPlan | None, is_complex: bool) ->
     """The plan of a stream, by the name of its law if need be."""
     if chosen is None:
         return None
-    check_instance(name, chosen, (str, StreamPlan))
+    check_instance(name, chosen, str, StreamPlan)
     # A law of real rows refuses complex ones when it meets them, and says why.
     plan = (
         StreamPlan(chosen, HALF, is_complex=is_complex and not law_named(chosen).why_real)

@@ -252,24 +252,23 @@ def _entry(field: FieldReport) -> dict[str, object]:
 
 
 def _row(entry: FieldReport, beside: str) -> dict[str, str]:
-    lower = None if entry.margin is None else bound_json(entry.margin[0])
-    values = {
-        "field": entry.field,
-        "label": str(entry.label),
-        "cell": "; ".join(entry.cell),
-        "kept": "; ".join(name or "nothing" for name in entry.kept),
-        "not asked": "; ".join(name or "nothing" for name in entry.not_asked),
-        "extent": "" if entry.extent is None else repr(entry.extent),
-        "box": "" if entry.box is None else "; ".join(f"{low!r} to {high!r}" for low, high in entry.box),
-        "group": entry.group or "",
-        "certificate": entry.certificate,
-        "witnesses": " ".join(map(str, entry.witnesses)),
-        "excluded": "" if entry.excluded is None else str(entry.excluded),
-        "margin": "" if lower is None else str(lower),
-        "sentence": entry.sentence,
-        "remarks": beside,
-    }
-    return {name: values[name] for name in COLUMNS}
+    values = (
+        entry.field,
+        str(entry.label),
+        "; ".join(entry.cell),
+        "; ".join(name or "nothing" for name in entry.kept),
+        "; ".join(name or "nothing" for name in entry.not_asked),
+        "" if entry.extent is None else repr(entry.extent),
+        "" if entry.box is None else "; ".join(f"{low!r} to {high!r}" for low, high in entry.box),
+        entry.group or "",
+        entry.certificate,
+        " ".join(map(str, entry.witnesses)),
+        "" if entry.excluded is None else str(entry.excluded),
+        "" if entry.margin is None else str(bound_json(entry.margin[0])),
+        entry.sentence,
+        beside,
+    )
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 # Queries written out at a time.

@@ -30,9 +30,12 @@ def derived_labels(
     frozen, content: the two parts of the question in the document.  Empty for a question of the author's own, whose
     rules no document holds.
     """
-    if isinstance(question, RegionalMap):
-        return _regional_labels(frozen, content, question.view, possible, witnessed)
-    return [_resolution_label(frozen, question, possible, witnessed)] if isinstance(question, Resolution) else []
+    match question:
+        case RegionalMap():
+            return _regional_labels(frozen, content, question.view, possible, witnessed)
+        case Resolution():
+            return [_resolution_label(frozen, question, possible, witnessed)]
+    return []
 
 
 def _regional_labels(
@@ -116,18 +119,21 @@ def question_notes(question: Question, kind: str, bank: Bank | None) -> Iterator
     """Notes on unchecked parts of a question; raises if a table contradicts the library of the bank."""
     if kind == "own":
         yield "the question is the author's own: that its labels are safe to say is taken as it stands"
-    if isinstance(question, Resolution) and bank is not None:
-        yield "places and distances of the resolution were given: that they are those of the bank is taken as it stands"
-    if isinstance(question, RegionalMap):
-        yield from _view_notes(question.view, bank)
-        for region in question.asked_regions:
-            # Distances that were given with the rule are the author's; without coordinates nothing can be compared.
-            places = region.places.coordinates
-            given = region.places.distances
-            if places is not None and given is not None:
-                derived = point_distances(places, places)
-                if not _is_near(given, derived):
-                    yield f"the distances of region {region.name!r} were given, and are not those of its coordinates"
+    match question:
+        case Resolution() if bank is not None:
+            yield (
+                "places and distances of the resolution were given: that they are those of the bank is taken as it "
+                "stands"
+            )
+        case RegionalMap():
+            yield from _view_notes(question.view, bank)
+            for region in question.asked_regions:
+                # Distances that were given with the rule are the author's; without coordinates nothing is compared.
+                places = region.places.coordinates
+                given = region.places.distances
+                if places is None or given is None or _is_near(given, point_distances(places, places)):
+                    continue
+                yield f"the distances of region {region.name!r} were given, and are not those of its coordinates"
 
 
 def _view_notes(view: RegionalView, bank: Bank | None) -> Iterator[str]:

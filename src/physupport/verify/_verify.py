@@ -247,20 +247,10 @@ Columns = tuple[NDArray[np.int64], Verdicts]
 def _trace(document: Node) -> Columns:
     """Queries and verdicts, each of which its own margin has to prove, in the order that the chain has."""
     queries, verdicts = trace_columns(document["trace"], document["protocol"]["size"])
-    codes = verdicts.codes
-    lower = verdicts.lower
-    upper = verdicts.upper
-    # Rounded outwards, the bound of a margin close to 0 may be 0 itself.
-    for text, is_wrong in {
-        "has bounds of its margin in the wrong order": ~(lower <= upper),
-        "is REJECTED although its margin does not prove it": (codes == Verdict.REJECTED)
-        & ~((lower >= 0.0) & (upper > 0.0)),
-        "is ADMISSIBLE although its margin does not prove it": (codes == Verdict.ADMISSIBLE) & ~(upper <= 0.0),
-        "is INDETERMINATE although its margin has a sign": (codes == Verdict.INDETERMINATE)
-        & ((lower > 0.0) | (upper <= 0.0)),
-    }.items():
-        if is_wrong.any():
-            raise Refusal(f"the verdict on explanation {queries[np.argmax(is_wrong)]} {text}")
+    wrong = np.flatnonzero(~verdicts.are_proven())
+    if wrong.size:
+        name = Verdict(int(verdicts.codes[wrong[0]])).name
+        raise Refusal(f"the verdict on explanation {queries[wrong[0]]} is {name} although its margin does not prove it")
     return queries, verdicts
 
 

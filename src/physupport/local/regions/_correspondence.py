@@ -58,7 +58,7 @@ class CalibrationClass:
 
     def __post_init__(self) -> None:
         check_instance("shell", self.shell, Shell)
-        check_instance("activity", self.activity, (Interval, ExchangeableGaussian))
+        check_instance("activity", self.activity, Interval, ExchangeableGaussian)
         if isinstance(self.activity, Interval):
             if self.activity.upper >= 0.5:
                 raise MisuseError("activity", "stay below 1/2, where p(1-p) determines p", repr(self.activity.upper))
