@@ -159,6 +159,8 @@ class RegionalPolicy:
         while members is not None:
             for e in unqueried(members, run.brackets):
                 yield e
+                if run.brackets.marks[e] == INDETERMINATE:
+                    plans.note_stuck(e)
                 if plans.is_outdated(e):
                     break
             members = plans.next()
@@ -208,27 +210,26 @@ class _Plans:
         self._region = -1
         self._known = Knowledge(0, False, False, _NOT_STUCK)
 
+    def note_stuck(self, e: int) -> None:
+        """Record what an indeterminate explanation says about every region: it stays possible."""
+        for j, slot in enumerate(self._progress.slots(e)):
+            elements, absent, reaches = self._stuck[j]
+            if slot < 0:
+                self._stuck[j] = elements, True, reaches
+                continue
+            rule = self._question.asked_regions[j]
+            is_strong = self._question.strengths(rule, np.array([e]))[0] >= (rule.threshold or 0.0)
+            self._stuck[j] = elements | 1 << slot, absent, reaches or bool(is_strong)
+
     def is_outdated(self, e: int) -> bool:
         """True if, after the verdict on e, the list was made for something else than what is known."""
         mark = self._brackets.marks[e]
-        if mark == INDETERMINATE:
-            for j, slot in enumerate(self._progress.slots(e)):
-                self._stuck[j] = self._stuck_with(j, e, slot)
         if self._region < 0:
             return mark == WITNESSED
         # Asking for the certificate brings the states up to date.
         if self._progress.is_certified or self._progress.states[self._region].is_settled:
             return True
         return mark != REJECTED and self._knowledge(self._region) != self._known
-
-    def _stuck_with(self, region: int, e: int, slot: int) -> Stuck:
-        """All that is stuck in a region once explanation e is indeterminate, too."""
-        elements, absent, reaches = self._stuck[region]
-        if slot < 0:
-            return elements, True, reaches
-        rule = self._question.asked_regions[region]
-        is_strong = self._question.strengths(rule, np.array([e]))[0] >= (rule.threshold or 0.0)
-        return elements | 1 << slot, absent, reaches or bool(is_strong)
 
     def _knowledge(self, region: int) -> Knowledge:
         state = self._progress.states[region]

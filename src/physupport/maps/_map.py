@@ -74,7 +74,12 @@ def workers(work: BlockWork, scheduler: str | None, threads: int) -> Iterator[Wo
             _check_programs(client, checked)
 
         try:
-            _wait_for_one(client)
+            try:
+                client.wait_for_workers(1, timeout=_WORKERS)
+            except TimeoutError:
+                rule = f"have a worker within {_WORKERS} seconds"
+                remedy = f"Start one with: dask worker {client.scheduler.address}"
+                raise MisuseError("scheduler", rule, "none", remedy) from None
             check()
             executor = client.get_executor(pure=False, retries=_RETRIES)
             shared = client.scatter(work, broadcast=True, timeout=_WORKERS)
@@ -98,21 +103,17 @@ def _connected(scheduler: str, threads: int) -> Iterator[Any]:
         raise MisuseError("scheduler", "be left out without dask", scheduler, remedy) from error
     with _own_safety() if scheduler == "local" else nullcontext():
         try:
-            client = (
-                distributed.Client(**_local(threads)) if scheduler == "local" else _answered(distributed, scheduler)
-            )
+            if scheduler == "local":  # processes on this machine, whose pages are served on this machine alone
+                page = "127.0.0.1:0"  # any free port: another cluster may have the usual one
+                pages = {"dashboard_address": page, "worker_dashboard_address": page}
+                client = distributed.Client(n_workers=threads, threads_per_worker=1, host="127.0.0.1", **pages)
+            else:
+                client = _answered(distributed, scheduler)
         except Exception as error:  # another server's answers may be taken for anything
             rule = "be local, or the address of one that answers"
             raise MisuseError("scheduler", rule, f"{scheduler} ({error})") from None
         with client:
             yield client
-
-
-def _local(threads: int) -> dict[str, Any]:
-    """A cluster of processes on this machine, whose pages are served on this machine alone."""
-    page = "127.0.0.1:0"  # any free port: another cluster may have the usual one
-    pages = {"dashboard_address": page, "worker_dashboard_address": page}
-    return {"n_workers": threads, "threads_per_worker": 1, "host": "127.0.0.1", **pages}
 
 
 @contextmanager
@@ -169,15 +170,6 @@ def _difference(needed: dict[str, str], found: dict[str, str]) -> str:
     return ", ".join(
         f"{name} {found.get(name)} instead of {each}" for name, each in needed.items() if found.get(name) != each
     )
-
-
-def _wait_for_one(client: Any) -> None:  # noqa: ANN401
-    try:
-        client.wait_for_workers(1, timeout=_WORKERS)
-    except TimeoutError:
-        rule = f"have a worker within {_WORKERS} seconds"
-        remedy = f"Start one with: dask worker {client.scheduler.address}"
-        raise MisuseError("scheduler", rule, "none", remedy) from None
 
 
 def _check_programs(client: Any, checked: set[str]) -> None:  # noqa: ANN401
