@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from .._checks import check_count
 from .._errors import MisuseError
@@ -154,10 +155,10 @@ def exact_interval(count: int, trials: int) -> tuple[float, float]:
     >>> [round(end, 4) for end in exact_interval(0, 50)]
     [0.0, 0.0711]
     """
-    from scipy.stats import binomtest  # slow to load, and studies are run without it
-
-    interval = binomtest(count, trials).proportion_ci(CONFIDENCE, method="exact")
-    return float(interval.low), float(interval.high)
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low = float(betaincinv(count, trials - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, trials - count, 1.0 - tail)) if count < trials else 1.0
+    return low, high
 
 
 def draw_coverage(folder: Path) -> list[Path]:

@@ -67,16 +67,10 @@ def make_figure(parts: Sequence[Drawing]) -> "Figure":
 
 def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """Write the figure as PNG and PDF; the same figure gives the same files, whatever the day."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-
     png = folder / f"{name}.png"
     pdf = folder / f"{name}.pdf"
-    figure.dpi = _DOTS_AN_INCH
-    # Figure.savefig would draw everything twice, the first time only to find its places.
-    FigureCanvasAgg(figure).print_png(png)  # type: ignore[no-untyped-call]
-    figure.set_layout_engine("none")  # everything has its place now, and finding it takes as long as drawing
-    FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
+    figure.savefig(png, dpi=_DOTS_AN_INCH)
+    figure.savefig(pdf, metadata={"CreationDate": None})
     return [png, pdf]
 
 

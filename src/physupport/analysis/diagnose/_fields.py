@@ -63,7 +63,7 @@ def fields_json(
 
 
 def _facts(result: Result, number: int, field: FieldElements, names: Sequence[str]) -> dict[str, Any]:
-    """What the question, the run and a point-valued method say of a field, before any element."""
+    """The facts of a field that the question, the run and a point-valued method state, before any element."""
     answer = result.answers[number]
     library = result.bank.states.library
     width = 0 if field.coordinates is None else field.coordinates.shape[1]

@@ -1,4 +1,4 @@
-"""What the template shows beyond the documents of report and details: words, pictures, and which of many are shown."""
+"""The view of a page: words and pictures that the template shows beside the documents of report and details."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
