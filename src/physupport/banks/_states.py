@@ -24,6 +24,8 @@ INDEX_LIMIT = 2**63
 _MOST_SETTINGS = 2**22
 # Numbers in one block of dictionaries: 8 MiB.
 _ENTRIES = 2**20
+# The number of a setting that is the only one.
+_ALONE = read_only(np.zeros(1), np.int64)
 # Cosine, at least, between a step to the next state and the way from the first state to the last.
 _STRAIGHT = 0.9
 
@@ -259,8 +261,8 @@ class States:
 
     def _elements(self, setting: IntArray, owners: Sequence[int], digits: Sequence[IntArray]) -> IntArray:
         """(k, r) the elements at some sets, by the settings and the choices of each set, (k,)."""
-        if max((len(self.members[j]) for j in owners), default=1) == 1:
-            return self.table[setting][:, [self.members[j][0] for j in owners]]
+        if self.library is None or not owners:  # each set is one atom, without a choice
+            return self.table[setting][:, list(owners)]
         parts = zip(owners, digits, strict=True)
         chosen = np.hstack([np.append(self.members[j], -1)[self.sets[j].members(digit)] for j, digit in parts])
         return np.where(chosen < 0, -1, self.table[setting[:, None], chosen])  # none is -1, the last entry
@@ -283,6 +285,8 @@ class States:
 
     def _setting_keys(self, owners: tuple[int, ...]) -> tuple[IntArray, IntArray]:
         """First setting of every key at some sets, and the key of every setting; found once for each list of sets."""
+        if len(self.table) == 1:
+            return _ALONE, _ALONE
         if owners not in self._keys:
             singles = (self._setting_keys((j,)) for j in owners if len(owners) > 1)
             # A set that differs in every setting tells them apart without a sort.

@@ -101,9 +101,9 @@ def as_table(value: ArrayLike, *, channels: int | str | None, label: str, unit: 
     (2, 3)
     """
     held = as_reader_output(label, value, time)
-    names = [str(name) for name in getattr(value, "dims", ())]
-    if kind_of(value) == "DataArray" and channels not in names:  # a number would be a guess about the order of names
-        rule = f"be read with channels one of its dimensions, {', '.join(map(repr, names))}"
+    # A number would be a guess about the order of dimensions.
+    if kind_of(value) == "DataArray" and (channels,) not in held.axes:
+        rule = f"be read with channels one of its dimensions, {', '.join(repr(name) for (name,) in held.axes)}"
         raise MisuseError(label, rule, "no name" if channels is None else repr(channels))
     return table_of(held, channels=channels, label=label, path=None, unit=unit)
 
