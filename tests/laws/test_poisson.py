@@ -37,8 +37,50 @@ def test_exposure_background_and_variants_are_read_back():
 
 
 @pytest.mark.parametrize(
+    "errors",
+    [
+        {"error": 0.03},
+        {"relative_error": 0.1},
+        {"error": [0.03, 0.0], "relative_error": 0.1},
+        {"error": np.full((30, 1), 0.2)},
+        {"error": 0.03, "variants": ATOMS[None, :, ::-1]},
+    ],
+)
+def test_a_band_holds_the_responses_and_what_they_may_be_and_is_read_back(errors):
+    law = Poisson(**errors)
+    back = decode_law(law.encode())
+    assert back.encode() == law.encode()
+    design = back.completed(BANK).design(BANK)
+    copies = 1 if "variants" not in errors else 2
+    columns = np.hstack([ATOMS, *errors.get("variants", ())])
+    peak, relative = (
+        np.tile(np.broadcast_to(errors.get(name, 0.0), (30, 2)), copies) for name in ("error", "relative_error")
+    )
+    half = peak * columns.max(axis=0) + relative * columns
+    low, high = design.band
+    assert (low <= np.maximum(columns - half, 0.0)).all()
+    assert (columns + half <= high).all()
+    np.testing.assert_allclose(low, np.maximum(columns - half, 0.0), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(high, columns + half, rtol=1e-14)
+
+
+def test_exact_responses_have_no_band_and_those_of_one_error_a_scale():
+    assert Poisson().design(BANK).band is None
+    design = Poisson(error=0.03).design(BANK)
+    assert design.error == 0.03
+    wider = design.widened(0.1)
+    assert (wider.band[0] <= design.band[0]).all()
+    assert (wider.band[1] >= design.band[1]).all()
+    assert Poisson(error=[0.1, 0.2]).design(BANK).error_size is None
+    assert Poisson(error=0.1, relative_error=0.2).design(BANK).error_size is None
+    assert Poisson(relative_error=0.2).design(BANK).error_scale == "value"
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"error": 1.0}, "error must be at least 0 and below 1"),
+        ({"relative_error": -0.1}, "relative_error must be at least 0 and below 1"),
         ({"is_complex": True}, "is_complex must be False"),
         ({"exposure": [0.0]}, "exposure must be above 0"),
         ({"background": -np.ones((30, 1))}, "background must not be negative"),

@@ -30,7 +30,7 @@ EVIDENCE = ('judge = "evidence"', 'law = "gaussian"\nnoise = 1.0\nsplit = "fissi
 ONE, TWO = 'responses = "lines.npy"', 'responses = ["lines.npy", "wide.npy"]'
 SHIFT = "[parameters.shift]\nvalues = [-1.0, 0.0, 1.0]"
 VALUES, MIX = "shift is one of 3 values, -1 to 1", "each is a mix of the 2 variants of its element"
-BALL = "each lies within an angle of sine 0.2 of the one listed, in any direction"
+BALL = "each is off the one listed by at most an angle whose sine is 0.2, in any direction"
 BETWEEN = "or, between values, at most 0.5 off one of them, where responses are nearly straight"
 
 

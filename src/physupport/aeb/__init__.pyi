@@ -20,6 +20,7 @@ from ._policies import (
     proposal_order as proposal_order,
 )
 from ._regional import RegionalPolicy as RegionalPolicy
+from ._staircase import staircase as staircase
 from ._trace import (
     INDETERMINATE as INDETERMINATE,
     REJECTED as REJECTED,

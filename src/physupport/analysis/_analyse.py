@@ -17,7 +17,7 @@ from .._hashes import chain_hash, content_hash
 from .._version import __version__
 from ..aeb import Ending, Tick, Trace, replayed
 from ..io import Table
-from ..report import FORMAT, VERSION, Report, contents, document_hash, trace_columns, trace_json
+from ..report import FORMAT, VERSION, Report, contents, document_hash, staircase_json, trace_columns, trace_json
 from ._plans import ProposedStream
 from ._protocol import AnalysisProtocol, Seal
 from ._result import Result
@@ -123,6 +123,8 @@ def report(seal: Seal, trace: Trace) -> Report:
         "bank": None if bank is None else bank.encode(),
         "digests": digests,
     }
+    if (stairs := staircase_json(seal.question, trace.queries, verdicts, seal.judge, gate)) is not None:
+        document["staircase"] = stairs
     document["digests"] = digests | {"document": document_hash(document)}
     return Report(described("document", document))
 

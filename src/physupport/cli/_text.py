@@ -93,7 +93,7 @@ def show_report(report: "Report", details: "Details | None" = None) -> None:
     width = None if console.is_terminal else 10_000
     doubts = [report.doubt] if report.doubt else details.doubts if details is not None else []
     named = str if details is None else details.named
-    show_lines([*map(named, doubts), *report.answers])
+    show_lines([*map(named, doubts), *report.answers, *report.width])
     console.print()
     table = Table("region", "label", "in words", "what may be there", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for answer in report.fields:

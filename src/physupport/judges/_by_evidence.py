@@ -192,6 +192,29 @@ class EvidenceJudge(Judge):
         single = np.array([e])
         return np.append(near, single), Verdicts.joined([near_verdicts, self.verdicts(single)])
 
+    @property
+    def error(self) -> float | None:
+        """That of the responses of the deployment rows, if these are the only ones."""
+        design = self._design
+        return None if design is None or design.error_size is None else design.error
+
+    @property
+    def error_scale(self) -> str:
+        """What the error is a share of."""
+        return "" if self._design is None else self._design.error_scale
+
+    @property
+    def _design(self) -> Design | None:
+        if self.sealed is None or len(self.sealed.streams) > 1:
+            return None
+        (stream,) = self.sealed.streams
+        return stream.law.design(self.sealed.bank)
+
+    def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
+        """The same with responses that are right to within an error."""
+        factors = [factor.widened(error) for factor in self.evidence.factors]
+        return verdicts(Evidence(self.size, factors), explanations, self.level)
+
     def facts(self, possible: IntArray) -> dict[str, object] | None:
         """The test of the noise, where there is one."""
         return noise_facts(self.spec.noise, self.sealed, possible)
@@ -245,6 +268,20 @@ class AverageJudge(Judge):
     evidence: Evidence | None  # of the other streams
     spec: JudgeSpec
     give_facts: Callable[[IntArray], dict[str, object] | None] = field(repr=False)
+    error: float | None = None
+    error_scale: str = ""
+    log_evidence_at: Callable[[float, IntArray], Bounds] | None = None  # of keys (k,), with a larger error
+
+    def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
+        """The same with responses that are right to within an error; open where the bounds of a fit are too wide."""
+        assert self.log_evidence_at is not None
+        chosen = check_indices("explanations", explanations, self.size)
+        keys, where = np.unique(self.keys_of(chosen), return_inverse=True)
+        own = self.log_evidence_at(error, keys)
+        beside = final_bounds(self.evidence, chosen)
+        return compared(
+            Bounds(sum_down(own.lower[where], beside.lower), sum_up(own.upper[where], beside.upper)), self.level
+        )
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
         """The margin is the log of the evidence of all streams over 1 / level."""
@@ -274,10 +311,7 @@ def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
     bounds = np.empty((2, len(design.supports) * len(design.deviations)))
     for setting, splits in enumerate(trials):
         keys = np.arange(setting, bounds.shape[1], len(trials))
-        ratios = [trial.ratio(keys) for trial in splits]
-        bounds[:, keys] = log_mean(
-            Bounds(*(np.array([end[:, 1] for end in side]) for side in zip(*ratios, strict=True)))
-        )
+        bounds[:, keys] = _mean_ratio(splits, keys)
 
     def ball(key: int, bits: int) -> arb:
         splits = trials[key % len(trials)]
@@ -285,8 +319,23 @@ def _average(spec: ByEvidence, sealed: Sealed) -> AverageJudge:
             total = sum((trial.ratio_balls(key, bits)[1].exp() for trial in splits), arb(0))
             return (total / len(splits)).log()
 
+    def log_evidence_at(error: float, keys: IntArray) -> Bounds:
+        wider = np.empty((2, len(keys)))
+        for setting, splits in enumerate(trials):
+            chosen = keys % len(trials) == setting
+            wider[:, chosen] = _mean_ratio([trial.widened(error) for trial in splits], keys[chosen])
+        return Bounds(*wider)
+
     facts = partial(noise_facts, spec.noise, sealed)
-    return AverageJudge(sealed.size, sealed.level, stream.keys_of, Bounds(*bounds), ball, evidence, spec, facts)
+    errors = () if design.error_size is None else (design.error, design.error_scale, log_evidence_at)
+    average = (Bounds(*bounds), ball, evidence, spec, facts)
+    return AverageJudge(sealed.size, sealed.level, stream.keys_of, *average, *errors)
+
+
+def _mean_ratio(splits: Sequence[Factor], keys: IntArray) -> Bounds:
+    """(k,) the log of the mean evidence of splits against keys."""
+    ratios = [trial.ratio(keys) for trial in splits]
+    return log_mean(Bounds(*(np.array([end[:, 1] for end in side]) for side in zip(*ratios, strict=True))))
 
 
 def _trial(design: Design, proposing: Field, judging: Field) -> Factor:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import final
+from typing import TYPE_CHECKING, cast, final
 
 import numpy as np
 from flint import arb, ctx
@@ -17,6 +17,9 @@ from .._typing import IntArray
 from ..banks import Bank
 from ..laws import Stream, check_checkpoints
 from ._scored import MOST_ENTRIES, Bounds, ScoredKeys, sum_down, sum_up
+
+if TYPE_CHECKING:
+    from ..laws.streams import LinearStream
 
 
 def doubling_checkpoints(n_rows: int, first: int = 128) -> IntArray:
@@ -92,6 +95,11 @@ class Factor:
         if not np.array_equal(ours, theirs):
             rule = "have the checkpoints of its stream"
             raise MisuseError(f"numerator of {self.name}", rule, f"{theirs.tolist()}, not {ours.tolist()}")
+
+    def widened(self, error: float) -> "Factor":
+        """The factor with the same numerator of responses that are right to within an error, where it has a scale."""
+        stream = cast("LinearStream", self.stream)  # the only one whose design may have a scale
+        return Factor(self.name, stream.widened(error), self.keys_of, self.numerator, self.most_entries)
 
     @cached_property
     def scored(self) -> ScoredKeys:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,6 @@ from .._checks import check_array, check_count
 from .._codec import bound_json
 from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
-
-if TYPE_CHECKING:
-    from ._specs import JudgeSpec
 
 Codes = NDArray[np.uint8]
 
@@ -35,7 +32,7 @@ CODES = [int(verdict) for verdict in Verdict]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """Verdicts on k explanations, (k,) columns.
+    """Verdicts on k explanations, (k,) columns, or (k, l) at l levels.
 
     The margin is what the judge compares with 0, for evidence :math:`m(e)` (eq:supp-log-e-margin).  Its bounds prove
     the verdict: REJECTED needs 0 <= lower and 0 < upper, ADMISSIBLE upper <= 0, and an INDETERMINATE margin may have
@@ -45,7 +42,7 @@ class Verdicts:
     codes: Codes
     lower: Array
     upper: Array
-    bits: IntArray | None = None  # (k,) precision at which each was settled or given up; 53 is float64
+    bits: IntArray | None = None  # (k,) precision at which the last was settled or given up; 53 is float64
 
     @classmethod
     def unmeasured(cls, codes: Codes) -> "Verdicts":
@@ -79,8 +76,12 @@ class Verdicts:
         bits = None if self.bits is None else self.bits[chosen]
         return Verdicts(self.codes[chosen], self.lower[chosen], self.upper[chosen], bits)
 
+    def at_level(self, column: int) -> "Verdicts":
+        """(k,) those at one of several levels."""
+        return Verdicts(self.codes[:, column], self.lower[:, column], self.upper[:, column], self.bits)
+
     def margins(self) -> Array:
-        """Both bounds side by side, (k, 2)."""
+        """Both bounds side by side, (k, 2) of (k,) columns."""
         return np.stack([self.lower, self.upper], axis=-1)
 
     def margin_json(self, row: int) -> list[float | str]:
@@ -133,7 +134,7 @@ class Judge:
             """The probability; None if the judge does not know it and the level of the protocol is taken."""
 
         @property
-        def spec(self) -> "JudgeSpec":
+        def spec(self) -> "Described":
             """The specification that opened the judge."""
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
@@ -151,6 +152,25 @@ class Judge:
         near = block_around(e, count, self.size) if self.judges_blocks else np.array([e])
         return near, self.verdicts(near)
 
+    @property
+    def error(self) -> float | None:
+        """The error of responses that verdicts allow for; None if there are no `verdicts_at` larger ones (default)."""
+        return None
+
+    @property
+    def error_scale(self) -> str:
+        """What the error is a share of, see `Design`."""
+        return ""
+
+    def verdicts_at(self, error: float, explanations: IntArray) -> Verdicts:
+        """Verdicts (k,) if responses are right to within an error, which is at least that of the judge.
+
+        Evidence at all errors has one numerator, and an explanation with a larger error holds the same one with a
+        smaller error.  The truth, whose responses have one error, is therefore rejected at that error or at any larger
+        one with probability at most the level: statements at all errors hold together.
+        """
+        raise NotImplementedError
+
     def facts(self, possible: IntArray) -> dict[str, object] | None:  # noqa: ARG002
         """Facts about the answer as a whole, if these explanations are possible at the end of a run (default: none).
 
@@ -163,6 +183,13 @@ class Judge:
     def encode(self) -> dict[str, object]:
         """The judge as a frozen protocol describes it (default: its specification)."""
         return self.spec.encode()
+
+
+class Described(Protocol):
+    """An object that a frozen protocol can describe."""
+
+    def encode(self) -> dict[str, object]:
+        """`judge` names the kind, `assumes` is the assumption in one line; then all that was fixed beforehand."""
 
 
 def block_around(e: int, count: int, size: int) -> IntArray:

@@ -1,7 +1,7 @@
 """Rows that are linear in coefficients that nobody knows: what judges of composite explanations need of a law."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 import numpy as np
@@ -44,6 +44,10 @@ class Design:
     covariance_freedom: int | None = None  # degrees of freedom of the covariance that the whitener was estimated from
     is_cone: bool = False  # active coefficients are not negative, which evidence holds them to
     radii: Array | None = None  # (E,) how far a column may be off, as a vector of this length
+    band: tuple[Array, Array] | None = None  # (p, E) the least and the largest value of each entry of the columns
+    error: float = 0.0  # of the responses, on the scale along which they may be `widened`
+    error_scale: str = ""  # what the error is a share of: "peak", "value" or, as the sine of an angle, "angle"
+    error_size: Array | None = None  # (E,) radii or (p, E) half widths for an error of 1; None if there is no scale
     is_random: bool = False  # of free rows, whether coefficients are Gaussian about 0, with one covariance that is open
     together: IntArray | None = None  # (E,) numbers: of active columns with the same one reaches its least; else each
 
@@ -56,6 +60,14 @@ class Design:
     def active(self) -> tuple[tuple[int, ...], ...]:
         """The active columns of each row of the supports."""
         return tuple(tuple(row[row >= 0].tolist()) for row in self.supports)
+
+    def widened(self, error: float) -> "Design":
+        """The design of responses that are right to within another error, where it has a scale."""
+        assert self.error_size is not None
+        size = error * self.error_size
+        if self.error_scale == "angle":
+            return replace(self, error=error, radii=size)
+        return replace(self, error=error, band=response_band(self.columns, size))
 
     def whitened(self, columns: Field) -> Field:
         """Columns (q, k), or rows as columns, as the whitened channels see them."""
@@ -86,10 +98,18 @@ def tangent_cells(half_steps: Array, count: int) -> tuple[IntArray, Array]:
     return np.arange(size) % count, np.repeat(np.append(np.inf, half_steps), count)
 
 
-def ball_radii(error: float, columns: Field, whitener: Field | None) -> Array:
-    """(E,) how far responses may be off; whitening makes an ellipsoid of a ball, within one of its longest axis."""
+def unit_radii(columns: Field, whitener: Field | None) -> Array:
+    """(E,) how far responses are off at an error of 1; whitening makes an ellipsoid of a ball, within its long axis."""
     longest = 1.0 if whitener is None else float(np.linalg.norm(whitener, 2))
-    return np.asarray(error * longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
+    return np.asarray(longest * np.linalg.norm(columns, axis=0) * (1.0 + 1e-12))
+
+
+def response_band(columns: Field, half: ArrayLike) -> tuple[Array, Array]:
+    """(p, E) the least and the largest value of each entry of columns (p, E), within half widths, rounded outwards."""
+    low = np.nextafter(columns - half, -np.inf)
+    high = np.nextafter(columns + half, np.inf)
+    is_open = np.broadcast_to(np.asarray(half) > 0.0, columns.shape)
+    return np.where(is_open, np.maximum(low, 0.0), columns), np.where(is_open, high, columns)
 
 
 def by_element(bank: Bank, values: Mapping[str, float], otherwise: float) -> Array:

@@ -83,6 +83,8 @@ class Law(Protocol):
     if_unknown: ClassVar[Mapping[str, str]] = {}
     # What the variants of a response may be together, beyond states of which one is right.
     mixes: ClassVar[tuple[str, ...]] = ()
+    # How far a response with an error may be off, in words; empty where responses are exact.
+    error_words: ClassVar[str] = ""
     half_steps: ArrayLike | None = None  # (V,) of further columns that are derivatives, where there are some
     thresholds: Mapping[str, float] = MappingProxyType({})  # where has_strengths is False: what marks reach even so
     opponents: ClassVar[tuple[str, ...]] = ("key",)  # kinds of opponents that may stand alone

@@ -20,7 +20,6 @@ from . import streams
 from ._design import (
     RANK_TOLERANCE,
     Design,
-    ball_radii,
     by_element,
     check_covariance,
     check_rank,
@@ -30,6 +29,7 @@ from ._design import (
     native_covariance,
     options_in_order,
     tangent_cells,
+    unit_radii,
     whitened_rows,
     whitener_of,
     with_variants,
@@ -79,6 +79,7 @@ class Linear(Law):
     }  # fmt: skip
     usual_judge: ClassVar[str] = "rotation"
     mixes: ClassVar[tuple[str, ...]] = ("span", "cone")
+    error_words: ClassVar[str] = "an angle whose sine is {}, in any direction"
 
     rows: str = "same mean"
     background: ArrayLike | None = None
@@ -150,6 +151,8 @@ class Linear(Law):
         copies = (columns.shape[1] - further) // count
         background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
         beside = self.native(background)
+        radii = np.tile(unit_radii(columns[:, :count], whitener), copies)
+        takes_error = self.variants is None and (self.rows == "same mean" or _has_one_response(self, bank))
         return Design(
             columns=columns if whitener is None else np.asarray(whitener @ columns),
             names=names,
@@ -165,7 +168,10 @@ class Linear(Law):
             least=np.pad(np.where(np.isfinite(least), least, 0.0), (count * (copies - 1), further)),
             cells=None if self.half_steps is None else tangent_cells(np.asarray(self.half_steps), count),
             is_cone=self.is_cone,
-            radii=None if self.error is None else np.tile(ball_radii(self.error, columns[:, :count], whitener), copies),
+            radii=None if self.error is None else self.error * radii,
+            error=self.error or 0.0,
+            error_scale="angle" if takes_error else "",
+            error_size=radii if takes_error else None,
             together=np.tile(by_element(bank, places, -1.0), copies).astype(np.int64) if places else None,
         )
 
@@ -424,10 +430,15 @@ def _check_regions(law: "Linear", bank: Bank) -> None:
             raise MisuseError("thresholds", rule, threshold, "Give the region both strengths, as marks.")
 
 
+def _has_one_response(law: "Linear", bank: Bank) -> bool:
+    """True if explanations have one element at most, and no background."""
+    most = bank.deployment_parts(np.arange(bank.n_deployment_keys)).elements
+    return law.background is None and int((most >= 0).sum(axis=1).max(initial=0)) <= 1
+
+
 def _check_one_response(law: "Linear", bank: Bank) -> None:
     """Refuse what is more than one response up to an angle, where every row has coefficients of its own."""
-    most = bank.deployment_parts(np.arange(bank.n_deployment_keys)).elements
-    if law.background is not None or int((most >= 0).sum(axis=1).max(initial=0)) > 1:
+    if not _has_one_response(law, bank):
         rule = "go with one element and no background where every row has coefficients of its own"
         remedy = "Leave error out, have one element at a time, or rows of the same mean."
         raise MisuseError("error", rule, "several elements" if law.background is None else "a background", remedy)

@@ -14,7 +14,7 @@ from .._errors import MisuseError
 from .._typing import Array
 from ..banks import Bank
 from ..io import RowSource, mean_row
-from ._design import Design, check_variants, keep_names, options_in_order, with_variants
+from ._design import Design, check_variants, keep_names, options_in_order, response_band, with_variants
 from ._law import CoverSizes, Law, Part, register
 from ._stream import Stream
 
@@ -34,6 +34,8 @@ class Poisson(Law):
     variants: (V, q, E) further responses of every element of the bank's states; an active one is any nonnegative mix of
     its own, a cone.  half_steps: (V,) of parameters, where they are the responses at the corners of its cell: between
     these lies the one of any value there, up to what straight lines leave.
+    error: responses are right to within this share of their largest value in every channel; relative_error: to within
+    this share of their value there.  Each is one number, (E,) for the elements of the library, or (q, E).
     """
 
     name: ClassVar[str] = "poisson"
@@ -44,14 +46,18 @@ class Poisson(Law):
     is_counted: ClassVar[bool] = True
     file_keys: ClassVar[Mapping[str, bool]] = {
         "split": False, "splits": False, "exposure": False, "background": False, "elements.tangents": False,
+        "elements.error": False,
     }  # fmt: skip
     usual_judge: ClassVar[str] = "counts"
     mixes: ClassVar[tuple[str, ...]] = ("cone",)
+    error_words: ClassVar[str] = "{} of its largest value in any channel"
 
     background: ArrayLike | None = None
     exposure: ArrayLike | None = None
     variants: ArrayLike | None = None
     half_steps: ArrayLike | None = None
+    error: ArrayLike | None = None
+    relative_error: ArrayLike | None = None
     is_complex: bool = False
 
     def __post_init__(self) -> None:
@@ -63,6 +69,9 @@ class Poisson(Law):
                 object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
         if self.exposure is not None and not (check_array("exposure", self.exposure, (None,)) > 0.0).all():
             raise MisuseError("exposure", "be above 0", "another", "Leave out rows that were not exposed.")
+        for name in ("error", "relative_error"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _check_share(name, getattr(self, name)))
 
     def completed(self, bank: Bank) -> Self:
         """With named options in the order of the bank."""
@@ -87,6 +96,8 @@ class Poisson(Law):
         columns, supports = with_variants(states.elements, single, self.variants)  # type: ignore[arg-type]
         count = columns.shape[1]
         n_elements = states.elements.shape[1]
+        half = self._half_widths(bank, columns)
+        error, error_scale, error_size = self._error_scale(bank, columns)
         return Design(
             columns=columns,
             names=states.names(np.arange(count) % n_elements),
@@ -99,6 +110,10 @@ class Poisson(Law):
             high=np.full(count, np.inf),
             least=np.zeros(count),
             exposure=None if self.exposure is None else np.asarray(self.exposure),
+            band=None if half is None else response_band(columns, half),
+            error=error,
+            error_scale=error_scale,
+            error_size=error_size,
         )
 
     def sample(self, bank: Bank, explanation: int, rng: np.random.Generator, n_rows: int) -> Array:
@@ -137,6 +152,10 @@ class Poisson(Law):
         content: dict[str, object] = {"kind": self.name, "background": array_json(background), "exposure": exposure}
         if self.half_steps is not None:
             content["half_steps"] = np.asarray(self.half_steps).tolist()
+        for name in ("error", "relative_error"):
+            if getattr(self, name) is not None:
+                share = np.asarray(getattr(self, name))
+                content[name] = float(share) if share.ndim == 0 else array_json(share)
         return content if self.variants is None else content | {"variants": array_json(np.asarray(self.variants))}
 
     @classmethod
@@ -149,8 +168,57 @@ class Poisson(Law):
             exposure=node["exposure"],
             variants=variants,
             half_steps=node.get("half_steps"),
+            error=_decode_share(node.get("error")),
+            relative_error=_decode_share(node.get("relative_error")),
         )
+
+    def _error_sizes(self, bank: Bank, columns: Array) -> dict[str, Array]:
+        """(E,) and (q, E) half widths for an error of 1, by the name of the error; shared columns are exact.
+
+        Columns are the elements, and then their variants.
+        """
+        is_owned = np.tile(bank.states.library_index >= 0, columns.shape[1] // len(bank.states.library_index))
+        peaks = np.where(is_owned, columns.max(axis=0), 0.0)
+        return {"error": peaks, "relative_error": np.where(is_owned, columns, 0.0)}
+
+    def _half_widths(self, bank: Bank, columns: Array) -> Array | None:
+        """(q, E) half widths of the band of columns (q, E); None where all are exact."""
+        owners = bank.states.library_index
+        half = np.zeros(columns.shape)
+        for name, size in self._error_sizes(bank, columns).items():
+            stated = 0.0 if getattr(self, name) is None else getattr(self, name)
+            share = np.broadcast_to(stated, (len(columns), owners.max() + 1))
+            half += np.tile(share[:, owners], columns.shape[1] // len(owners)) * size
+        return None if self.error is None and self.relative_error is None else half
+
+    def _error_scale(self, bank: Bank, columns: Array) -> tuple[float, str, Array | None]:
+        """The error, if it is one number of one kind, its scale, and half widths for an error of 1.
+
+        Exact responses may have an error of their largest value.
+        """
+        sizes = self._error_sizes(bank, columns)
+        peak, relative = (np.asarray(0.0 if share is None else share) for share in (self.error, self.relative_error))
+        if self.relative_error is None and peak.ndim == 0:
+            return float(peak), "peak", sizes["error"]
+        if self.error is None and relative.ndim == 0:
+            return float(relative), "value", sizes["relative_error"]
+        return 0.0, "", None
 
     def _background(self, bank: Bank) -> Array:
         columns = np.zeros((self.width(bank), 0)) if self.background is None else self.background
         return check_array("background", columns, (self.width(bank), None))
+
+
+def _check_share(name: str, share: ArrayLike) -> Array:
+    """Shares of responses, from 0 to below 1."""
+    array = read_only(share, np.float64)
+    if array.ndim > 2 or not ((array >= 0.0) & (array < 1.0)).all():
+        raise MisuseError(name, "be at least 0 and below 1", f"{array.min():g} to {array.max():g}")
+    return array
+
+
+def _decode_share(node: float | Mapping[str, Any] | None) -> ArrayLike | None:
+    """One number as it is; an array of one or two axes."""
+    if node is None or isinstance(node, float):
+        return node
+    return real(node, *(None,) * len(list(node.get("shape", ()))))

@@ -19,6 +19,7 @@ from ._element_list import read_element_file
 from ._inputs import Numbers, begin_channels
 from ._load import Project, named_by_key
 from ._responses import nominal_responses, read_atoms, read_axis
+from ._schema import RelativeError
 from ._size import BankCounts, bank_counts
 
 # Columns whose norms agree to this were meant to have the same.
@@ -261,8 +262,10 @@ def _notes(project: Project, columns: Numbers | None) -> tuple[str, ...]:
         for name in elements.tangents or ()
     ]
     if elements.error is not None:
+        off = law_named(project.settings.data.deployment.law).error_words.format(elements.error)
+        if isinstance(elements.error, RelativeError):
+            off = f"{elements.error.relative:g} of its value in any channel"
         notes.append(
-            f"Every response may be off by an angle whose sine is {elements.error:g}, in any direction; beyond that "
-            "the truth may be rejected more often than the level says."
+            f"Every response may be off by {off}; beyond that the truth may be rejected more often than the level says."
         )
     return tuple(notes)

@@ -13,6 +13,7 @@ from ._elements import Physical
 from ._inputs import ordered, read_recorded
 from ._load import Project
 from ._responses import read_atoms
+from ._schema import RelativeError
 from ._sections import File
 
 _KEY = "data.deployment.noise"
@@ -53,6 +54,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         for name, region in regions.items()
         if region.strength is None and region.absence_threshold is not None
     }
+    error = settings.elements.error
     options: dict[str, object] = {
         "rows": spec.rows,
         "exposure": spec.exposure,
@@ -61,7 +63,7 @@ def mixture_options(project: Project, physical: Physical) -> dict[str, object]:
         # Of counts no coefficient is negative anyway.
         "is_cone": (settings.elements.variants == "cone" and not law_named(spec.law).is_counted) or None,
         "half_steps": physical.half_steps,
-        "error": settings.elements.error,
+        **({"relative_error": error.relative} if isinstance(error, RelativeError) else {"error": error}),
         **_covariance(project, physical),
         "coefficients": boxes or None,
         "thresholds": thresholds or None,

@@ -5,7 +5,7 @@ from functools import partial
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
 from .._errors import MisuseError, shown
 from ..aeb import Stop
@@ -168,6 +168,18 @@ class Data(Section):
         return first | {"deployment": self.deployment}
 
 
+class RelativeError(Section):
+    """The error of responses as a share of their value in every channel."""
+
+    relative: Share
+
+
+ResponseErrors = Annotated[
+    Annotated[Share, Tag("<number>")] | Annotated[RelativeError, Tag("<table>")],
+    Discriminator(lambda value: "<table>" if isinstance(value, dict | RelativeError) else "<number>"),
+]
+
+
 class Elements(Section):
     """The elements: where they lie, and how the instrument answers to them."""
 
@@ -178,7 +190,7 @@ class Elements(Section):
     response: ResponseSpec | None = None
     variants: Literal["states", "span", "cone"] = "states"
     tangents: Annotated[list[Text], Field(min_length=1), distinct("name")] | None = None
-    error: Share | None = None
+    error: ResponseErrors | None = None
     replicates: FileName | None = None
     replicate_unit: Text | None = None
     replicate_share: Annotated[float, Field(ge=0.0, lt=1.0)] | None = None

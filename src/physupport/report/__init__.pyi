@@ -5,6 +5,7 @@ from ._contents import (
     is_complete as is_complete,
     is_withheld as is_withheld,
     said_answers as said_answers,
+    staircase_json as staircase_json,
 )
 from ._details import Details as Details
 from ._diagnosis import (

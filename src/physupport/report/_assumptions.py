@@ -254,8 +254,11 @@ def _settings(document: Entry) -> Iterator[str]:
 
 def _mixed(law: Entry, is_covered: bool) -> Iterator[str]:
     """The shapes that a law leaves open; a cover describes its own tangents."""
-    if "error" in law:
-        yield f"each lies within an angle of sine {law['error']:g} of the one listed, in any direction"
+    kind = LAWS.get(str(law.get("kind")))
+    if "error" in law and kind is not None:
+        yield f"each is off the one listed by at most {kind.error_words.format(_error(law['error']))}"
+    if "relative_error" in law:
+        yield f"each is off the one listed by at most {_error(law['relative_error'])} of its value in any channel"
     if "half_steps" in law:
         if not is_covered:
             steps = " and ".join(f"{step:g}" for step in law["half_steps"])
@@ -263,10 +266,14 @@ def _mixed(law: Entry, is_covered: bool) -> Iterator[str]:
     elif "variants" in law:
         count = 1 + int(law["variants"].get("shape", (0,))[0])
         # Amounts are never negative.
-        kind = LAWS.get(str(law.get("kind")))
         is_cone = law.get("is_cone") or (kind is not None and kind.is_counted)
         parts = "without negative parts" if is_cone else "of either sign"
         yield f"each is a mix of the {count} variants of its element, {parts}"
+
+
+def _error(error: float | Entry) -> str:
+    """One error, or that elements and channels have errors of their own."""
+    return f"{error:g}" if isinstance(error, float) else "an error of its own, as a share"
 
 
 UNLISTED = "something that is not in the library"

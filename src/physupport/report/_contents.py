@@ -12,11 +12,11 @@ from .._checks import check_number
 from .._codec import described
 from .._errors import MisuseError
 from .._typing import IntArray
-from ..aeb import REJECTED, WITNESSED, Trace
+from ..aeb import REJECTED, WITNESSED, Trace, staircase
 from ..banks import Bank, grid_edges
-from ..judges import Verdict
+from ..judges import Judge, Verdict, Verdicts
 from ..laws import Law, tells_strengths
-from ..questions import Answer, FieldValues, abridged, coarsened, column_of, withheld
+from ..questions import Answer, FieldValues, Question, abridged, coarsened, column_of, withheld
 
 _BLOCK = 1 << 16
 Gate = Mapping[str, Any] | None
@@ -67,6 +67,20 @@ def is_withheld(gate: Gate) -> bool:
 def is_complete(gate: Gate) -> bool:
     """False if something besides the explanations that the judge could reject is possible."""
     return bool((gate or {}).get("is_complete", True))
+
+
+def staircase_json(
+    question: Question, queries: IntArray, verdicts: Verdicts, judge: Judge, gate: Gate
+) -> dict[str, Any] | None:
+    """The answers at every error of the responses, from the verdicts of a run that asked about everything.
+
+    None where the judge has no verdicts at other errors, where something was not asked about, and where labels are
+    withheld.
+    """
+    if judge.error is None or len(queries) < question.n_explanations or is_withheld(gate):
+        return None
+    steps = staircase(judge, question, verdicts.rows(np.argsort(queries)))
+    return described("document", {"scale": judge.error_scale, "steps": [step.encode() for step in steps]})
 
 
 def said_answers(trace: Trace, gate: Gate) -> tuple[Answer, ...]:

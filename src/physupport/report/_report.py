@@ -18,6 +18,7 @@ from ._assumptions import promised_level, withheld_in_short
 from ._fields import answer, answers, claim_answers, field_views, sentence
 from ._outcome import doubt_sentence, outcome_sentence, remarks
 from ._schema import check_document, document_hash
+from ._width import ranges, steps_of, width_sentences
 from ._words import Entry, has_places, in_words, unit_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _MOST_SENTENCES = 12
 
 COLUMNS = (
     "field", "label", "cell", "kept", "not asked", "extent", "box", "group", "certificate", "witnesses", "excluded",
-    "margin", "sentence", "remarks",
+    "margin", "sentence", "remarks", "error from", "error to",
 )  # fmt: skip
 
 
@@ -61,6 +62,7 @@ class FieldReport:
     within: str = ""  # the same in words, with names and unit of the coordinates
     has_places: bool = True  # whether there are distances between elements; of names alone there are none
     withheld: str = ""  # why no label is given, in a few words
+    errors: tuple[float, float] | None = None  # of the responses, between which the label stands; None if not known
 
     @property
     def plain(self) -> str:
@@ -130,13 +132,26 @@ class Report:
     def fields(self) -> tuple[FieldReport, ...]:
         """One for each field of the question."""
         withheld = withheld_in_short(self.document)
-        told = zip(self.document["fields"], field_views(self.document), strict=True)
-        return tuple(_field(entry, view, withheld) for entry, view in told)
+        told = zip(self.document["fields"], field_views(self.document), ranges(self.document), strict=True)
+        return tuple(_field(entry, view, errors, withheld) for entry, view, errors in told)
 
     @property
     def answers(self) -> tuple[str, ...]:
         """A short sentence for each field, and one for each claim."""
         return (*answers(self.document), *claim_answers(self.document))
+
+    @property
+    def width(self) -> tuple[str, ...]:
+        """How exact responses must be for these answers, in words; nothing where the judge cannot say."""
+        return width_sentences(self.document)
+
+    def staircase(self) -> list[dict[str, Any]]:
+        """The answers for responses that are right to within any error, from small errors to large ones.
+
+        Each step has the `least` and the `most` error at which its `fields` and `claims` were found; in between they
+        are the same.  All steps hold together at the level of the report, each if responses are that exact.
+        """
+        return steps_of(self.document)
 
     def rows(self) -> list[dict[str, str]]:
         """The table: a row for each field, all entries as text."""
@@ -153,7 +168,7 @@ class Report:
 
     def text(self) -> str:
         """The answers; then, field by field, why, the outcome, and how it was found."""
-        first = [*filter(None, [self.doubt]), *self.answers]
+        first = [*filter(None, [self.doubt]), *self.answers, *self.width]
         return "\n".join([*first, "", *(field.sentence for field in self.fields), self.sentence, self._footing()])
 
     def __str__(self) -> str:
@@ -217,7 +232,7 @@ class Report:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _field(entry: Entry, view: Entry, withheld: str) -> FieldReport:
+def _field(entry: Entry, view: Entry, errors: tuple[float, float] | None, withheld: str) -> FieldReport:
     excluded = entry["excluded"]
     left = entry["set"] or {"kept": (), "not_asked": (), "extent": None}
     return FieldReport(
@@ -238,6 +253,7 @@ def _field(entry: Entry, view: Entry, withheld: str) -> FieldReport:
         box=tuple((low, high) for low, high in left["box"]) if "box" in left else None,
         within=view["cells"],
         has_places=has_places(entry),
+        errors=errors,
         withheld=withheld,
     )
 
@@ -267,6 +283,7 @@ def _row(entry: FieldReport, beside: str) -> dict[str, str]:
         "" if entry.margin is None else str(bound_json(entry.margin[0])),
         entry.sentence,
         beside,
+        *(("", "") if entry.errors is None else map(repr, entry.errors)),
     )
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -99,11 +99,17 @@ _Trace = TypedDict("_Trace", {"queries": Any, "codes": Any, "lower": Any, "upper
 _Digests = TypedDict("_Digests", {
     "bank": Hash | None, "question": Hash, "protocol": Hash, "data": Hash, "chain": Hash, "document": Hash,
 })  # fmt: skip
+_Statement = TypedDict("_Statement", {
+    "field": str, "label": _Label, "cell": list[str], "group": str | None, "numbers": dict[str, Real],
+    "certificate": Literal["universal", "witnesses", "open"], "witnesses": list[int],
+})  # fmt: skip
+_Step = TypedDict("_Step", {"least": Real, "most": Real, "fields": list[_Statement], "claims": dict[str, str]})
+_Staircase = TypedDict("_Staircase", {"scale": Literal["peak", "value", "angle"], "steps": list[_Step]})
 Document = TypedDict("Document", {
     "format": str, "version": int, "program": _Program, "fields": list[_Field], "claims": list[_Claim],
     "outcome": _Outcome, "gate": _Gate | None, "contradiction": NotRequired[_Contradiction], "edges": list[_Edge],
-    "protocol": _Protocol, "data": dict[str, Hash], "trace": _Trace, "question": dict[str, Any],
-    "bank": dict[str, Any] | None, "digests": _Digests,
+    "staircase": NotRequired[_Staircase], "protocol": _Protocol, "data": dict[str, Hash], "trace": _Trace,
+    "question": dict[str, Any], "bank": dict[str, Any] | None, "digests": _Digests,
 })  # fmt: skip
 
 

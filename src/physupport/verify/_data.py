@@ -15,6 +15,8 @@ from ..banks import Bank
 from ..io import ArrayRows, SplitRows, as_pairs, split_rows, undivided_rows
 from ..judges import Factor, JudgeSpec, Sealed, SealedStream, Verdicts, best_keys, contradiction
 from ..laws import Law, Opponent, Proposal, decode_opponent, opponents_of
+from ..questions import Question
+from ..report import staircase_json
 
 Tables = Mapping[str, NDArray[np.generic]]
 Opponents = Mapping[str, str]
@@ -33,6 +35,7 @@ def data_findings(
     judge: JudgeSpec | None,
     laws: Sequence[Law],
     trace: tuple[IntArray, Verdicts],
+    question: Question | None,
     possible: BoolArray,
     tables: Tables,
     notes: list[str],
@@ -74,7 +77,7 @@ def data_findings(
         notes.append(PLAUSIBILITY)
     if judge is not None:
         sealed = Sealed(bank, protocol["level"], tuple(held_out), protocol["seed"])
-        yield from _judge_findings(document, judge, sealed, trace, possible, notes)
+        yield from _judge_findings(document, judge, sealed, trace, question, possible, notes)
 
 
 def _splits(document: Node, tables: Tables) -> tuple[list[NDArray[np.generic]], list[SplitRows]]:
@@ -102,6 +105,7 @@ def _judge_findings(
     judge: JudgeSpec,
     sealed: Sealed,
     trace: tuple[IntArray, Verdicts],
+    question: Question | None,
     possible: BoolArray,
     notes: list[str],
 ) -> Iterator[str]:
@@ -117,6 +121,8 @@ def _judge_findings(
         yield from _verdict_findings(opened.verdicts(trace[0]), *trace)
     facts = opened.facts(np.flatnonzero(possible))
     yield from differences(document["gate"], facts and described("facts", facts), "gate", "the rows give", rounds=True)
+    stairs = None if question is None else staircase_json(question, *trace, opened, document["gate"])
+    yield from differences(document.get("staircase"), stairs, "staircase", "the rows give", rounds=True)
     again = None if possible.any() else contradiction(judge, sealed)
     if unsaid(document.get("contradiction")) != again:
         yield "what each stream keeps by itself is not what the rows give"

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -122,7 +123,9 @@ def verify(
         notebook.attempt(lambda: notes.extend(question_notes(asked, document["question"]["kind"], bank)))
     scored: list[str] = []
     if rows is not None and bank is not None and columns is not None and laws is not None:
-        notebook.collect(lambda: data_findings(document, bank, judge, laws, columns, possible, rows, scored, opponents))
+        notebook.collect(
+            lambda: data_findings(document, bank, judge, laws, columns, asked, possible, rows, scored, opponents)
+        )
     elif rows is not None:
         notebook.findings.append("the rows cannot be scored: the report has no sound bank, laws or trace")
     notes.extend(protocol_notes(frozen, judge, bank, laws or ()))
@@ -287,6 +290,7 @@ def _claims(
         again["outcome"]["ending"] = outcome["ending"]
     for name, part in again.items():
         yield from differences(document[name], part, name, "the trace gives")
+    yield from _step_findings(document)
     if not len(trace) <= outcome["budget"] <= trace.size:
         yield f"the budget {outcome['budget']} does not fit {len(trace)} queries of {trace.size} explanations"
     if is_withheld(gate) and not trace.n_possible:
@@ -306,6 +310,27 @@ def _claims(
             yield f"fields[{number}].label: the report says {entry['label']!r}, but its rules give {wanted!r}"
     if derived and outcome["is_certified"] != (bool(possible.any()) and all(each.is_settled for each in derived)):
         yield f"outcome.is_certified: the report says {outcome['is_certified']}, but its rules give the opposite"
+
+
+_STATEMENT = ("field", "label", "cell", "group")
+
+
+def _step_findings(document: Node) -> Iterator[str]:
+    """The first step says what the report says, errors grow, and nothing that is possible at one is not at the next."""
+    steps = document.get("staircase", {}).get("steps", ())
+    if not steps:
+        return
+    told, said = (
+        [{name: each[name] for name in _STATEMENT} for each in part["fields"]] for part in (steps[0], document)
+    )
+    yield from differences(told, said, "staircase.steps[0].fields", "the report says")
+    claims = {entry["claim"]: entry["value"] for entry in document["claims"]}
+    yield from differences(steps[0]["claims"], claims, "staircase.steps[0].claims", "the report says")
+    for number, (before, after) in enumerate(pairwise(steps)):
+        cells = zip(before["fields"], after["fields"], strict=True)
+        is_nested = all({*small["cell"]} <= {*large["cell"]} for small, large in cells)
+        if not before["least"] <= before["most"] < after["least"] <= after["most"] or not is_nested:
+            yield f"staircase.steps[{number + 1}] is not one of larger errors at which no less is possible"
 
 
 def _endings(trace: Trace) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from scipy.stats import binom
 from physupport.judges import Verdict
 from physupport.judges.counts import ByCounts, CountTable
 from physupport.judges.counts._fit import fit_all
+from physupport.laws._design import response_band
 
 LEVEL, RUNS = 0.1, 250
 # Fewer than one in a million seeds would fail a valid judge, or save a broken one.
@@ -30,6 +31,15 @@ CELLS = CountTable(
     [tuple(6 * c + 2 * end + j for end in range(3) for j in support) for c in range(3) for support in SUPPORTS],
     BACKGROUND,
 )
+
+
+def band(width=1.0):
+    """Each response is right to within .02 of its largest value and .05 of its value there, times a width."""
+    columns = responses(0.0)
+    return response_band(columns, width * (0.02 * columns.max(axis=0) + 0.05 * columns))
+
+
+BANDS = CountTable(responses(0.0), SUPPORTS, BACKGROUND, band())
 CONES = CountTable.with_variants(VARIANTS[1:4], SUPPORTS, BACKGROUND, how="cone")
 
 
@@ -67,6 +77,24 @@ def within_a_cone(rng):
     return CONES, amounts(rng, len(lines)) @ lines, [support]
 
 
+def on_the_edge_of_a_band(rng, width=1.0):
+    """In every channel a response is as small or as large as its band allows; width: of the stated errors."""
+    low, high = band(width)
+    support = int(rng.integers(3))
+    lines = np.where(rng.random(low.shape) < 0.5, low, high)[:, list(SUPPORTS[support])]
+    means = lines @ (30.0 * amounts(rng, lines.shape[1])) + BACKGROUND @ rng.uniform(0.0, 4.0, 2)
+    return BANDS, means, [support]
+
+
+def within_a_band(rng):
+    return on_the_edge_of_a_band(rng, width=rng.random())
+
+
+def beyond_a_band(rng):
+    table, means, _ = on_the_edge_of_a_band(rng, width=8.0)
+    return table, 10.0 * means, [2]
+
+
 def judged(make, run):
     rng = np.random.default_rng(run)
     table, means, truths = make(rng)
@@ -84,13 +112,24 @@ def early_evidence(judge, e, steps=1):
     return np.logaddexp.reduce(logs) - np.log(len(logs))
 
 
-@pytest.mark.parametrize("make", [on_the_grid, between_the_grid, within_a_cell, within_a_cone])
+TRUE = [on_the_grid, between_the_grid, within_a_cell, within_a_cone, on_the_edge_of_a_band, within_a_band]
+
+
+@pytest.mark.parametrize("make", TRUE)
 def test_the_truth_is_lost_in_at_most_the_level_of_the_data_sets(make):
     lost = 0
     for run in range(RUNS):
         judge, truths = judged(make, run)
         lost += bool((judge.verdicts(np.array(truths)).codes == Verdict.REJECTED).all())
     assert binom.sf(lost - 1, RUNS, LEVEL) > UNLUCKY
+
+
+def test_negative_control_responses_beyond_their_band_are_rejected_with_all_that_holds_them():
+    lost = 0
+    for run in range(RUNS):
+        judge, truths = judged(beyond_a_band, run)
+        lost += bool((judge.verdicts(np.array(truths)).codes == Verdict.REJECTED).all())
+    assert binom.sf(lost - 1, RUNS, LEVEL) < UNLUCKY
 
 
 def test_negative_control_the_same_count_exposes_a_fit_that_stops_early():

@@ -157,7 +157,7 @@ def _fit(shapes: Array, counts: Array, r: int, steps: int, floor: float, amounts
         for j in range(r):
             matrix[j, j] += amounts[j] * slacks[j] + _RIDGE * trace
             change[j] = centre - amounts[j] * (1.0 - slopes[j])
-        _solve(matrix, change)
+        solve(matrix, change)
         length = 1.0
         for j in range(r):
             slopes[j] = centre / amounts[j] - slacks[j] - slacks[j] * change[j]  # the step of the slack
@@ -208,7 +208,7 @@ def _derivatives(shapes: Array, counts: Array, amounts: Array, slopes: Array, ma
 
 
 @cached_njit(nogil=True)
-def _solve(matrix: Array, right: Array) -> None:
+def solve(matrix: Array, right: Array) -> None:
     """Solve a positive definite system given by its lower half, in place (Cholesky)."""
     r = len(right)
     for j in range(r):

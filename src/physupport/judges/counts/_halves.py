@@ -29,12 +29,15 @@ class CountTable:
 
     Amounts are free, so an explanation is the cone of its columns, whatever the exposure t.  Efficiencies of single
     channels belong into the columns.  An explanation holds every other whose support lies within its own.
+    band: (q, E) the least and the largest value that each entry of the atoms may really have, where they are not exact.
     """
 
     atoms: Array  # (q, E), not negative
     supports: tuple[tuple[int, ...], ...]  # one of each explanation, () for background alone
     background: Array | None = None  # (q, b), not negative
+    band: tuple[Array, Array] | None = None
     columns: Array = field(init=False)  # (E + b, q) atoms, then background
+    ends: tuple[Array, Array] | None = field(init=False)  # (E + b, q) of the band; those of the background are equal
     sums: Array = field(init=False)  # (E + b,) of the columns, rounded once
     members: IntArray = field(init=False)  # (M, r) columns of each explanation, -1 fills up
 
@@ -51,6 +54,7 @@ class CountTable:
         members = np.full((len(supports), max(map(len, supports)) + len(always)), -1, dtype=np.int64)
         for e, support in enumerate(supports):
             members[e, : len(support) + len(always)] = support + always
+        object.__setattr__(self, "ends", None if self.band is None else _band_ends(*self.band, atoms, background))
         for name, value in zip(
             ("atoms", "background", "columns", "sums", "members"),
             (atoms, background, np.ascontiguousarray(columns), np.array([*map(_column_sum, columns)]), members),
@@ -100,6 +104,15 @@ class CountTable:
         """(q,) means of amounts (r,), the counts of each column of an explanation."""
         active = self.members[e][self.members[e] >= 0]
         return np.asarray((amounts[: len(active)] / self.sums[active]) @ self.columns[active])
+
+
+def _band_ends(low: Array, high: Array, atoms: Array, background: Array) -> tuple[Array, Array]:
+    """(E + b, q) lower and upper ends of all columns; those of the background are the columns themselves."""
+    ends = [check_array(name, end, atoms.shape) for name, end in (("low", low), ("high", high))]
+    if (ends[0] < 0.0).any() or (ends[0] > atoms).any() or (atoms > ends[1]).any():
+        raise MisuseError("band", "have the atoms between its ends, none of them negative", "others")
+    lower, upper = (read_only(np.concatenate([end, background], axis=1).T, np.float64) for end in ends)
+    return lower, upper
 
 
 def _column_sum(column: Array) -> float:

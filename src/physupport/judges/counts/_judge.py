@@ -1,7 +1,7 @@
 """The judge of counts: evidence of composite Poisson explanations, averaged over splits of the data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, final
 
@@ -20,6 +20,7 @@ from .._decide import decided
 from .._judge import Verdict, Verdicts
 from .._scored import Bounds, log_mean, sum_down, sum_up
 from .._specs import MOST_SPLITS, JudgeSpec, Sealed, register
+from ._bands import fit_bands
 from ._fit import MOST_STEPS, fit_all, log_mixture, log_supremum
 from ._halves import SPLITS, CountTable, Half, Opponents, check_counts, check_exposure, halves, opponents
 
@@ -73,9 +74,12 @@ class CountJudge:
         for pair in halves(self.rows, self.exposure, self.spec.split, self.spec.n_splits, self.seed):
             trials += _trials(self.table, self.widths, pair)
         object.__setattr__(self, "trials", tuple(trials))
-        lower = np.array([sum_down(np.full(self.size, t.log_mixture[0]), -t.log_sup[:, 1]) for t in trials])
-        upper = np.array([sum_up(np.full(self.size, t.log_mixture[1]), -t.log_sup[:, 0]) for t in trials])
-        object.__setattr__(self, "log_evidence", log_mean(Bounds(lower, upper)))
+        object.__setattr__(self, "log_evidence", _log_evidence(trials, [trial.log_sup for trial in trials]))
+
+    def log_evidence_within(self, band: tuple[Array, Array], chosen: IntArray) -> Bounds:
+        """The log evidence (k,) against explanations whose responses lie anywhere in a band (q, E)."""
+        table = replace(self.table, band=band)
+        return _log_evidence(self.trials, [_suprema(table, trial.counts, chosen) for trial in self.trials])
 
     @property
     def size(self) -> int:
@@ -110,8 +114,11 @@ class CountJudge:
         with ctx.workprec(bits):
             total = arb(0)
             for trial in self.trials:
-                amounts, _ = _fitted(self.table, trial.counts, np.array([e]))  # to the end
-                supremum = log_supremum(columns, trial.counts, amounts[0, : len(active)], bits)
+                if self.table.ends is None:
+                    amounts, _ = _fitted(self.table, trial.counts, np.array([e]))  # to the end
+                    supremum = log_supremum(columns, trial.counts, amounts[0, : len(active)], bits)
+                else:  # no more bits narrow what the fit leaves open
+                    supremum = arb(trial.log_sup[e, 0]).union(arb(trial.log_sup[e, 1]))
                 total += (log_mixture(trial.opponents, trial.counts, bits) - supremum).exp()
             return (total / len(self.trials)).log()
 
@@ -124,8 +131,35 @@ def _trials(table: CountTable, widths: tuple[float, ...], pair: tuple[Half, Half
         amounts, log_sup = fits[proposing]
         against = opponents(table, amounts, log_sup[:, 0], pair[proposing], pair[judging].exposure, widths)
         counts = pair[judging].counts
-        trials.append(_Trial(read_only(counts), against, fits[judging][1], against.log_bounds(counts)))
+        exact = fits[judging][1]
+        suprema = exact if table.ends is None else _suprema(table, counts, np.arange(table.size))
+        trials.append(_Trial(read_only(counts), against, suprema, against.log_bounds(counts)))
     return trials
+
+
+def _suprema(table: CountTable, counts: Array, chosen: IntArray) -> Array:
+    """(k, 2) bounds of how well some explanations, with responses anywhere within their bands, can fit."""
+    assert table.ends is not None
+    members = table.members[chosen]
+    seen = counts > 0.0
+    lower, upper = (np.ascontiguousarray(end[:, seen]) for end in table.ends)
+    unseen = table.ends[0][:, ~seen].sum(axis=1)
+    sums = table.ends[1].sum(axis=1)
+    bounds = np.empty((len(members), 2))
+
+    def work(part: slice) -> None:
+        amounts = np.empty(members[part].shape)
+        fit_bands(lower, upper, unseen, sums, counts[seen], members[part], MOST_STEPS, -np.inf, amounts, bounds[part])
+
+    in_pieces(len(members), work, _PIECE)
+    return bounds
+
+
+def _log_evidence(trials: Sequence[_Trial], suprema: Sequence[Array]) -> Bounds:
+    """(k,) the log of the mean over all halves, of suprema (k, 2) in each."""
+    lower = [sum_down(np.full(len(s), t.log_mixture[0]), -s[:, 1]) for t, s in zip(trials, suprema, strict=True)]
+    upper = [sum_up(np.full(len(s), t.log_mixture[1]), -s[:, 0]) for t, s in zip(trials, suprema, strict=True)]
+    return log_mean(Bounds(np.array(lower), np.array(upper)))
 
 
 def _fits(table: CountTable, counts: Array) -> tuple[Array, Array]:
@@ -228,7 +262,7 @@ class ByCounts(JudgeSpec):
     def open(self, sealed: Sealed) -> AverageJudge:
         """The tables of the bank, and the evidence of the other streams; reads the rows."""
         stream, design, evidence = sealed.divided(self)
-        table = CountTable(design.columns, design.active, design.background)
+        table = CountTable(design.columns, design.active, design.background, design.band)
         rows = check_counts(np.concatenate([*stream.rows.blocks()]), len(design.columns))
         exposure = check_exposure(design.exposure, len(rows))
         judge = CountJudge(self, table, rows, exposure, sealed.level, sealed.draws_seed)
@@ -238,7 +272,15 @@ class ByCounts(JudgeSpec):
 
         facts = partial(_facts, judge, keys_of, sealed.size)
         own = (judge.log_evidence, judge.ball, evidence, self, facts)
-        return AverageJudge(sealed.size, sealed.level, keys_of, *own)
+        if design.error_size is None:
+            return AverageJudge(sealed.size, sealed.level, keys_of, *own)
+
+        def log_evidence_at(error: float, keys: IntArray) -> Bounds:
+            band = design.widened(error).band
+            assert band is not None
+            return judge.log_evidence_within(band, keys)
+
+        return AverageJudge(sealed.size, sealed.level, keys_of, *own, design.error, design.error_scale, log_evidence_at)
 
 
 def _facts(

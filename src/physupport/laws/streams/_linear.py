@@ -54,6 +54,10 @@ class LinearStream:
     def __post_init__(self) -> None:
         _check_residual(self.design)
 
+    def widened(self, error: float) -> "LinearStream":
+        """The stream of responses that are right to within an error, where its design has a scale."""
+        return LinearStream(self.design.widened(error), self.rows, self.checkpoints, self.is_complex)
+
     @property
     def n_keys(self) -> int:
         """Supports times noise settings."""

@@ -12,6 +12,7 @@ from .._details import axis_named, misfit_doubts
 from .._diagnosis import field_notes, misfit_sentence, outcome_notes, refine_sentences
 from .._fields import answers, claim_answers, field_sentences, has_evidence, sharper_sentences
 from .._outcome import doubt_sentence, outcome_sentence
+from .._width import width_sentences
 from .._words import (
     BELOW_THRESHOLD,
     LABELS,
@@ -61,6 +62,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "status_kind": kind_of(report["outcome"]["status"]),
         "status_words": STATUSES[report["outcome"]["status"]],
         "answers": (*answers(report)[:_MOST_ANSWERS], *claim_answers(report)),
+        "width": width_sentences(report),
         "n_more": max(0, len(fields) - _MOST_ANSWERS),
         # Where there is no doubt, streams whose rows lack the expected energy.
         "doubts": [axis_named(doubt, details)] if doubt else misfit_doubts(details),

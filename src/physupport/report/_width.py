@@ -1,0 +1,89 @@
+"""The answer as a function of the error of the responses, in words."""
+
+from typing import Any
+
+from ..questions import Label
+from ._fields import answers, claim_answers
+from ._words import Entry
+
+# How a sentence names an error, by its scale.
+_WITHIN = {
+    "peak": "to within {} of their largest value",
+    "value": "to within {} of their value in every channel",
+    "angle": "to within an angle whose sine is {}",
+}
+
+
+def steps_of(document: Entry) -> list[dict[str, Any]]:
+    """The steps of the staircase, from small errors to large ones; none if the report has no staircase."""
+    return list(document.get("staircase", {}).get("steps", ()))
+
+
+def ranges(document: Entry) -> list[tuple[float, float] | None]:
+    """The range of errors over which the answer on each field stands as the report has it; None without a staircase."""
+    steps = steps_of(document)
+    found: list[tuple[float, float] | None] = []
+    for number in range(len(document["fields"])):
+        most = None
+        for step in steps:
+            if _statement(step["fields"][number]) != _statement(steps[0]["fields"][number]):
+                break
+            most = step["most"]
+        found.append(None if most is None else (steps[0]["least"], most))
+    return found
+
+
+def width_sentences(document: Entry) -> tuple[str, ...]:
+    """How exact responses must be for the answers, or at which error something fits at last."""
+    steps = steps_of(document)
+    if not steps:
+        return ()
+    fitting = [step for step in steps if not _is_empty(step)]
+    if not fitting:
+        return (f"Nothing fits even if responses are right only {_within(document, steps[-1]['most'])}.",)
+    if not _is_empty(steps[0]):
+        return tuple(_tolerances(document, steps))
+    smallest = fitting[0]["least"]
+    read = min(2.0 * smallest, steps[-1]["most"])
+    step = next(step for step in reversed(fitting) if step["least"] <= read)
+    said = [*answers(_at(document, step)), *claim_answers(_at(document, step))]
+    below = max(step["most"] for step in steps if _is_empty(step))
+    return (
+        f"Nothing fits responses that are right {_within(document, below)}; something does from {smallest:.2g} on. "
+        f"If they are right {_within(document, read)}:",
+        *said,
+    )
+
+
+def _tolerances(document: Entry, steps: list[dict[str, Any]]) -> list[str]:
+    """One sentence for each answer that is certain: the error up to which it stands."""
+    sentences = []
+    for entry, span in zip(document["fields"], ranges(document), strict=True):
+        if Label(entry["label"]).is_truth_level and span is not None:
+            limit = " (no larger error was tried)" if span[1] == steps[-1]["most"] else ""
+            sentences.append(
+                f"{entry['field']}: this holds as long as responses are right {_within(document, span[1])}{limit}."
+            )
+    return sentences
+
+
+def _at(document: Entry, step: dict[str, Any]) -> dict[str, Any]:
+    """The document as if the answers were those of a step."""
+    open_parts = {"excluded": None, "set": None}
+    claims = [{"claim": name, "value": value, "witnesses": []} for name, value in step["claims"].items()]
+    fields = [entry | open_parts for entry in step["fields"]]
+    return dict(document) | {"fields": fields, "claims": claims, "gate": None}
+
+
+def _statement(entry: Entry) -> tuple[object, ...]:
+    return entry["label"], tuple(entry["cell"]), entry["group"]
+
+
+def _is_empty(step: dict[str, Any]) -> bool:
+    return all(entry["label"] == Label.EMPTY for entry in step["fields"])
+
+
+def _within(document: Entry, error: float) -> str:
+    if error == 0.0:
+        return "exactly"
+    return _WITHIN[document["staircase"]["scale"]].format(f"{error:.2g}")

@@ -1,0 +1,151 @@
+"""Fits of responses within bands: proven bounds against an independent optimiser, and the laws that widths obey."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from physupport.judges.counts._bands import fit_bands
+from physupport.judges.counts._fit import MOST_STEPS, fit_all
+
+CHANNELS = np.arange(200)
+
+
+def lines(rng, count):
+    """(count + 1, q) columns of one to four lines each, and a flat one."""
+    columns = np.full((count + 1, len(CHANNELS)), 0.02)
+    for column in columns[:-1]:
+        column[:] = 0.0
+        for centre in rng.uniform(5, 195, rng.integers(1, 5)):
+            column += rng.uniform(0.2, 1.0) * np.exp(-0.5 * ((CHANNELS - centre) / 4.0) ** 2)
+    return columns
+
+
+def banded(columns, error, is_relative):
+    """Bands of the lines, relative to each value or to the largest; the flat column is exact."""
+    size = columns if is_relative else columns.max(axis=1, keepdims=True)
+    half = np.where(np.arange(len(columns))[:, None] < len(columns) - 1, error * size, 0.0)
+    return np.maximum(columns - half, 0.0), columns + half
+
+
+def counted(rng, columns, total):
+    amounts = rng.exponential(size=len(columns)) * (rng.random(len(columns)) < 0.7)
+    amounts[-1] = 0.5
+    wrong = columns * np.exp(0.03 * rng.standard_normal(columns.shape))
+    means = amounts @ wrong
+    return rng.poisson(total * means / means.sum()).astype(float)
+
+
+def bounds_of(lower, upper, counts, floor=-np.inf):
+    seen = counts > 0.0
+    members = np.arange(len(lower))[None]
+    amounts = np.empty(members.shape)
+    found = np.empty((1, 2))
+    narrow = [np.ascontiguousarray(band[:, seen]) for band in (lower, upper)]
+    unseen = lower[:, ~seen].sum(axis=1)
+    fit_bands(*narrow, unseen, upper.sum(axis=1), counts[seen], members, MOST_STEPS, floor, amounts, found)
+    return amounts[0], found[0]
+
+
+def largest(lower, upper, counts, start):
+    """The supremum by a quasi-Newton search of another kind, over the logarithm of nothing: amounts themselves."""
+
+    def negative(amounts):
+        least, most = amounts @ lower, amounts @ upper
+        means = np.clip(counts, least, most)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(counts > 0.0, counts / means, 0.0)
+            value = np.where(counts > 0.0, counts * np.log(means), 0.0) - means
+        slope = lower @ np.where(counts < least, ratio - 1.0, 0.0) + upper @ np.where(counts > most, ratio - 1.0, 0.0)
+        return -value.sum(), -slope
+
+    ends = [(1e-12 * counts.sum(), None)] * len(lower)
+    options = {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15, "gtol": 1e-10}
+    return -minimize(negative, start, jac=True, method="L-BFGS-B", bounds=ends, options=options).fun
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_bounds_hold_what_another_optimiser_finds_and_nearly_meet(seed):
+    rng = np.random.default_rng(seed)
+    columns = lines(rng, int(rng.integers(1, 8)))
+    counts = counted(rng, columns, 10 ** rng.uniform(1.0, 6.5))
+    lower, upper = banded(columns, rng.choice([0.0, 0.001, 0.01, 0.05, 0.2, 0.6]), rng.random() < 0.5)
+    amounts, (low, high) = bounds_of(lower, upper, counts)
+    found = largest(lower, upper, counts, amounts / upper.sum(axis=1))
+    slack = 1e-9 * counts.sum() + 1e-6  # of the search: its last step and its sums
+    assert low - slack <= found <= high + slack
+    assert high - low < 0.1  # in units of log likelihood, of which a verdict at .05 takes 3
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bands_without_width_have_the_bounds_of_exact_columns(seed):
+    rng = np.random.default_rng(seed)
+    columns = lines(rng, 3)
+    counts = counted(rng, columns, 1e4)
+    seen = counts > 0.0
+    exact = np.empty((1, 2))
+    members = np.arange(len(columns))[None]
+    narrow = np.ascontiguousarray(columns[:, seen])
+    amounts = np.empty(members.shape)
+    fit_all(narrow, columns.sum(axis=1), counts[seen], members, MOST_STEPS, -np.inf, amounts, exact)
+    _, (low, high) = bounds_of(columns, columns, counts)
+    assert low <= exact[0, 1]
+    assert exact[0, 0] <= high
+    assert abs(high - exact[0, 1]) < 1e-5
+
+
+@pytest.mark.parametrize("is_relative", [True, False])
+def test_a_wider_band_never_fits_worse(is_relative):
+    rng = np.random.default_rng(5)
+    columns = lines(rng, 4)
+    counts = counted(rng, columns, 1e5)
+    bounds = [bounds_of(*banded(columns, error, is_relative), counts)[1] for error in (0.0, 0.01, 0.03, 0.1, 0.3)]
+    for (low, _), (_, high) in pairwise(bounds):
+        assert low <= high
+    saturated = (counts[counts > 0] * np.log(counts[counts > 0])).sum() - counts.sum()
+    assert bounds[-1][0] <= saturated + 1e-6
+
+
+def test_any_amounts_give_a_bound_that_holds():
+    """Fits that are broken off after a few steps bound the same supremum, only less closely."""
+    rng = np.random.default_rng(6)
+    columns = lines(rng, 5)
+    counts = counted(rng, columns, 3e4)
+    lower, upper = banded(columns, 0.05, False)
+    seen = counts > 0.0
+    _, (best, _) = bounds_of(lower, upper, counts)
+    members = np.arange(len(columns))[None]
+    narrow = [np.ascontiguousarray(band[:, seen]) for band in (lower, upper)]
+    for steps in range(12):
+        found = np.empty((1, 2))
+        unseen = lower[:, ~seen].sum(axis=1)
+        fit_bands(
+            *narrow, unseen, upper.sum(axis=1), counts[seen], members, steps, -np.inf, np.empty(members.shape), found
+        )
+        assert found[0, 0] - 1e-6 <= best <= found[0, 1] + 1e-6
+
+
+def test_an_explanation_without_columns_explains_no_counts():
+    counts = np.array([3.0, 2.0])
+    found = np.empty((2, 2))
+    bands = np.ones((1, 2)), np.ones((1, 2)), np.zeros(1), np.full(1, 2.0)
+    fit_bands(*bands, counts, np.array([[-1], [0]]), MOST_STEPS, -np.inf, np.empty((2, 1)), found)
+    assert found[0].tolist() == [-np.inf, -np.inf]
+    assert np.isfinite(found[1]).all()
+
+
+def test_counts_that_no_column_reaches_are_impossible():
+    columns = np.array([[1.0, 1.0, 0.0]])
+    _, bounds = bounds_of(columns, 1.1 * columns, np.array([3.0, 2.0, 1.0]))
+    assert bounds.tolist() == [-np.inf, -np.inf]
+
+
+def test_a_fit_that_stays_below_the_floor_is_broken_off_and_bounded_below_it():
+    rng = np.random.default_rng(7)
+    columns = lines(rng, 6)
+    counts = counted(rng, columns, 1e5)
+    lower, upper = banded(columns[[0, -1]], 0.02, True)
+    _, (low, high) = bounds_of(lower, upper, counts)
+    _, (_, early) = bounds_of(lower, upper, counts, floor=high + 50.0)
+    assert low <= early < high + 50.0
