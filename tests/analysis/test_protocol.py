@@ -227,8 +227,8 @@ def test_a_numerator_off_the_bank_and_a_question_around_it():
 
     def propose(rows):
         objective = LatentObjective(rows, atoms, turn)
-        best = propose_continuous(objective, latent_box((-0.5, 0.5), Interval(0.1, 0.3), Interval(0.05, 0.3)))
-        return objective.point(best.theta)
+        theta, _ = propose_continuous(objective, latent_box((-0.5, 0.5), Interval(0.1, 0.3), Interval(0.05, 0.3)))
+        return objective.point(theta)
 
     def question(proposed):
         first = proposed.points["calibration"].numbers["atoms"][:, 0]

@@ -82,13 +82,12 @@ def bowl(centre, scale):
 
 def test_an_inner_and_an_outer_maximum_are_found():
     box, scale = [[-1.0, 3.0], [10.0, 20.0]], np.array([1.0, 100.0])
-    inner = propose_continuous(bowl(np.array([0.3, 12.0]), scale), box)
+    inner, _ = propose_continuous(bowl(np.array([0.3, 12.0]), scale), box)
     # The value is flat to rounding within 1e-6 of the maximum relative to the box.
-    assert_allclose(inner.theta, [0.3, 12.0], atol=1e-6)
-    assert_allclose(inner.cube, [-0.35, -0.6], atol=1e-6)
-    outer = propose_continuous(bowl(np.array([5.0, 12.0]), scale), box)
-    assert outer.theta[0] == 3.0
-    assert_allclose(outer.theta[1], 12.0, atol=1e-6)
+    assert_allclose(inner, [0.3, 12.0], atol=1e-6)
+    outer, _ = propose_continuous(bowl(np.array([5.0, 12.0]), scale), box)
+    assert outer[0] == 3.0
+    assert_allclose(outer[1], 12.0, atol=1e-6)
 
 
 def test_the_highest_of_many_peaks_is_found():
@@ -97,8 +96,8 @@ def test_the_highest_of_many_peaks_is_found():
         return float(np.cos(9.0 * x) - 0.1 * (x - 1.0) ** 2), np.array([-9.0 * np.sin(9.0 * x) - 0.2 * (x - 1.0)])
 
     grid = np.linspace(-2.0, 2.0, 400_001)
-    found = propose_continuous(waves, [[-2.0, 2.0]])
-    assert found.value >= max(np.cos(9.0 * grid) - 0.1 * (grid - 1.0) ** 2) - 1e-9
+    _, value = propose_continuous(waves, [[-2.0, 2.0]])
+    assert value >= max(np.cos(9.0 * grid) - 0.1 * (grid - 1.0) ** 2) - 1e-9
 
 
 def test_of_equal_maxima_the_one_nearest_to_the_centre_is_taken():
@@ -107,7 +106,7 @@ def test_of_equal_maxima_the_one_nearest_to_the_centre_is_taken():
         valley = (x + 0.75) * (x - 0.25)
         return -(valley**2), np.array([-2.0 * valley * (2.0 * x + 0.5)])
 
-    assert_allclose(propose_continuous(twins, [[-1.0, 1.0]]).theta, [0.25], atol=1e-4)
+    assert_allclose(propose_continuous(twins, [[-1.0, 1.0]])[0], [0.25], atol=1e-4)
 
 
 def test_an_objective_that_fails_is_refused_by_name():
@@ -117,8 +116,6 @@ def test_an_objective_that_fails_is_refused_by_name():
         propose_continuous(lambda theta: (0.0, np.zeros(2)), [[0.0, 1.0]])
     with pytest.raises(MisuseError, match="box must have lower ends below upper ends"):
         propose_continuous(bowl(np.zeros(1), np.ones(1)), [[1.0, 1.0]])
-    with pytest.raises(MisuseError, match="starts must be points of the cube"):
-        propose_continuous(bowl(np.zeros(1), np.ones(1)), [[0.0, 1.0]], starts=[[2.0]])
 
 
 def latent(q, n_rows, seed=5):
@@ -157,9 +154,9 @@ def test_the_value_alone_is_the_same_to_the_last_bit_and_ranks_the_starts_alike(
     objective, box = latent(3, 900), latent_box((-0.4, 0.4), Interval(0.1, 0.3), Interval(0.3, 0.8))
     for theta in ([0.2, -1.1, -0.4], [-0.3, -2.0, -1.0]):
         assert objective.value(np.array(theta)) == objective(np.array(theta))[0]
-    both, alone = (propose_continuous(objective, box, n_best=3, value=value) for value in (None, objective.value))
-    assert both.theta.tolist() == alone.theta.tolist()
-    assert both.evaluations == alone.evaluations
+    both, alone = (propose_continuous(objective, box, value=value) for value in (None, objective.value))
+    assert both[0].tolist() == alone[0].tolist()
+    assert both[1] == alone[1]
 
 
 def test_a_value_that_fails_is_refused_by_name():
@@ -182,10 +179,11 @@ def test_every_maximum_of_a_cheaper_objective_climbs_on():
         return hills(theta, (1.0, 1.1), 0.0)
 
     box = [[-1.0, 1.0]]
-    found = propose_continuous(whole, box, first=lambda theta: hills(theta, (1.2, 1.1), 0.02))
-    assert_allclose(found.theta, propose_continuous(lambda theta: hills(theta, (1.0, 1.1), 0.0), box).theta, atol=1e-6)
-    assert found.theta[0] > 0.4
-    assert len(asked) < found.evaluations / 4
+    found, _ = propose_continuous(whole, box, first=lambda theta: hills(theta, (1.2, 1.1), 0.02))
+    count = len(asked)
+    assert_allclose(found, propose_continuous(whole, box)[0], atol=1e-6)
+    assert found[0] > 0.4
+    assert count < (len(asked) - count) / 4
 
 
 def test_rows_are_summed_alike_however_they_are_parted():
@@ -201,19 +199,19 @@ def test_rows_are_summed_alike_however_they_are_parted():
 def test_the_likelihood_is_largest_near_the_truth_and_nowhere_better_on_a_grid():
     objective = latent(3, 4000)
     box = latent_box((-0.4, 0.4), Interval(0.1, 0.3), Interval(0.3, 0.8))
-    found = propose_continuous(objective, box)
+    theta, value = propose_continuous(objective, box)
     axes = [np.linspace(low, high, 6) for low, high in box]
     grid = [objective(np.array([a, b, c]))[0] for a in axes[0] for b in axes[1] for c in axes[2]]
-    assert found.value >= max(grid)
-    assert found.value >= objective(np.array([0.0, np.log(0.25), np.log(0.5)]))[0]
+    assert value >= max(grid)
+    assert value >= objective(np.array([0.0, np.log(0.25), np.log(0.5)]))[0]
     # An interior maximum: the gradient vanishes to the precision of the stopping rule.
-    assert np.abs(found.cube).max() < 1.0
-    assert np.abs(objective(found.theta)[1]).max() < 1e-2
-    at = objective.point(found.theta).numbers
+    assert ((theta > box[:, 0]) & (theta < box[:, 1])).all()
+    assert np.abs(objective(theta)[1]).max() < 1e-2
+    at = objective.point(theta).numbers
     # 4000 rows determine each of these to about a few percent.
     assert abs(at["p"] - 0.2) < 0.05
     assert abs(at["noise"] - 0.5) < 0.05
-    assert abs(found.theta[0]) < 0.1
+    assert abs(theta[0]) < 0.1
 
 
 def test_an_objective_without_a_rotation_is_refused():
@@ -225,6 +223,5 @@ def test_an_objective_without_a_rotation_is_refused():
 
 @pytest.mark.parametrize("dimension", [1, 2, 3, 4])
 def test_start_points_begin_with_the_points_of_sobol(dimension):
-    for count in (1, 2, 5, 128):
-        sobol = 2.0 * qmc.Sobol(dimension, scramble=False).random(128)[:count] - 1.0
-        np.testing.assert_array_equal(start_points(dimension, count)[:count], sobol)
+    sobol = 2.0 * qmc.Sobol(dimension, scramble=False).random(128) - 1.0
+    np.testing.assert_array_equal(start_points(dimension)[:128], sobol)

@@ -23,7 +23,6 @@ from ._known_codes import KnownCodes as KnownCodes
 from ._latent import Latent as Latent
 from ._latent_objective import (
     LatentObjective as LatentObjective,
-    Maximum as Maximum,
     latent_box as latent_box,
     propose_continuous as propose_continuous,
     start_points as start_points,

@@ -226,6 +226,7 @@ def _add_products(powers: Array, i: int, block: Array, j: int, sums: Array, rows
 Objective = Callable[[Array], tuple[float, Array]]
 
 _SOBOL_POINTS = 128
+_CLIMBS = 12  # from the best of the start points
 _VALUE_TOLERANCE = 1e-12
 _GRADIENT_TOLERANCE = 1e-8
 # Maxima this close are one: they differ by less than the stopping rule can tell.
@@ -236,18 +237,7 @@ _ROUGH_TOLERANCE = 1e-8
 _SAME_POINT = 3e-2
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Maximum:
-    """Where an objective is largest over a box."""
-
-    theta: Array  # (d,)
-    cube: Array  # (d,) the same point with the box scaled to [-1, 1]
-    value: float
-    evaluations: int
-
-
-def start_points(dimension: int, sobol_points: int = _SOBOL_POINTS) -> Array:
+def start_points(dimension: int) -> Array:
     """Distinct points of the cube [-1, 1]^d, (m, d): unscrambled Sobol points, centre, corners, centres of faces.
 
     The first Sobol point is a corner and the second is the centre: of equal points the first stands.
@@ -256,8 +246,7 @@ def start_points(dimension: int, sobol_points: int = _SOBOL_POINTS) -> Array:
     (141, 3)
     """
     d = check_count("dimension", dimension)
-    n = check_count("sobol_points", sobol_points)
-    sobol = 2.0 * qmc.Sobol(d, scramble=False).random_base2((n - 1).bit_length())[:n] - 1.0
+    sobol = 2.0 * qmc.Sobol(d, scramble=False).random(_SOBOL_POINTS) - 1.0
     corners = np.array(list(product((-1.0, 1.0), repeat=d)))
     faces = np.concatenate([-np.eye(d), np.eye(d)])
     points = np.concatenate([sobol, np.zeros((1, d)), corners, faces])
@@ -268,43 +257,36 @@ def start_points(dimension: int, sobol_points: int = _SOBOL_POINTS) -> Array:
 def propose_continuous(
     objective: Objective,
     box: ArrayLike,
-    starts: ArrayLike | None = None,
     *,
-    n_best: int = 12,
     value: Callable[[Array], float] | None = None,
     first: Objective | None = None,
-) -> Maximum:
-    """The largest value of an objective over a box; it may lie between the members of any bank.
+) -> tuple[Array, float]:
+    """Theta (d,) where an objective is largest over a box, and its value; it may lie between members of any bank.
 
-    The box is scaled to the cube [-1, 1]^d. The n_best best start points start L-BFGS-B each; of maxima that agree
+    The box is scaled to the cube [-1, 1]^d. The best of `start_points` start L-BFGS-B each; of maxima that agree
     to 1e-10 the one of the smallest norm in the cube is taken.
 
-    objective: theta (d,) to (value, gradient (d,)).  box: (d, 2) lower and upper ends.  starts: (m, d) points of the
-    cube, `start_points(d)` if left out.  value: the value alone, if it is cheaper than with its gradient; it ranks the
-    start points.  first: a cheaper objective much like the whole one, as of a part of the rows: start points are ranked
-    and climb under it, though not to the end (value may be cheaper still), and only the distinct places where they come
-    to rest climb on under the objective.
+    objective: theta (d,) to (value, gradient (d,)).  box: (d, 2) lower and upper ends.  value: the value alone, if it
+    is cheaper than with its gradient; it ranks the start points.  first: a cheaper objective much like the whole one,
+    as of a part of the rows: start points are ranked and climb under it, though not to the end (value may be cheaper
+    still), and only the distinct places where they come to rest climb on under the objective.
     """
     ends = check_array("box", box, (None, 2))
     if len(ends) == 0 or np.any(ends[:, 0] >= ends[:, 1]):
         raise MisuseError("box", "have lower ends below upper ends", ends.tolist())
-    points = start_points(len(ends)) if starts is None else check_array("starts", starts, (None, len(ends)))
-    if len(points) == 0 or np.abs(points).max() > 1.0:
-        raise MisuseError("starts", "be points of the cube [-1, 1]^d, at least one", points.tolist())
+    points = start_points(len(ends))
     loss = _scaled_loss(objective, ends)
     rough = loss if first is None else _scaled_loss(first, ends)
     losses = [rough(point)[0] if value is None else -value(_unscaled(point, ends)) for point in points]
     if not np.isfinite(losses).all():
         raise MisuseError("value", "return finite numbers", losses)
-    best = points[np.argsort(losses, kind="stable")[: check_count("n_best", n_best)]]
-    climbs = runs = [_climb(rough, point, _VALUE_TOLERANCE if first is None else _ROUGH_TOLERANCE) for point in best]
+    best = points[np.argsort(losses, kind="stable")[:_CLIMBS]]
+    runs = [_climb(rough, point, _VALUE_TOLERANCE if first is None else _ROUGH_TOLERANCE) for point in best]
     if first is not None:
-        runs = [_climb(loss, point, _VALUE_TOLERANCE) for point in _distinct(climbs)]
-        climbs = climbs + runs
+        runs = [_climb(loss, point, _VALUE_TOLERANCE) for point in _distinct(runs)]
     least = min(float(run.fun) for run in runs)
     winner = min((run.x for run in runs if run.fun <= least + _EQUAL_MAXIMA), key=lambda x: float(np.linalg.norm(x)))
-    evaluations = len(points) + sum(int(run.nfev) for run in climbs) + 1
-    return Maximum(_unscaled(winner, ends), winner, -loss(winner)[0], evaluations)
+    return _unscaled(winner, ends), -loss(winner)[0]
 
 
 def _climb(loss: Objective, start: Array, tolerance: float) -> OptimizeResult:

@@ -192,7 +192,7 @@ def best_point(scale: float, rows: Array) -> Point:
         LatentObjective(chosen, balanced(scale).atoms, GENERATOR)
         for chosen in (rows, rows[: max(_LEAST_ROWS, len(rows) // _PART)])
     )
-    return whole.point(propose_continuous(whole, BOX, value=part.value, first=part).theta)
+    return whole.point(propose_continuous(whole, BOX, value=part.value, first=part)[0])
 
 
 def point_of(proposed: Proposed) -> Mapping[str, Any]:
