@@ -1,4 +1,4 @@
-"""What the package raises. Outcomes of inference are values, not exceptions."""
+"""Exceptions of the package. Outcomes of inference are values, not exceptions."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What protocols and reports are hashed by: SHA-256, in hexadecimal, of bytes that are the same on every machine."""
+"""Hashes of protocols and reports: SHA-256, in hexadecimal, of bytes that are the same on every machine."""
 
 import hashlib
 import json

@@ -104,7 +104,7 @@ def test_if_only_the_proposal_was_at_fault_no_further_rows_are_asked_for(kit, ba
     result = kit.run(bank, ("latent", "covariance"), (60, 40), seed=1)
     found = by_stream(rows_needed(result), "B")["deployment"]
     # What was proposed for calibration is not the reference, which the rows prefer to the rival by the threshold.
-    assert result.seal.parts[0].opponent.key != bank.calibration_keys(found.reference)[0]
+    assert result.seal.parts[0].opponent.numbers["key"] != bank.calibration_keys(found.reference)[0]
     assert (found.rows, found.measured, found.missing) == (0, 0, 0.0)
     assert f"if explanation {found.reference} had been proposed" in found.sentence
 
