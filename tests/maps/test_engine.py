@@ -136,8 +136,8 @@ def test_the_misfit_is_a_bound_of_the_p_value_of_the_gate_that_holds_given_the_t
     same = replace(bank.spec, gate_draws=draws)
     for row, misfit, best in zip(rows, found.misfit, found.best, strict=True):
         facts = RotationJudge(same, row[None], LEVEL).facts(np.arange(3))
-        assert facts.best == best
-        least = min(finding.p for finding in facts.findings)
+        assert facts["best"] == best
+        least = min(finding["p"] for finding in facts["findings"])
         assert min(1.0, 2.0 * least) <= misfit * (1.0 + 1e-12)
         # The next of two steps to an octave, with nine deviations of a count and what a count of none allows.
         assert misfit <= min(1.0, 3.0 * (least + 9.0 * np.sqrt(least / draws) + 40.0 / draws))

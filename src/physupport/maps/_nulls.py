@@ -148,11 +148,6 @@ class Nulls:
     misfits: Array  # (1 + P,) p-values of the gate as a whole, from 1
     spectrum_misfits: Array  # (P,)
 
-    @property
-    def size(self) -> int:
-        """The explanations."""
-        return len(self.rivals.shapes)
-
 
 def is_tabulated(spec: Rotation) -> bool:
     """True if one table serves all signals: real rows, at most one atom, noise unknown, no bound but a sign."""

@@ -88,7 +88,7 @@ class RotatedSignals(SignalJudge):
         columns = np.ascontiguousarray(nulls.rivals.shapes.T)
         spectrum = np.zeros((2, n), dtype=np.uint8)
         best, beyond, misfit, outsider = np.empty((4, n), dtype=np.int64)
-        codes = np.empty((n, nulls.size), dtype=np.uint8)
+        codes = np.empty((n, self.spec.table.size), dtype=np.uint8)
         filled = Found(codes, best, beyond, misfit, np.empty(n), np.empty(n), outsider)
         for start in range(0, n, PIECE):
             part = slice(start, start + PIECE)

@@ -306,8 +306,9 @@ class Claim:
         if not self.of or len({*self.of}) < len(self.of):
             raise MisuseError("of", "name at least one element or group, each once", self.of)
 
-    def holds(self, present: BoolArray) -> BoolArray:
-        """(k,) from whether each of what is named is there, (k, n)."""
+    def holds(self, tables: Sequence[BoolArray], slots: IntArray) -> BoolArray:
+        """(k,) true for explanations with these places, (k, R), that bear the claim out; tables: what places have."""
+        present = np.logical_or.reduce([table[column] for table, column in zip(tables, slots.T, strict=True)])
         count = present.sum(axis=1)
         if self.kind == "exactly_one":
             return np.asarray(count == 1)
@@ -327,9 +328,3 @@ def _has(region: AskedRegion, name: str) -> BoolArray:
     members = dict(region.listed[:-1]).get(name, (name,))
     listed = np.append(np.isin(np.array(region.places.ids), members), False)  # nothing is -1, the last entry
     return np.append(listed[region.places.members].any(axis=1), False)
-
-
-def claimed(claim: Claim, tables: Sequence[BoolArray], slots: IntArray) -> BoolArray:
-    """(k,) true for explanations with these places, (k, R), that bear a claim out."""
-    present = np.logical_or.reduce([table[column] for table, column in zip(tables, slots.T, strict=True)])
-    return claim.holds(np.asarray(present))

@@ -12,7 +12,7 @@ from .._errors import MisuseError
 from .._typing import Array, BoolArray, IntArray
 from ..banks import Bank, RegionalView
 from ._question import Answer, Contradictions, FieldElements, FieldValues, Label, Question
-from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, Claim, RegionRule, asked_region, claimed
+from ._region_rule import DISTANCES_OF_VIEW, AskedRegion, Claim, RegionRule, asked_region
 from ._regional_progress import RegionalProgress, Table, entry_table
 
 
@@ -105,7 +105,7 @@ class RegionalMap(Question):
     def claims(self, index: IntArray) -> dict[str, BoolArray]:
         """(k,) true for explanations that bear a claim out."""
         slots = self.slots(index)
-        return {name: claimed(claim, self._tables[name], slots) for name, claim in dict(self.claimed or {}).items()}
+        return {name: claim.holds(self._tables[name], slots) for name, claim in dict(self.claimed or {}).items()}
 
     def excluded(self, answer: Answer, index: IntArray) -> BoolArray:
         """(k,) true for what reaches the threshold, lies too far from the cell, or lies outside the group."""
