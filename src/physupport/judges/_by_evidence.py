@@ -221,7 +221,7 @@ class EvidenceJudge(Judge):
 
 
 def noise_facts(share: float | None, sealed: Sealed | None, possible: IntArray) -> dict[str, object] | None:
-    r"""What the rows of every stream say of the stated noise that is left; of all that is stated if nothing is.
+    r"""Test the noise that the explanations left state, in every stream; all that is stated if none is left.
 
     Labels are withheld where every noise that is left is refuted by the rows.  That the truth is in the bank and left,
     and this happens, has probability at most the share of the level, which streams that are tested divide: the p-value

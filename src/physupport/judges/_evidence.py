@@ -199,7 +199,7 @@ class Evidence:
         return near[is_known], self._along([part[is_known] for part in keys]).peak()
 
     def _along(self, keys: Sequence[IntArray]) -> Bounds:
-        """Of explanations with these keys (k,) in each factor."""
+        """Bounds for explanations with these keys (k,) in each factor."""
         lower = upper = np.zeros((len(keys[0]), len(self._steps)))
         for factor, all_keys, steps in zip(self.factors, keys, self._steps.T + 1, strict=True):
             distinct, where = np.unique(all_keys, return_inverse=True)
@@ -244,7 +244,7 @@ def bank_evidence(
 
 
 def final_bounds(evidence: Evidence | None, explanations: IntArray) -> Bounds:
-    """(k,) of the log evidence at its end, not its peak; 0 where there is none."""
+    """Bounds (k,) of the log evidence at its end, not its peak; 0 without evidence."""
     if evidence is None:
         return Bounds(np.zeros(len(explanations)), np.zeros(len(explanations)))
     path = evidence.along_path(explanations)

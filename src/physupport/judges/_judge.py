@@ -19,7 +19,7 @@ Codes = NDArray[np.uint8]
 
 
 class Verdict(IntEnum):
-    """What the held-out rows say of an explanation at a level."""
+    """The verdict of the held-out rows on an explanation at a level."""
 
     ADMISSIBLE = 0  # its margin is proven not to be positive
     REJECTED = 1  # its margin is proven to be positive
@@ -52,7 +52,7 @@ class Verdicts:
 
     @classmethod
     def measured(cls, lower: Array, upper: Array) -> "Verdicts":
-        """What bounds (k,) of the margins prove."""
+        """The verdicts that bounds (k,) of the margins prove."""
         decided = [lower > 0.0, upper <= 0.0]
         codes = np.select(decided, [Verdict.REJECTED, Verdict.ADMISSIBLE], Verdict.INDETERMINATE)
         return cls(codes.astype(np.uint8), lower, upper)
@@ -89,7 +89,7 @@ class Verdicts:
         return [bound_json(self.lower[row]), bound_json(self.upper[row])]
 
     def are_proven(self) -> BoolArray:
-        """Whether the bounds prove each verdict; bounds that are NaN prove nothing."""
+        """True where the bounds prove the verdict; bounds that are NaN prove nothing."""
         codes = self.codes
         lower = self.lower
         upper = self.upper

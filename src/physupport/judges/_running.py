@@ -80,7 +80,7 @@ class RunningEvidence:
         )
 
     def judge(self, level: float) -> TableJudge:
-        """What these rows say of every explanation at a level, which is that of all looks together."""
+        """The judge of these rows at a level, which is that of all looks together."""
         limit = -np.log(level)
         lower = self.peaks.lower - limit * (1.0 + 4.0 * _EPS)
         upper = self.peaks.upper - limit * (1.0 - 4.0 * _EPS)

@@ -22,12 +22,12 @@ class Bounds(NamedTuple):
     upper: Array
 
     def peak(self) -> "Bounds":
-        """Of the largest along the last axis."""
+        """Bounds of the largest number along the last axis."""
         return Bounds(self.lower.max(axis=-1), self.upper.max(axis=-1))
 
 
 def log_mean(logs: Bounds) -> Bounds:
-    """Of the log of the mean of exponentials along the first axis; few numbers, whose rounding is far less."""
+    """Bounds of the log of the mean of exponentials along the first axis: few numbers, whose rounding is far less."""
     means = [np.logaddexp.reduce(side, axis=0) - np.log(len(side)) for side in logs]
     slack = [_MEAN_ERROR * (1.0 + np.abs(np.where(np.isfinite(mean), mean, 0.0))) for mean in means]
     return Bounds(means[0] - slack[0], means[1] + slack[1])

@@ -84,7 +84,7 @@ class Sealed:
         return self.evidence_of(self.streams)
 
     def evidence_of(self, streams: Sequence[SealedStream]) -> "Evidence":
-        """That of some of them."""
+        """The evidence of some of the streams."""
         from ._evidence import Evidence  # slow to load, and a project file asks for names alone
 
         return Evidence(self.size, [stream.factor() for stream in streams])

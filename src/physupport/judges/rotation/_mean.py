@@ -134,28 +134,27 @@ class MeanRows(Rotations):
         return pairs if pairs.is_safe else None
 
     @cached_property
-    def _order(self) -> IntArray:
-        """(M,) of the rivals."""
-        return near_together(self.bases, BLOCK)
+    def _blocks(self) -> tuple[IntArray, Array, Array, Array, IntArray, Array]:
+        """Rivals in blocks of near ones, filled up to whole blocks (M').
+
+        The place (M,) of each; bases (r M', m) by component, so that slices over rivals are contiguous; and (M',)
+        energies that reach the statistic, errors of spans, ranks and floors.
+        """
+        order = near_together(self.bases, BLOCK)
+        filled = padded(self.bases[order].transpose(1, 2, 0))  # (r, m, M')
+        flat = np.ascontiguousarray(filled.swapaxes(1, 2)).reshape(-1, len(self.vector))
+        errors = self.table.errors
+        least = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
+        needed = (padded(least[order], np.inf), padded(errors[order]), padded(self.ranks[order], 0))
+        return np.argsort(order), flat, *needed, padded(self.floors[order], -np.inf)
 
     @cached_property
-    def _flat(self) -> Array:
-        """(r M', m) bases by component, rivals filled up to whole blocks: slices over them are contiguous."""
-        filled = padded(self.bases[self._order].transpose(1, 2, 0))  # (r, m, M')
-        return np.ascontiguousarray(filled.swapaxes(1, 2)).reshape(-1, len(self.vector))
-
-    @cached_property
-    def _kept(self) -> Array:
-        return self.normals[0] @ self._flat.T
-
-    def _products(self, start: int, stop: int) -> Array:
-        """(b, r, M') of draws from start to stop."""
-        kept = self._kept[start:stop] if self._is_kept else self.normals[0][start:stop] @ self._flat.T
-        return kept.reshape(stop - start, self.bases.shape[1], -1)
-
-    @property
-    def _is_kept(self) -> bool:
-        return 8 * self.spec.draws * len(self._flat) <= _MOST_KEPT
+    def _products(self) -> Array | None:
+        """(B, r, M') of all draws and rivals; None if there are too many to keep."""
+        flat = self._blocks[1]
+        if 8 * self.spec.draws * len(flat) > _MOST_KEPT:
+            return None
+        return (self.normals[0] @ flat.T).reshape(self.spec.draws, self.bases.shape[1], -1)
 
     def rounding(self, e: int) -> float:
         """Rounding error as a length: of the vector, and of the span that is taken off."""
@@ -165,20 +164,11 @@ class MeanRows(Rotations):
         """Explanations in batches, and in each the draws in chunks that all share."""
         if self._pairs is not None:
             return self._pairs.counts(explanations, level, is_full=is_full)
-        size = max(1, _BATCH_ENTRIES // (self.bases.shape[1] * len(self._flat)))
+        size = max(1, _BATCH_ENTRIES // (self.bases.shape[1] * len(self._blocks[1])))
         batches = [explanations[i : i + size] for i in range(0, len(explanations), size)]
         counted = [self._batch(batch, level, is_full=is_full) for batch in batches]
         least, most, bound = np.concatenate([np.empty((3, 0)), *counted], axis=1)
         return Counts(least.astype(np.int64), most.astype(np.int64), bound)
-
-    @cached_property
-    def _needed(self) -> tuple[Array, Array, IntArray, Array]:
-        """(M',) of rivals in their order: energies that reach the statistic, errors of spans, ranks and floors."""
-        errors = self.table.errors
-        order = self._order
-        least = self.contest.least((self.unit + 8.0 * errors) * (self.vector @ self.vector))
-        floors = padded(self.floors[order], -np.inf)
-        return padded(least[order], np.inf), padded(errors[order]), padded(self.ranks[order], 0), floors
 
     def _batch(self, explanations: IntArray, level: float, *, is_full: bool) -> Array:
         """(3, k) fewest and most exceedances, and bounds of the p-values; all draws exceed for what fits best.
@@ -187,17 +177,16 @@ class MeanRows(Rotations):
         """
         bases = self.bases[explanations]
         own_errors = self.table.errors[explanations][:, None]
-        needed, errors, ranks, floors = self._needed
+        places, flat, needed, errors, ranks, floors = self._blocks
         along = bases @ self.vector  # (k, r)
         left = self.vector - np.einsum("kr,krm->km", along, bases)
         radii = np.sqrt((left**2).sum(axis=1) + self.scatter)
         whole = (along**2).sum(axis=1) + radii**2
         least = needed - 8.0 * (errors + own_errors) * whole[:, None]  # (k, M')
-        places = np.argsort(self._order)[explanations]
         rows = np.arange(len(explanations))
         fits = self._fits(along, self.floors[explanations])
-        is_best = ~(fits < least[rows, places] - self.unit * whole)
-        grams = (bases.reshape(-1, len(self.vector)) @ self._flat.T).reshape(*along.shape, along.shape[1], -1)
+        is_best = ~(fits < least[rows, places[explanations]] - self.unit * whole)
+        grams = (bases.reshape(-1, len(self.vector)) @ flat.T).reshape(*along.shape, along.shape[1], -1)
         bounds = np.full(len(explanations), np.inf)
         limit = SCREEN_SHARE * level
         if not is_full:
@@ -221,12 +210,26 @@ class MeanRows(Rotations):
         """(2, k) fewest and most exceedances; problem: as `count_batch` takes it."""
         counted = np.zeros(len(bases), dtype=np.int64)
         remaining = np.full(len(bases), self.spec.draws)
-        step = self.spec.draws if self._is_kept else _CHUNK
+        kept = self._products
+        step = _CHUNK if kept is None else self.spec.draws
         for start in range(0, self.spec.draws if len(bases) else 0, step):
             chosen = slice(start, min(start + step, self.spec.draws))
             normals, squares, scatter = (drawn[chosen] for drawn in self.normals)
-            drawn = (self._products(chosen.start, chosen.stop), bases @ normals.T, squares, scatter)
-            count_batch(*drawn, *problem, self.own_sigma, self.unit, counted, remaining, *stops)
+            products = kept
+            if products is None:
+                products = (normals @ self._blocks[1].T).reshape(len(normals), self.bases.shape[1], -1)
+            count_batch(
+                products,
+                bases @ normals.T,
+                squares,
+                scatter,
+                *problem,
+                self.own_sigma,
+                self.unit,
+                counted,
+                remaining,
+                *stops,
+            )
         return np.stack([counted, counted + remaining])
 
     @cached_property

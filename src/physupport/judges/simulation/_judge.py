@@ -158,7 +158,7 @@ class SimulationJudge(Judge):
 
     @property
     def drawn_level(self) -> float:
-        """What the gate leaves."""
+        """The level that the gate leaves to the draws."""
         return (1.0 - GATE_SHARE) * self.level
 
     def verdicts(self, explanations: IntArray) -> Verdicts:
@@ -208,7 +208,7 @@ class SimulationJudge(Judge):
         return float(min(1.0, 2.0 * tails / (1.0 + self.spec.draws)))
 
     def facts(self, possible: IntArray) -> dict[str, object]:
-        """Whether something left makes rows of such a likelihood: the largest `fit`, of the best if nothing is left.
+        """Test if something left makes rows of such a likelihood: the largest `fit`, of the best if nothing is left.
 
         Left is what is possible and passed the gate.  If what made the rows is, the largest is at most t with
         probability at most t.  No label is withheld.
@@ -227,7 +227,7 @@ class SimulationJudge(Judge):
         }
 
     def _strengths(self, left: IntArray, best: int) -> dict[str, object] | None:
-        """Whether rows are as strong as one of those left says, or the best if none is; None where no law tells.
+        """Test whether rows are as strong as one of those left says, or the best if none is; None where no law tells.
 
         It is the largest p-value: if what made the rows is left, it is at most t with probability at most t.
         """
@@ -253,7 +253,7 @@ class SimulationJudge(Judge):
         return int(np.sum(gap >= slack)), int(np.sum(~(gap < -slack)))
 
     def _error(self, e: int) -> float:
-        """Of the log likelihoods of an explanation; those of its rivals are like it."""
+        """The error of the log likelihoods of an explanation; those of its rivals are like it."""
         whole = [stream.whole(np.array([e])) for stream in self.streams]
         return float(sum((part.upper - part.lower)[0] for part in whole))
 
@@ -277,7 +277,7 @@ class SimulationJudge(Judge):
 
     @cached_property
     def _models(self) -> list[IntArray]:
-        """Of each stream, whose draws serve every explanation that the gate leaves."""
+        """For each stream, the explanation whose draws serve each one that the gate leaves."""
         tuples = np.column_stack([self.left, self._rivals])
         return [stream.models(tuples) for stream in self.streams]
 

@@ -198,7 +198,7 @@ def first_alike(bank: Bank, law: Law, keys: IntArray) -> IntArray:
 
 
 def is_orbit(bank: Bank, laws: Sequence[Law]) -> bool:
-    """Whether states follow one smooth coordinate, and all but the ends are the same up to symmetry in some law.
+    """True if states follow one smooth coordinate, and all but the ends are the same up to symmetry in some law.
 
     These are the orientations of a dictionary that turns in equal steps.
     """
@@ -212,7 +212,7 @@ def is_orbit(bank: Bank, laws: Sequence[Law]) -> bool:
 
 
 def _keys(bank: Bank, law: Law, tuples: IntArray) -> IntArray:
-    """Of tuples of explanations, as many."""
+    """The keys of tuples of explanations, in the same shape."""
     return law.keys(bank)(tuples.ravel()).reshape(tuples.shape)
 
 
@@ -256,7 +256,7 @@ class SimulatedStream:
 
     @cached_property
     def sampler(self) -> Sampler | None:
-        """Of the law; None where rows have to be simulated."""
+        """The sampler of the law; None where rows have to be simulated."""
         return self.law.sampler(self.bank, self.rows)
 
     @property
