@@ -11,6 +11,7 @@ from scipy.special import chdtr, chdtrc
 
 from ..._checks import check_count
 from ..._typing import IntArray
+from ...aeb import REJECTED
 from ...banks import Bank
 from ...io import ArrayRows
 from ...judges import RunningEvidence, Verdict
@@ -151,19 +152,15 @@ def outcome_json(result: Result) -> dict[str, Any]:
 
 def _dimensions(result: Result) -> list[list[str | int]]:
     """Dimensions of the bank with the number of their values among possible explanations, and among all."""
-    possible = result.trace.brackets().possible()
-    everything = np.arange(result.bank.size)
-    both = zip(_counts(result, possible), _counts(result, everything), strict=True)
-    return [[name, left, whole] for (name, left), (_, whole) in both if whole > 1]
-
-
-def _counts(result: Result, index: IntArray) -> list[tuple[str, int]]:
-    """Distinct values of each dimension of the bank among explanations."""
-    seen: dict[str, set[int]] = {}
-    for start in range(0, len(index), _BLOCK):
-        for name, column in _columns(result, index[start : start + _BLOCK]).items():
-            seen.setdefault(name, set()).update(np.unique(column).tolist())
-    return [(name, len(values)) for name, values in seen.items()]
+    is_possible = result.trace.brackets().column() != REJECTED
+    values: dict[str, tuple[set[int], set[int]]] = {}
+    for start in range(0, result.bank.size, _BLOCK):
+        index = np.arange(start, min(start + _BLOCK, result.bank.size))
+        for name, column in _columns(result, index).items():
+            left, whole = values.setdefault(name, (set(), set()))
+            left.update(np.unique(column[is_possible[index]]).tolist())
+            whole.update(np.unique(column).tolist())
+    return [[name, len(left), len(whole)] for name, (left, whole) in values.items() if len(whole) > 1]
 
 
 def _columns(result: Result, index: IntArray) -> dict[str, IntArray]:
