@@ -9,6 +9,7 @@ from tests.local.theory.divergences import (
     known_nuisance,
     mixed_range,
     orientation_information_quadrature,
+    orientation_information_sampled,
     profiled,
     profiled_range,
 )
@@ -156,7 +157,9 @@ def test_the_profiled_information_is_the_infimum_over_the_nuisance():
 def test_monte_carlo_and_quadrature_agree_on_the_information(law):
     dictionary = balanced_dictionary(Frame.standard(4), 0.1)
     exact = orientation_information_quadrature(dictionary, law, 0.5, scale=0.1, order=9)
-    sampled = orientation_information(dictionary, law, 0.5, scale=0.1, rng=np.random.default_rng(1), n_draws=60_000)
+    sampled = orientation_information_sampled(
+        dictionary, law, 0.5, scale=0.1, rng=np.random.default_rng(1), n_draws=60_000
+    )
     # Two percent for the draws and two for the order of the rule, three times over.
     assert np.array(profiled_range(sampled)) == pytest.approx(np.array(profiled_range(exact)), rel=0.1)
 
@@ -172,7 +175,7 @@ def test_the_orientation_information_grows_with_the_sixth_power_of_the_scale(q, 
     for s in scales:
         dictionary = balanced_dictionary(frame, s)
         rng = np.random.default_rng(8)
-        found = orientation_information(dictionary, law, 0.5, scale=s, rng=rng, n_draws=8000)
+        found = orientation_information_sampled(dictionary, law, 0.5, scale=s, rng=rng, n_draws=8000)
         ranges.append(profiled_range(found))
     slopes = np.polyfit(np.log(scales), np.log(ranges), 1)[0]
     assert np.abs(slopes - 6.0).max() < 0.1
@@ -182,7 +185,7 @@ def test_the_orientation_information_grows_with_the_sixth_power_of_the_scale(q, 
 def test_the_information_in_mixed_coordinates_is_bounded_at_every_scale():
     for s in (0.2, 0.02, 0.002):
         dictionary, rng = general_dictionary(s=s), np.random.default_rng(3)
-        found = orientation_information(dictionary, BernoulliGaussian(0.2), 0.5, scale=s, rng=rng, n_draws=8000)
+        found = orientation_information_sampled(dictionary, BernoulliGaussian(0.2), 0.5, scale=s, rng=rng, n_draws=8000)
         lowest, largest = mixed_range(found)
         # No power of s is left: the same decade at scales a hundred times apart.
         assert 2e-3 < lowest < largest < 30.0

@@ -1,11 +1,9 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.linalg import expm
 from scipy.optimize import lsq_linear, minimize
-from tests.local.theory.divergences import information_along, profiled
+from tests.local.theory.divergences import OrientationInformation, information_along, profiled
 from tests.local.theory.rates import crossover_contrast, deployment_information, tangent_secant
 
 from physupport import Interval, MisuseError
@@ -19,6 +17,7 @@ from physupport.local.planning import (
     plan,
     plan_sentences,
     resolution_map,
+    tangent_chart,
 )
 from physupport.local.planning._design import atom_distances, block_scale, explanation_gate, support_gate
 from physupport.local.planning._planner import evidence_ratio, remedies, unlimited_deployment
@@ -73,6 +72,8 @@ def make_design(**changes):
 DESIGN = make_design()
 # Identities in the information hold whatever its Monte Carlo error.
 INFORMATION = block_information(DESIGN, n_draws=5000)
+CHART = tangent_chart(DESIGN.dictionary, block_scale(DESIGN.dictionary), free_probability=True)
+CHARTED = OrientationInformation(CHART, INFORMATION)
 
 
 def joint(design):
@@ -81,11 +82,11 @@ def joint(design):
 
 def dense_covariance(design):
     """Inverse of the whole information of (chart, x), with no profiling and no modes."""
-    directions = INFORMATION.chart.d_atoms[:, :, list(design.support)]
+    directions = CHART.d_atoms[:, :, list(design.support)]
     k = len(directions)
     mean = np.vstack([directions @ design.coefficients, design.active.T])
     whole = design.n_deployment / design.sigma**2 * mean @ mean.T
-    whole[:k, :k] += design.n_calibration * INFORMATION.information
+    whole[:k, :k] += design.n_calibration * INFORMATION
     size = np.sqrt(np.diag(whole))
     return np.linalg.inv(whole / np.outer(size, size))[:k, :k] / np.outer(size, size)[:k, :k], directions
 
@@ -103,12 +104,12 @@ def test_the_deviation_is_that_of_the_whole_inverse_information(x, n_deployment)
 
 def test_without_deployment_the_turns_have_the_covariance_of_the_profiled_information():
     found = joint(DESIGN)
-    inverse = np.linalg.inv(INFORMATION.information)
-    start = INFORMATION.chart.n_nuisance
+    inverse = np.linalg.inv(INFORMATION)
+    start = CHART.n_nuisance
     turns = inverse[start:, start:]
-    assert np.abs(turns @ profiled(INFORMATION) - np.eye(len(turns))).max() < 1e-8  # condition of the matrix, about 1e7
+    assert np.abs(turns @ profiled(CHARTED) - np.eye(len(turns))).max() < 1e-8  # condition of the matrix, about 1e7
     spread = np.einsum("jqk,jpk->jqp", found.moves, found.moves)
-    velocity = INFORMATION.chart.d_atoms[:, :, [0, 1]]
+    velocity = CHART.d_atoms[:, :, [0, 1]]
     assert np.allclose(spread, np.einsum("kqj,kl,lpj->jqp", velocity, inverse, velocity), rtol=1e-8, atol=1e-8)
     tiny = found.deviation(10**6, 1e-9)
     assert tiny == pytest.approx(np.sqrt(np.linalg.eigvalsh(spread).max() / 10**6), rel=1e-10)
@@ -121,7 +122,7 @@ def test_for_one_turn_calibration_and_deployment_information_add_as_the_theory_s
     block = design.dictionary.block
     secant = tangent_secant(block, (0, 1), x, TURN, scale=0.2)[0]
     deployment = deployment_information(secant, scale=0.2, noise_level=0.5, n_deployment=10**4)
-    total = 10**6 * information_along(INFORMATION, TURN, profile=False) + deployment
+    total = 10**6 * information_along(CHARTED, TURN, profile=False) + deployment
     step = 1e-6
     moved = hausdorff_distance(
         turned_block(block, TURN, step).atoms[:, :2], turned_block(block, TURN, -step).atoms[:, :2]
@@ -133,7 +134,7 @@ def test_for_one_turn_calibration_and_deployment_information_add_as_the_theory_s
 def test_at_the_crossover_contrast_deployment_doubles_the_information_of_the_turn():
     edge = np.linalg.norm(FRAME.template[:, 0] - FRAME.template[:, 1])
     # The crossover counts in the angle of the two-atom turn; the compensated generator runs edge / 2 times slower.
-    information = information_along(INFORMATION, TURN, profile=False) * (edge / 2) ** 2
+    information = information_along(CHARTED, TURN, profile=False) * (edge / 2) ** 2
     d = crossover_contrast(
         n_calibration=10**6, n_deployment=10**4, noise_level=0.5, radius=0.2, edge=edge, information=information
     )
@@ -180,7 +181,7 @@ def test_a_known_law_is_one_unknown_less():
 
     law = ExchangeableGaussian(np.array([0.3, 0.3, 0.2, 0.1, 0.06, 0.04]), np.ones(6))
     known = block_information(make_design(law=law), n_draws=2000)
-    assert len(known.chart.sizes) == len(INFORMATION.chart.sizes) - 1
+    assert len(known) == len(INFORMATION) - 1
     assert planned_resolution(known, make_design(law=law)).attainable > 0.0
 
 
@@ -264,11 +265,11 @@ def test_the_floor_is_the_best_two_point_bound_within_half_the_spacing():
 
 def held_deviation(design, held):
     """Worst deviation from the whole inverse information with some coefficients known."""
-    directions = INFORMATION.chart.d_atoms[:, :, list(design.support)]
+    directions = CHART.d_atoms[:, :, list(design.support)]
     k, free = len(directions), [j for j in range(len(held)) if not held[j]]
     mean = np.vstack([directions @ design.coefficients, design.active[:, free].T])
     whole = design.n_deployment / design.sigma**2 * mean @ mean.T
-    whole[:k, :k] += design.n_calibration * INFORMATION.information
+    whole[:k, :k] += design.n_calibration * INFORMATION
     size = np.sqrt(np.diag(whole))
     covariance = (np.linalg.inv(whole / np.outer(size, size)) / np.outer(size, size))[:k, :k]
     spread = np.einsum("kqj,kl,lpj->jqp", directions, covariance, directions)
@@ -410,7 +411,7 @@ def test_a_gate_that_stays_open_rejects_the_rivals_of_every_dictionary_within_th
 
 def test_the_doubt_of_the_gates_is_that_of_the_whole_inverse_information():
     covariance, _ = dense_covariance(DESIGN)
-    every = INFORMATION.chart.d_atoms
+    every = CHART.d_atoms
     spread = np.einsum("kqj,kl,lpj->jqp", every, covariance, every)
     deviations = np.sqrt(np.linalg.eigvalsh(spread).max(axis=1))
     reach = 2.0 * np.sqrt(stats.chi2.isf(DESIGN.level, len(every)))
@@ -680,4 +681,4 @@ def test_what_cannot_be_planned_is_refused():
     with pytest.raises(MisuseError, match="turn must move the block"):
         joint(make_design(turn=np.zeros((3, 3))))
     with pytest.raises(MisuseError, match="dictionary must let calibration data see every direction"):
-        joint_information(replace(INFORMATION, information=np.ones_like(INFORMATION.information)), DESIGN)
+        joint_information(np.ones_like(INFORMATION), DESIGN)

@@ -5,6 +5,7 @@ inside the true range.  They say how large the constants are, not that they hold
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +18,8 @@ from physupport._checks import check_count
 from physupport._errors import MisuseError
 from physupport._typing import Array
 from physupport.laws import BernoulliGaussian, CodeLaw, GaussianMixture, Tangent, calibration_mixture
-from physupport.local.planning import orientation_information
-from physupport.local.planning._design import OrientationInformation, scored_chart, skew_coordinates
+from physupport.local.planning import orientation_information, tangent_chart
+from physupport.local.planning._design import TangentChart, scored_chart, skew_coordinates
 from physupport.local.regions import (
     CalibrationClass,
     CalibrationParameter,
@@ -52,6 +53,23 @@ def fisher_quadrature(mixture: GaussianMixture, tangent: Tangent, order: int) ->
             score = mixture.score(nodes[block] @ factor.T, tangent)  # (block, k)
             information += weight * (score.T * node_weights[block]) @ score
     return information
+
+
+@dataclass(frozen=True)
+class OrientationInformation:
+    """Fisher information (k, k) of one observation in a point-adapted chart, nuisance directions first."""
+
+    chart: TangentChart
+    information: Array
+
+
+def orientation_information_sampled(
+    dictionary: LocalDictionary, law: CodeLaw, noise: float, *, scale: float, rng: np.random.Generator, n_draws: int
+) -> OrientationInformation:
+    """`orientation_information` with its chart."""
+    chart = tangent_chart(dictionary, scale, free_probability=law.activity is not None)
+    found = orientation_information(dictionary, law, noise, scale=scale, rng=rng, n_draws=n_draws)
+    return OrientationInformation(chart, found)
 
 
 def orientation_information_quadrature(
@@ -195,7 +213,9 @@ def information_estimate(kept: CalibrationClass, rng: np.random.Generator, n_poi
     scale = kept.shell.scale
     return _extremes(
         mixed_range(
-            orientation_information(theta.dictionary, theta.law, theta.noise, scale=scale, rng=rng, n_draws=n_draws)
+            orientation_information_sampled(
+                theta.dictionary, theta.law, theta.noise, scale=scale, rng=rng, n_draws=n_draws
+            )
         )
         for theta in points
     )

@@ -82,15 +82,6 @@ def _symmetric_basis(dimension: int) -> Array:
     return basis
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class OrientationInformation:
-    """Fisher information of one observation in the point-adapted chart, nuisance directions first."""
-
-    chart: TangentChart
-    information: Array  # (k, k)
-
-
 def skew_coordinates(generator: ArrayLike, dimension: int) -> Array:
     """Coordinates of a skew matrix in `skew_basis`; their Euclidean norm is its Frobenius norm."""
     skew = check_skew("generator", generator, dimension)
@@ -99,8 +90,10 @@ def skew_coordinates(generator: ArrayLike, dimension: int) -> Array:
 
 def orientation_information(
     dictionary: LocalDictionary, law: CodeLaw, noise: float, *, scale: float, rng: np.random.Generator, n_draws: int
-) -> OrientationInformation:
-    r"""Monte Carlo Fisher information from exact scores; the same seed at two scales gives common random numbers.
+) -> Array:
+    r"""Monte Carlo Fisher information of one observation in `tangent_chart`, (k, k), nuisance directions first.
+
+    It comes from exact scores; the same seed at two scales gives common random numbers.
 
     Under the Bernoulli-Gaussian law p is a nuisance; every other law is taken as known.  Unbiased, by importance
     sampling from wider rows; 20 000 draws give about two percent.  The estimate is a Gram matrix of weighted scores,
@@ -117,7 +110,7 @@ def orientation_information(
         weights = np.exp(mixture.log_density(rows) - wide.log_density(rows)) / draws  # (block,)
         scores = mixture.score(rows, tangent)  # (block, k)
         information += (scores.T * weights) @ scores
-    return OrientationInformation(chart, information)
+    return information
 
 
 def scored_chart(

@@ -20,7 +20,6 @@ from ._design import (
     Design,
     Gate,
     InformationScales,
-    OrientationInformation,
     atom_distances,
     block_scale,
     explanation_gate,
@@ -64,7 +63,7 @@ class Remedies:
     best_by_contrast: float  # least diameter over the contrasts that the amplitude range allows
 
 
-def remedies(information: OrientationInformation, design: Design, wanted: float) -> Remedies:
+def remedies(information: Array, design: Design, wanted: float) -> Remedies:
     """The least N, the least T and the least contrast, each with the other two as planned.
 
     The diameter never rises with N or T, so their search is a bisection over whole numbers.
@@ -133,7 +132,7 @@ class Plan:
     moment_rows: int | None  # N from which the moment region begins to see turns of that size; None: no inside
 
 
-def plan(design: Design, wanted: float | None = None, information: OrientationInformation | None = None) -> Plan:
+def plan(design: Design, wanted: float | None = None, information: Array | None = None) -> Plan:
     r"""Plan one experiment with N calibration and T deployment rows of a block at separation scale s.
 
     The numbers are local asymptotics of the exact model: what to expect, not a guarantee. `Plan.scales` has the paper's

@@ -16,11 +16,12 @@ from ..._typing import Array, BoolArray
 from ..shell import Block, LocalDictionary
 from ._design import (
     Design,
-    OrientationInformation,
+    TangentChart,
     atom_distances,
     block_scale,
     orientation_information,
     skew_coordinates,
+    tangent_chart,
 )
 
 # About one percent in the information for four atoms, half of that in a diameter. The work grows like 2^q, so larger
@@ -90,18 +91,18 @@ class JointInformation:
         return np.sqrt(n_calibration + n_deployment * self.worth)
 
 
-def joint_information(
-    information: OrientationInformation, design: Design, held: BoolArray | None = None
-) -> JointInformation:
+def joint_information(information: Array, design: Design, held: BoolArray | None = None) -> JointInformation:
     """Both experiments together, at the coefficients of the design.
 
     held: (r,), coefficients that count as known; none unless given.
     """
     support = list(design.support)
     free = np.ones(len(support), dtype=bool) if held is None else ~held
-    unknown = _unknown_directions(information, design)  # (m, k)
-    velocities = np.einsum("mk,kqj->mqj", unknown, information.chart.d_atoms)  # (m, q, q + 1)
-    whitener = _inverse_factor(unknown @ information.information @ unknown.T)  # (m, m)
+    has_probability = design.law.activity is not None
+    chart = tangent_chart(design.dictionary, block_scale(design.dictionary), free_probability=has_probability)
+    unknown = _unknown_directions(chart, design)  # (m, k)
+    velocities = np.einsum("mk,kqj->mqj", unknown, chart.d_atoms)  # (m, q, q + 1)
+    whitener = _inverse_factor(unknown @ information @ unknown.T)  # (m, m)
     moved = velocities[:, :, support] @ design.coefficients  # (m, q), of the mean
     frame, triangle = np.linalg.qr(design.active[:, free])
     _, values, modes = np.linalg.svd(outside_span(frame, moved).T @ whitener)
@@ -120,13 +121,13 @@ def outside_span(frame: Array, vectors: Array) -> Array:
     return np.asarray(rest - rest @ frame @ frame.T)  # once more: the first pass leaves rounding
 
 
-def _unknown_directions(information: OrientationInformation, design: Design) -> Array:
+def _unknown_directions(chart: TangentChart, design: Design) -> Array:
     """The unknowns as rows in the chart: all its directions, or the one turn."""
-    n_directions = len(information.chart.sizes)
+    n_directions = len(chart.sizes)
     if design.turn is None:
         return np.eye(n_directions)
     turn = np.zeros(n_directions)
-    turn[information.chart.n_nuisance :] = skew_coordinates(design.turn, design.dictionary.q - 1)
+    turn[chart.n_nuisance :] = skew_coordinates(design.turn, design.dictionary.q - 1)
     if not turn.any():
         raise MisuseError("turn", "move the block", "zero")
     return turn[None]
@@ -143,7 +144,7 @@ def _inverse_factor(information: Array) -> Array:
     return np.asarray(solve_triangular(lower, np.diag(1.0 / unit), lower=True).T)
 
 
-def block_information(design: Design, n_draws: int | None = None) -> OrientationInformation:
+def block_information(design: Design, n_draws: int | None = None) -> Array:
     """Fisher information of one calibration row about everything, from the same draws at every scale.
 
     n_draws: Monte Carlo rows; unless given, 50 000 for four atoms and fewer for more, but at least 10 000.
@@ -155,7 +156,7 @@ def block_information(design: Design, n_draws: int | None = None) -> Orientation
     with np.errstate(over="ignore", invalid="ignore"):
         found = orientation_information(dictionary, design.law, design.noise, scale=scale, rng=rng, n_draws=draws)
     # Atoms that are next to never active leave an information that underflows, or products of it that do.
-    if not np.isfinite(found.information).all() or not np.diagonal(found.information).min() > np.finfo(float).tiny:
+    if not np.isfinite(found).all() or not np.diagonal(found).min() > np.finfo(float).tiny:
         raise MisuseError("p", "be large enough for calibration rows to see the atoms", "an information of 0")
     return found
 
@@ -181,7 +182,7 @@ class PlannedResolution:
         return self.attainable < self.block
 
 
-def planned_resolution(information: OrientationInformation, design: Design) -> PlannedResolution:
+def planned_resolution(information: Array, design: Design) -> PlannedResolution:
     """The diameter that calibration and deployment attain together, or the block where that is smaller; and `floor`."""
     joint = joint_information(information, design)
     block = float(atom_distances(design.dictionary).max())
@@ -189,7 +190,7 @@ def planned_resolution(information: OrientationInformation, design: Design) -> P
     return PlannedResolution(min(attainable, block), floor(information, design), block)
 
 
-def floor(information: OrientationInformation, design: Design) -> float:
+def floor(information: Array, design: Design) -> float:
     r"""Two-point bound (eq:supp-two-point-diameter) along the least favourable direction.
 
     Two parameters :math:`\kappa` standard deviations apart, the planned one in the middle, their worst atom at most
