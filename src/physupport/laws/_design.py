@@ -1,6 +1,6 @@
 """Rows that are linear in coefficients that nobody knows: what judges of composite explanations need of a law."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
@@ -79,10 +79,8 @@ class Design:
         return np.asarray(self.whitened(as_complex(table) if is_complex else table).T)
 
 
-def with_variants(columns: Field, supports: IntArray, variants: Field | None) -> tuple[Field, IntArray]:
-    """Columns (q, E) and then all their variants (V, q, E); whatever has an active column has its variants, too."""
-    if variants is None:
-        return columns, supports
+def with_variants(columns: Field, supports: IntArray, variants: Sequence[Field]) -> tuple[Field, IntArray]:
+    """Columns (q, E) and then all their variants, (q, E) each; whatever has an active column has its variants, too."""
     count = columns.shape[1]
     of_variants = [np.where(supports >= 0, supports + count * v, -1) for v in range(1, len(variants) + 1)]
     return np.hstack([columns, *variants]), np.hstack([supports, *of_variants])

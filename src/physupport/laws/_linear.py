@@ -141,13 +141,12 @@ class Linear(Law):
             supports = np.where(is_strong, supports + count, supports)
             columns = np.hstack([columns, columns])
             names = (*names, *names)
-        if self.variants is not None:
-            variants = [self.native(variant) for variant in np.asarray(self.variants)]
-            columns, supports = with_variants(columns, supports, np.array(variants))
-            names = names * (1 + len(variants))
+        variants = self.native_variants
+        columns, supports = with_variants(columns, supports, variants)
+        names = names * (1 + len(variants))
         lows, highs = ({region: box[end] for region, box in self.coefficients.items()} for end in (0, 1))
         places = {region: float(i) for i, region in enumerate(self.thresholds)}
-        further = 0 if self.variants is None else len(np.asarray(self.variants)) * count
+        further = len(variants) * count
         copies = (columns.shape[1] - further) // count
         background = np.zeros((len(states.elements), 0)) if self.background is None else np.asarray(self.background)
         beside = self.native(background)
@@ -205,10 +204,9 @@ class Linear(Law):
             return None
         parts = bank.deployment_parts(bank.deployment_keys(explanation))
         active = parts.elements[0][parts.elements[0] >= 0]
-        variants = [] if self.variants is None else [variant[:, active] for variant in np.asarray(self.variants)]
-        columns = np.hstack([self.native(part) for part in (bank.states.elements[:, active], *variants)])
-        if self.background is not None:
-            columns = np.hstack([columns, self.native(np.asarray(self.background))])
+        atoms = [part[:, active] for part in (self.native(bank.states.elements), *self.native_variants)]
+        beside = [] if self.background is None else [self.native(np.asarray(self.background))]
+        columns = np.hstack([*atoms, *beside])
         native = self.native(mean_row(rows)[:, None])
         root = np.eye(len(columns)) if self.whitener is None else self.whitener
         fit = columns @ np.linalg.lstsq(root @ columns, root @ native, rcond=None)[0]
@@ -300,6 +298,11 @@ class Linear(Law):
         """Columns (width, k) as numbers of the instrument: pairs (Re, Im) become complex again."""
         return as_complex(columns) if self.is_complex else np.asarray(columns, dtype=np.float64)
 
+    @property
+    def native_variants(self) -> list[Field]:
+        """(q, E) each, as numbers of the instrument."""
+        return [] if self.variants is None else [*map(self.native, np.asarray(self.variants))]
+
     @cached_property
     def whitener(self) -> Field | None:
         """(p, q), worked out once; `check_bank` has seen that it fits the bank."""
@@ -386,10 +389,9 @@ def _check_width(law: "Linear") -> None:
 def _check_covariance(law: "Linear", bank: Bank) -> None:
     assert law.covariance is not None
     check_covariance(native_covariance(law.covariance, law.is_complex), law.width(bank) // (2 if law.is_complex else 1))
-    n_variants = 0 if law.variants is None else len(np.asarray(law.variants))
     beside = 0 if law.background is None else np.asarray(law.background).shape[1]
     assert law.whitener is not None
-    check_rank(law.whitener, int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + n_variants) + beside)
+    check_rank(law.whitener, int((bank.strengths > 0.0).sum(axis=1).max()) * (1 + len(law.native_variants)) + beside)
 
 
 def _check_background(law: "Linear", bank: Bank) -> None:

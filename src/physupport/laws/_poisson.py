@@ -93,7 +93,8 @@ class Poisson(Law):
         step = len(bank.deployment)
         states = bank.states
         single = bank.deployment_parts(np.arange(0, bank.n_deployment_keys, step)).elements
-        columns, supports = with_variants(states.elements, single, self.variants)  # type: ignore[arg-type]
+        variants = [] if self.variants is None else [*np.asarray(self.variants)]
+        columns, supports = with_variants(states.elements, single, variants)
         count = columns.shape[1]
         n_elements = states.elements.shape[1]
         half = self._half_widths(bank, columns)
