@@ -8,7 +8,7 @@ import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from io import BufferedReader, IncrementalNewlineDecoder
-from itertools import chain
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
@@ -111,32 +111,15 @@ def blocks(
     width: real numbers of a row.  is_complex: whether they are pairs (Re, Im), which may be written as 1+2j, too.
     channels: names of these, to which those of a header are matched.
     """
-
-    def checked(begin: int, columns: int) -> list[list[float]]:
-        """The block, whose first row has the width that the bank describes."""
-        half = (width or 0) // 2
-        rule = f"have {width} columns" + (
-            f": real and imaginary part of {half} channels, or {half} as 1+2j"
-            if is_complex
-            else ", one for each channel"
-        )
-        if width is not None and len(block[0]) != width:
-            raise MisuseError(f"rows {name}", rule, f"{columns} in line {begin}")
-        return block
-
-    block: list[list[float]] = []
-    first = (0, 0)
-    for number, row, columns in _rows(name, lines_of(name, follow), width, is_complex, channels):
-        first = first if block else (number, columns)
-        if block and len(row) != len(block[0]):
-            rule = f"have {first[1]} numbers in every line, as before"
+    rows = _rows(name, lines_of(name, follow), width, is_complex, channels)
+    while block := [*islice(rows, size)]:
+        number, first, columns = block[0]
+        if width is not None and len(first) != width:
+            half = width // 2
+            pairs = f": real and imaginary part of {half} channels, or {half} as 1+2j"
+            rule = f"have {width} columns{pairs if is_complex else ', one for each channel'}"
             raise MisuseError(f"rows {name}", rule, f"{columns} in line {number}")
-        block.append(row)
-        if len(block) == size:
-            yield checked(*first)
-            block = []
-    if block:
-        yield checked(*first)
+        yield [row for _, row, _ in block]
 
 
 _NUMBERS = "be numbers between commas"
@@ -159,6 +142,7 @@ def _rows(
     else:
         return
     is_joined = None
+    first: int | None = None
     for number, line in rest:
         cells = line.replace(",", " ").split()
         if is_joined is None:
@@ -179,7 +163,12 @@ def _rows(
         if odd is not None:
             value = f"{row[odd]} in line {number}, column {odd // parts + 1}"
             raise MisuseError(f"rows {name}", "be finite", value)
-        yield number, row, len(row) // parts
+        columns = len(row) // parts
+        first = first or columns
+        if columns != first:
+            rule = f"have {first} numbers in every line, as before"
+            raise MisuseError(f"rows {name}", rule, f"{columns} in line {number}")
+        yield number, row, columns
 
 
 def _header(name: str, number: int, text: str, channels: tuple[str, ...] | None) -> tuple[bool, list[int]]:

@@ -19,16 +19,14 @@ from ._supports import most_active
 from ._tables import read_tables
 
 
-def noise_range(project: Project) -> tuple[float, float] | None:
-    """The range of the deployment noise; None if it has none."""
-    noise = project.settings.data.deployment.noise
-    return None if noise is None else noise.between
-
-
-def strength_ranges(project: Project) -> dict[str, tuple[float, float]]:
-    """The same of the strengths of regions."""
+def _ranges(project: Project) -> tuple[dict[str, tuple[float, float]], tuple[float, float] | None]:
+    """The ranges of the strengths of regions, and of the deployment noise, if they have some."""
     regions = project.settings.regions
-    return {name: ends for name, region in regions.items() if (ends := region.strength and region.strength.between)}
+    noise = project.settings.data.deployment.noise
+    strengths = {
+        name: ends for name, region in regions.items() if (ends := region.strength and region.strength.between)
+    }
+    return strengths, None if noise is None else noise.between
 
 
 def eta_shares(project: Project) -> tuple[float, float, float]:
@@ -39,7 +37,8 @@ def eta_shares(project: Project) -> tuple[float, float, float]:
     settings = project.settings
     parameters = sum(spec.between is not None for spec in settings.parameters.values())
     places = len(settings.regions) * len(settings.elements.coordinates) + parameters
-    ranges = len(strength_ranges(project)), int(noise_range(project) is not None)
+    strengths, noise = _ranges(project)
+    ranges = len(strengths), int(noise is not None)
     part = (0.0 if settings.cover is None else settings.cover.eta) / (places + sum(ranges))
     return part * places, part * ranges[0], part * ranges[1]
 
@@ -50,8 +49,8 @@ def project_parameters(project: Project) -> list[Parameter]:
     names = project.settings.elements.coordinates
     for name, spec in project.settings.parameters.items():
         if spec.coordinate is not None and spec.coordinate not in names:
-            key = project.name(f"parameters.{name}.coordinate")
-            raise MisuseError(key, f"be one of {', '.join(names)}", repr(spec.coordinate))
+            rule = f"be one of {', '.join(names)}"
+            raise project.misuse(f"parameters.{name}.coordinate", rule, repr(spec.coordinate))
         coordinate = 0 if spec.coordinate is None else names.index(spec.coordinate)
         pattern = None if spec.pattern is None else np.array(spec.pattern)
         with named_by_key(project, f"parameters.{name}"):
@@ -101,7 +100,7 @@ def project_cover(
             cells=None if listed is None else {name: _n_places(listed, name) for name in boxes},
         )
     counts = _counts(project, cover)
-    if noise_range(project) is None and not strength_ranges(project):
+    if not any(_ranges(project)):
         return cover, counts
     ranged = _with_ranges(project, cover)
     return ranged, _counts(project, ranged)
@@ -126,14 +125,15 @@ def _with_ranges(project: Project, cover: Cover) -> Cover:
     is_complex = bool(np.iscomplexobj(rows))
     spec = project.settings.data.deployment
     _, *etas = eta_shares(project)
+    strengths, noise = _ranges(project)
     with named_by_key(project, "cover"):
         return cover_ranges(
             cover,
             make_law(spec.law, {"is_complex": is_complex, "noises": spec.noise and spec.noise.known}),
             len(rows),
             (2 if is_complex else 1) * rows.shape[1],
-            noise=noise_range(project),
-            strengths=strength_ranges(project),
+            noise=noise,
+            strengths=strengths,
             etas=(etas[0], etas[1]),
             most={name: region.count[1] for name, region in project.settings.regions.items()},
         )
@@ -207,8 +207,8 @@ def _boxes(project: Project, spec: CoverSpec) -> dict[str, list[tuple[float, flo
         raise project.misuse("cover.box", f"be of the regions {', '.join(settings.regions)}", ", ".join(boxes))
     for region, box in boxes.items():
         if {*box} != {*names}:
-            key = project.name(f"cover.box.{region}")
-            raise MisuseError(key, f"be of the coordinates {', '.join(names)}", ", ".join(box))
+            rule = f"be of the coordinates {', '.join(names)}"
+            raise project.misuse(f"cover.box.{region}", rule, ", ".join(box))
     return {region: [boxes[region][name] for name in names] for region in settings.regions}
 
 

@@ -166,15 +166,15 @@ _ROUNDING = 1e-6
 _NOTHING = 1e-9
 
 
-def _unlike(stored: object, again: object, path: str = "") -> Iterator[str]:
+def _unlike(stored: Any, again: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
     """The paths of values that differ by more than rounding."""
-    if isinstance(stored, dict) and isinstance(again, dict) and stored.keys() == again.keys():
+    if type(stored) is type(again) is dict and stored.keys() == again.keys():
         for name in stored:
             yield from _unlike(stored[name], again[name], f"{path}.{name}" if path else str(name))
-    elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+    elif type(stored) is type(again) is list and len(stored) == len(again):
         for number, (one, other) in enumerate(zip(stored, again, strict=True)):
             yield from _unlike(one, other, f"{path}[{number}]")
-    elif isinstance(stored, float) and isinstance(again, float):
+    elif type(stored) is type(again) is float:
         if not isclose(stored, again, rel_tol=_ROUNDING, abs_tol=_NOTHING):
             yield path
     elif type(stored) is not type(again) or stored != again:

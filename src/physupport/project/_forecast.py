@@ -102,13 +102,14 @@ class Forecast:
         settings = f" in {self.settings:,} settings of the parameters" if self.settings > 1 else ""
         nuisances = f", times {self.nuisances:,} nuisance settings" if self.nuisances > 1 else ""
         strengths = " with their strengths" if self.has_strengths else ""
+        memory = f"About {_size(self.memory_bytes)}" if self.memory_bytes >= 1e6 else "Less than 1 MB"
         return [
             f"{_counted(self.explanations, 'explanation')}: {_counted(self.states, 'dictionary state')}{settings}, "
             f"times {_counted(self.supports, 'support')}{strengths}{nuisances}.",
             f"Asked about: {_named(self.regions)}; at most {_counted(self.queries, 'query', 'queries')}.",
             *(sentence for stream in self.streams for sentence in (_stream_sentence(stream), *stream.doubts)),
             self._time(),
-            f"{_size_words(self.memory_bytes)} of memory beyond the program itself and the files that are mapped.",
+            f"{memory} of memory beyond the program itself and the files that are mapped.",
             "No number of a held-out row was used, and nothing was written.",
             *self.notes,
             _NO_HASH if self.protocol is None else f"{_HASH}: {self.protocol}.",
@@ -450,10 +451,6 @@ def _duration(seconds: float) -> str:
     if seconds < 60.0:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60.0:.0f} minutes" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} hours"
-
-
-def _size_words(count: int) -> str:
-    return f"About {_size(count)}" if count >= 1e6 else "Less than 1 MB"
 
 
 def _size(count: int) -> str:

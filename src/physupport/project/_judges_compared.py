@@ -9,7 +9,6 @@ import numpy as np
 
 from .._checks import check_count, check_open
 from .._errors import MisuseError, misuse_named
-from .._typing import IntArray
 from ..analysis import AnalysisProtocol
 from ..judges import JUDGES, Verdict, check_laws, make_judge
 from ._assemble import JUDGE_KEYS, Assembled
@@ -95,8 +94,7 @@ def _forecast(assembled: Assembled, kind: str, data: list[tuple[int, Rows]]) -> 
                 judge.check_rows(plan.law, len(data[0][1][name]))
             start = process_time()
             runs = [
-                _left(*_rehearsed(replace(protocol, judge=judge, seed=seed), truth, rows), truth)
-                for seed, (truth, rows) in enumerate(data)
+                _left(replace(protocol, judge=judge, seed=seed), rows, truth) for seed, (truth, rows) in enumerate(data)
             ]
     except MisuseError as error:
         return JudgeForecast(kind, len(data), why=str(error))
@@ -119,37 +117,25 @@ def _forecast(assembled: Assembled, kind: str, data: list[tuple[int, Rows]]) -> 
     )
 
 
-def _rehearsed(protocol: AnalysisProtocol, truth: int, rows: Rows) -> tuple[AnalysisProtocol, Rows]:
-    """Protocol and rows of one data set; a judge may take its rows from what it was given beforehand."""
-    assert protocol.bank is not None
-    rehearsed = protocol.judge.rehearsed(protocol.bank, truth, np.random.default_rng(protocol.seed))
-    if rehearsed is None:
-        return protocol, rows
-    judge, row, factor = rehearsed
-    level = min(np.nextafter(protocol.level * float(factor), 1.0), 0.999)
-    return replace(protocol, judge=judge, level=level), dict.fromkeys(rows, row)
-
-
 def _left(protocol: AnalysisProtocol, rows: Rows, truth: int) -> tuple[float, int, float | None, bool, tuple[str, int]]:
     """Judge one data set: the share left, the things left in the first field, their extent, and if the truth is left.
 
-    At last the field itself, and how many things there are in it.
+    At last the field itself, and how many things there are in it.  A judge may take its rows from what it was given.
     """
+    rehearsed = protocol.judge.rehearsed(protocol.checked_bank, truth, np.random.default_rng(protocol.seed))
+    if rehearsed is not None:
+        judge, row, factor = rehearsed
+        level = min(np.nextafter(protocol.level * float(factor), 1.0), 0.999)
+        protocol = replace(protocol, judge=judge, level=level)
+        rows = dict.fromkeys(rows, row)
     seal = protocol.read(**rows)
-    sample = _sample(seal.judge.size, truth)
+    size = seal.judge.size
+    sample = np.unique([*np.linspace(0, size - 1, min(size, _MOST_ASKED)).astype(np.int64), truth])
     left = sample[seal.judge.verdicts(sample).codes != Verdict.REJECTED]
-    question = seal.question
-    field, column = next(iter(question.says(left).items()))
+    field, column = next(iter(seal.question.says(left).items()))
     numbers = np.unique(column.numbers[column.numbers >= 0]).astype(np.int64)
-    is_kept = bool((left == truth).any())
-    return len(left) / len(sample), len(numbers), question.extent(0, numbers), is_kept, (field, len(column.names))
-
-
-def _sample(size: int, truth: int) -> IntArray:
-    """(k,) all, or equally many steps apart, with the truth."""
-    if size <= _MOST_ASKED:
-        return np.arange(size)
-    return np.unique([*np.linspace(0, size - 1, _MOST_ASKED).astype(np.int64), truth])
+    extent = seal.question.extent(0, numbers)
+    return len(left) / len(sample), len(numbers), extent, truth in left, (field, len(column.names))
 
 
 def comparison_notes(

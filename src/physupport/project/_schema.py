@@ -287,15 +287,12 @@ def _coefficient(value: Any) -> tuple[float, float]:  # noqa: ANN401
     return _COEFFICIENTS[value] if isinstance(value, str) and value in _COEFFICIENTS else checked_ends(value)
 
 
-def _count(value: object) -> object:
+def _count(value: Any) -> tuple[int, int]:  # noqa: ANN401
     """The most elements at once, or [least, most]."""
-    return tuple(value) if isinstance(value, list) else (1, value)
-
-
-def _in_order(ends: tuple[int, int]) -> tuple[int, int]:
-    if not 1 <= ends[0] <= ends[1]:
+    low, high = value if isinstance(value, list) else (1, value)
+    if not type(low) is type(high) is int or not 1 <= low <= high:
         raise ValueError
-    return ends
+    return low, high
 
 
 _STRENGTH = f"be '{UNKNOWN}', a number, a list of numbers, or {{ from, to, count }}"
@@ -309,8 +306,7 @@ class Region(Section):
     coefficient: Annotated[tuple[float, float], PlainValidator(_coefficient), _COEFFICIENT] | None = None
     count: Annotated[
         tuple[int, int],
-        AfterValidator(_in_order),
-        BeforeValidator(_count),
+        PlainValidator(_count),
         told_as("be a whole number from 1 on, or [least, most]"),
         Field(validate_default=True),
     ] = 1  # type: ignore[assignment]  # one or [1, 1] alike

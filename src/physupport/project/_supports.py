@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import cast
 
-from .._errors import MisuseError
 from ..banks import region_supports
 from ..judges import JudgeSpec
 from ..laws import law_named
@@ -84,16 +83,18 @@ def check_left_out(project: Project, question: object, judge: JudgeSpec) -> None
 def _check_claims(project: Project, question: RegionalMap) -> None:
     """Every explanation lacks one region at most, so that one of two is always there, whatever the rows say."""
     for name, claim in dict(question.claimed or {}).items():
-        key = project.name(f"claims.{name}.{claim.kind}")
+        key = f"claims.{name}.{claim.kind}"
         if claim.kind != "all" and len(claim.of) > 1:
             rule = "name one thing with leave_one_out, of which every explanation lacks one at most"
-            raise MisuseError(key, rule, list(claim.of), "Ask for all, or for each by itself.")
+            raise project.misuse(key, rule, list(claim.of), "Ask for all, or for each by itself.")
         tables = claim.tables(question.asked_regions)
         for number, thing in enumerate(claim.of):
             count = sum(bool(table[:, number].any()) for table in tables)
             if count > 1:
                 rule = "name what one region has with leave_one_out, of which every explanation lacks one at most"
-                raise MisuseError(key, rule, f"{thing!r} of {count} regions", "Give each region its own name for it.")
+                raise project.misuse(
+                    key, rule, f"{thing!r} of {count} regions", "Give each region its own name for it."
+                )
 
 
 def left_out_note(project: Project) -> tuple[str, ...]:
@@ -110,12 +111,12 @@ def _listed(project: Project, choices: list[list[str]]) -> list[tuple[str, ...]]
     """The supports of the file, after a look at whether they fit what the regions say of themselves."""
     regions = project.settings.regions
     for i, support in enumerate(choices):
-        key = project.name(f"supports.list[{i}]")
+        key = f"supports.list[{i}]"
         for name in support:
             if name not in regions:
-                raise MisuseError(key, f"name regions of the file ({', '.join(regions)})", repr(name))
+                raise project.misuse(key, f"name regions of the file ({', '.join(regions)})", repr(name))
         if len({*support}) < len(support):
-            raise MisuseError(key, "name each region once", support)
+            raise project.misuse(key, "name each region once", support)
         if any({*support} == {*earlier} for earlier in choices[:i]):
             raise project.misuse("supports.list", "hold each support once", support)
     for name, region in regions.items():
