@@ -24,7 +24,7 @@ from physupport.questions import RegionalMap, RegionRule
 from physupport.report import document_hash
 from physupport.report._assumptions import why_withheld, withheld_in_short
 from physupport.report._outcome import doubt_sentence
-from physupport.verify import verify
+from physupport.verify import Verification, verify
 
 Q = 16
 PLACES = np.linspace(0.1, 0.9, 9)
@@ -431,10 +431,10 @@ def test_with_its_project_a_report_that_does_not_test_the_noise_is_refused(tmp_p
     today = finished.result.report.document["protocol"]
     assert finished.result.report.status == "EMPTY"
     assert "The rows refute the noise that is stated" in (finished.folder / "report.html").read_text()
-    assert protocol_differences(project, today) == ((), ())
-    differences = protocol_differences(project, before)
+    assert protocol_differences(project, today)[0] == Verification((), ())
+    differences = protocol_differences(project, before)[0]
     assert differences.notes == ()
     assert differences.findings == (
         "the project file describes another protocol than the report has, with other judge",
     )
-    assert protocol_differences(project, before | {"level": 0.1}).findings
+    assert protocol_differences(project, before | {"level": 0.1})[0].findings

@@ -15,7 +15,7 @@ from physupport.banks import Library, bank_regions, library_bank, product_grid
 from physupport.io import ArrayRows
 from physupport.judges.simulation import BySimulation
 from physupport.laws import LAWS, NoisyLaw, Scores, decode_law, laws_of_files, register
-from physupport.project._schema import Deployment
+from physupport.project._streams import Deployment
 from physupport.questions import RegionalMap
 from physupport.verify import verify
 

@@ -15,10 +15,8 @@ from physupport.project import FILES
 from physupport.project._schema import (
     AskedResolution,
     Background,
-    Calibration,
     ClaimSpec,
     CoverSpec,
-    Deployment,
     Elements,
     Output,
     OutsiderSpec,
@@ -28,6 +26,7 @@ from physupport.project._schema import (
     Supports,
 )
 from physupport.project._sections import FunctionResponse, response_section
+from physupport.project._streams import Calibration, Deployment
 from physupport.responses import KINDS as PARAMETERS, RESPONSES as REGISTERED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "project-file.md").read_text()

@@ -36,7 +36,7 @@ def test_a_cover_that_was_run_at_another_level_than_its_own_is_refused(tmp_path,
     for rows in (None, {"deployment": noisy()}):
         findings = verify(document, rows).findings
         assert any("as its cover says" in finding for finding in findings)
-    (finding,) = protocol_differences(project, document["protocol"]).findings
+    (finding,) = protocol_differences(project, document["protocol"])[0].findings
     assert finding.endswith("with other level of the run")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import isclose
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from .._errors import MisuseError
 from .._hashes import canonical
@@ -16,48 +16,37 @@ from ..aeb import Policy, Proposals, budget_queries
 from ..analysis import AnalysisProtocol, Proposed, Result, StreamPlan, freeze, stored_trace
 from ..banks import Bank
 from ..report import Details, Report, promised_level
+from ..verify import Verification
 from ._assemble import Assembled, assemble
 from ._load import Project
 from ._run import project_details
-
-
-class Differences(NamedTuple):
-    """Where a report is another than a project file describes, and what was not compared."""
-
-    findings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
 
 # Parts of a protocol that decide how much is said, and nothing about whether it is true.
 _SAFE = ("policy", "budget", "stop", "until_witnessed")
 
 
-def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> Differences:
-    """Compare level, seed, bank, question, judge, laws, splits and checkpoints, which decide which labels are true.
-
-    Another policy, budget or stop is noted: every part of the verdicts is safe.  The function of a project that is
-    not trusted is not run: then only level and seed are compared.
-    """
-    return _compared(project, protocol)[0]
-
-
-def report_differences(project: Project, report: Report, details: Details | None) -> Differences:
+def report_differences(project: Project, report: Report, details: Details | None) -> Verification:
     """Compare the protocol of a verified report, and make the details beside it again from the rows of the project."""
-    found, assembled = _compared(project, report.document["protocol"])
+    found, assembled = protocol_differences(project, report.document["protocol"])
     if details is None or found.findings:
         return found
     if assembled is None:
         note = "details.json is taken as it stands, and so is what the page shows of it"
-        return found._replace(notes=(*found.notes, note))
+        return replace(found, notes=(*found.notes, note))
     differing = _details_differences(assembled, report, details)
     others = f", nor are {len(differing) - 1} more" if len(differing) > 1 else ""
-    return found._replace(
-        findings=tuple(f"details.json: {part} is not what the rows give{others}" for part in differing[:1])
+    return replace(
+        found, findings=tuple(f"details.json: {part} is not what the rows give{others}" for part in differing[:1])
     )
 
 
-def _compared(project: Project, protocol: Mapping[str, Any]) -> tuple[Differences, Assembled | None]:
-    """The differences, and the assembled project; None if the file describes nothing that can be assembled here."""
+def protocol_differences(project: Project, protocol: Mapping[str, Any]) -> tuple[Verification, Assembled | None]:
+    """Compare level, seed, bank, question, judge, laws, splits and checkpoints, which decide which labels are true.
+
+    Another policy, budget or stop is noted: every part of the verdicts is safe.  The function of a project that is
+    not trusted is not run: then only level and seed are compared.  With the assembled project; None if the file
+    describes nothing that can be assembled here.
+    """
     settings = project.settings
     findings = [
         f"the project file has the {name} {described_part!r}, the report {there!r}"
@@ -70,7 +59,7 @@ def _compared(project: Project, protocol: Mapping[str, Any]) -> tuple[Difference
     response = settings.elements.response
     if response is not None and response.function is not None and not project.is_trusted:
         note = "elements and questions of the project file were not compared: they need its function, run with --trust"
-        return Differences(tuple(findings), (note,)), None
+        return Verification(tuple(findings), (note,)), None
     try:
         assembled = assemble(project)
         parts = [
@@ -79,13 +68,13 @@ def _compared(project: Project, protocol: Mapping[str, Any]) -> tuple[Difference
             if canonical(described_part) != canonical(_stored_part(name, protocol))
         ]
     except MisuseError as error:
-        return Differences((*findings, f"the project file describes no protocol: {error}")), None
+        return Verification((*findings, f"the project file describes no protocol: {error}"), ()), None
     deciding = [name for name in parts if name not in _SAFE]
     safe = [name for name in parts if name in _SAFE]
     other = "the project file describes another protocol than the report has, with other"
     notes = [f"{other} {', '.join(safe)}; labels are safe at any"] if safe else []
     found = (*findings, *([f"{other} {', '.join(deciding)}"] if deciding else ()))
-    return Differences(found, tuple(notes)), assembled
+    return Verification(found, tuple(notes)), assembled
 
 
 def _parts(protocol: AnalysisProtocol, stored: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

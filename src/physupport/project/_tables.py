@@ -12,7 +12,7 @@ from ..io import Axis, Table, matches, order_of, part_of, read_file, read_shape,
 from ..laws import law_named, laws_of_files
 from ._inputs import begin_channels, ordered, read_recorded
 from ._load import Project, named_by_key
-from ._schema import Calibration, Deployment, may_propose
+from ._streams import Calibration, Deployment, may_propose
 
 if TYPE_CHECKING:
     from ._elements import Physical
