@@ -12,9 +12,10 @@ INSTALL = $(BIN)/pip install -qq -c constraints.txt -e
 demo: $(VENV)/installed-plot
 	$(BIN)/physupport demo
 
-# Two workers, one thread each: more threads than cores only wait for each other. Tests of one long run share a worker.
+# Two workers, one thread each: more threads than cores only wait for each other. A file of tests stays with one worker,
+# which makes the long runs that its tests share once.
 test: $(VENV)/installed-dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Three thousand mutated projects, data files and reports; the tests try the first fifty.
 fuzz: $(VENV)/installed-dev

@@ -53,7 +53,6 @@ def recovered(runs, which, field, label, supports):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_papers_policy_gives_the_published_counts(runs):
     assert np.median([len(each.theirs) for each in runs]) == 148
     assert sum(not each.is_empty for each in runs) == 14
@@ -65,7 +64,6 @@ def test_the_papers_policy_gives_the_published_counts(runs):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_empty_profile_and_the_controls_end_at_the_budget_without_a_witness(runs):
     unwitnessed = [each for each in runs if not each.theirs.n_witnessed]
     assert [each.seed for each in unwitnessed] == [2026091015, 2026091021, 2026091022, 2026091023]
@@ -77,7 +75,6 @@ def test_the_empty_profile_and_the_controls_end_at_the_budget_without_a_witness(
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_default_policy_asks_no_more_and_recovers_every_fine_location(runs):
     assert np.median([len(each.ours) for each in runs]) <= 148
     assert recovered(runs, "ours", "A", Label.FINE, ("AB", "ABC")) == (11, 11)
@@ -86,7 +83,6 @@ def test_the_default_policy_asks_no_more_and_recovers_every_fine_location(runs):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_default_policy_is_nowhere_coarser_than_the_papers_and_never_unsafe(runs):
     for each in runs:
         assert Comparison.UNSAFE not in compare_all(each.ours.answers, each.exhaustive)
@@ -96,7 +92,6 @@ def test_the_default_policy_is_nowhere_coarser_than_the_papers_and_never_unsafe(
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_default_policy_spends_the_least_that_any_policy_could(runs):
     # A at one place and no D: 108 + 72 - 36 explanations must be rejected, and C needs two witnesses.
     certified = [each.ours for each in runs if labels(each.ours.answers)["D"] is Label.ABSENT]
@@ -104,7 +99,6 @@ def test_the_default_policy_spends_the_least_that_any_policy_could(runs):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("four regions")  # one worker makes the runs
 def test_the_verdicts_that_were_asked_for_are_those_of_the_study(runs):
     for each in runs:
         known = dict(zip(each.theirs.queries.tolist(), each.theirs.codes.tolist(), strict=True))

@@ -37,10 +37,6 @@ def make_reports(count, n_false, label="FINE", scene="scene", first=0, n_unwitne
     ]
 
 
-# One worker makes the six data sets once, for all tests of them.
-pytestmark = pytest.mark.xdist_group("coverage")
-
-
 @pytest.fixture(scope="module")
 def outcome():
     return repeat_study("four-region", 6, seed=3)

@@ -15,9 +15,6 @@ from physupport.studies.four_region import draw, representative, run
 
 matplotlib.use("Agg")
 
-# One worker runs the study once, for all tests of it.
-pytestmark = pytest.mark.xdist_group("four-region study")
-
 COLUMNS = [
     "scene", "data_seed", "queries", "stop", "witnessed",
     *(f"{who}_{region}" for who in ("aeb", "exhaustive", "plugin") for region in "ABCD"),

@@ -48,11 +48,6 @@ PRINTED = {
 LOW = CONDITIONS[0]
 
 
-def whole_study(test):
-    """A test of the full run: it takes seconds, and one worker makes it once for all of them."""
-    return pytest.mark.slow(pytest.mark.xdist_group("global study")(test))
-
-
 @pytest.fixture(scope="module")
 def outcome():
     return run(2, None)
@@ -84,13 +79,13 @@ def part(seals):
     return seals[0].parts[0]
 
 
-@whole_study
+@pytest.mark.slow
 def test_every_published_count_is_met(outcome):
     assert {line.name: line.here for line in outcome.lines} == PRINTED
     assert outcome.agrees
 
 
-@whole_study
+@pytest.mark.slow
 def test_the_table_alone_gives_the_published_counts(traces):
     """Counted again from the words and numbers in the table."""
     assert len(traces) == 54
@@ -106,7 +101,7 @@ def test_the_table_alone_gives_the_published_counts(traces):
         assert middle == pytest.approx(214 / 1025, rel=1e-12)
 
 
-@whole_study
+@pytest.mark.slow
 def test_four_of_the_five_fine_labels_that_are_found_have_no_witness(traces):
     """As the page says, with its seeds."""
     fine = [six[4] for six in traces.values() if six[4]["label"] == "FINE"]
@@ -121,7 +116,7 @@ def test_four_of_the_five_fine_labels_that_are_found_have_no_witness(traces):
     assert "four of the eight GROUP labels at 0.50" in page
 
 
-@whole_study
+@pytest.mark.slow
 def test_the_tables_have_their_fixed_columns(outcome):
     assert all(list(row) == COLUMNS for row in outcome.tables["traces"])
     assert [row["budget"] for row in outcome.tables["traces"][:6]] == [0.1, 0.2, 0.35, 0.5, 0.75, 1.0]
@@ -133,7 +128,7 @@ def test_the_tables_have_their_fixed_columns(outcome):
     assert [(row["condition"], row["data_seed"]) for row in outcome.tables["proposals"]] == seeds
 
 
-@whole_study
+@pytest.mark.slow
 def test_the_bounds_close_around_the_exhaustive_diameter(traces):
     for six in traces.values():
         for before, after in pairwise(six):
@@ -142,7 +137,7 @@ def test_the_bounds_close_around_the_exhaustive_diameter(traces):
             assert before["queries"] <= after["queries"]
 
 
-@whole_study
+@pytest.mark.slow
 def test_figures_are_written_twice_and_a_bar_holds_all_traces(outcome, tmp_path):
     write_outcome(outcome, tmp_path, draw)
     for name in ("status", "recovery"):
