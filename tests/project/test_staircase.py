@@ -5,12 +5,15 @@ import csv
 import io
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from physupport import MisuseError
 from physupport.project import load_project, run_project
 from physupport.report import Report, document_hash
+from physupport.report.pictures import WIDE, staircase_picture
+from physupport.report.plots import plot_staircase
 from physupport.verify import verify
 
 PLACES = np.linspace(8.0, 72.0, 9)
@@ -86,6 +89,32 @@ def test_a_relative_error_is_for_counts(tmp_path, write_lines):
     path = write_lines(tmp_path, PLACES, with_error("{ relative = 0.1 }"), rows=ROW, lines=LINES)
     with pytest.raises(MisuseError, match="relative_error must be given for 'poisson' only"):
         run_project(load_project(path))
+
+
+def test_the_picture_has_a_lane_for_each_element_from_the_error_at_which_it_is_first_possible(project):
+    report = project()
+    picture = staircase_picture(report.document["staircase"], WIDE)
+    lines = {mark.name: mark for mark in picture.panel.marks if mark.role == "fit"}
+    steps = report.staircase()
+    first = {}
+    for step in steps:
+        for name in step["fields"][0]["cell"]:
+            first.setdefault(name, step["least"])
+    assert {name: mark.xs for name, mark in lines.items()} == {
+        name: (least, steps[-1]["most"]) for name, least in first.items()
+    }
+    assert [mark.ys[0] for mark in lines.values()] == [-lane for lane in range(len(lines))]
+    (read,) = [mark for mark in picture.panel.marks if mark.role == "threshold"]
+    assert read.xs[0] == 2.0 * steps[1]["least"]
+    axes = plot_staircase(report)
+    assert axes.get_xlabel() == "error of the responses, of the largest value"
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [*first]
+    plt.close(axes.figure)
+
+
+def test_a_report_without_a_staircase_has_no_picture_of_it(project):
+    with pytest.raises(MisuseError, match="report must have a staircase"):
+        plot_staircase(project(("level = ", "budget = 3\nlevel = ")))
 
 
 def forged(report, change):

@@ -1,5 +1,6 @@
 """The answer as a function of the error of the responses, in words."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..questions import Label
@@ -33,6 +34,15 @@ def ranges(document: Entry) -> list[tuple[float, float] | None]:
     return found
 
 
+def read_error(steps: Sequence[Entry]) -> float | None:
+    """Twice the smallest error at which something fits, where nothing fits at the first; None elsewhere.
+
+    Just above the smallest error false elements may soak up a misfit, and at twice that error they are gone.
+    """
+    fitting = [step["least"] for step in steps if not _is_empty(step)]
+    return min(2.0 * fitting[0], steps[-1]["most"]) if fitting and _is_empty(steps[0]) else None
+
+
 def width_sentences(document: Entry) -> tuple[str, ...]:
     """How exact responses must be for the answers, or at which error something fits at last."""
     steps = steps_of(document)
@@ -41,10 +51,10 @@ def width_sentences(document: Entry) -> tuple[str, ...]:
     fitting = [step for step in steps if not _is_empty(step)]
     if not fitting:
         return (f"Nothing fits even if responses are right only {_within(document, steps[-1]['most'])}.",)
-    if not _is_empty(steps[0]):
+    read = read_error(steps)
+    if read is None:
         return tuple(_tolerances(document, steps))
     smallest = fitting[0]["least"]
-    read = min(2.0 * smallest, steps[-1]["most"])
     step = next(step for step in reversed(fitting) if step["least"] <= read)
     said = [*answers(_at(document, step)), *claim_answers(_at(document, step))]
     below = max(step["most"] for step in steps if _is_empty(step))
@@ -79,7 +89,7 @@ def _statement(entry: Entry) -> tuple[object, ...]:
     return entry["label"], tuple(entry["cell"]), entry["group"]
 
 
-def _is_empty(step: dict[str, Any]) -> bool:
+def _is_empty(step: Entry) -> bool:
     return all(entry["label"] == Label.EMPTY for entry in step["fields"])
 
 

@@ -77,6 +77,7 @@ def page_view(report: Entry, details: Entry) -> dict[str, Any]:
         "fields": fields,
         "tally": _tally(fields),
         "is_long": len(fields) > _MOST_PRINTED,
+        "stairs": _twice("stairs", pictures.staircase_picture, report["staircase"]) if "staircase" in report else None,
         "maps": _maps(fields),
         "rows": _twice("rows", pictures.rows_picture, rows) if rows and rows["fits"] else None,
         "evidence": _twice("evidence", pictures.evidence_picture, evidence)

@@ -3,6 +3,7 @@ from ._curves import (
     evidence_picture as evidence_picture,
     rows_picture as rows_picture,
     sines_picture as sines_picture,
+    staircase_picture as staircase_picture,
 )
 from ._library import (
     coherence_picture as coherence_picture,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from .._width import read_error
 from .._words import Entry, counted, grouped, number, shortened
 from ._model import (
     COLUMN,
@@ -156,6 +157,54 @@ def _open_fields(queries: Sequence[int], counts: Sequence[int], horizontal: Axis
         Mark("end", "muted", queries[-1:], (0.0,), (f"{counted(counts[-1], 'field')} open", "")),
     ]
     return Panel(Axis(0.0, horizontal.high), Axis(0.0, 1.1 * most, [Tick(0, "0"), Tick(most, grouped(most))]), marks)
+
+
+_MOST_LANES = 24  # elements that a staircase shows
+_BEND = 0.001  # errors below are drawn on a linear scale
+
+
+def staircase_picture(staircase: Entry, room: Room) -> Picture:
+    """The errors of the responses from which on each element is possible, the earliest first."""
+    steps = staircase["steps"]
+    largest = steps[-1]["most"]
+    lanes = _lanes(steps)
+    shown = lanes[:_MOST_LANES]
+    name = f"error of the responses, {_SCALES[staircase['scale']]}"
+    horizontal = bent(steps[0]["least"], largest, _BEND, room.n_ticks, name=name, has_grid=True)
+    ticks = [Tick(-i, shortened(name), name) for i, (_, _, name) in enumerate(shown)]
+    vertical = Axis(0.5 - len(shown), 0.6, ticks, is_named=True)
+    read = read_error(steps)
+    marks = [] if read is None else [Mark("line", "threshold", (read, read), (vertical.low, vertical.high), depth=1)]
+    for i, (below, least, name) in enumerate(shown):
+        marks.append(Mark("line", "leader", (below, least), (-i, -i), depth=1))
+        marks.append(Mark("line", "fit", (least, largest), (-i, -i), name=name, depth=2))
+        marks.append(Mark("points", "kept", (least,), (-i,), (f"{name}: possible from {number(least)} on",), depth=3))
+    told = "; ".join(f"{name} from {number(least)} on" for _, least, name in shown) or "nothing fits at any error"
+    notes = [f"{len(lanes) - len(shown)} more not drawn"] if len(lanes) > len(shown) else []
+    keys = [] if read is None else [Key("threshold", "twice the smallest error at which something fits")]
+    margins = (150.0, 30.0, 8.0, 46.0) if room is WIDE else (110.0, 12.0, 8.0, 46.0)
+    panel = Panel(horizontal, vertical, marks)
+    size = room.width, 70.0 + 22.0 * max(1, len(shown))
+    title = "What is possible at each error of the responses"
+    return Picture(title, f"Possible are {told}.", size, margins, panel, keys=keys, notes=notes)
+
+
+# What an error is a share of, by its scale.
+_SCALES = {"peak": "of the largest value", "value": "of the value in each channel", "angle": "sine of the angle"}
+
+
+def _lanes(steps: Sequence[Entry]) -> list[tuple[float, float, str]]:
+    """Of each element: the largest error tried without it, the smallest with it, and its name with its field."""
+    found: dict[str, tuple[float, float, str]] = {}
+    below = steps[0]["least"]
+    for step in steps:
+        for field in step["fields"]:
+            names = [*field["cell"], *(["nothing"] if field["numbers"].get("possible_absent") else [])]
+            for name in names:
+                text = name if len(step["fields"]) == 1 else f"{field['field']}: {name}"
+                found.setdefault(text, (below, step["least"], text))
+        below = step["most"]
+    return sorted(found.values(), key=lambda lane: lane[1])
 
 
 _MOST_SPARSE = 30  # channels with signs of full size

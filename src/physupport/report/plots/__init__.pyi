@@ -8,4 +8,5 @@ from ._result import (
     plot_map as plot_map,
     plot_resolution as plot_resolution,
     plot_rows as plot_rows,
+    plot_staircase as plot_staircase,
 )

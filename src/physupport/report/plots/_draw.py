@@ -91,8 +91,9 @@ def new_axes(height: float) -> "Axes":
 
 
 def _panel(axes: "Axes", panel: Panel) -> None:
-    if panel.y.bend is not None:
-        axes.set_yscale("asinh", linear_width=panel.y.bend)
+    for axis, set_scale in ((panel.x, axes.set_xscale), (panel.y, axes.set_yscale)):
+        if axis.bend is not None:
+            set_scale("asinh", linear_width=axis.bend)
     for mark in panel.marks:
         _DRAWN[mark.kind](axes, mark, panel.is_dense)
     _ends(axes, [mark for mark in panel.marks if mark.kind == "end"], panel.y)

@@ -7,6 +7,7 @@ from ..._errors import MisuseError
 from ...local.planning import ResolutionMap
 from .. import pictures
 from .._details import Detailed, Details
+from .._report import Report
 from .._words import Entry
 from ._draw import draw, fixed, new_axes
 
@@ -74,6 +75,14 @@ def plot_evidence(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes
         remedy = "Explanations are drawn that the run asked about."
         raise MisuseError("result", "have evidence at checkpoints", "none", remedy)
     return draw(pictures.evidence_picture(evidence, pictures.COLUMN), ax)
+
+
+def plot_staircase(report: Report, ax: "Axes | None" = None) -> "Axes":
+    """The errors of the responses from which on each element is possible, the earliest first."""
+    if not report.staircase():
+        remedy = "Reports on counts, and on gaussian rows by evidence, have one if everything was asked about."
+        raise MisuseError("report", "have a staircase", "none", remedy)
+    return draw(pictures.staircase_picture(report.document["staircase"], pictures.COLUMN), ax)
 
 
 def plot_brackets(result: Detailed | Details, ax: "Axes | None" = None) -> "Axes":
