@@ -10,7 +10,7 @@ from scipy.stats import binom, norm
 
 from physupport import MisuseError
 from physupport._hashes import content_hash
-from physupport.analysis._running import begin_running
+from physupport.analysis._analyse import begin_running
 from physupport.maps import MapProtocol
 from physupport.project import assemble, forecast, load_project, run_project
 from physupport.report import document_hash

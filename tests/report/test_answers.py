@@ -10,7 +10,7 @@ from physupport.banks import JOINT, Library, bank_regions, library_bank
 from physupport.judges.rotation import ByRotation
 from physupport.questions import RegionalMap, RegionRule
 from physupport.report import Report
-from physupport.report._details import misfit_doubts
+from physupport.report._diagnosis import misfit_doubts
 from physupport.report._fields import answers, sharper_sentences
 from physupport.report._outcome import doubt_sentence, opposed, remarks
 from physupport.report._words import in_words

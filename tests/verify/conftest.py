@@ -17,7 +17,7 @@ from physupport.banks import Library, bank_regions, library_bank, product_grid, 
 from physupport.judges import TableJudge
 from physupport.questions import RegionalMap, RegionRule, Resolution
 from physupport.report import Report, rebuilt_bank, trace_columns
-from physupport.report._rebuilt import rebuilt_view
+from physupport.report._schema import rebuilt_view
 
 LEVEL = 0.077
 

@@ -7,23 +7,16 @@ from ._contents import (
     said_answers as said_answers,
     staircase_json as staircase_json,
 )
-from ._details import Details as Details
 from ._diagnosis import (
     LEVELS_NOTE as LEVELS_NOTE,
     MISFIT as MISFIT,
+    Details as Details,
     misfit_sentence as misfit_sentence,
     outcome_notes as outcome_notes,
     refine_sentence as refine_sentence,
 )
 from ._fields import field_sentences as field_sentences
 from ._outcome import outcome_sentence as outcome_sentence
-from ._rebuilt import (
-    MOST_EXPLANATIONS as MOST_EXPLANATIONS,
-    rebuilt_bank as rebuilt_bank,
-    rebuilt_question as rebuilt_question,
-    trace_columns as trace_columns,
-    trace_json as trace_json,
-)
 from ._report import (
     FieldReport as FieldReport,
     Report as Report,
@@ -32,9 +25,14 @@ from ._report import (
 )
 from ._schema import (
     FORMAT as FORMAT,
+    MOST_EXPLANATIONS as MOST_EXPLANATIONS,
     VERSION as VERSION,
     check_document as check_document,
     document_hash as document_hash,
+    rebuilt_bank as rebuilt_bank,
+    rebuilt_question as rebuilt_question,
+    trace_columns as trace_columns,
+    trace_json as trace_json,
 )
 from ._words import (
     coordinate_names as coordinate_names,

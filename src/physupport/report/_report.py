@@ -181,7 +181,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """For notebooks: what is said, a picture of what is left, the map, and how it was found."""
-        from .page._notebook import pictures_html, report_fields, table_html
+        from .page._page import pictures_html, report_fields, table_html
 
         sentences = [*answers(self.document)]
         if len(sentences) > _MOST_SENTENCES:

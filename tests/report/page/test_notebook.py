@@ -9,7 +9,7 @@ import pytest
 
 from physupport.project import load_project, run_project
 from physupport.report.page import pictures_html
-from physupport.report.page._notebook import report_fields
+from physupport.report.page._page import report_fields
 
 PROJECT = """\
 title = "Notebook"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...report import Details
-from .._result import Result
+from .._analyse import Result
 from ._fields import fields_json, other_levels
 from ._misfit import misfit, outcome_json
 from ._pictures import brackets_json, evidence_json, library_coherence_json, library_json, rows_json

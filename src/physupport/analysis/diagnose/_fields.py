@@ -16,7 +16,7 @@ from ...io import as_complex
 from ...judges import Verdict
 from ...questions import Answer, FieldElements, abridged
 from ...report import coordinate_names
-from .._result import Result
+from .._analyse import Result
 from ._rows_needed import contradicts, rivals, rows_needed
 
 MOST_LISTED = 12  # explanations of an element

@@ -16,8 +16,8 @@ from ...banks import Bank
 from ...io import ArrayRows
 from ...judges import RunningEvidence, Verdict
 from ...report import MISFIT, Details, misfit_sentence, outcome_notes, strengths_beside
+from .._analyse import Result
 from .._plans import ProposedStream
-from .._result import Result
 from ._pictures import finite
 
 

@@ -9,7 +9,7 @@ from ..._typing import Array
 from ...io import as_complex, mean_row
 from ...judges import Verdict
 from ...questions import abridged
-from .._result import Result
+from .._analyse import Result
 from ._fields import MOST_COHERENT, coherence_json
 
 MOST_SHOWN = 120  # elements of the library

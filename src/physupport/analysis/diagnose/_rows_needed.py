@@ -14,7 +14,7 @@ from ...laws import Law
 from ...local.planning import MOST_ROWS
 from ...questions import Contradictions, abridged
 from ...report import refine_sentence
-from .._result import Result
+from .._analyse import Result
 
 
 def sides(result: Result, field: int) -> Contradictions | None:

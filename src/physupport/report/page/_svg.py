@@ -10,8 +10,7 @@ from typing import final
 from markupsafe import Markup, escape
 
 from ..._errors import visible
-from ..pictures._model import MOST_NUMBERED, Axis, Key, Mark, Panel, Picture, Shares, spread_apart
-from ..pictures._style import SHEET
+from ..pictures._model import MOST_NUMBERED, SHEET, Axis, Key, Mark, Panel, Picture, Shares, spread_apart
 
 
 def tag(name: str, *content: str, **attributes: str | float | None) -> Markup:

@@ -2,11 +2,15 @@
 
 Two loops over the marks draw it.  The page writes SVG, which needs no other package, takes its colours from a style
 sheet and has hints; the plots draw on axes of matplotlib, to which anything can be added, for paper and notebooks.
+The style sheet says how each role looks: pages carry it and plots read it.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal, final
 
 from .._words import number
@@ -261,3 +265,40 @@ def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -
     for i in reversed(order):
         limit = placed[i] = min(placed[i], limit - gap)
     return placed
+
+
+SHEET = files(__package__).joinpath("picture.css").read_text(encoding="utf-8")
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_DECLARATION = re.compile(r"([\w-]+): ([^;]+)")
+_VARIABLE = re.compile(r"var\((--[\w-]+)\)")
+
+
+@cache
+def style_of(*classes: str) -> dict[str, str]:
+    """The declarations of the sheet for an element of these classes, with the colours of light paper.
+
+    Of two rules the one with more classes counts, of equal ones the later.
+
+    >>> style_of("curve", "threshold")
+    {'fill': 'none', 'stroke-width': '1.25', 'stroke-linejoin': 'round', 'stroke': '#b0261c'}
+    """
+    style: dict[str, str] = {}
+    for names, declared in _rules():
+        if names <= {*classes}:
+            style |= declared
+    return {key: style["color"] if value == "currentColor" else value for key, value in style.items()}
+
+
+@cache
+def _rules() -> list[tuple[frozenset[str], dict[str, str]]]:
+    """The classes of every selector of classes and what it declares, those of the fewest classes first."""
+    parts = [(selectors, dict(_DECLARATION.findall(body))) for selectors, body in _RULE.findall(SHEET)]
+    colors = parts[0][1]
+    rules = []
+    for selectors, declared in parts[1:]:
+        resolved = {key: _VARIABLE.sub(lambda match: colors[match[1]], value) for key, value in declared.items()}
+        for selector in selectors.split(","):
+            *_, last = selector.split()  # ancestors tell where on a page
+            if last.startswith("."):
+                rules.append((frozenset(last[1:].split(".")), resolved))
+    return sorted(rules, key=lambda rule: len(rule[0]))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._errors import MisuseError
 from .._words import label_words
-from ..pictures._model import COLUMN, MOST_NUMBERED, Axis, Key, Mark, Panel, Picture, spread_apart
-from ..pictures._style import style_of
+from ..pictures._model import COLUMN, MOST_NUMBERED, Axis, Key, Mark, Panel, Picture, spread_apart, style_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

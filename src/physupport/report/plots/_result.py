@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..._errors import MisuseError
 from ...local.planning import ResolutionMap
 from .. import pictures
-from .._details import Detailed, Details
+from .._diagnosis import Detailed, Details
 from .._report import Report
 from .._words import Entry
 from ._draw import draw, fixed, new_axes
